@@ -1,0 +1,88 @@
+# Everything this repository does, one word each: `make help`.
+#
+# Each interpreter has its own environment, .venv-3.11 and so on. The stamp files in it (.venv, .build, .demo, .test,
+# .bench, .extensions) say what has been done there, so that a second call does only what has changed since.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.SUFFIXES:
+
+ifeq ($(filter demo test bench lint,$(MAKECMDGOALS)),)
+NEEDS_PYTHON :=
+else
+NEEDS_PYTHON := yes
+endif
+
+ifdef NEEDS_PYTHON
+ifeq ($(strip $(PYTHON)),)
+PYTHON := $(shell sh scripts/find_python.sh)
+endif
+ifeq ($(strip $(PYTHON)),)
+$(error adjoint needs Python 3.11 or newer, and none on the PATH runs: install one, or say make PYTHON=/path/to/python3)
+endif
+PRINT_VERSION := import sys; v = sys.version_info; print(f"{v[0]}.{v[1]}{sys.abiflags}" * (v >= (3, 11)))
+VERSION := $(shell $(PYTHON) -c '$(PRINT_VERSION)' 2>/dev/null)
+ifeq ($(VERSION),)
+$(error PYTHON=$(PYTHON) does not run here, or is older than the Python 3.11 that adjoint needs)
+endif
+endif
+
+VENV := .venv-$(VERSION)
+RUN := $(VENV)/bin/python
+DECLARATIONS := $(shell find src -name '*.pxd')
+COMPILED_FROM := $(DECLARATIONS) $(DECLARATIONS:.pxd=.py) src/adjoint/_compiled.py setup.py
+CORE_TESTS := $(wildcard tests/core tests/rules)
+
+# Tests of a compiled environment must not pass by falling back on the sources.
+REQUIRE_EXT = ADJOINT_REQUIRE_EXT=$$(test -z "$$ADJOINT_DISABLE_EXT" && test -e $(VENV)/.extensions && echo 1)
+PYTEST = $(RUN) -m pytest -q -n 2 $(ARGS)
+
+.PHONY: help demo test bench lint clean
+
+help:
+	@echo 'make demo     adjoint at work, in a minute or two'
+	@echo 'make test     all the tests, the core compiled and as plain Python, then lint'
+	@echo '              (make test ARGS="-m '"'not slow'"'" for a quick round)'
+	@echo 'make bench    speed and memory beside other libraries (installs them: large)'
+	@echo 'make lint     ruff and mypy'
+	@echo 'make clean    remove all that was built'
+	@echo
+	@echo 'PYTHON=python3.13 chooses the interpreter; each has an environment of its own.'
+
+demo: $(VENV)/.demo $(VENV)/.extensions
+	@$(RUN) -m adjoint.demo $(ARGS)
+
+test: $(VENV)/.test $(VENV)/.extensions
+	@echo 'Testing'
+	@$(REQUIRE_EXT) $(PYTEST)
+	@echo 'Testing the core and the rules as plain Python'
+	@ADJOINT_REQUIRE_EXT= ADJOINT_DISABLE_EXT=1 $(PYTEST) $(CORE_TESTS)
+	@$(MAKE) --no-print-directory lint PYTHON=$(PYTHON)
+
+bench: $(VENV)/.bench $(VENV)/.extensions
+	@$(RUN) -m benchmarks $(ARGS)
+
+lint: $(VENV)/.test
+	@echo 'Linting'
+	@$(RUN) -m ruff check
+	@$(RUN) -m mypy
+
+clean:
+	@rm -rf .venv-* build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@find src tests scripts -name __pycache__ -prune -exec rm -rf {} +
+	@find src -name '*.so' -exec rm -f {} +
+
+$(VENV)/.venv:
+	@sh scripts/make_venv.sh $(PYTHON) $(VENV)
+	@touch $@
+
+$(VENV)/.build $(VENV)/.demo $(VENV)/.test $(VENV)/.bench: pyproject.toml $(VENV)/.venv
+	@sh scripts/install.sh $(RUN) $(@F:.%=%)
+	@touch $@
+
+$(VENV)/.demo $(VENV)/.test $(VENV)/.bench: $(VENV)/.build
+
+$(VENV)/.extensions: $(COMPILED_FROM) $(VENV)/.build
+	@$(RUN) scripts/build_extensions.py $@

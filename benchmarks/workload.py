@@ -1,0 +1,87 @@
+"""What a workload is: data, a program in each dialect that can express it, and the unit to report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any, Protocol
+
+import numpy as np
+
+from .contenders import Contender
+from .gradients import as_numpy, check_agreement
+from .timing import Block, block_of
+
+Data = dict[str, np.ndarray]
+Step = Callable[[], Sequence[Any]]
+Program = Callable[[ModuleType, Data], Step]
+
+
+@dataclass
+class Prepared:
+    """A workload that is ready to be timed: a block per contender, and why a contender has none."""
+
+    blocks: dict[str, Block] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+
+
+class Workload(Protocol):
+    """What can prepare blocks; their times are divided by `operations` to give the time per `unit`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def unit(self) -> str: ...
+    @property
+    def operations(self) -> int: ...
+    def prepare(self, contenders: Iterable[Contender], block_seconds: float) -> Prepared: ...
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A workload that repeats one step, forward and backward, which returns its gradients.
+
+    `programs` maps a dialect to a function of the library's module and fresh data; it does what a user would
+    do once (make the parameters, say) and returns the step, which is what is timed.
+    """
+
+    name: str
+    title: str
+    data: Callable[[], Data]
+    programs: Mapping[str, Program]
+    unit: str = "step"
+    operations: int = 1
+
+    def prepare(self, contenders: Iterable[Contender], block_seconds: float) -> Prepared:
+        """Compare the gradients, then make the blocks. Raises GradientMismatch if contenders disagree."""
+        prepared, steps, results = Prepared(), {}, {}
+        for contender in contenders:
+            name = contender.name
+            program = self.programs.get(contender.dialect)
+            if program is None:
+                prepared.left_out[name] = "cannot express it"
+                continue
+            with failures_noted(name, prepared.failed):
+                step = program(contender.module, self.data())
+                results[name] = [np.array(as_numpy(value)) for value in step()]
+                steps[name] = step
+        if results:
+            check_agreement(results)
+        for name, step in steps.items():
+            with failures_noted(name, prepared.failed):
+                prepared.blocks[name] = block_of(step, block_seconds)
+        return prepared
+
+
+@contextmanager
+def failures_noted(name: str, failed: dict[str, str]) -> Iterator[None]:
+    """Turn whatever a contender raises into a line of the report, so that the others go on."""
+    try:
+        yield
+    except Exception as error:
+        failed[name] = f"{type(error).__name__}: {error}"

@@ -1,0 +1,109 @@
+"""Compile the hot modules (src/adjoint/_compiled.py lists them), each from its own .py and .pxd.
+
+The compiled forms are optional: where they cannot be built, the same files run as Python, only slower.
+ADJOINT_DISABLE_EXT=1 builds none; ADJOINT_REQUIRE_EXT=1 makes a failed build an error.
+"""
+
+import os
+import runpy
+import sys
+from pathlib import Path
+
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+from setuptools.errors import BaseError, CCompilerError, PlatformError
+
+ROOT = Path(__file__).parent
+NO_COMPILER = "No C compiler was found that runs and finds Python's headers"
+NOT_COMPILED = "The core could not be compiled"
+CONSEQUENCE = ": adjoint runs as plain Python, slower and otherwise the same."
+
+FLAGS = {"msvc": ["/O2"]}
+DIRECTIVES = {
+    "language_level": 3,
+    "boundscheck": False,
+    "wraparound": False,
+    "initializedcheck": False,
+    "nonecheck": False,
+    "cdivision": True,
+}
+
+
+def switch(name: str) -> bool:
+    """True if the environment variable `name` is set to something other than 0."""
+    return os.environ.get(name, "0") not in ("", "0")
+
+
+def extensions() -> list[Extension]:
+    """One extension for each module of the list; a module's source is its .py file."""
+    names = runpy.run_path(str(ROOT / "src/adjoint/_compiled.py"))["COMPILED"]
+    return [Extension(name, [f"src/{name.replace('.', '/')}.py"], depends=["setup.py"]) for name in names]
+
+
+class OptionalBuildExt(build_ext):
+    """Build all the extensions or none: they call each other through their C interfaces."""
+
+    def run(self):
+        in_place = self.inplace  # setuptools resets it while it builds
+        try:
+            super().run()
+        except (BaseError, CCompilerError, ImportError, OSError) as error:
+            self.remove_outputs(in_place)
+            if switch("ADJOINT_REQUIRE_EXT"):
+                raise
+            self.extensions = self.distribution.ext_modules = []
+            reason = NO_COMPILER if NO_COMPILER in str(error) else NOT_COMPILED
+            print(reason + CONSEQUENCE, file=sys.stderr)
+
+    def build_extensions(self):
+        self.check_compiler()
+        self.translate()
+        for extension in self.extensions:
+            extension.extra_compile_args = FLAGS.get(self.compiler.compiler_type, ["-O3", "-g0"])
+        super().build_extensions()
+
+    def check_compiler(self):
+        """Compile a file of one line: this tells a machine without a compiler from a mistake of ours."""
+        probe = Path(self.build_temp, "probe.c")
+        probe.parent.mkdir(parents=True, exist_ok=True)
+        probe.write_text("#include <Python.h>\n")
+        try:
+            self.compiler.compile([str(probe)], output_dir=str(probe.parent.resolve()))
+        except (CCompilerError, BaseError, OSError) as error:
+            raise PlatformError(f"{NO_COMPILER} ({error})") from error
+
+    def translate(self):
+        """Have Cython write the C sources, below build/."""
+        import numpy
+        from Cython.Build import cythonize
+        from Cython.Compiler.Errors import CompileError
+
+        try:
+            translated = cythonize(
+                self.extensions,
+                build_dir="build/cython",
+                include_path=["src"],
+                compiler_directives=DIRECTIVES,
+                annotate=False,
+                quiet=True,
+                force=self.force,
+            )
+        except CompileError as error:
+            raise CCompilerError(f"Cython could not translate {error}") from error
+        for extension, result in zip(self.extensions, translated, strict=True):
+            extension.sources = result.sources
+            extension.include_dirs = [numpy.get_include()]
+            extension.define_macros = [("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")]
+
+    def remove_outputs(self, in_place):
+        """Leave no extension of an earlier build: it would be imported in place of the newer source."""
+        for extension in self.extensions:
+            for folder in (self.build_lib, "src") if in_place else (self.build_lib,):
+                Path(folder, self.get_ext_filename(extension.name)).unlink(missing_ok=True)
+
+
+if __name__ == "__main__":
+    setup(
+        ext_modules=[] if switch("ADJOINT_DISABLE_EXT") else extensions(),
+        cmdclass={"build_ext": OptionalBuildExt},
+    )

@@ -1,0 +1,57 @@
+"""adjoint: torch.autograd for NumPy arrays.
+
+>>> import adjoint
+>>> x = adjoint.tensor([1.0, 2.0, 3.0], requires_grad=True)
+>>> y = (x**2).sum()
+>>> y.backward()
+>>> x.grad
+tensor([2., 4., 6.])
+"""
+
+from typing import Any
+
+from adjoint import core
+from adjoint.arrays.dtypes import (
+    bfloat16,
+    can_cast,
+    complex64,
+    complex128,
+    dtype,
+    finfo,
+    float16,
+    float32,
+    float64,
+    get_default_dtype,
+    iinfo,
+    int8,
+    int16,
+    int32,
+    int64,
+    promote_types,
+    set_default_dtype,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from adjoint.arrays.random import Generator, initial_seed, manual_seed, seed
+from adjoint.arrays.shapes import broadcast_shapes as _broadcast_shapes
+from adjoint.arrays.size import Size, device
+from adjoint.core.grad_mode import enable_grad, no_grad, set_grad_enabled
+from adjoint.core.modes import is_grad_enabled
+from adjoint.tensor import creation as _creation
+from adjoint.tensor.binding import functions as _functions
+from adjoint.tensor.formatting import set_printoptions
+from adjoint.tensor.tensor import Tensor
+
+from . import autograd
+
+__version__ = "0.1.0.dev0"
+
+globals().update({name: getattr(_creation, name) for name in _creation.PUBLIC})
+globals().update({name: function for name, function in _functions[""].items() if name not in _creation.PUBLIC})
+
+from adjoint.arrays.dtypes import ALIASES as _ALIASES  # noqa: E402
+
+globals().update(_ALIASES)
+core.check_switches()

@@ -1,0 +1,12 @@
+"""The one list of modules that are compiled: each has an augmenting .pxd of the same name beside it.
+
+setup.py reads this file as text, so it must not import anything.
+"""
+
+COMPILED = (
+    "adjoint.core.modes",
+    "adjoint.core.graph",
+    "adjoint.core.engine",
+    "adjoint.core.operation",
+    "adjoint.tensor.arithmetic",
+)

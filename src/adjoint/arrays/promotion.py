@@ -1,0 +1,86 @@
+"""Bring a kernel's raw operands to one type by torch's rules, and half precision to the type it is computed in."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from adjoint.arrays.dtypes import (
+    DIMENSIONED,
+    SCALAR,
+    ZERO_DIM,
+    bfloat16,
+    dtype,
+    float16,
+    from_numpy_dtype,
+    get_default_dtype,
+    result_type,
+    scalar_dtype,
+)
+
+_PLAIN = frozenset(numpy.dtype(name) for name in ("float32", "float64", "complex64", "complex128"))
+_FLOAT32 = numpy.dtype("float32")
+_FLOAT16 = numpy.dtype("float16")
+
+
+def is_half(kind: numpy.dtype[Any]) -> bool:
+    """True for float16 and bfloat16, which are computed in float32 and rounded once.
+
+    >>> is_half(numpy.dtype("float16")), is_half(numpy.dtype("float32"))
+    (True, False)
+    """
+    return kind == _FLOAT16 or (kind.kind == "V" and kind.name == "bfloat16")
+
+
+def upcast(value: Any) -> Any:
+    """A half-precision array in float32; anything else as it is."""
+    kind = getattr(value, "dtype", None)
+    return value.astype(_FLOAT32) if kind is not None and is_half(kind) else value
+
+
+def operand_type(value: Any) -> tuple[dtype, int]:
+    """What a raw operand counts for in promotion: its dtype and rank."""
+    kind = getattr(value, "dtype", None)
+    if kind is None:
+        return scalar_dtype(value), SCALAR
+    return from_numpy_dtype(kind), DIMENSIONED if value.ndim else ZERO_DIM
+
+
+def common_dtype(operands: Sequence[Any], policy: str) -> dtype:
+    """The dtype in which an operation on these raw operands gives its result.
+
+    policy "float": integers and bools become the default dtype.
+    """
+    common = result_type(*[operand_type(value) for value in operands])
+    if policy == "float" and not (common.is_floating_point or common.is_complex):
+        return get_default_dtype()
+    return common
+
+
+def promote(raw: list[Any], places: Sequence[int], sequence: int, policy: str) -> numpy.dtype[Any] | None:
+    """Cast the operands at `places` of `raw` (the list is changed) to their common type.
+
+    Returns the half-precision type that the result is to be rounded to, or None.
+    """
+    operands = raw[sequence] if sequence >= 0 else [raw[place] for place in places]
+    operands = [value for value in operands if value is not None]
+    kinds = {value.dtype for value in operands if hasattr(value, "dtype")}
+    if len(kinds) == 1 and not (kinds - _PLAIN) and not any(isinstance(v, complex) for v in operands):
+        return None
+    common = common_dtype(operands, policy)
+    half = common.numpy if common in (float16, bfloat16) else None
+    wanted = _FLOAT32 if half is not None else common.numpy
+    if sequence >= 0:
+        raw[sequence] = [_cast(value, wanted) for value in operands]
+    else:
+        for place in places:
+            if raw[place] is not None:
+                raw[place] = _cast(raw[place], wanted)
+    return half
+
+
+def _cast(value: Any, wanted: numpy.dtype[Any]) -> Any:
+    kind = getattr(value, "dtype", None)
+    if kind is None:
+        return wanted.type(value) if isinstance(value, bool) != (wanted.kind == "b") else value
+    return value if kind == wanted else value.astype(wanted)

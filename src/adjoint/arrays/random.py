@@ -1,0 +1,353 @@
+"""Random numbers: ``Generator`` as in PyTorch, over NumPy's PCG64, and the draws that tensors are made of.
+
+The streams are NumPy's: reproducible for a seed, and different from PyTorch's.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .dtypes import finfo, from_numpy_dtype, iinfo
+from .size import CPU, as_device, device, type_name
+
+Array = np.ndarray[Any, Any]
+Shape = Sequence[int]
+
+_DEFAULT_SEED = 67280421310721
+_UINT64 = 2**64
+# The state is seven words: initial seed, state and increment of the PCG64 (128 bits each), and its kept
+# 32-bit half.
+_STATE_BYTES = 7 * 8
+
+
+class Generator:
+    """A source of random numbers with its own state.
+
+    A new generator always starts from the same seed, as in PyTorch; only the default one (``manual_seed``)
+    starts from a random seed. Draws and changes of state are safe to make from several threads.
+
+    >>> g = Generator().manual_seed(3)
+    >>> state = g.get_state()
+    >>> first = integers(g, 0, 100, (3,))
+    >>> bool((integers(g.set_state(state), 0, 100, (3,)) == first).all())
+    True
+    """
+
+    __slots__ = ("__weakref__", "_device", "_lock", "_numpy", "_seed")
+
+    def __init__(self, device: str | device = "cpu") -> None:
+        self._device = as_device(device, "Generator")
+        if self._device != CPU:
+            raise RuntimeError(f"generators draw on the CPU; device '{self._device}' has none")
+        self._lock = threading.RLock()
+        self.manual_seed(_DEFAULT_SEED)
+
+    @property
+    def device(self) -> device:
+        """Where the numbers are drawn."""
+        return self._device
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Start over from ``seed``, from -2**63 to 2**64 - 1 (negative: counted from 2**64); returns self.
+
+        Raises:
+            RuntimeError: the seed is not an int.
+            ValueError: it is out of range.
+        """
+        if isinstance(seed, (bool, np.bool_)) or not isinstance(seed, (int, np.integer)):
+            raise RuntimeError(f"manual_seed expected a long, but got {type_name(seed)}")
+        if not -(2**63) <= seed < _UINT64:
+            raise ValueError("Overflow when unpacking long long")
+        seed = int(seed) % _UINT64
+        fresh = np.random.Generator(np.random.PCG64(seed))
+        with self._lock:
+            self._seed, self._numpy = seed, fresh
+        return self
+
+    def seed(self) -> int:
+        """Start over from a random seed of the operating system, and return it."""
+        seed = int.from_bytes(os.urandom(8), "little")
+        self.manual_seed(seed)
+        return seed
+
+    def initial_seed(self) -> int:
+        """The seed that the generator was last started from."""
+        return self._seed
+
+    def get_state(self) -> Array:
+        """The state, an array of bytes (uint8) for ``set_state``."""
+        with self._lock:
+            return np.frombuffer(
+                _pack_state(self._seed, self._numpy.bit_generator.state), dtype=np.uint8
+            ).copy()
+
+    def set_state(self, state: Array) -> Generator:
+        """Continue from a state that ``get_state`` gave; returns self.
+
+        Raises:
+            TypeError: it is not an array of bytes.
+            RuntimeError: it has another size.
+        """
+        if not isinstance(state, np.ndarray):
+            raise TypeError(f"expected an array of uint8, but got {type_name(state)}")
+        if state.dtype != np.uint8:
+            raise TypeError("RNG state must be an array of uint8")
+        if state.size != _STATE_BYTES:
+            raise RuntimeError(
+                f"Expected a generator state of size {_STATE_BYTES} but found the input RNG state size to be "
+                f"{state.size}"
+            )
+        seed, numpy_state = _unpack_state(state.tobytes())
+        fresh = np.random.PCG64(0)
+        fresh.state = numpy_state  # type: ignore[assignment]
+        with self._lock:
+            self._seed, self._numpy = seed, np.random.Generator(fresh)
+        return self
+
+    def clone_state(self) -> Generator:
+        """A new generator in the same state."""
+        return Generator(self._device).set_state(self.get_state())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (self._device, self.get_state())
+
+
+def _restore(device: device, state: Array) -> Generator:
+    return Generator(device).set_state(state)
+
+
+def _pack_state(seed: int, numpy_state: Any) -> bytes:
+    inner = numpy_state["state"]
+    half = numpy_state["has_uint32"] << 32 | numpy_state["uinteger"]
+    words = ((seed, 8), (inner["state"], 16), (inner["inc"], 16), (half, 16))
+    return b"".join(value.to_bytes(size, "little") for value, size in words)
+
+
+def _unpack_state(data: bytes) -> tuple[int, dict[str, Any]]:
+    seed, state, inc, half = (
+        int.from_bytes(data[start:stop], "little") for start, stop in ((0, 8), (8, 24), (24, 40), (40, 56))
+    )
+    numpy_state = {
+        "bit_generator": "PCG64",
+        "state": {"state": state, "inc": inc},
+        "has_uint32": half >> 32,
+        "uinteger": half & (2**32 - 1),
+    }
+    return seed, numpy_state
+
+
+# --- the default generator ----------------------------------------------------------------------------------
+
+_default: Generator | None = None
+_default_lock = threading.Lock()
+
+
+def default_generator() -> Generator:
+    """The generator of every draw that names none; it starts from a random seed, when it is first used."""
+    global _default
+    if _default is None:
+        with _default_lock:
+            if _default is None:
+                fresh = Generator()
+                fresh.seed()
+                _default = fresh
+    return _default
+
+
+def manual_seed(seed: int) -> Generator:
+    """Start the default generator over from ``seed`` and return it; numbers and digits are cut to an int.
+
+    >>> manual_seed(3).initial_seed()
+    3
+    """
+    return default_generator().manual_seed(int(seed))
+
+
+def seed() -> int:
+    """Start the default generator over from a random seed, and return that."""
+    return default_generator().seed()
+
+
+def initial_seed() -> int:
+    """The seed that the default generator was last started from."""
+    return default_generator().initial_seed()
+
+
+def get_rng_state() -> Array:
+    """The default generator's state, an array of bytes."""
+    return default_generator().get_state()
+
+
+def set_rng_state(state: Array) -> None:
+    """Continue the default generator from a state that ``get_rng_state`` gave."""
+    default_generator().set_state(state)
+
+
+# --- draws --------------------------------------------------------------------------------------------------
+
+_FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
+_COMPLEX_PARTS = {np.dtype(np.complex64): _FLOAT32, np.dtype(np.complex128): _FLOAT64}
+
+
+def _source(rng: Generator | None) -> Generator:
+    return default_generator() if rng is None else rng
+
+
+def _check_floating(dtype: np.dtype[Any], kernel: str) -> None:
+    own = from_numpy_dtype(dtype)
+    if own.category < 2:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{own.long_name}'")
+
+
+def uniform(
+    rng: Generator | None, shape: Shape, dtype: Any = np.float32, low: float = 0.0, high: float = 1.0
+) -> Array:
+    """Numbers from [low, high), both parts of complex ones alike; ``rng=None`` is the default generator.
+
+    Raises:
+        RuntimeError: low exceeds high.
+        NotImplementedError: the dtype is not floating point or complex.
+    """
+    dtype = np.dtype(dtype)
+    _check_floating(dtype, "check_uniform_bounds")
+    if low > high:
+        raise RuntimeError(
+            f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}"
+        )
+    if dtype in _COMPLEX_PARTS:
+        out = np.empty(tuple(shape), dtype)
+        out.real = uniform(rng, shape, _COMPLEX_PARTS[dtype], low, high)
+        out.imag = uniform(rng, shape, _COMPLEX_PARTS[dtype], low, high)
+        return out
+    unit = _unit_interval(_source(rng), tuple(shape), dtype)
+    if (low, high) == (0.0, 1.0):
+        return unit
+    wide = dtype if dtype in (_FLOAT32, _FLOAT64) else _FLOAT32
+    scaled = np.asarray(low + (high - low) * unit.astype(wide, copy=False), dtype=dtype)
+    # Rounding may reach high, which does not belong to the interval.
+    return np.where(scaled >= dtype.type(high), dtype.type(low), scaled) if low < high else scaled
+
+
+def _unit_interval(source: Generator, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """[0, 1), exact in the type: rounding a float32 to half precision could give 1."""
+    if dtype == _FLOAT64 or dtype == _FLOAT32:
+        with source._lock:
+            return np.asarray(source._numpy.random(shape, dtype=dtype))
+    steps = int(2.0 / finfo(from_numpy_dtype(dtype)).eps)
+    with source._lock:
+        drawn = source._numpy.integers(0, steps, shape)
+    return np.asarray(drawn / np.float32(steps)).astype(dtype)
+
+
+def normal(
+    rng: Generator | None, shape: Shape, dtype: Any = np.float32, mean: float = 0.0, std: float = 1.0
+) -> Array:
+    """Normally distributed numbers; complex ones have the variance std**2, half of it in each part.
+
+    Raises:
+        RuntimeError: std is negative.
+        NotImplementedError: the dtype is not floating point or complex.
+    """
+    dtype = np.dtype(dtype)
+    _check_floating(dtype, "normal_kernel_cpu")
+    if not std >= 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    if dtype in _COMPLEX_PARTS:
+        part = _COMPLEX_PARTS[dtype]
+        out = np.empty(tuple(shape), dtype)
+        out.real = normal(rng, shape, part, 0.0, std * 0.5**0.5)
+        out.imag = normal(rng, shape, part, 0.0, std * 0.5**0.5)
+        return np.add(out, mean, out=out)
+    source = _source(rng)
+    wide = dtype if dtype in (_FLOAT32, _FLOAT64) else _FLOAT32
+    with source._lock:
+        drawn = np.asarray(source._numpy.standard_normal(tuple(shape), dtype=wide))
+    if (mean, std) != (0.0, 1.0):
+        np.add(np.multiply(drawn, std, out=drawn), mean, out=drawn)
+    return drawn.astype(dtype, copy=False)
+
+
+def integers(rng: Generator | None, low: int, high: int, shape: Shape, dtype: Any = np.int64) -> Array:
+    """Integers from low to high - 1, as numbers of the dtype (floating-point types included).
+
+    Raises:
+        RuntimeError: there is no integer in the range, it exceeds that of the dtype, or the dtype is complex.
+    """
+    dtype = np.dtype(dtype)
+    own = from_numpy_dtype(dtype)
+    if low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    if own.is_complex:
+        raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
+    smallest, largest = _range_of(own)
+    if not smallest <= low <= largest:
+        raise RuntimeError(f"from is out of bounds for {own.c_name}")
+    if not smallest <= high - 1 <= largest:
+        raise RuntimeError(f"to - 1 is out of bounds for {own.c_name}")
+    source = _source(rng)
+    draw_type = dtype if own.category == 1 else np.dtype(np.int64)
+    with source._lock:
+        return np.asarray(source._numpy.integers(low, high, tuple(shape), dtype=draw_type)).astype(
+            dtype, copy=False
+        )
+
+
+def _range_of(own: Any) -> tuple[float, float]:
+    if own.category == 0:
+        return 0, 1
+    if own.is_floating_point:
+        largest = min(finfo(own).max, 2**63 - 1)
+        return -largest, largest
+    limits = iinfo(own)
+    return limits.min, limits.max
+
+
+def permutation(rng: Generator | None, n: int, dtype: Any = np.int64) -> Array:
+    """The numbers 0 to n - 1 in random order.
+
+    Raises:
+        RuntimeError: n is negative, or n - 1 is beyond the integers that the dtype represents exactly.
+    """
+    dtype = np.dtype(dtype)
+    own = from_numpy_dtype(dtype)
+    if n < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
+    limit = 2.0 / finfo(own).eps if own.category > 1 else _range_of(own)[1]
+    if n - 1 > limit:
+        raise RuntimeError(f"value cannot be converted to type {own.name} without overflow")
+    source = _source(rng)
+    with source._lock:
+        return source._numpy.permutation(n).astype(dtype, copy=False)
+
+
+def bernoulli(
+    rng: Generator | None, p: float | Array, shape: Shape | None = None, dtype: Any = None
+) -> Array:
+    """Ones with probability p, zeros otherwise; the shape and dtype of p (float32 for a number) unless given.
+
+    Raises:
+        RuntimeError: a probability is not in [0, 1].
+        NotImplementedError: p is an array of integers.
+    """
+    if isinstance(p, np.ndarray):
+        own = from_numpy_dtype(p.dtype)
+        if not own.is_floating_point:
+            raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{own.long_name}'")
+        if not np.all((p >= 0) & (p <= 1)):
+            wrong = p[~((p >= 0) & (p <= 1))].reshape(-1)[0]
+            raise RuntimeError(
+                f"Expected p_in >= 0 && p_in <= 1 to be true, but got false: one of p is {wrong}"
+            )
+    elif not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
+    shape = np.shape(p) if shape is None else shape
+    dtype = getattr(p, "dtype", _FLOAT32) if dtype is None else np.dtype(dtype)
+    source = _source(rng)
+    with source._lock:
+        drawn = source._numpy.random(tuple(shape))
+    return np.asarray(drawn < p).astype(dtype)

@@ -1,0 +1,84 @@
+"""Shapes and axes: broadcasting, axis numbers, and the sum that undoes broadcasting."""
+
+from collections.abc import Sequence
+from operator import index
+from typing import Any
+
+Shape = tuple[int, ...]
+
+
+def normalize_dim(dim: int, ndim: int) -> int:
+    """The axis number counted from the front; a zero-dimensional array has one axis for this purpose, as in torch.
+
+    Raises IndexError for a number out of range.
+
+    >>> normalize_dim(-1, 3)
+    2
+    """
+    dim = index(dim)
+    n = max(ndim, 1)
+    if not -n <= dim < n:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
+    return dim + n if dim < 0 else dim
+
+
+def normalize_dims(dims: int | Sequence[int] | None, ndim: int) -> Any:
+    """The same for one axis, several, or None (which stays None). Raises RuntimeError if an axis appears twice.
+
+    >>> normalize_dims((0, -1), 3)
+    (0, 2)
+    """
+    if dims is None:
+        return None
+    if not isinstance(dims, (tuple, list)):
+        return normalize_dim(dims, ndim)  # type: ignore[arg-type]
+    normalized = tuple([normalize_dim(d, ndim) for d in dims])
+    if len(set(normalized)) != len(normalized):
+        twice = next(d for d in normalized if normalized.count(d) > 1)
+        raise RuntimeError(f"dim {twice} appears multiple times in the list of dims")
+    return normalized
+
+
+def broadcast_shapes(*shapes: Shape) -> Shape:
+    """The common shape. Raises RuntimeError, in torch's words, where sizes differ and none is 1.
+
+    >>> broadcast_shapes((3, 1), (4,))
+    (3, 4)
+    """
+    ndim = max(map(len, shapes), default=0)
+    result = [1] * ndim
+    for shape in shapes:
+        for i, n in enumerate(shape, start=ndim - len(shape)):
+            if result[i] == 1:
+                result[i] = n
+            elif n != 1 and n != result[i]:
+                raise RuntimeError(
+                    f"The size of tensor a ({result[i]}) must match the size of tensor b ({n}) "
+                    f"at non-singleton dimension {i}"
+                )
+    return tuple(result)
+
+
+def broadcast_axes(shape: Shape, target: Shape) -> tuple[int, ...]:
+    """The axes of `shape` along which broadcasting from `target` repeated values.
+
+    >>> broadcast_axes((2, 3, 4), (3, 1))
+    (0, 2)
+    """
+    extra = len(shape) - len(target)
+    return tuple(
+        [i for i, n in enumerate(shape) if i < extra or (target[i - extra] == 1 and n != 1)]
+    )
+
+
+def sum_to(xp: Any, array: Any, shape: Shape) -> Any:
+    """Bring a cotangent to the shape of an input that was broadcast: sum along the repeated axes.
+
+    A cotangent of smaller shape (a formula that gave one number for all) is repeated instead.
+    """
+    if array.ndim < len(shape) or any(n == 1 != m for n, m in zip(array.shape[::-1], shape[::-1], strict=False)):
+        array = xp.broadcast_to(array, broadcast_shapes(array.shape, shape))
+    axes = broadcast_axes(array.shape, shape)
+    if axes:
+        array = xp.sum(array, axis=axes, keepdims=True)
+    return xp.reshape(array, shape)

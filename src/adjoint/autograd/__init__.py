@@ -1,0 +1,8 @@
+"""Automatic differentiation: `backward`, `grad` and what belongs to them, under torch.autograd's names."""
+
+from adjoint.core.grad_mode import enable_grad, no_grad, set_grad_enabled
+from adjoint.tensor.differentiate import backward, grad
+
+from . import grad_mode, graph
+
+__all__ = ["backward", "enable_grad", "grad", "grad_mode", "graph", "no_grad", "set_grad_enabled"]

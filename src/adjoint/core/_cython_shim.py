@@ -1,0 +1,24 @@
+"""What the hot modules use of ``cython`` when it is not installed: they then run as the plain Python they are."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+compiled = False
+_T = TypeVar("_T")
+
+
+def _identity(decorated: _T) -> _T:
+    return decorated
+
+
+def _decorator(*_arguments: object, **_options: object) -> Callable[[_T], _T]:
+    return _identity
+
+
+cclass = final = _identity
+trashcan = freelist = _decorator
+int = long = longlong = Py_ssize_t = bint = double = object
+
+
+def cast(_type: Any, value: _T, **_options: object) -> _T:
+    return value

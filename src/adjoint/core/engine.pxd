@@ -1,0 +1,37 @@
+cimport cython
+from adjoint.core.graph cimport AccumulateGrad, Node, Slot, TensorBase
+
+
+cdef class Run:
+    cdef long long number
+    cdef bint retain_graph
+    cdef bint create_graph
+    cdef object captures
+    cdef bint accumulate
+    cdef list captured
+    cdef object needed
+    cdef dict foreign
+    cdef list ready
+    cdef Slot slot(self, Node node)
+    cdef bint claim(self, Node node)
+    cdef object count_consumers(self, list roots)
+    cdef object deliver(self, Node target, int nr, object cotangent)
+    cdef object enqueue(self, Node node)
+    cdef object go(self, list roots)
+    cdef object process(self, Node node)
+    cdef object accumulate_into(self, AccumulateGrad node, object cotangent)
+    cdef object pass_on(self, Node node, list pulled)
+    cdef bint is_end(self, Node node)
+    cdef object capture(self, Node node, object cotangent)
+    cdef object forget(self, list roots)
+
+
+cpdef object summed(object first, object second, bint create_graph)
+cpdef list run_backward(
+    list roots, list cotangents, bint retain_graph, bint create_graph, object captures, int n_captures, bint accumulate
+)
+cpdef object as_tensor(object cotangent, bint create_graph)
+cpdef object as_cotangent(object given, object before, bint create_graph)
+cpdef object run_tensor_hooks(object hooks, object cotangent, bint create_graph)
+cpdef object run_pre_hooks(Node node, object cotangent, bint create_graph)
+cpdef object run_post_hooks(Node node, object pulled, object received, bint create_graph)

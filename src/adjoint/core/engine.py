@@ -1,0 +1,377 @@
+"""The backward pass.
+
+1. `run` walks the graph from the roots, with a list and not with recursion, and counts for each node the consumers
+   that will deliver a cotangent to it.
+2. A node is ready when all have delivered. Ready nodes run latest first (by sequence number); leaves run at once.
+3. A node pulls its cotangent back to its inputs, frees what it saved, and delivers to the nodes its edges lead to.
+
+With create_graph false, cotangents are raw arrays and no Tensor is made; with create_graph true they are Tensors and
+the same formulas are recorded. Only hooks see Tensors in both cases.
+
+What a pass notes about a node (a `Slot`) lies in the node itself. If another pass that is still running (an outer
+one, or one in another thread) has notes in that node, this pass keeps its own in a dictionary.
+"""
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from adjoint.core import _cython_shim as cython
+
+from heapq import heappop, heappush
+
+import numpy
+
+from adjoint.core import errors
+
+if cython.compiled:
+    from cython.cimports.adjoint.core.graph import (
+        AccumulateGrad,
+        Node,
+        Slot,
+        TensorBase,
+        new_tensor,
+        next_sequence_nr,
+        output_number,
+        project,
+        project_tensor,
+    )
+    from cython.cimports.adjoint.core.modes import ThreadState, current
+else:
+    from adjoint.core.graph import (
+        AccumulateGrad,
+        Node,
+        Slot,
+        TensorBase,
+        new_tensor,
+        next_sequence_nr,
+        output_number,
+        project,
+        project_tensor,
+    )
+    from adjoint.core.modes import ThreadState, current
+
+_active_runs: set = set()
+
+
+@cython.final
+@cython.cclass
+class Run:
+    """One backward pass.
+
+    captures: what to hand back instead of accumulating, as {node: [(output number, place in the result)]}, or None
+    to accumulate into every leaf. needed: the nodes from which a captured one can be reached; None means all.
+    """
+
+    def __init__(self, retain_graph, create_graph, captures, accumulate, n_captures):
+        self.number = next_sequence_nr()
+        self.retain_graph = retain_graph
+        self.create_graph = create_graph
+        self.captures = captures
+        self.accumulate = accumulate
+        self.captured = [None] * n_captures
+        self.needed = None
+        self.foreign = None
+        self.ready = []
+
+    def slot(self, node: Node) -> Slot:
+        """This pass's notes about a node it has claimed."""
+        if node.run == self.number:
+            return node
+        return self.foreign[node]
+
+    def claim(self, node: Node):
+        """Start notes about a node; True if this pass meets it for the first time."""
+        if node.run == self.number or (self.foreign is not None and node in self.foreign):
+            return False
+        if node.run and node.run in _active_runs:
+            if self.foreign is None:
+                self.foreign = {}
+            self.foreign[node] = Slot.__new__(Slot)
+            return True
+        node.run = self.number
+        node.pending = 0
+        node.buffer = None
+        return True
+
+    def count_consumers(self, roots: list):
+        """Walk the graph and note how many cotangents each node waits for."""
+        node: Node
+        target: Node
+        slot: Slot
+        stack: list = []
+        for node in roots:
+            if self.claim(node):
+                stack.append(node)
+        while stack:
+            node = stack.pop()
+            for target in node.edges:
+                if target is None or (self.needed is not None and target not in self.needed):
+                    continue
+                if self.claim(target):
+                    stack.append(target)
+                slot = self.slot(target)
+                slot.pending += 1
+
+    def deliver(self, target: Node, nr, cotangent):
+        """Add a cotangent to what a node has received so far."""
+        slot: Slot = self.slot(target)
+        if target.n_outputs == 1:
+            if slot.buffer is None:
+                slot.buffer = cotangent
+                slot.owned = False
+            elif slot.owned and not self.create_graph:
+                slot.buffer += cotangent
+            else:
+                slot.buffer = summed(slot.buffer, cotangent, self.create_graph)
+                slot.owned = True
+            return
+        if slot.buffer is None:
+            slot.buffer = [None] * target.n_outputs
+        received: list = slot.buffer
+        before = received[nr]
+        received[nr] = cotangent if before is None else summed(before, cotangent, self.create_graph)
+
+    def enqueue(self, node: Node):
+        """A node all of whose consumers have delivered: leaves run at once, others in their turn."""
+        if isinstance(node, AccumulateGrad):
+            self.process(node)
+        elif self.ready:
+            heappush(self.ready, node)
+        else:
+            self.ready.append(node)
+
+    def go(self, roots: list):
+        """Run every node whose turn comes."""
+        node: Node
+        slot: Slot
+        for node in roots:
+            slot = self.slot(node)
+            if slot.pending == 0:
+                slot.pending = -1
+                self.enqueue(node)
+        ready: list = self.ready
+        while ready:
+            node = ready.pop() if len(ready) == 1 else heappop(ready)
+            self.process(node)
+
+    def process(self, node: Node):
+        """Let one node pull its cotangent back and deliver the results."""
+        slot: Slot = self.slot(node)
+        target: Node
+        cotangent = slot.buffer
+        slot.buffer = None
+        if node.tensor_hooks is not None or node.pre_hooks is not None:
+            cotangent = run_pre_hooks(node, cotangent, self.create_graph)
+        leaf = isinstance(node, AccumulateGrad)
+        if leaf and cython.cast(AccumulateGrad, node).variable._hooks:
+            cotangent = run_tensor_hooks(cython.cast(AccumulateGrad, node).variable._hooks, cotangent, self.create_graph)
+        if self.captures is not None:
+            self.capture(node, cotangent)
+            if not (leaf and self.accumulate) and self.is_end(node):
+                return
+        pulled: list = None
+        if cotangent is not None and (node.n_outputs == 1 or any_defined(cotangent)):
+            if leaf:
+                self.accumulate_into(node, cotangent)
+                return
+            received = cotangent
+            if node.post_hooks is None:
+                received = None
+            pulled = node.pull(cotangent, self.create_graph)
+            cotangent = None
+            if node.post_hooks is not None:
+                pulled = run_post_hooks(node, pulled, received, self.create_graph)
+            if not self.retain_graph:
+                node.release()
+        self.pass_on(node, pulled)
+
+    def accumulate_into(self, node: AccumulateGrad, cotangent):
+        """Add to a leaf's gradient and tell whoever waits for it."""
+        node.pull(cotangent, self.create_graph)
+        hooks = node.variable._post_hooks
+        if hooks:
+            for hook in list(hooks.values()):
+                hook(node.variable)
+
+    def pass_on(self, node: Node, pulled):
+        """Deliver along the edges; None (undefined) counts as delivered."""
+        target: Node
+        slot: Slot
+        edges: tuple = node.edges
+        for i in range(len(edges)):
+            target = edges[i]
+            if target is None or (self.needed is not None and target not in self.needed):
+                continue
+            if pulled is not None:
+                cotangent = pulled[i]
+                if cotangent is not None:
+                    self.deliver(target, output_number(node, i), cotangent)
+                    # a leaf may keep the array itself if nobody else holds it
+                    pulled[i] = cotangent = None
+            slot = self.slot(target)
+            slot.pending -= 1
+            if slot.pending == 0:
+                self.enqueue(target)
+
+    def is_end(self, node: Node):
+        """True if nothing that was asked for lies behind this node."""
+        target: Node
+        for target in node.edges:
+            if target is not None and target in self.needed:
+                return False
+        return True
+
+    def capture(self, node: Node, cotangent):
+        """Keep the cotangents that the caller asked for."""
+        for nr, place in self.captures.get(node, ()):
+            self.captured[place] = cotangent if node.n_outputs == 1 or cotangent is None else cotangent[nr]
+
+    def forget(self, roots: list):
+        """After an error: drop the cotangents that still wait in nodes."""
+        node: Node
+        target: Node
+        stack: list = list(roots)
+        while stack:
+            node = stack.pop()
+            if node.run != self.number:
+                continue
+            node.run = 0
+            node.buffer = None
+            for target in node.edges:
+                if target is not None:
+                    stack.append(target)
+
+
+def any_defined(values):
+    """True if one is not None."""
+    for value in values:
+        if value is not None:
+            return True
+    return False
+
+
+def summed(first, second, create_graph):
+    """The sum of two cotangents; of raw ones as an array of its own, zero-dimensional ones too."""
+    total = first + second
+    if create_graph or type(total) is type(first):
+        return total
+    return numpy.asarray(total)
+
+
+def run_backward(roots: list, cotangents: list, retain_graph, create_graph, captures, n_captures, accumulate) -> list:
+    """Run the backward pass from the roots, given as (node, output number) pairs with a cotangent for each.
+
+    Returns the captured cotangents, in the order of their places, as raw arrays, or Tensors with create_graph.
+    """
+    run: Run = Run(retain_graph, create_graph, captures, accumulate, n_captures)
+    state: ThreadState = current()
+    nodes = [node for node, _ in roots]
+    before = state.grad_enabled
+    state.grad_enabled = create_graph
+    state.backward_depth += 1
+    _active_runs.add(run.number)
+    done = False
+    try:
+        if captures is not None:
+            run.needed = leading_to(nodes, captures)
+            nodes = [node for node in nodes if node in run.needed]
+        run.count_consumers(nodes)
+        for (node, nr), cotangent in zip(roots, cotangents):
+            if run.needed is None or node in run.needed:
+                run.deliver(node, nr, cotangent)
+        with numpy.errstate(all="ignore"):
+            run.go(nodes)
+        done = True
+    finally:
+        state.grad_enabled = before
+        state.backward_depth -= 1
+        _active_runs.discard(run.number)
+        if not done:
+            run.forget(nodes)
+    return run.captured
+
+
+def leading_to(roots: list, wanted) -> set:
+    """The nodes from which a wanted one can be reached (the wanted ones too), without recursion."""
+    needed = set()
+    seen = set()
+    stack = [(node, False) for node in roots]
+    while stack:
+        node, returning = stack.pop()
+        if returning:
+            if any([target in needed for target in node.edges]):
+                needed.add(node)
+            continue
+        if node in seen:
+            continue
+        seen.add(node)
+        if node in wanted:
+            needed.add(node)
+        stack.append((node, True))
+        stack.extend([(target, False) for target in node.edges if target is not None and target not in seen])
+    return needed
+
+
+def as_tensor(cotangent, create_graph):
+    """A cotangent as hooks see it."""
+    return cotangent if create_graph or cotangent is None else new_tensor(cotangent)
+
+
+def as_cotangent(given, before, create_graph):
+    """What a hook returned, as the engine carries it, checked against what it was given."""
+    if not isinstance(given, TensorBase):
+        raise TypeError(f"expected Variable, but hook returned '{type(given).__name__}'")
+    tensor: TensorBase = given
+    array = before._array if isinstance(before, TensorBase) else before
+    if array is not None:
+        if array.shape != tensor._array.shape:
+            raise RuntimeError("hook has changed the size of value")
+        if array.dtype != tensor._array.dtype:
+            raise RuntimeError("hook has changed the type of value")
+    return tensor if create_graph else tensor._array
+
+
+def run_tensor_hooks(hooks, cotangent, create_graph):
+    """Call the hooks of one tensor; each may replace the cotangent."""
+    for hook in list(hooks.values()):
+        given = hook(as_tensor(cotangent, create_graph))
+        if given is not None:
+            cotangent = as_cotangent(given, cotangent, create_graph)
+    return cotangent
+
+
+def run_pre_hooks(node: Node, cotangent, create_graph):
+    """Call the hooks on the outputs of a node, then those on the node itself."""
+    values = [cotangent] if node.n_outputs == 1 else cotangent
+    if values is None:
+        values = [None] * node.n_outputs
+    if node.tensor_hooks is not None:
+        for nr, hooks in node.tensor_hooks.items():
+            if values[nr] is not None:
+                values[nr] = run_tensor_hooks(hooks, values[nr], create_graph)
+    if node.pre_hooks:
+        for hook in list(node.pre_hooks.values()):
+            given = hook(tuple([as_tensor(value, create_graph) for value in values]))
+            if given is not None:
+                given = given if isinstance(given, (tuple, list)) else (given,)
+                values = [
+                    None if new is None else as_cotangent(new, old, create_graph)
+                    for new, old in zip(given, values)
+                ]
+    return values[0] if node.n_outputs == 1 else values
+
+
+def run_post_hooks(node: Node, pulled, received, create_graph):
+    """Call the hooks that want to see what a node made of its cotangents."""
+    outputs = (received,) if node.n_outputs == 1 else received
+    outputs = tuple([as_tensor(value, create_graph) for value in outputs])
+    for hook in list(node.post_hooks.values()):
+        given = hook(tuple([as_tensor(value, create_graph) for value in pulled]), outputs)
+        if given is not None:
+            given = given if isinstance(given, (tuple, list)) else (given,)
+            if len(given) != len(pulled):
+                raise RuntimeError(f"hook has returned an incorrect number of values (got {len(given)}, but expected {len(pulled)})")
+            pulled = [
+                None if new is None else as_cotangent(new, old, create_graph) for new, old in zip(given, pulled)
+            ]
+    return pulled

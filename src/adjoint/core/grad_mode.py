@@ -1,0 +1,149 @@
+"""Switching recording on and off: no_grad, enable_grad, set_grad_enabled, as context managers and decorators."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Generator
+from typing import Any, TypeVar
+
+from adjoint.core.modes import set_grad
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _GradMode:
+    """A context manager for one value of the grad mode; as a decorator it makes a fresh one for every call."""
+
+    _enabled: bool
+
+    def __init__(self) -> None:
+        self._before: list[bool] = []
+
+    def __enter__(self) -> None:
+        self._before.append(set_grad(self._enabled))
+
+    def __exit__(self, *exception: object) -> None:
+        set_grad(self._before.pop())
+
+    def _clone(self) -> _GradMode:
+        return type(self)()
+
+    def __call__(self, function: F) -> F:
+        if inspect.isgeneratorfunction(function):
+            return self._decorate_generator(function)
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def coroutine(*args: Any, **kwargs: Any) -> Any:
+                with self._clone():
+                    return await function(*args, **kwargs)
+
+            return coroutine  # type: ignore[return-value]
+
+        @functools.wraps(function)
+        def decorated(*args: Any, **kwargs: Any) -> Any:
+            with self._clone():
+                return function(*args, **kwargs)
+
+        return decorated  # type: ignore[return-value]
+
+    def _decorate_generator(self, function: F) -> F:
+        # the mode holds while the generator's body runs, not while its consumer does
+        @functools.wraps(function)
+        def generator(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+            body = function(*args, **kwargs)
+            step, value = body.send, None
+            try:
+                while True:
+                    with self._clone():
+                        try:
+                            result = step(value)
+                        except StopIteration as stop:
+                            return stop.value
+                    try:
+                        step, value = body.send, (yield result)
+                    except GeneratorExit:
+                        with self._clone():
+                            body.close()
+                        raise
+                    except BaseException as error:
+                        step, value = body.throw, error
+            finally:
+                body.close()
+
+        return generator  # type: ignore[return-value]
+
+
+class no_grad(_GradMode):
+    """Switches recording off: results do not require a gradient, and nothing is saved.
+
+    >>> import adjoint
+    >>> x = adjoint.ones(2, requires_grad=True)
+    >>> with adjoint.no_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    False
+    """
+
+    _enabled = False
+
+    def __new__(cls, function: Any = None) -> Any:
+        # `@no_grad` without parentheses decorates
+        mode = super().__new__(cls)
+        if function is None:
+            return mode
+        mode.__init__()
+        return mode(function)
+
+
+class enable_grad(_GradMode):
+    """Switches recording on again inside no_grad.
+
+    >>> import adjoint
+    >>> x = adjoint.ones(2, requires_grad=True)
+    >>> with adjoint.no_grad(), adjoint.enable_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    True
+    """
+
+    _enabled = True
+
+    def __new__(cls, function: Any = None) -> Any:
+        mode = super().__new__(cls)
+        if function is None:
+            return mode
+        mode.__init__()
+        return mode(function)
+
+
+class set_grad_enabled(_GradMode):
+    """Switches recording on or off by its argument: at once when called, undone at the end of a with block.
+
+    >>> import adjoint
+    >>> with adjoint.set_grad_enabled(False):
+    ...     adjoint.is_grad_enabled()
+    False
+    """
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__()
+        if not isinstance(mode, bool):
+            raise TypeError(f"set_grad_enabled(): argument 'mode' must be bool, not {type(mode).__name__}")
+        self._enabled = mode
+        self._outer = set_grad(mode)
+        self._entered = False
+
+    def __enter__(self) -> None:
+        # the switch was made when the object was; leaving restores what was before that
+        self._before.append(self._outer if not self._entered else set_grad(self._enabled))
+        self._entered = True
+        set_grad(self._enabled)
+
+    def _clone(self) -> _GradMode:
+        return type(self)(self._enabled)
+
+    def __call__(self, function: F) -> F:
+        set_grad(self._outer)
+        return super().__call__(function)

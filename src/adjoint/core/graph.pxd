@@ -1,0 +1,165 @@
+cimport cython
+from adjoint.core.modes cimport ThreadState, current
+
+cdef extern from "Python.h":
+    ctypedef struct PyObject:
+        Py_ssize_t ob_refcnt
+    ctypedef struct PyTypeObject:
+        object (*tp_new)(PyTypeObject*, PyObject*, PyObject*)
+
+cdef extern from *:
+    """
+    #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
+    #include <numpy/arrayobject.h>
+
+    /* an instance of a Python class, made by the tp_new of the compiled class that it derives from */
+    static CYTHON_INLINE PyObject *adj_instantiate(PyObject *type, PyObject *native, PyObject *no_arguments) {
+        return ((PyTypeObject *)native)->tp_new((PyTypeObject *)type, no_arguments, NULL);
+    }
+
+    /* does an ndarray have this shape (a tuple of ints) and this very dtype? */
+    static CYTHON_INLINE int adj_has_layout(PyObject *array, PyObject *shape, PyObject *dtype) {
+        PyArrayObject *a = (PyArrayObject *)array;
+        int n = PyArray_NDIM(a);
+        if ((PyObject *)PyArray_DESCR(a) != dtype || PyTuple_GET_SIZE(shape) != n) return 0;
+        for (int i = 0; i < n; i++)
+            if (PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i)) != PyArray_DIM(a, i)) return 0;
+        return 1;
+    }
+    #define adj_owner_count(o) Py_REFCNT(o)
+
+    /* attributes of an ndarray without a look-up */
+    static CYTHON_INLINE PyObject *adj_dtype(PyObject *array) {
+        PyObject *dtype = (PyObject *)PyArray_DESCR((PyArrayObject *)array);
+        Py_INCREF(dtype);
+        return dtype;
+    }
+    static CYTHON_INLINE PyObject *adj_shape(PyObject *array) {
+        PyArrayObject *a = (PyArrayObject *)array;
+        int n = PyArray_NDIM(a);
+        PyObject *shape = PyTuple_New(n);
+        if (shape == NULL) return NULL;
+        for (int i = 0; i < n; i++) {
+            PyObject *length = PyLong_FromSsize_t(PyArray_DIM(a, i));
+            if (length == NULL) { Py_DECREF(shape); return NULL; }
+            PyTuple_SET_ITEM(shape, i, length);
+        }
+        return shape;
+    }
+    """
+    object adj_instantiate(object type, object native, object no_arguments)
+    bint adj_has_layout(object array, object shape, object dtype)
+    Py_ssize_t adj_owner_count(object o)
+    object adj_dtype(object array)
+    object adj_shape(object array)
+
+
+cdef inline object instantiate(object type, object native):
+    return adj_instantiate(type, native, ())
+
+
+cdef inline bint has_layout(object array, object shape, object dtype):
+    return adj_has_layout(array, shape, dtype)
+
+
+cdef inline Py_ssize_t owner_count(object o):
+    return adj_owner_count(o)
+
+
+cdef inline object dtype_of(object array):
+    """The dtype of an ndarray."""
+    return adj_dtype(array)
+
+
+cdef inline object shape_of(object array):
+    """The shape of an ndarray."""
+    return adj_shape(array)
+
+
+cdef class VersionCounter:
+    cdef public long value
+
+
+cdef class View:
+    cdef public TensorBase base
+    cdef public tuple replay
+    cdef public long version
+    cdef public object origin
+
+
+cdef class TensorBase:
+    cdef public object _array
+    cdef public Node _node
+    cdef public int _output_nr
+    cdef public bint _requires
+    cdef public object _grad
+    cdef public object _accumulator
+    cdef public VersionCounter _counter
+    cdef public View _view
+    cdef public object _hooks
+    cdef public object _post_hooks
+    cdef public object _retain
+    cdef dict __dict__
+    cdef object __weakref__
+
+
+cdef class Saved:
+    cdef public object array
+    cdef public VersionCounter counter
+    cdef public long version
+    cdef public Node node
+    cdef public int output_nr
+    cdef public bint from_input
+
+
+cdef class Slot:
+    cdef long long run
+    cdef int pending
+    cdef object buffer
+    cdef bint owned
+
+
+cdef class Node(Slot):
+    cdef public tuple edges
+    cdef public tuple output_nrs
+    cdef public int n_outputs
+    cdef public object shape
+    cdef public object dtype
+    cdef public long long sequence_nr
+    cdef public dict notes
+    cdef public dict tensor_hooks
+    cdef public object pre_hooks
+    cdef public object post_hooks
+    cdef dict __dict__
+    cdef object __weakref__
+    cdef list pull(self, object cotangent, bint create_graph)
+    cdef object release(self)
+
+
+cdef class AccumulateGrad(Node):
+    cdef public TensorBase variable
+
+
+cdef long long _sequence
+cdef object _tensor_type, _native_tensor, _ndarray
+cdef Saved make_saved(object array, VersionCounter counter, Node node, int output_nr, bint from_input)
+cpdef long long next_sequence_nr()
+cpdef TensorBase new_tensor(object array)
+cpdef Node new_node(object node_type, object native)
+cpdef bint needs_grad(TensorBase tensor)
+cpdef bint is_leaf_tensor(TensorBase tensor)
+cpdef Node node_of(TensorBase tensor)
+cpdef object renew_history(TensorBase tensor, View view)
+cpdef object replay_view(View view, object array)
+cpdef long version_of(TensorBase tensor)
+cpdef VersionCounter counter_of(TensorBase tensor)
+cpdef object bump_version(TensorBase tensor)
+cpdef Node accumulator_of(TensorBase leaf)
+cpdef Node gradient_edge(TensorBase tensor)
+cpdef int output_number(Node node, Py_ssize_t i)
+cpdef object output_shape(Node node, int nr)
+cpdef object output_dtype(Node node, int nr)
+cpdef object project(object cotangent, object shape, object dtype)
+cpdef TensorBase project_tensor(TensorBase cotangent, object shape, object dtype)
+cpdef object fit_layout(object cotangent, object array)
+cpdef object add_in_place(TensorBase tensor, object cotangent)

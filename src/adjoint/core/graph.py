@@ -1,0 +1,479 @@
+"""The graph: tensors, the nodes that made them, and what nodes keep for the backward pass.
+
+A `Node` stands for one operation that was run. Its edges lead to the nodes of the operation's inputs, so that the graph
+points from results to leaves, the way cotangents flow. A leaf's edge leads to an `AccumulateGrad`, the node that adds
+to `.grad`. The invariants that hold here are listed in this folder's README.
+"""
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from adjoint.core import _cython_shim as cython
+
+import weakref
+
+import numpy
+
+from adjoint.arrays.dtypes import from_numpy_dtype
+from adjoint.arrays.namespace import namespace
+from adjoint.arrays.shapes import sum_to
+from adjoint.core import errors
+
+if cython.compiled:
+    from cython.cimports.adjoint.core.modes import ThreadState, current
+else:
+    from adjoint.core.modes import ThreadState, current
+
+_ndarray = numpy.ndarray
+_NO_ARGUMENTS = ()
+
+
+class Registry:
+    """What the floors above tell the core at import: the class of tensors and the namespace of tensor operations."""
+
+    tensor_type: type = type(None)
+    tensor_ops: object = None
+
+
+registry = Registry()
+
+
+def set_tensor_type(tensor_type: type, native: type, tensor_ops: object) -> None:
+    """Name the class that results are instances of, the last compiled class among its bases, and the namespace in
+    which formulas run on Tensors.
+    """
+    global _tensor_type, _native_tensor
+    _tensor_type = registry.tensor_type = tensor_type
+    _native_tensor = native
+    registry.tensor_ops = tensor_ops
+
+
+_tensor_type = _native_tensor = registry.tensor_type
+
+
+@cython.final
+@cython.freelist(64)
+@cython.cclass
+class VersionCounter:
+    """How many times a piece of memory was modified in place; shared by a tensor and all its views."""
+
+
+@cython.final
+@cython.cclass
+class View:
+    """How a view was made from its base, so that its history can be made again when the base has moved on.
+
+    base: the tensor that owns the memory; never a view itself.
+    replay: the operations that lead from the base to the view, as (operation, arguments after the tensor) pairs.
+    version: the version of the memory for which the view's grad_fn holds.
+    origin: None, or why the view may not be modified in place while recording ("no_grad", "multi_output").
+    """
+
+    def __init__(self, base, replay, version, origin):
+        self.base = base
+        self.replay = replay
+        self.version = version
+        self.origin = origin
+
+
+@cython.cclass
+class TensorBase:
+    """What the core knows of a tensor: an array, its place in the graph, its version, its gradient."""
+
+    @property
+    def requires_grad(self) -> bool:
+        """Is True if gradients need to be computed for this Tensor, False otherwise."""
+        return needs_grad(self)
+
+    @requires_grad.setter
+    def requires_grad(self, value):
+        value = bool(value)
+        if not is_leaf_tensor(self):
+            if not value:
+                raise RuntimeError(errors.REQUIRES_GRAD_OF_NON_LEAF)
+            return
+        if value and not errors.is_differentiable(from_numpy_dtype(self._array.dtype)):
+            raise RuntimeError(errors.REQUIRES_GRAD_DTYPE_SETTER)
+        self._requires = value
+
+    @property
+    def is_leaf(self) -> bool:
+        """True for tensors made by the user, and by convention for all that do not require a gradient."""
+        return is_leaf_tensor(self)
+
+    @property
+    def grad_fn(self):
+        """The node that made this tensor, or None for a leaf."""
+        return node_of(self)
+
+    @property
+    def output_nr(self) -> int:
+        """Which output of its node this tensor is."""
+        return self._output_nr
+
+    @property
+    def _version(self) -> int:
+        return version_of(self)
+
+    @property
+    def _base(self):
+        return None if self._view is None else self._view.base
+
+    def _is_view(self) -> bool:
+        return self._view is not None
+
+    @property
+    def grad(self):
+        """None until the first backward pass reaches this leaf, then the sum of all gradients so far."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, value):
+        if value is not None:
+            errors.check_assigned_grad(self, value)
+        self._grad = value
+
+    @grad.deleter
+    def grad(self):
+        self._grad = None
+
+    @property
+    def retains_grad(self) -> bool:
+        """True for a tensor that is not a leaf and keeps its gradient all the same."""
+        return self._retain is not None and self._retain is node_of(self)
+
+
+@cython.final
+@cython.freelist(64)
+@cython.cclass
+class Saved:
+    """A saved array that is not simply an input tensor: a result of its own node, or a value since overwritten.
+
+    Holds array, counter and version, never the tensor that owns the node, so no cycle goes through the graph.
+    `node` and `output_nr` say where the value came from; for a result the node that saved it is meant and none is held.
+    """
+
+
+@cython.cclass
+class Slot:
+    """What one backward pass notes about one node: how many consumers are still to come, and the sum so far."""
+
+
+@cython.trashcan(True)
+@cython.cclass
+class Node(Slot):
+    """One recorded operation.
+
+    edges: the nodes of the inputs, None where no gradient is needed; output_nrs: which output of each it was, None
+    if all are 0. shape, dtype: of the output (tuples of them where n_outputs is not 1). sequence_nr: later is larger,
+    across all threads, so descending order is a valid order for the backward pass.
+    """
+
+    def pull(self, cotangent, create_graph):
+        """Cotangents of the inputs from those of the outputs, one for each edge, each fit for its edge.
+
+        `cotangent` is one value, or a list with None for undefined ones where n_outputs is not 1; values are raw
+        arrays, or Tensors if create_graph is true.
+        """
+        raise RuntimeError(f"{type(self).__name__} does not say how cotangents pass through it: define pull()")
+
+    def release(self):
+        """Free what was saved for the backward pass."""
+
+    @property
+    def next_functions(self) -> tuple:
+        """The nodes of the inputs and the number of the output that each input was, as (node, number) pairs."""
+        return tuple([(node, output_number(self, i)) for i, node in enumerate(self.edges)])
+
+    def name(self) -> str:
+        """The name of the node, such as 'MulBackward0'."""
+        return type(self).__name__
+
+    @property
+    def metadata(self) -> dict:
+        """A dictionary for the user's own notes on this node."""
+        if self.notes is None:
+            self.notes = {}
+        return self.notes
+
+    def _sequence_nr(self) -> int:
+        return self.sequence_nr
+
+    def __eq__(self, other):
+        return self is other
+
+    def __hash__(self):
+        return id(self) >> 4
+
+    def __lt__(self, other):
+        # heapq pops the least: the latest node comes first
+        first: Node = self
+        second: Node = other
+        return first.sequence_nr > second.sequence_nr
+
+
+@cython.final
+@cython.cclass
+class AccumulateGrad(Node):
+    """Adds what arrives to the gradient of its leaf."""
+
+    def name(self) -> str:
+        """The name that the documents give this node."""
+        return "adjoint::autograd::AccumulateGrad"
+
+    def pull(self, cotangent, create_graph):
+        """Add to the leaf's .grad: by reference or into a copy the first time, in place later on."""
+        leaf: TensorBase = self.variable
+        if create_graph:
+            before = leaf._grad
+            leaf._grad = registry.tensor_ops.clone(cotangent) if before is None else before + cotangent
+        elif leaf._grad is None:
+            leaf._grad = new_tensor(fit_layout(cotangent, leaf._array))
+        else:
+            add_in_place(leaf._grad, cotangent)
+        return []
+
+
+def make_saved(array, counter: VersionCounter, node: Node, output_nr, from_input) -> Saved:
+    """A saved array with the version that it has now."""
+    saved: Saved = Saved.__new__(Saved)
+    saved.array = array
+    saved.counter = counter
+    saved.version = counter.value
+    saved.node = node
+    saved.output_nr = output_nr
+    saved.from_input = from_input
+    return saved
+
+
+_sequence = 0
+
+
+def next_sequence_nr() -> cython.longlong:
+    """A number larger than all given out before."""
+    global _sequence
+    _sequence += 1
+    return _sequence
+
+
+def new_tensor(array) -> TensorBase:
+    """A tensor around an array, with no history."""
+    if cython.compiled:
+        tensor = cython.cast(object, instantiate(_tensor_type, _native_tensor))
+    else:
+        tensor = _tensor_type.__new__(_tensor_type)
+    result: TensorBase = tensor
+    result._array = array
+    return result
+
+
+def new_node(node_type, native) -> Node:
+    """An empty node of the given class, which derives from the compiled class `native`."""
+    if cython.compiled:
+        return cython.cast(object, instantiate(node_type, native))
+    return node_type.__new__(node_type)
+
+
+if not cython.compiled:
+
+    def dtype_of(array):
+        """The dtype of an array."""
+        return array.dtype
+
+    def shape_of(array):
+        """The shape of an array."""
+        return array.shape
+
+    # the values that fields of compiled classes have before they are set
+    VersionCounter.value = 0
+    TensorBase._node = TensorBase._grad = TensorBase._accumulator = TensorBase._counter = None
+    TensorBase._view = TensorBase._hooks = TensorBase._post_hooks = TensorBase._retain = None
+    TensorBase._requires = False
+    TensorBase._output_nr = 0
+    Slot.run = Slot.pending = 0
+    Slot.buffer = None
+    Slot.owned = False
+    Node.edges = ()
+    Node.output_nrs = Node.notes = Node.tensor_hooks = Node.pre_hooks = Node.post_hooks = Node.shape = None
+    Node.dtype = None
+    Node.n_outputs = 1
+    Node.sequence_nr = 0
+
+
+def needs_grad(tensor: TensorBase) -> bool:
+    """True if gradients flow to this tensor."""
+    if tensor._view is not None:
+        return tensor._requires or node_of(tensor) is not None
+    return tensor._requires or tensor._node is not None
+
+
+def is_leaf_tensor(tensor: TensorBase) -> bool:
+    """True if no recorded operation made this tensor."""
+    return node_of(tensor) is None
+
+
+def node_of(tensor: TensorBase) -> Node:
+    """The node that made a tensor, or None; a view whose base has moved on gets its history anew."""
+    view: View = tensor._view
+    if view is not None and view.version != version_of(tensor):
+        renew_history(tensor, view)
+    return tensor._node
+
+
+def renew_history(tensor: TensorBase, view: View):
+    """Replay a view from its base, whose history was rewritten by an operation in place."""
+    base: TensorBase = view.base
+    view.version = version_of(tensor)
+    if tensor._requires or view.origin == "no_grad" or not (base._requires or base._node is not None):
+        return
+    state: ThreadState = current()
+    enabled = state.grad_enabled
+    state.grad_enabled = True
+    try:
+        again: TensorBase = replay_view(view, base)
+    finally:
+        state.grad_enabled = enabled
+    tensor._node = again._node
+    tensor._output_nr = again._output_nr
+
+
+def replay_view(view: View, array):
+    """The same view of another tensor (recorded) or raw array, of the base's shape."""
+    for operation, arguments in view.replay:
+        array = operation.replay(array, arguments)
+    return array
+
+
+def version_of(tensor: TensorBase) -> int:
+    """How often the tensor's memory was modified in place."""
+    return 0 if tensor._counter is None else tensor._counter.value
+
+
+def counter_of(tensor: TensorBase) -> VersionCounter:
+    """The version counter of the tensor's memory, made when it must be shared or counted."""
+    if tensor._counter is None:
+        tensor._counter = VersionCounter.__new__(VersionCounter)
+    return tensor._counter
+
+
+def bump_version(tensor: TensorBase) -> None:
+    """Note that the tensor's memory was modified in place."""
+    counter: VersionCounter = counter_of(tensor)
+    counter.value += 1
+
+
+def accumulator_of(leaf: TensorBase) -> Node:
+    """The node that adds to the leaf's .grad; the leaf knows it weakly, so nothing keeps a graph alive."""
+    if leaf._accumulator is not None:
+        node = leaf._accumulator()
+        if node is not None:
+            return node
+    accumulator: AccumulateGrad = AccumulateGrad.__new__(AccumulateGrad)
+    accumulator.variable = leaf
+    accumulator.edges = _NO_ARGUMENTS
+    accumulator.n_outputs = 1
+    accumulator.shape = leaf._array.shape
+    accumulator.dtype = leaf._array.dtype
+    accumulator.sequence_nr = next_sequence_nr()
+    leaf._accumulator = weakref.ref(accumulator)
+    return accumulator
+
+
+def gradient_edge(tensor: TensorBase) -> Node:
+    """The node that the tensor's cotangent is delivered to (as its output number tensor._output_nr)."""
+    node: Node = node_of(tensor)
+    if node is not None:
+        return node
+    return accumulator_of(tensor)
+
+
+def output_number(node: Node, i) -> int:
+    """Which output of its node the i-th input was."""
+    return 0 if node.output_nrs is None else node.output_nrs[i]
+
+
+def output_shape(node: Node, nr):
+    """Shape of one output of a node."""
+    return node.shape if node.n_outputs == 1 else node.shape[nr]
+
+
+def output_dtype(node: Node, nr):
+    """Data type (of the array) of one output of a node."""
+    return node.dtype if node.n_outputs == 1 else node.dtype[nr]
+
+
+def project(cotangent, shape, dtype):
+    """Make a raw cotangent fit its edge: sum what was broadcast, drop the imaginary part of a real input, cast."""
+    if cython.compiled:
+        if type(cotangent) is _ndarray and has_layout(cotangent, shape, dtype):
+            return cotangent
+    xp = namespace(cotangent)
+    cotangent = xp.asarray(cotangent)
+    if cotangent.shape != shape:
+        cotangent = sum_to(xp, cotangent, shape)
+    if cotangent.dtype != dtype:
+        if cotangent.dtype.kind == "c" and dtype.kind != "c":
+            cotangent = cotangent.real
+        cotangent = cotangent.astype(dtype)
+    return cotangent
+
+
+def project_tensor(cotangent: TensorBase, shape, dtype) -> TensorBase:
+    """The same for a Tensor, recorded."""
+    array = cotangent._array
+    if array.shape != shape:
+        cotangent = registry.tensor_ops.sum_to_size(cotangent, shape)
+    if array.dtype != dtype:
+        if array.dtype.kind == "c" and dtype.kind != "c":
+            cotangent = registry.tensor_ops.real(cotangent)
+        cotangent = registry.tensor_ops.cast(cotangent, from_numpy_dtype(dtype))
+    return cotangent
+
+
+def fit_layout(cotangent, array):
+    """A gradient for a leaf: an array of its own, with the leaf's strides where these are dense, else row-major."""
+    if type(cotangent) is not _ndarray:
+        return cotangent.copy()
+    wanted = dense_strides(array)
+    if cython.compiled:
+        # two references: the engine's and this function's argument; nobody else can see the buffer
+        if (
+            owner_count(cotangent) <= _STEAL_LIMIT
+            and cotangent.base is None
+            and cotangent.flags.owndata
+            and cotangent.flags.writeable
+            and (cotangent.strides == wanted if wanted is not None else cotangent.flags.c_contiguous)
+        ):
+            return cotangent
+    if wanted is None or array.flags.c_contiguous:
+        return cotangent.copy(order="C")
+    fitted = numpy.empty_like(array, dtype=cotangent.dtype)
+    fitted[...] = cotangent
+    return fitted
+
+
+# references that the engine, its call and this module hold on a gradient nobody else can see
+_STEAL_LIMIT = 3
+
+
+def dense_strides(array):
+    """Strides of an array whose memory is dense and does not overlap, else None."""
+    if type(array) is not _ndarray:
+        return None
+    if array.flags.c_contiguous:
+        return array.strides
+    order = sorted(range(array.ndim), key=lambda axis: array.strides[axis])
+    expected = array.itemsize
+    for axis in order:
+        if array.shape[axis] != 1 and array.strides[axis] != expected:
+            return None
+        expected *= array.shape[axis]
+    return array.strides
+
+
+def add_in_place(tensor: TensorBase, cotangent) -> None:
+    """Add a raw cotangent to a tensor's memory, keeping the object, its strides and counting the version."""
+    array = tensor._array
+    array += cotangent
+    tensor._array = array
+    bump_version(tensor)

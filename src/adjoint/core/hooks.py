@@ -1,0 +1,49 @@
+"""Handles of hooks: how a registered hook is taken away again."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+
+class HookTable(dict[int, Any]):
+    """Hooks in the order of their registration; handles know the table weakly."""
+
+    __slots__ = ("__weakref__",)
+
+
+class RemovableHandle:
+    """Takes a hook away with remove(), or at the end of a with block.
+
+    >>> table = HookTable()
+    >>> handle = RemovableHandle(table, print)
+    >>> len(table)
+    1
+    >>> handle.remove()
+    >>> len(table)
+    0
+    """
+
+    _next_id = 0
+
+    def __init__(self, table: HookTable, hook: Any, last: int | None = None) -> None:
+        # the hook under the key `last` keeps its place behind all others
+        behind = None if last is None else table.pop(last, None)
+        self.id = RemovableHandle._next_id
+        RemovableHandle._next_id += 1
+        self._table = weakref.ref(table)
+        table[self.id] = hook
+        if behind is not None and last is not None:
+            table[last] = behind
+
+    def remove(self) -> None:
+        """Take the hook away; a second call does nothing."""
+        table = self._table()
+        if table is not None:
+            table.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.remove()

@@ -1,0 +1,57 @@
+"""Modes of the calling thread: is gradient recording on, and is anything unusual on.
+
+Every mode lives in one `ThreadState`, so that the hot path makes one look-up and reads two C fields of it.
+"""
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from adjoint.core import _cython_shim as cython
+
+import threading
+
+if not cython.compiled:
+    _local = threading.local()
+
+_KEY = "adjoint.core.modes"
+
+
+@cython.final
+@cython.cclass
+class ThreadState:
+    """The modes of one thread.
+
+    grad_enabled: operations on tensors that require a gradient are recorded.
+    unusual: how many things that the fast paths do not know of are on (dual levels, vmap, saved-tensor hooks ...).
+    backward_depth: how many backward passes are running in this thread, one inside the other.
+    """
+
+    def __init__(self):
+        self.grad_enabled = True
+        self.unusual = 0
+        self.backward_depth = 0
+
+
+def current() -> ThreadState:
+    """The state of the calling thread, made when first asked for."""
+    if cython.compiled:
+        table = cython.cast(dict, cython.cast(object, PyThreadState_GetDict()))
+    else:
+        table = _local.__dict__
+    state = table.get(_KEY)
+    if state is None:
+        state = table[_KEY] = ThreadState()
+    return state
+
+
+def is_grad_enabled() -> bool:
+    """True if operations are recorded in the calling thread."""
+    return current().grad_enabled
+
+
+def set_grad(enabled: bool) -> bool:
+    """Switch recording on or off in the calling thread; returns what it was."""
+    state: ThreadState = current()
+    before = state.grad_enabled
+    state.grad_enabled = enabled
+    return before

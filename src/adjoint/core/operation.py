@@ -1,0 +1,1109 @@
+"""Running one operation and recording it: what stands between `x * y` and a node in the graph.
+
+An `Operation` is made from a declared rule. For each set of inputs that need a gradient it derives, once, a `Plan`:
+which values its formulas need and how they are called. A recorded `OpNode` then holds no more than its plan and the
+values that the plan names.
+"""
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from adjoint.core import _cython_shim as cython
+
+import inspect
+from collections import namedtuple
+
+import numpy
+
+from adjoint.arrays.namespace import is_array, namespace
+from adjoint.arrays.promotion import is_half, promote, upcast
+from adjoint.core import errors
+
+if cython.compiled:
+    from cython.cimports.adjoint.core.graph import (
+        Node,
+        Saved,
+        TensorBase,
+        VersionCounter,
+        View,
+        bump_version,
+        counter_of,
+        dtype_of,
+        gradient_edge,
+        make_saved,
+        needs_grad,
+        new_node,
+        new_tensor,
+        next_sequence_nr,
+        node_of,
+        output_dtype,
+        output_number,
+        output_shape,
+        project,
+        project_tensor,
+        replay_view,
+        shape_of,
+        version_of,
+    )
+    from cython.cimports.adjoint.core.modes import ThreadState, current
+else:
+    from adjoint.core.graph import (
+        Node,
+        Saved,
+        TensorBase,
+        VersionCounter,
+        View,
+        bump_version,
+        counter_of,
+        dtype_of,
+        gradient_edge,
+        make_saved,
+        needs_grad,
+        new_node,
+        new_tensor,
+        next_sequence_nr,
+        node_of,
+        output_dtype,
+        output_number,
+        output_shape,
+        project,
+        project_tensor,
+        replay_view,
+        shape_of,
+        version_of,
+    )
+    from adjoint.core.modes import ThreadState, current
+from adjoint.core.graph import registry
+
+_ndarray = numpy.ndarray
+_asarray = numpy.asarray
+_REQUIRED = inspect.Parameter.empty
+_ALIASES = {"axis": "dim", "axes": "dims", "keepdims": "keepdim", "self": "input", "x": "input", "a": "input"}
+
+# kinds of saved values, by where they come from
+_INPUT, _RESULT, _PARAMETER, _SHAPE, _DTYPE, _NEEDS, _SEQUENCE, _SEQUENCE_SHAPES = range(8)
+# ways to get a cotangent
+_FORMULA, _PARTIAL, _SAVED_FACTOR, _UNCHANGED, _NEGATED, _SCALED, _ZERO = range(7)
+
+_REAL = (numpy.dtype("float32"), numpy.dtype("float64"))
+_COMPLEX = (numpy.dtype("complex64"), numpy.dtype("complex128"))
+_FLOAT32, _FLOAT64 = _REAL
+
+
+@cython.final
+@cython.cclass
+class Term:
+    """How the cotangent of one input (or of several, jointly) is computed from g and the saved values."""
+
+    def __init__(self, way, body, inputs, arguments, takes_ops, takes_g, conjugate, scale):
+        self.way = way
+        self.body = body
+        self.inputs = inputs
+        self.arguments = arguments
+        self.takes_ops = takes_ops
+        self.takes_g = takes_g
+        self.conjugate = conjugate
+        self.scale = scale
+        self.first = arguments[0] if arguments else 0
+
+    def pull(self, ops, g, values):
+        """The cotangent; `ops`, `g` and `values` belong either to raw arrays or to Tensors."""
+        way: cython.int = self.way
+        if way == _UNCHANGED:
+            return g
+        if way == _NEGATED:
+            return -g
+        if way == _ZERO:
+            return ops.zeros_like(g)
+        if way == _SCALED:
+            return g * self.scale
+        if way == _SAVED_FACTOR:
+            factor = values[self.first]
+        elif way == _PARTIAL and not self.takes_ops and len(self.arguments) == 1:
+            factor = self.body(values[self.first])
+        else:
+            picked = [values[i] for i in self.arguments]
+            if self.takes_g:
+                picked.insert(0, g)
+            if self.takes_ops:
+                picked.insert(0, ops)
+            factor = self.body(*picked)
+            if way == _FORMULA:
+                return factor
+        if self.conjugate:
+            factor = ops.conj(factor)
+        return g * factor
+
+
+@cython.final
+@cython.cclass
+class Plan:
+    """What an operation saves and computes when a given set of its inputs needs a gradient."""
+
+    def __init__(self, names, slots, terms, mask):
+        self.names = names
+        self.kinds = [kind for kind, _ in slots]
+        self.places = [place for _, place in slots]
+        self.terms = terms
+        self.mask = mask
+        self.holds_tensors = any([kind in (_INPUT, _RESULT, _SEQUENCE) for kind, _ in slots])
+
+
+@cython.trashcan(True)
+@cython.cclass
+class OpNode(Node):
+    """A node of a declared operation."""
+
+    def pull(self, cotangent, create_graph):
+        """Run the formulas of the plan, on raw arrays or on Tensors."""
+        if self.saved is None:
+            raise RuntimeError(errors.FREED)
+        if create_graph:
+            values = self.unpack_tensors()
+            ops = registry.tensor_ops
+        else:
+            values = self.unpack()
+            ops = raw_ops(cotangent if self.n_outputs == 1 else defined(cotangent))
+        if self.n_outputs != 1:
+            cotangent = self.materialize(cotangent, ops, create_graph)
+        elif self.half:
+            cotangent = upcast(cotangent) if not create_graph else ops.cast(cotangent, "float32")
+        return self.results_of(cotangent, ops, values, create_graph)
+
+    def results_of(self, cotangent, ops, values, create_graph) -> list:
+        """What each formula of the plan gives, made to fit its edge."""
+        plan: Plan = self.plan
+        term: Term
+        target: Node
+        edges: tuple = self.edges
+        results: list = [None] * len(edges)
+        nr: cython.int
+        n: cython.Py_ssize_t
+        i: cython.Py_ssize_t
+        for term in plan.terms:
+            pulled = term.pull(ops, cotangent, values)
+            n = len(term.inputs)
+            for k in range(n):
+                i = term.inputs[k]
+                target = edges[i]
+                value = pulled if n == 1 and not plan.mask_is_sequence else pulled[k]
+                if target is None or value is None:
+                    continue
+                nr = output_number(self, i)
+                shape = output_shape(target, nr)
+                dtype = output_dtype(target, nr)
+                if create_graph:
+                    results[i] = project_tensor(value, shape, dtype)
+                else:
+                    results[i] = project(value, shape, dtype)
+        return results
+
+    def materialize(self, cotangents, ops, create_graph):
+        """Zeros where a result got no cotangent."""
+        result = []
+        for nr, g in enumerate(cotangents):
+            if g is None:
+                sample = defined(cotangents)
+                array = sample._array if create_graph else sample
+                g = namespace(array).zeros(self.shape[nr], dtype=self.dtype[nr])
+                if create_graph:
+                    g = new_tensor(g)
+            elif self.half and not create_graph:
+                g = upcast(g)
+            result.append(g)
+        return tuple(result)
+
+    def unpack(self):
+        """The saved values as raw arrays, after comparing versions."""
+        plan: Plan = self.plan
+        saved: tuple = self.saved
+        if not plan.holds_tensors:
+            return saved
+        values: list = []
+        kinds: list = plan.kinds
+        for k in range(len(saved)):
+            entry = saved[k]
+            kind: cython.int = kinds[k]
+            if kind == _INPUT or kind == _RESULT:
+                if isinstance(entry, TensorBase):
+                    self.check_version(entry, k)
+                    entry = cython.cast(TensorBase, entry)._array
+                elif isinstance(entry, Saved):
+                    self.check_saved(entry)
+                    entry = cython.cast(Saved, entry).array
+                elif kind == _RESULT:
+                    self.check_result(entry)
+                if self.half:
+                    entry = upcast(entry)
+            elif kind == _SEQUENCE:
+                for member in entry:
+                    self.check_saved(member)
+                entry = [upcast(member.array) if self.half else member.array for member in entry]
+            values.append(entry)
+        return values
+
+    def unpack_tensors(self):
+        """The saved values as Tensors with their history, after comparing versions."""
+        values = []
+        for k, entry in enumerate(self.saved):
+            if isinstance(entry, TensorBase):
+                self.check_version(entry, k)
+            elif isinstance(entry, Saved):
+                entry = self.tensor_of(entry)
+            elif self.plan.kinds[k] == _RESULT:
+                entry = self.result(entry)
+            elif self.plan.kinds[k] == _SEQUENCE:
+                entry = [self.tensor_of(member) for member in entry]
+            if self.half and isinstance(entry, TensorBase):
+                entry = registry.tensor_ops.cast(entry, "float32")
+            values.append(entry)
+        return values
+
+    def tensor_of(self, saved: Saved) -> TensorBase:
+        """A saved result (or overwritten input) as a Tensor that knows its node."""
+        self.check_saved(saved)
+        tensor: TensorBase = new_tensor(saved.array)
+        tensor._counter = saved.counter
+        if saved.from_input:
+            tensor._node = saved.node
+        else:
+            tensor._node = self
+        tensor._output_nr = saved.output_nr
+        return tensor
+
+    def result(self, array) -> TensorBase:
+        """The saved single result as a Tensor that knows its node."""
+        self.check_result(array)
+        tensor: TensorBase = new_tensor(array)
+        tensor._counter = self.counter
+        tensor._node = self
+        return tensor
+
+    def check_result(self, array):
+        """Raise if the saved single result was modified in place since."""
+        if self.counter.value != self.version:
+            raise RuntimeError(errors.modified(array, self, 0, self.counter.value, self.version))
+
+    def check_version(self, tensor: TensorBase, k):
+        """Raise if a saved input was modified in place since; nothing to compare where it never was."""
+        expected: cython.long = 0
+        if self.versions is not None:
+            expected = self.versions[k]
+        if tensor._counter is not None and tensor._counter.value != expected:
+            raise RuntimeError(errors.modified(tensor._array, tensor._node, tensor._output_nr, version_of(tensor), expected))
+
+    def check_saved(self, saved: Saved):
+        """Raise if a saved result was modified in place since."""
+        if saved.counter is not None and saved.counter.value != saved.version:
+            node = saved.node if saved.from_input else self
+            raise RuntimeError(
+                errors.modified(saved.array, node, saved.output_nr, saved.counter.value, saved.version)
+            )
+
+    def release(self):
+        """Free saved values; a node that saved no tensor can still be run again."""
+        plan: Plan = self.plan
+        if plan.holds_tensors:
+            self.saved = None
+
+    def __getattr__(self, name):
+        if name.startswith("_saved_"):
+            return self.saved_attribute(name[len("_saved_") :])
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def saved_attribute(self, name):
+        """A saved value under the name that torch gives it: self, other, result, dim ..."""
+        wanted = {"self": "input", "result": "y"}.get(name, name)
+        if wanted not in self.plan.names:
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute '_saved_{name}'; it saved {list(self.plan.names)}"
+            )
+        if self.saved is None:
+            raise RuntimeError(errors.FREED)
+        return self.unpack_tensors()[self.plan.names.index(wanted)]
+
+
+@cython.cclass
+class CopySlices(Node):
+    """The new history of a base of which a view was modified in place.
+
+    Cotangents of the base pass through the in-place operation's node inside the view, and unchanged outside it.
+    """
+
+    def pull(self, cotangent, create_graph):
+        """Split the base's cotangent into what the operation's inputs get and what the old base gets."""
+        if self.inner is None:
+            raise RuntimeError(errors.FREED)
+        if create_graph:
+            whole = registry.tensor_ops.clone(cotangent)
+            part = replay_view(self.view, whole)
+            pulled = list(self.inner.pull(registry.tensor_ops.clone(part), True))
+            part.copy_(pulled[0]) if pulled[0] is not None else part.zero_()
+        else:
+            whole = cotangent.copy()
+            part = replay_view(self.view, whole)
+            pulled = list(self.inner.pull(part.copy(), False))
+            part[...] = 0 if pulled[0] is None else pulled[0]
+        pulled[0] = whole if self.edges[0] is not None else None
+        return pulled
+
+    def release(self):
+        """Free what the in-place operation saved."""
+        self.inner.release()
+
+
+@cython.final
+@cython.cclass
+class Operation:
+    """A declared operation that can be called on Tensors.
+
+    Arguments are those of the rule's kernel after the namespace, under torch's names. Python numbers and raw arrays
+    are taken where Tensors are; they are constants.
+    """
+
+    def __init__(self, rule):
+        self.rule = rule
+        self.name = rule.name
+        self.names = rule.names
+        self.defaults = tuple([p.default for p in rule.parameters])
+        self.n_positional = len([p for p in rule.parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY])
+        self.inputs = tuple([self.names.index(n) for n in rule.inputs])
+        self.first_input = self.inputs[0] if self.inputs else -1
+        self.array_places = tuple([self.names.index(n) for n in rule.inputs + rule.constants])
+        self.sequence = -1 if rule.sequence is None else self.names.index(rule.sequence)
+        self.spread = -1 if rule.spread is None else self.names.index(rule.spread)
+        self.differentiable = bool(rule.vjps)
+        self.elementwise = rule.kind == "elementwise"
+        self.takes_numbers = rule.scalars
+        self.keeps_dtype = rule.dtypes == "any"
+        self.has_axes = bool(rule.axes or rule.new_axes)
+        self.is_view = rule.view
+        tail = self.defaults[len(rule.inputs) :]
+        self.fast = (
+            len(rule.inputs) <= 2
+            and self.names[: len(rule.inputs)] == rule.inputs
+            and (not tail or rule.fast is not None)
+            and self.sequence < 0
+            and rule.outputs is None
+            and not rule.view
+            and rule.check is None
+        )
+        self.tail = tail
+        self.kernels = {}
+        self.numpy_kernel = self.kernel_for(_numpy) if rule.fast is None else getattr(_numpy, rule.fast)
+        self.plans = {}
+        self.real_plans = [None] * 4
+        self.node_type = type(rule.node, (OpNode,), {"__slots__": (), "__doc__": f"Recorded by {rule.name}()."})
+        self.results = namedtuple(self.name, rule.outputs) if rule.outputs else None
+        self.__name__ = self.__qualname__ = self.name
+        self.__doc__ = rule.doc
+
+    def __repr__(self):
+        return f"<operation {self.name}({', '.join(self.names)})>"
+
+    def kernel_for(self, xp):
+        """The kernel bound to an array library's namespace."""
+        kernel = self.kernels.get(xp)
+        if kernel is None:
+            kernel = self.kernels[xp] = self.rule.kernel(xp)
+        return kernel
+
+    def unary(self, x):
+        """The operation on one Tensor: no look-ups if it is a plain real one, else the general way."""
+        if not isinstance(x, TensorBase):
+            return self.apply([x])
+        tensor: TensorBase = x
+        state: ThreadState = current()
+        array = tensor._array
+        if state.unusual or type(array) is not _ndarray:
+            return self.apply([x])
+        dtype = dtype_of(array)
+        if dtype is not _FLOAT32 and dtype is not _FLOAT64:
+            return self.apply([x])
+        out = self.numpy_kernel(array)
+        if type(out) is not _ndarray:
+            out = _asarray(out)
+        result: TensorBase = new_tensor(out)
+        if self.differentiable and state.grad_enabled and needs_grad(tensor):
+            self.record((x, *self.tail) if self.tail else (x,), 1, False, False, out, result)
+        return result
+
+    def binary(self, x, y):
+        """The operation on two Tensors of the same plain type, or one and a number; else the general way."""
+        a: TensorBase
+        b: TensorBase
+        mask: cython.int = 0
+        state: ThreadState = current()
+        if state.unusual:
+            return self.apply([x, y])
+        if isinstance(x, TensorBase):
+            a = x
+            left = a._array
+            if type(left) is not _ndarray:
+                return self.apply([x, y])
+            dtype = dtype_of(left)
+            if dtype is not _FLOAT32 and dtype is not _FLOAT64:
+                return self.apply([x, y])
+            if isinstance(y, TensorBase):
+                b = y
+                right = b._array
+                if type(right) is not _ndarray or dtype_of(right) is not dtype:
+                    return self.apply([x, y])
+                if state.grad_enabled:
+                    mask = needs_grad(a) | (needs_grad(b) << 1)
+            elif self.elementwise and (type(y) is float or type(y) is int):
+                right = y
+                if state.grad_enabled:
+                    mask = needs_grad(a)
+            else:
+                return self.apply([x, y])
+        elif self.elementwise and (type(x) is float or type(x) is int) and isinstance(y, TensorBase):
+            b = y
+            left, right = x, b._array
+            if type(right) is not _ndarray:
+                return self.apply([x, y])
+            dtype = dtype_of(right)
+            if dtype is not _FLOAT32 and dtype is not _FLOAT64:
+                return self.apply([x, y])
+            if state.grad_enabled:
+                mask = needs_grad(b) << 1
+        else:
+            return self.apply([x, y])
+        try:
+            out = self.numpy_kernel(left, right)
+        except Exception as error:
+            raise self.explained(error, [left, right])
+        if type(out) is not _ndarray:
+            out = _asarray(out)
+        result: TensorBase = new_tensor(out)
+        if mask and self.differentiable:
+            self.record((x, y, *self.tail) if self.tail else (x, y), mask, False, False, out, result)
+        return result
+
+    def __call__(self, *args, **kwargs):
+        if not kwargs and self.fast:
+            if len(args) == 1 and len(self.inputs) == 1:
+                return self.unary(args[0])
+            if len(args) == 2 and len(self.inputs) == 2:
+                return self.binary(args[0], args[1])
+        if kwargs and "out" in kwargs and "out" not in self.names:
+            return self.into(kwargs.pop("out"), self.bind(args, kwargs))
+        return self.apply(self.bind(args, kwargs))
+
+    def bind(self, args, kwargs):
+        """The arguments in the order of the signature; `view(2, 3)` and `view((2, 3))` are the same."""
+        values: list = list(args)
+        n: cython.Py_ssize_t = len(self.names)
+        spread: cython.Py_ssize_t = self.spread
+        if spread >= 0 and len(values) > spread:
+            first = values[spread]
+            if len(values) > spread + 1 or not (first is None or isinstance(first, (tuple, list))):
+                values = values[:spread] + [tuple(values[spread:])]
+        if len(values) > n:
+            raise TypeError(f"{self.name}() takes {n} arguments ({', '.join(self.names)}) but {len(values)} were given")
+        used: cython.Py_ssize_t = 0
+        for i in range(len(values), n):
+            name = self.names[i]
+            if kwargs:
+                if name in kwargs:
+                    values.append(kwargs[name])
+                    used += 1
+                    continue
+                alias = alias_of(name, kwargs, self.names)
+                if alias is not None:
+                    values.append(kwargs[alias])
+                    used += 1
+                    continue
+            default = self.defaults[i]
+            if default is _REQUIRED:
+                raise TypeError(f"{self.name}() missing 1 required positional arguments: \"{name}\"")
+            values.append(default)
+        if used != len(kwargs):
+            raise TypeError(unexpected_keyword(self.name, self.names, len(args), kwargs))
+        return values
+
+    def apply(self, values):
+        """Run the operation on bound arguments and record it if a gradient is needed."""
+        values = self.prepared(values)
+        raw, half, is_complex = self.unwrapped(values)
+        outs = self.run(raw, half)
+        state: ThreadState = current()
+        mask = self.mask(values) if state.grad_enabled and self.differentiable else 0
+        if self.rule.outputs is None:
+            result: TensorBase = new_tensor(outs)
+            if mask:
+                self.record(tuple(values), mask, is_complex, half is not None, outs, result)
+            if self.is_view:
+                self.note_view(values, result, None)
+            return result
+        tensors = [new_tensor(out) for out in outs]
+        if mask:
+            self.record_several(tuple(values), mask, is_complex, half is not None, outs, tensors)
+        if self.is_view:
+            for nr, tensor in enumerate(tensors):
+                self.note_view(values, tensor, nr)
+        return tuple(tensors) if self.results is None else self.results(*tensors)
+
+    def prepared(self, values):
+        """Wrap raw arrays, refuse what is no array, count axes from the front, let the rule check the rest."""
+        if self.sequence >= 0:
+            values[self.sequence] = self.sequence_of_tensors(values[self.sequence])
+        found = None
+        for place in self.array_places:
+            value = values[place]
+            if isinstance(value, TensorBase):
+                found = value if found is None else found
+            elif place == self.sequence:
+                found = value[0] if value else None
+            elif value is None and self.defaults[place] is None:
+                continue
+            elif is_array(value):
+                values[place] = new_tensor(value)
+                found = values[place] if found is None else found
+            elif not (self.takes_numbers and isinstance(value, (bool, int, float, complex, numpy.generic))):
+                raise TypeError(errors.must_be_tensor(self.name, self.names[place], place, value))
+        if found is None and self.array_places and self.sequence < 0:
+            place = self.array_places[0]
+            raise TypeError(errors.must_be_tensor(self.name, self.names[place], place, values[place]))
+        if self.has_axes:
+            named = dict(zip(self.names, values))
+            values = list(self.rule.normalize(named, found._array.ndim).values())
+        if self.rule.check is not None:
+            self.rule.check(*values)
+        return values
+
+    def sequence_of_tensors(self, members):
+        """The members of a sequence argument as Tensors."""
+        if isinstance(members, TensorBase) or not isinstance(members, (tuple, list)):
+            raise TypeError(
+                f"{self.name}(): argument '{self.rule.sequence}' (position 1) must be tuple of Tensors, "
+                f"not {type(members).__name__}"
+            )
+        result = []
+        for i, member in enumerate(members):
+            if is_array(member):
+                member = new_tensor(member)
+            elif not isinstance(member, TensorBase):
+                raise TypeError(
+                    f"expected Tensor as element {i} in argument 0, but got {type(member).__name__}"
+                )
+            result.append(member)
+        return tuple(result)
+
+    def unwrapped(self, values):
+        """Raw arguments for the kernel, promoted; the half type to round to or None; whether any is complex."""
+        raw = list(values)
+        operands = []
+        for place in self.array_places:
+            value = raw[place]
+            if place == self.sequence:
+                raw[place] = [cython.cast(TensorBase, member)._array for member in value]
+            elif isinstance(value, TensorBase):
+                raw[place] = cython.cast(TensorBase, value)._array
+        half = None
+        if not self.keeps_dtype:
+            half = promote(raw, self.inputs, self.sequence, self.rule.dtypes)
+        for place in self.inputs:
+            operands = raw[place] if place == self.sequence else [raw[place]]
+            for operand in operands:
+                kind = getattr(operand, "dtype", None)
+                if kind is not None and kind.kind == "c" or isinstance(operand, complex):
+                    return raw, half, True
+        return raw, half, False
+
+    def run(self, raw, half):
+        """Call the kernel; results are arrays (zero-dimensional ones too), rounded to the half type if there is one."""
+        xp = _numpy
+        for place in self.array_places:
+            sample = raw[place][0] if place == self.sequence and raw[place] else raw[place]
+            if type(sample) is _ndarray:
+                break
+            if is_array(sample):
+                xp = namespace(sample)
+                break
+        kernel = self.kernel_for(xp)
+        n: cython.Py_ssize_t = self.n_positional
+        try:
+            if n == len(raw):
+                outs = kernel(*raw)
+            else:
+                outs = kernel(*raw[:n], **dict(zip(self.names[n:], raw[n:])))
+        except Exception as error:
+            raise self.explained(error, raw)
+        if self.rule.outputs is None:
+            return finished(outs, xp, half)
+        return [finished(out, xp, half) for out in outs]
+
+    def explained(self, error, raw):
+        """The error to raise for a kernel's error: in torch's words where the rule or the shapes tell which."""
+        if self.rule.explain is not None:
+            better = self.rule.explain(error, *raw)
+            if better is not None:
+                return better
+        if self.elementwise:
+            errors.check_broadcast([a for a in raw if is_array(a)])
+        if isinstance(error, numpy.exceptions.AxisError):
+            return IndexError(str(error))
+        if type(error) is ValueError:
+            return RuntimeError(f"{self.name}(): {error}")
+        return error
+
+    def mask(self, values):
+        """Which inputs need a gradient: bit k for input k, or a tuple of truth values for a sequence."""
+        if self.sequence >= 0:
+            flags = tuple([needs_grad(member) for member in values[self.sequence]])
+            return flags if any(flags) else 0
+        mask: cython.int = 0
+        k: cython.int
+        for k in range(len(self.inputs)):
+            value = values[self.inputs[k]]
+            if isinstance(value, TensorBase) and needs_grad(value):
+                mask |= 1 << k
+        return mask
+
+    def plan(self, mask, is_complex) -> Plan:
+        """The plan for these inputs, derived once."""
+        if not is_complex and self.sequence < 0 and mask < 4:
+            plan = self.real_plans[mask]
+            if plan is None:
+                plan = self.real_plans[mask] = derive_plan(self, mask, False)
+            return plan
+        key = (mask, is_complex)
+        plan = self.plans.get(key)
+        if plan is None:
+            plan = self.plans[key] = derive_plan(self, mask, is_complex)
+        return plan
+
+    def record(self, values: tuple, mask, is_complex, half, out, result: TensorBase):
+        """Make the node of a single result."""
+        dtype = dtype_of(out) if type(out) is _ndarray else out.dtype
+        if not is_inexact(dtype):
+            return
+        node: OpNode = self.new_node(values, mask, is_complex, half)
+        node.n_outputs = 1
+        node.shape = shape_of(out) if type(out) is _ndarray else out.shape
+        node.dtype = dtype
+        self.save(node, values, result, None)
+        node.sequence_nr = next_sequence_nr()
+        result._node = node
+
+    def record_several(self, values, mask, is_complex, half, outs, tensors):
+        """Make the node of several results."""
+        flags = self.rule.differentiable or (True,) * len(outs)
+        flags = [flag and is_inexact(out.dtype) for flag, out in zip(flags, outs)]
+        if not any(flags):
+            return
+        node: OpNode = self.new_node(values, mask, is_complex, half)
+        node.n_outputs = len(outs)
+        node.shape = tuple([out.shape for out in outs])
+        node.dtype = tuple([out.dtype for out in outs])
+        if node.n_outputs == 1:
+            node.shape, node.dtype = node.shape[0], node.dtype[0]
+        self.save(node, values, None, tensors)
+        node.sequence_nr = next_sequence_nr()
+        for nr, (tensor, flag) in enumerate(zip(tensors, flags)):
+            if flag:
+                tensor._node = node
+                tensor._output_nr = nr
+
+    def new_node(self, values: tuple, mask, is_complex, half) -> OpNode:
+        """A node with its plan and edges."""
+        node: OpNode = new_node(self.node_type, OpNode)
+        plan: Plan = self.plan(mask, is_complex)
+        node.plan = plan
+        node.half = half
+        node.edges = self.edges(node, plan, values[self.sequence] if self.sequence >= 0 else values)
+        return node
+
+    def edges(self, node: OpNode, plan: Plan, values: tuple) -> tuple:
+        """The nodes of the inputs that need a gradient; notes in the node which outputs of theirs these are."""
+        flags: tuple = plan.mask
+        n: cython.Py_ssize_t = len(flags)
+        tensor: TensorBase
+        if n <= 2 and self.sequence < 0:
+            first: Node = None
+            second: Node = None
+            nr: cython.int = 0
+            if flags[0]:
+                tensor = values[self.first_input]
+                first = gradient_edge(tensor)
+                nr = tensor._output_nr
+            if n == 2 and flags[1]:
+                tensor = values[self.inputs[1]]
+                second = gradient_edge(tensor)
+                nr |= tensor._output_nr
+            if nr == 0:
+                return (first,) if n == 1 else (first, second)
+        found: list = []
+        numbers: list = None
+        for k in range(n):
+            if not flags[k]:
+                found.append(None)
+                continue
+            tensor = values[k] if self.sequence >= 0 else values[self.inputs[k]]
+            found.append(gradient_edge(tensor))
+            if tensor._output_nr:
+                if numbers is None:
+                    numbers = [0] * n
+                numbers[k] = tensor._output_nr
+        if numbers is not None:
+            node.output_nrs = tuple(numbers)
+        return tuple(found)
+
+    def save(self, node: OpNode, values: tuple, result, results):
+        """Keep the values that the plan names, with their versions."""
+        plan: Plan = node.plan
+        n: cython.Py_ssize_t = len(plan.kinds)
+        version: cython.long
+        versions: list = None
+        if n == 1:
+            node.saved = (self.entry(node, plan, 0, values, result, results),)
+        elif n == 2:
+            node.saved = (self.entry(node, plan, 0, values, result, results), self.entry(node, plan, 1, values, result, results))
+        else:
+            node.saved = tuple([self.entry(node, plan, k, values, result, results) for k in range(n)])
+        for k in range(n):
+            saved = node.saved[k]
+            if isinstance(saved, TensorBase):
+                version = version_of(saved)
+                if version:
+                    if versions is None:
+                        versions = [0] * n
+                    versions[k] = version
+        if versions is not None:
+            node.versions = tuple(versions)
+
+    def entry(self, node: OpNode, plan: Plan, k, values: tuple, result: TensorBase, results):
+        """One saved value: an input Tensor, a result's array, a `Saved`, or a plain value."""
+        kind: cython.int = plan.kinds[k]
+        place: cython.Py_ssize_t = plan.places[k]
+        if kind == _INPUT or kind == _PARAMETER:
+            return values[place]
+        if kind == _RESULT:
+            if results is not None:
+                return save_result(results[place], place)
+            node.counter = counter_of(result)
+            node.version = node.counter.value
+            return result._array
+        if kind == _SHAPE:
+            return input_shape(values[place])
+        if kind == _DTYPE:
+            return values[place]._array.dtype
+        if kind == _NEEDS:
+            return plan.mask
+        if kind == _SEQUENCE:
+            return tuple([save_input(member) for member in values[place]])
+        return tuple([member._array.shape for member in values[place]])
+
+    def note_view(self, values, result: TensorBase, nr):
+        """Let a result that shares its input's memory share its version counter and know its base."""
+        source: TensorBase = values[0]
+        if not shares_memory(source._array, result._array):
+            return
+        step = (self, (tuple(values[1:]), nr))
+        outer: View = source._view
+        state: ThreadState = current()
+        origin = None
+        if nr is not None:
+            origin = "multi_output"
+        if not state.grad_enabled:
+            origin = "no_grad"
+        counter = counter_of(source)
+        result._counter = counter
+        if outer is None:
+            result._view = View(source, (step,), counter.value, origin)
+        else:
+            result._view = View(outer.base, outer.replay + (step,), counter.value, origin or outer.origin)
+
+    def replay(self, array, arguments):
+        """The same view of another tensor or raw array."""
+        others, nr = arguments
+        if isinstance(array, TensorBase):
+            result = self.apply([array, *others])
+        else:
+            result = self.run([array, *others], None)
+        return result if nr is None else result[nr]
+
+    def into(self, out, values):
+        """The operation with `out=`: the result is written into a given Tensor."""
+        targets = out if isinstance(out, (tuple, list)) else (out,)
+        involved = [v for v in values if isinstance(v, TensorBase)]
+        state: ThreadState = current()
+        if state.grad_enabled and any([needs_grad(t) for t in [*targets, *involved]]):
+            raise RuntimeError(errors.out_requires_grad(self.name))
+        results = self.apply(values)
+        target: TensorBase
+        for target, result in zip(targets, results if self.rule.outputs is not None else (results,)):
+            errors.check_cast(result._array.dtype, target._array.dtype)
+            if target._array.shape != result._array.shape:
+                target._array = result._array.astype(target._array.dtype)
+            else:
+                target._array[...] = result._array
+            bump_version(target)
+        return out
+
+    def inplace(self, args, kwargs):
+        """The operation in place: its result is written into its first argument, whose history goes on from here."""
+        values = self.prepared(self.bind(args, kwargs))
+        tensor: TensorBase = values[0]
+        state: ThreadState = current()
+        mask = self.mask(values) if state.grad_enabled and self.differentiable else 0
+        if state.grad_enabled:
+            errors.check_in_place(tensor, mask)
+        raw, half, is_complex = self.unwrapped(values)
+        out = self.run(raw, half)
+        array = tensor._array
+        errors.check_in_place_result(array, out)
+        if mask or (state.grad_enabled and needs_grad(tensor)):
+            self.record_in_place(tensor, values, mask or 0, is_complex, half is not None, out)
+        else:
+            array[...] = out
+            bump_version(tensor)
+        return tensor
+
+    def record_in_place(self, tensor: TensorBase, values, mask, is_complex, half, out):
+        """Write the result and make the node that stands for the tensor from now on."""
+        node: OpNode = self.new_node(tuple(values), mask, is_complex, half)
+        array = tensor._array
+        plan: Plan = node.plan
+        if any([kind == _INPUT and values[place] is tensor for kind, place in zip(plan.kinds, plan.places)]):
+            before = overwritten(tensor)
+            values = [before if value is tensor else value for value in values]
+        # inputs are saved with the version that they have before they are overwritten, the result with the one after
+        self.save(node, tuple(values), tensor, None)
+        array[...] = out
+        bump_version(tensor)
+        node.version = version_of(tensor)
+        node.n_outputs = 1
+        node.shape = array.shape
+        node.dtype = array.dtype
+        node.sequence_nr = next_sequence_nr()
+        rebase(tensor, node)
+
+
+def defined(values):
+    """The first that is not None."""
+    for value in values:
+        if value is not None:
+            return value
+    return None
+
+
+def alias_of(name, kwargs, names):
+    """The keyword that stands for `name` under NumPy's name for it (axis for dim), or None."""
+    for keyword in kwargs:
+        if keyword not in names and _ALIASES.get(keyword) == name:
+            return keyword
+    return None
+
+
+def unexpected_keyword(operation, names, n_given, kwargs):
+    """What is wrong with keywords that could not all be used."""
+    for keyword in kwargs:
+        if keyword in names and names.index(keyword) < n_given:
+            return f"{operation}() got multiple values for argument '{keyword}'"
+    for keyword in kwargs:
+        if keyword not in names and _ALIASES.get(keyword) not in names[n_given:]:
+            return f"{operation}() got an unexpected keyword argument '{keyword}'; it takes {', '.join(names)}"
+    return f"{operation}() got one argument under two names: {', '.join(kwargs)}"
+
+
+def finished(out, xp, half):
+    """A kernel's result as an array of the right type."""
+    if type(out) is not _ndarray and not is_array(out):
+        out = xp.asarray(out)
+    if half is not None and is_upcast(out, half):
+        out = out.astype(half)
+    return out
+
+
+def is_upcast(out, half):
+    """True for a result of the type in which half precision is computed."""
+    return out.dtype == _FLOAT32
+
+
+def is_inexact(dtype):
+    """True for types that gradients have: floating point and complex."""
+    if dtype is _FLOAT32 or dtype is _FLOAT64:
+        return True
+    return dtype.kind in "fc" or is_half(dtype)
+
+
+def input_shape(value):
+    """Shape of a Tensor; a number has the empty shape."""
+    return value._array.shape if isinstance(value, TensorBase) else ()
+
+
+def save_input(tensor: TensorBase) -> Saved:
+    """An input as a node keeps it that does not keep the Tensor itself."""
+    counter: VersionCounter = counter_of(tensor)
+    node = gradient_edge(tensor) if needs_grad(tensor) else None
+    return make_saved(tensor._array, counter, node, tensor._output_nr, True)
+
+
+def save_result(result: TensorBase, nr) -> Saved:
+    """A result as its own node keeps it."""
+    return make_saved(result._array, counter_of(result), None, nr, False)
+
+
+def overwritten(tensor: TensorBase) -> TensorBase:
+    """A copy of a tensor's value, with its history, made before an operation in place overwrites it."""
+    twin: TensorBase = new_tensor(tensor._array.copy())
+    twin._node = node_of(tensor)
+    twin._output_nr = tensor._output_nr
+    return twin
+
+
+def rebase(tensor: TensorBase, node: Node):
+    """Make `node` the history of a tensor that was modified in place, and of its base if it is a view."""
+    view: View = tensor._view
+    if view is None:
+        tensor._node = node
+        tensor._output_nr = 0
+        tensor._requires = False
+        return
+    base: TensorBase = view.base
+    whole: CopySlices = CopySlices.__new__(CopySlices)
+    old: Node = gradient_edge(base) if needs_grad(base) else None
+    whole.edges = (old, *node.edges[1:])
+    numbers = [base._output_nr if old is not None else 0]
+    numbers += [output_number(node, i) for i in range(1, len(node.edges))]
+    whole.output_nrs = tuple(numbers)
+    whole.n_outputs = 1
+    whole.shape = base._array.shape
+    whole.dtype = base._array.dtype
+    whole.view = View(None, view.replay, 0, None)
+    whole.inner = node
+    if not node.edges:
+        whole.edges = (old,)
+    whole.sequence_nr = next_sequence_nr()
+    base._node = whole
+    base._output_nr = 0
+    base._requires = False
+    # the view's own history is made again from the base's when it is asked for
+    view.version = -1
+
+
+def shares_memory(source, result):
+    """True if a view operation really gave a view (reshape may copy)."""
+    if type(source) is _ndarray:
+        return numpy.may_share_memory(source, result)
+    return False
+
+
+def derive_plan(operation: Operation, mask, is_complex) -> Plan:
+    """Work out what must be saved and computed when the inputs in `mask` need a gradient."""
+    rule = operation.rule
+    sequence = operation.sequence >= 0
+    flags = mask if sequence else tuple([bool(mask >> k & 1) for k in range(len(operation.inputs))])
+    names = []
+    terms = []
+    for formula in rule.vjps:
+        positions = range(len(flags)) if sequence else [rule.inputs.index(n) for n in formula.inputs]
+        if not any([flags[p] for p in positions]):
+            continue
+        factor = getattr(formula, "factor", None)
+        for name in formula.needs:
+            if name not in names:
+                names.append(name)
+        terms.append(make_term(rule, formula, tuple(positions), names, is_complex))
+    slots = tuple([slot_of(operation, name) for name in names])
+    plan = Plan(tuple(names), slots, tuple(terms), flags)
+    plan.mask_is_sequence = sequence
+    return plan
+
+
+def make_term(rule, formula, positions, names, is_complex) -> Term:
+    """How one formula is called."""
+    arguments = tuple([names.index(n) for n in formula.needs])
+    factor = getattr(formula, "factor", None)
+    scale = None
+    if rule.kind != "elementwise" or formula.takes_driver:
+        way = _FORMULA
+    elif isinstance(factor, str):
+        way = _SAVED_FACTOR
+    elif factor is None:
+        way = _PARTIAL
+    else:
+        way = {1: _UNCHANGED, -1: _NEGATED, 0: _ZERO}.get(factor, _SCALED)
+        scale = factor
+    conjugate = is_complex and way in (_PARTIAL, _SAVED_FACTOR)
+    return Term(
+        way, formula.body, positions, arguments, formula.takes_ops, formula.takes_driver, conjugate, scale
+    )
+
+
+def slot_of(operation: Operation, name):
+    """Where a formula's parameter of this name comes from, as (kind, place)."""
+    names = operation.names
+    if name == "y":
+        return _RESULT, 0
+    if name[0] == "y" and name[1:].isdigit():
+        return _RESULT, int(name[1:])
+    if name == "needs":
+        return _NEEDS, 0
+    if name in names:
+        place = names.index(name)
+        if place == operation.sequence:
+            return _SEQUENCE, place
+        return (_INPUT if place in operation.array_places else _PARAMETER), place
+    for suffix, kind in (("_shape", _SHAPE), ("_dtype", _DTYPE)):
+        stem = name[: -len(suffix)]
+        if name.endswith(suffix) and stem in names:
+            return kind, names.index(stem)
+    if name.endswith("_shapes") and name[: -len("_shapes")] == operation.rule.sequence:
+        return _SEQUENCE_SHAPES, operation.sequence
+    raise TypeError(
+        f"a formula of {operation.name} asks for {name!r}; known are y, needs, {', '.join(names)} "
+        "and an input's name with _shape or _dtype"
+    )
+
+
+class RawOps:
+    """The operations on raw arrays of one library: formulas of a first-order backward pass run in it."""
+
+    def __init__(self, xp):
+        self._xp = xp
+
+    def __getattr__(self, name):
+        operation = operations.get(name)
+        if operation is None:
+            raise AttributeError(f"no operation {name!r} is declared; a formula can use only declared operations")
+        kernel = operation.kernel_for(self._xp)
+        setattr(self, name, kernel)
+        return kernel
+
+
+class TensorOps:
+    """The operations on Tensors: formulas run in it where the derivative itself is recorded."""
+
+    def __getattr__(self, name):
+        operation = operations.get(name)
+        if operation is None:
+            raise AttributeError(f"no operation {name!r} is declared; a formula can use only declared operations")
+        setattr(self, name, operation)
+        return operation
+
+
+operations: dict = {}
+_numpy = namespace(numpy.zeros(0))
+_numpy_ops = RawOps(_numpy)
+_raw_ops: dict = {_ndarray: _numpy_ops}
+
+
+def raw_ops(array):
+    """The namespace of operations for a raw array."""
+    if type(array) is _ndarray:
+        return _numpy_ops
+    found = _raw_ops.get(type(array))
+    if found is None:
+        found = _raw_ops[type(array)] = RawOps(namespace(array))
+    return found
+
+
+if not cython.compiled:
+    # the values that fields of compiled classes have before they are set
+    OpNode.saved = OpNode.versions = OpNode.plan = OpNode.counter = None
+    OpNode.version = 0
+    OpNode.half = False
+    CopySlices.inner = CopySlices.view = None

@@ -1,0 +1,373 @@
+"""How a derivative is declared: once, by the kind of mathematics that the operation is.
+
+A declaration is a forward function on raw arrays, the *kernel*, and formulas. From the two come vjp, jvp, batch form,
+Tensor method, in-place variant, documentation and generated tests:
+
+    kind          the author writes           vjp               jvp                          batch form
+    elementwise   one partial per input       g * conj(d)       sum of t * d                 align ranks
+    linear        the transpose               the transpose     the operation on t           shift axis parameters
+    multilinear   one transpose per input     those             sum of op(.., t, ..)         align core dimensions
+    general       vjp, and jvp if it is easy  given             given, or vjp transposed     align core, or a loop
+    constant      nothing                     none              none                         as declared
+
+    tanh = elementwise("tanh", input=lambda y: 1 - y * y, dtypes="float")
+    mul = elementwise("multiply", name="mul", input="other", other="input")
+
+    @linear(axes=("dim",))
+    def sum(xp, input: Array, dim=None, keepdim=False): return xp.sum(input, axis=dim, keepdims=keepdim)
+
+    @sum.vjp("input")
+    def _(ops, g, input_shape, dim, keepdim): return ops.expand(restore(ops, g, dim, keepdim), input_shape)
+
+**Kernels** get the array library's namespace `xp` and raw arrays, and use the names of the array API standard.
+
+**Formulas** get `ops`: every declared operation under its own name, with torch's argument names. In a first-order
+backward pass `ops` runs kernels on raw arrays; where the derivative is itself recorded it runs them on Tensors. So one
+body serves both, and whatever a formula uses is differentiable because it is in the table. Formulas use operators,
+indexing, `.shape`, `.ndim` and `ops`, nothing else.
+
+**The names of a formula's parameters say what is saved**: an input's name saves that input (`input_shape` only its
+shape, `input_dtype` its data type), `y` the result (`y0`, `y1` of several), a keyword its value. `g` is the cotangent
+(a tuple for several results, zeros where undefined), `t` the tangent in a jvp, `needs` tells which inputs of a joint
+formula need a cotangent. Nothing else is kept alive.
+
+Summing over broadcast axes, conjugation, dropping the imaginary part for a real input, and casting are done on the
+edge, never in a formula.
+
+**The batch form** (what vmap applies) puts the batch axis in front and runs the operation once. `batching` says how the
+arguments are made fit; it follows from kind, `core` and `axes` where it is not given:
+
+    align    axes of size 1 are put behind the batch axis, so that inputs broadcast as they did without it
+    core     the same for the axes in front of those that the core signature names
+    axes     parameters that name axes are shifted by one (None: all axes but the batch axis); all inputs get the batch
+             axis, and a constant array must not have it, else there is a loop
+    joint    the same, and the constant arrays (an index, a mask) get the batch axis too
+    loop     one run for each member of the batch: right, but slow
+
+Where other arguments must change as well, such as a shape, the author says which, in the form of a formula that gets
+the size of the batch, and by name the arguments made fit so far (axes None are still None) or `ndim`, the number of
+axes of the first input without the batch axis. It returns the arguments that change, or None for a loop:
+
+    @reshape.batch
+    def _(size, shape): return {"shape": (size, *shape)}
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from adjoint.arrays.shapes import normalize_dims
+
+Function = Callable[..., Any]
+
+
+class Array:
+    """Annotates a kernel's parameter: an array that may need a gradient (None is allowed where it is the default)."""
+
+
+class Arrays:
+    """Annotates a kernel's parameter: a sequence of arrays that may need gradients; a rule has at most one such."""
+
+
+class Constant:
+    """Annotates a kernel's parameter: an array through which no gradient flows (an index, a mask)."""
+
+
+class Formula:
+    """One body that yields cotangents (or, in a jvp, takes the tangent) of the inputs it is for.
+
+    inputs: names of those inputs. needs: the names of what it uses besides `ops` and the cotangent or tangent.
+    """
+
+    def __init__(self, body: Function, inputs: tuple[str, ...], driver: str) -> None:
+        names = list(inspect.signature(body).parameters)
+        self.body = body
+        self.inputs = inputs
+        self.takes_ops = bool(names) and names[0] == "ops"
+        if self.takes_ops:
+            names = names[1:]
+        self.takes_driver = bool(names) and names[0] == driver
+        if self.takes_driver:
+            names = names[1:]
+        self.needs = tuple(names)
+
+
+class Rule:
+    """What is known of one operation. See the module's text for the meaning of each declaration."""
+
+    kind = "constant"
+
+    def __init__(
+        self,
+        name: str,
+        kernel: str | Function,
+        *,
+        arrays: tuple[str, ...] | None = None,
+        axes: Iterable[str] = (),
+        new_axes: Iterable[str] = (),
+        core: str | None = None,
+        dtypes: str = "same",
+        outputs: tuple[str, ...] | None = None,
+        differentiable: tuple[bool, ...] | None = None,
+        view: bool = False,
+        method: bool | str = True,
+        function: bool = True,
+        inplace: bool | str = False,
+        fast: str | None = None,
+        scalars: bool | None = None,
+        spread: str | None = None,
+        node: str | None = None,
+        doc: str = "",
+        samples: Iterable[Any] = (),
+        check: Function | None = None,
+        explain: Function | None = None,
+        batching: str | None = None,
+    ) -> None:
+        self.name = name
+        self._kernel = kernel
+        self.axes = tuple(axes)
+        self.new_axes = tuple(new_axes)
+        self.core = core
+        self.dtypes = _one_of(dtypes, "dtypes", ("any", "same", "float"))
+        self.outputs = outputs
+        self.differentiable = differentiable
+        self.view = view
+        self.method = method
+        self.function = function
+        self.inplace = inplace
+        self.fast = fast
+        self.scalars = self.kind == "elementwise" if scalars is None else scalars
+        self.spread = spread
+        self.node = node or node_name(name)
+        self.doc = doc or (inspect.getdoc(kernel) if callable(kernel) else "") or ""
+        self.samples = tuple(samples)
+        self.check = check
+        self.explain = explain
+        self.vjps: list[Formula] = []
+        self.jvps: dict[str, Formula] = {}
+        self.batch_form: Formula | None = None
+        self._batching = batching and _one_of(batching, "batching", _BATCHING)
+        self._read_signature(arrays)
+
+    def _read_signature(self, arrays: tuple[str, ...] | None) -> None:
+        if arrays is not None:
+            self.parameters = [
+                inspect.Parameter(a, inspect.Parameter.POSITIONAL_OR_KEYWORD) for a in arrays
+            ]
+            self.inputs, self.constants, self.sequence = arrays, (), None
+            return
+        signature = inspect.signature(self._kernel, eval_str=True)  # type: ignore[arg-type]
+        self.parameters = list(signature.parameters.values())[1:]
+        marked = {p.name: p.annotation for p in self.parameters}
+        self.inputs = tuple(n for n, a in marked.items() if a in (Array, Arrays))
+        self.constants = tuple(n for n, a in marked.items() if a is Constant)
+        self.sequence = next((n for n, a in marked.items() if a is Arrays), None)
+        if self.sequence is not None and len(self.inputs) > 1:
+            raise TypeError(f"rule {self.name}: a sequence of arrays must be the only input, got {self.inputs}")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All parameters in the order of the signature."""
+        return tuple(p.name for p in self.parameters)
+
+    @property
+    def n_outputs(self) -> int | None:
+        """How many results there are; None if that depends on the arguments."""
+        return 1 if self.outputs is None else len(self.outputs) or None
+
+    def kernel(self, xp: Any) -> Function:
+        """The kernel for one array library: the library's own function where they are the same, else bound to `xp`."""
+        if isinstance(self._kernel, str):
+            return _lookup(xp, self._kernel)
+        body = self._kernel
+        return lambda *args, **kwargs: body(xp, *args, **kwargs)
+
+    def vjp(self, *inputs: str) -> Callable[[Function], Rule]:
+        """Declare the formula for the cotangents of the named inputs (a tuple of them if several are named)."""
+        self._known(inputs)
+
+        def declare(body: Function) -> Rule:
+            self.vjps.append(Formula(body, inputs, "g"))
+            return self
+
+        return declare
+
+    def jvp(self, input: str) -> Callable[[Function], Rule]:
+        """Declare what the tangent `t` of one input adds to the tangent of the result."""
+        self._known((input,))
+
+        def declare(body: Function) -> Rule:
+            self.jvps[input] = Formula(body, (input,), "t")
+            return self
+
+        return declare
+
+    def batch(self, body: Function) -> Rule:
+        """Declare which arguments besides arrays and axes change when a batch is run at once, and to what."""
+        self.batch_form = Formula(body, (), "size")
+        return self
+
+    @property
+    def batching(self) -> str:
+        """How the arguments of a batch are made fit for one run: align, core, axes, joint or loop."""
+        if self._batching is not None:
+            return self._batching
+        if self.core is not None:
+            return "core"
+        if self.axes or self.new_axes:
+            return "axes"
+        if self.kind in ("elementwise", "linear"):
+            return "align"
+        return "loop" if self.batch_form is None else "joint"
+
+    @property
+    def batch_is_loop(self) -> bool:
+        """True if a batch is run one by one, whatever the arguments are."""
+        return self.batching == "loop"
+
+    def _known(self, inputs: tuple[str, ...]) -> None:
+        for name in inputs:
+            if name not in self.inputs:
+                raise TypeError(f"rule {self.name} has no input {name!r}; its inputs are {self.inputs}")
+
+    def normalize(self, values: dict[str, Any], ndim: int) -> dict[str, Any]:
+        """Count axis parameters from the front, for a first input of `ndim` axes."""
+        for names, n in ((self.axes, ndim), (self.new_axes, ndim + 1)):
+            for name in names:
+                values[name] = normalize_dims(values[name], n)
+        return values
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} rule {self.name}({', '.join(self.names)})>"
+
+
+class Elementwise(Rule):
+    """Each element of the result depends on the broadcast elements of the inputs at the same place."""
+
+    kind = "elementwise"
+
+    def partial(self, input: str, formula: Function | str | float) -> None:
+        """Declare the partial derivative by one input: a function, the name of a saved value, or a number."""
+        self._known((input,))
+        body = formula if callable(formula) else _constant_partial(formula)
+        declared = Formula(body, (input,), "g")
+        declared.factor = formula if not callable(formula) else None  # type: ignore[attr-defined]
+        self.vjps.append(declared)
+
+
+class Linear(Rule):
+    """Linear in all its inputs together; the vjp is the transpose and the jvp the operation itself."""
+
+    kind = "linear"
+
+
+class Multilinear(Rule):
+    """Linear in each input alone."""
+
+    kind = "multilinear"
+
+
+class General(Rule):
+    """None of these: the author gives the vjp, and the jvp where it is not simply the vjp transposed."""
+
+    kind = "general"
+
+
+_BATCHING = ("align", "core", "axes", "joint", "loop")
+
+
+def _constant_partial(value: str | float) -> Function:
+    if not isinstance(value, str):
+        return lambda: value
+    namespace: dict[str, Any] = {}
+    exec(f"def partial({value}): return {value}", namespace)
+    return namespace["partial"]  # type: ignore[no-any-return]
+
+
+def _lookup(xp: Any, name: str) -> Function:
+    for part in name.split("."):
+        xp = getattr(xp, part)
+    return xp  # type: ignore[no-any-return]
+
+
+def _one_of(value: str, what: str, allowed: tuple[str, ...]) -> str:
+    if value not in allowed:
+        raise ValueError(f"{what} must be one of {allowed}, got {value!r}")
+    return value
+
+
+def node_name(name: str) -> str:
+    """The name of the node that an operation records.
+
+    >>> node_name("log_softmax")
+    'LogSoftmaxBackward0'
+    """
+    return "".join(part[:1].upper() + part[1:] for part in name.split("_")) + "Backward0"
+
+
+class Table(dict[str, Rule]):
+    """All declared rules by name."""
+
+    def add(self, rule: Rule) -> Rule:
+        """Enter a rule; a name can be declared only once."""
+        if rule.name in self:
+            raise ValueError(f"operation {rule.name!r} is declared twice; give one of them another name")
+        self[rule.name] = rule
+        return rule
+
+
+TABLE = Table()
+
+_OPTIONS = set(inspect.signature(Rule.__init__).parameters) - {"self", "name", "kernel", "arrays"}
+
+
+def elementwise(kernel: str | None = None, /, *, name: str | None = None, **partials_and_options: Any) -> Any:
+    """Declare an elementwise operation: the kernel's name and, for each input, its partial derivative.
+
+    A partial is a function of saved values, or, shorter, the name of one ("other") or a number. Options are those of
+    `Rule`; without partials, `arrays` names the inputs. Without a kernel's name this is a decorator for a kernel of several steps or with parameters.
+    """
+    options = {k: v for k, v in partials_and_options.items() if k in _OPTIONS}
+    partials = {k: v for k, v in partials_and_options.items() if k not in _OPTIONS}
+
+    def declare(body: str | Function, own: str, arrays: tuple[str, ...] | None) -> Elementwise:
+        rule = Elementwise(own, body, arrays=arrays, **options)
+        for input, formula in partials.items():
+            rule.partial(input, formula)
+        TABLE.add(rule)
+        return rule
+
+    arrays = partials.pop("arrays", tuple(partials))
+    if kernel is not None:
+        return declare(kernel, name or kernel, arrays)
+    return lambda body: declare(body, name or public_name(body), None)
+
+
+def _declarer(kind: type[Rule], **defaults: Any) -> Any:
+    def declare(*, name: str | None = None, **options: Any) -> Callable[[Function], Any]:
+        def decorate(body: Function) -> Rule:
+            return TABLE.add(kind(name or public_name(body), body, **{**defaults, **options}))
+
+        return decorate
+
+    declare.__doc__ = f"Declare {'an' if kind.kind[0] in 'aeiou' else 'a'} {kind.kind} operation: {kind.__doc__}"
+    return declare
+
+
+linear = _declarer(Linear, dtypes="any")
+multilinear = _declarer(Multilinear)
+general = _declarer(General)
+constant = _declarer(Rule, dtypes="any")
+
+
+def public_name(body: Function) -> str:
+    """The operation's name from its kernel's: a trailing underscore avoids Python's own names.
+
+    >>> def abs_(xp, input): ...
+    >>> public_name(abs_)
+    'abs'
+    """
+    name = body.__name__
+    return name.rstrip("_")

@@ -1,0 +1,364 @@
+"""The derivatives that follow from a declaration: vjp, jvp and batch form of any rule, by its kind.
+
+Every function here takes `ops`, the operations under their own names, and runs on whatever arrays these take: raw
+arrays or Tensors. `values` maps each parameter of the rule to its argument in canonical form (axes counted from the
+front), `y` is the result, or the tuple of results. The core runs vjps by a plan of its own, with the same meaning but
+without a dictionary; `vjp` here is the reference, and what the transposed jvp differentiates.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from adjoint.arrays.shapes import normalize_dims
+
+from .declare import Formula, Rule
+
+Values = Mapping[str, Any]
+
+
+def call(rule: Rule, ops: Any, values: Values) -> Any:
+    """The operation itself, on arguments given by name."""
+    operation = getattr(ops, rule.name)
+    by_name = {p.name: values[p.name] for p in rule.parameters if p.kind is p.KEYWORD_ONLY}
+    return operation(*[values[name] for name in rule.names if name not in by_name], **by_name)
+
+
+def saved(rule: Rule, name: str, values: Values, y: Any) -> Any:
+    """The value that a formula's parameter of this name stands for."""
+    if name == "y":
+        return y
+    if name[0] == "y" and name[1:].isdigit():
+        return y[int(name[1:])]
+    if name in values:
+        return values[name]
+    stem, _, attribute = name.rpartition("_")
+    if attribute == "shapes" and stem == rule.sequence:
+        return tuple(member.shape for member in values[stem])
+    if attribute in ("shape", "dtype") and stem in values:
+        return getattr(values[stem], attribute, ())
+    raise TypeError(f"a formula of {rule.name} asks for {name!r}; known are y, needs and {', '.join(rule.names)}")
+
+
+def run(formula: Formula, ops: Any, driver: Any, found: Callable[[str], Any]) -> Any:
+    """Call a formula with what its parameters name; the driver is its cotangent, tangent or batch size."""
+    arguments = [found(name) for name in formula.needs]
+    if formula.takes_driver:
+        arguments.insert(0, driver)
+    if formula.takes_ops:
+        arguments.insert(0, ops)
+    return formula.body(*arguments)
+
+
+# vjp ----------------------------------------------------------------------------------------------------------------
+
+
+def vjp(rule: Rule, ops: Any, g: Any, values: Values, y: Any, needs: Sequence[bool]) -> dict[str, Any]:
+    """Cotangents of the inputs by name, not yet summed over broadcast axes nor cast to the inputs' types.
+
+    g: the cotangent of the result; a tuple for several results, zeros where undefined.
+    needs: for each input (each member, if the input is a sequence) whether its cotangent is wanted.
+    """
+    wanted = needed(rule, needs)
+
+    def found(name: str) -> Any:
+        return tuple(needs) if name == "needs" else saved(rule, name, values, y)
+
+    cotangents = {}
+    for formula in rule.vjps:
+        if not wanted.intersection(formula.inputs):
+            continue
+        pulled = run(formula, ops, g, found)
+        if rule.kind == "elementwise" and not formula.takes_driver:
+            pulled = g * conj(ops, pulled)
+        cotangents.update(zip(formula.inputs, pulled if len(formula.inputs) > 1 else (pulled,), strict=True))
+    return {name: value for name, value in cotangents.items() if name in wanted}
+
+
+def needed(rule: Rule, needs: Sequence[bool]) -> set[str]:
+    """The names of the inputs that need a cotangent."""
+    if rule.sequence is not None:
+        return {rule.sequence} if any(needs) else set()
+    return {name for name, flag in zip(rule.inputs, needs, strict=True) if flag}
+
+
+def conj(ops: Any, factor: Any) -> Any:
+    """The complex conjugate of a number or an array."""
+    return factor.conjugate() if isinstance(factor, (bool, int, float, complex)) else ops.conj(factor)
+
+
+# jvp ----------------------------------------------------------------------------------------------------------------
+
+#: Gives the jvp of a rule whose author gave only the vjp: (rule, tangents, values, y) -> tangent of the result.
+Transposed = Callable[[Rule, dict[str, Any], Values, Any], Any]
+
+
+def jvp(
+    rule: Rule, ops: Any, tangents: Values, values: Values, y: Any, transposed: Transposed | None = None
+) -> Any:
+    """The tangent of the result (a tuple for several; None where it does not depend on the given tangents).
+
+    tangents: by input name, only of those inputs that have one; for a sequence a list with None for the others.
+    transposed: what to call for inputs of which only the vjp is declared. Without it such an input is a TypeError.
+    """
+    return _JVPS[rule.kind](rule, ops, tangents, values, y, transposed)
+
+
+def without_jvp(rule: Rule, tangents: Values) -> tuple[str, ...]:
+    """The inputs whose contribution to the tangent must come from the transposed vjp."""
+    if rule.kind != "general":
+        return ()
+    return tuple(name for name in tangents if name not in rule.jvps)
+
+
+def _constant_jvp(rule: Rule, ops: Any, tangents: Values, values: Values, y: Any, transposed: Any) -> None:
+    return None
+
+
+def _elementwise_jvp(rule: Rule, ops: Any, tangents: Values, values: Values, y: Any, transposed: Any) -> Any:
+    total = None
+    for formula in rule.vjps:
+        (name,) = formula.inputs
+        if name not in tangents:
+            continue
+        t = tangents[name]
+        if formula.takes_driver:
+            # g -> g * conj(d) was declared as one: conjugating on both sides gives t -> t * d
+            term = conj(ops, run(formula, ops, conj(ops, t), lambda needed: saved(rule, needed, values, y)))
+        else:
+            term = t * run(formula, ops, t, lambda needed: saved(rule, needed, values, y))
+        total = plus(total, term)
+    return None if total is None else like(ops, total, y)
+
+
+def _linear_jvp(rule: Rule, ops: Any, tangents: Values, values: Values, y: Any, transposed: Any) -> Any:
+    filled = {name: tangent_or_zero(ops, tangents.get(name), values[name]) for name in rule.inputs}
+    return call(rule, ops, {**values, **filled})
+
+
+def _multilinear_jvp(rule: Rule, ops: Any, tangents: Values, values: Values, y: Any, transposed: Any) -> Any:
+    total = None
+    for name, t in tangents.items():
+        if name != rule.sequence:
+            total = plus(total, call(rule, ops, {**values, name: t}))
+            continue
+        for i, member in enumerate(t):
+            if member is not None:
+                replaced = [*values[name][:i], member, *values[name][i + 1 :]]
+                total = plus(total, call(rule, ops, {**values, name: replaced}))
+    return total
+
+
+def _general_jvp(
+    rule: Rule, ops: Any, tangents: Values, values: Values, y: Any, transposed: Transposed | None
+) -> Any:
+    rest = {name: tangents[name] for name in without_jvp(rule, tangents)}
+    total = None
+    for name in tangents:
+        if name not in rest:
+            t = tangents[name]
+            if name == rule.sequence:
+                t = tangent_or_zero(ops, t, values[name])
+            total = plus(
+                total, run(rule.jvps[name], ops, t, lambda needed: saved(rule, needed, values, y))
+            )
+    if not rest:
+        return total
+    if transposed is None:
+        raise TypeError(
+            f"{rule.name} declares no jvp for {', '.join(rest)}; pass `transposed`, which derives it from the vjp"
+        )
+    return plus(total, transposed(rule, rest, values, y))
+
+
+_JVPS: dict[str, Callable[..., Any]] = {
+    "constant": _constant_jvp,
+    "elementwise": _elementwise_jvp,
+    "linear": _linear_jvp,
+    "multilinear": _multilinear_jvp,
+    "general": _general_jvp,
+}
+
+
+def plus(first: Any, second: Any) -> Any:
+    """The sum of two tangents, either of which may be None or a tuple with such."""
+    if first is None or second is None:
+        return second if first is None else first
+    if isinstance(first, tuple):
+        return tuple(plus(a, b) for a, b in zip(first, second, strict=True))
+    return first + second
+
+
+def like(ops: Any, tangent: Any, y: Any) -> Any:
+    """A tangent repeated to the shape of the result, and complex if that is."""
+    same = tangent.shape == y.shape and tangent.dtype == y.dtype
+    return tangent if same else tangent + ops.zeros_like(y)
+
+
+def tangent_or_zero(ops: Any, tangent: Any, value: Any) -> Any:
+    """The tangent; zeros for an array that has none, 0 for a number, None for an argument that is not there."""
+    if isinstance(value, (list, tuple)):
+        given = [None] * len(value) if tangent is None else tangent
+        return [tangent_or_zero(ops, t, member) for t, member in zip(given, value, strict=True)]
+    if tangent is not None or value is None:
+        return tangent
+    return 0 if isinstance(value, (bool, int, float, complex)) else ops.zeros_like(value)
+
+
+# batch form ---------------------------------------------------------------------------------------------------------
+
+
+def batch(rule: Rule, ops: Any, values: Values, in_dims: Values) -> tuple[Any, int | None]:
+    """Run the operation on a whole batch: the result (a tuple of several), and the place of its batch axis.
+
+    in_dims: for each array argument that has a batch axis, which one it is (for a sequence a list, None for members
+    without). Everything else that `values` holds is the same for all members of the batch, and as `values` would hold
+    it without a batch. The batch axis of the result comes first; it is None if no argument has one.
+
+    Raises ValueError for an empty batch of an operation that can only be run in a loop.
+    """
+    dims = {name: dim for name, dim in in_dims.items() if _is_batched(dim)}
+    if not dims:
+        return call(rule, ops, values), None
+    values = {**values, **{name: in_front(ops, values[name], dim) for name, dim in dims.items()}}
+    size = next(_arrays(values, dims)).shape[0]
+    fit = _fit(rule, ops, values, dims, size)
+    return (_loop(rule, ops, values, dims, size) if fit is None else call(rule, ops, fit)), 0
+
+
+def _is_batched(dim: Any) -> bool:
+    return any(d is not None for d in dim) if isinstance(dim, (list, tuple)) else dim is not None
+
+
+def _arrays(values: Values, dims: Values) -> Any:
+    """The arrays that have a batch axis."""
+    for name, dim in dims.items():
+        if isinstance(dim, (list, tuple)):
+            yield from (member for member, d in zip(values[name], dim, strict=True) if d is not None)
+        else:
+            yield values[name]
+
+
+def in_front(ops: Any, array: Any, dim: Any) -> Any:
+    """The array (or each of several) with its batch axis moved to the front."""
+    if isinstance(dim, (list, tuple)):
+        return [in_front(ops, member, d) for member, d in zip(array, dim, strict=True)]
+    if not dim:
+        return array
+    return ops.permute(array, (dim, *(i for i in range(array.ndim) if i != dim)))
+
+
+def _fit(rule: Rule, ops: Any, values: Values, dims: Values, size: int) -> Values | None:
+    """The arguments of the one run that does all, or None where only a loop can."""
+    ndim = _logical_ndim(rule, values, dims)
+    fit = _FITS[rule.batching](rule, ops, values, dims, size, ndim)
+    if fit is None or rule.batch_form is None:
+        return fit  # type: ignore[no-any-return]
+    changed = run(rule.batch_form, ops, size, lambda name: ndim if name == "ndim" else fit[name])
+    return None if changed is None else {**fit, **changed}
+
+
+def _logical_ndim(rule: Rule, values: Values, dims: Values) -> int:
+    """The number of axes of the first array without its batch axis."""
+    name = next(n for n in rule.names if n in rule.inputs + rule.constants)
+    value, dim = values[name], dims.get(name)
+    if name == rule.sequence:
+        value, dim = value[0], dim[0] if dim else None
+    return getattr(value, "ndim", 0) - (dim is not None)
+
+
+def _fit_ranks(rule: Rule, ops: Any, values: Values, dims: Values, size: int, ndim: int) -> Values | None:
+    """Axes of size 1 behind the batch axis, until all arrays have the same rank in front of their core axes."""
+    names = [n for n in rule.names if n in rule.inputs + rule.constants and hasattr(values[n], "ndim")]
+    core = dict.fromkeys(names, 0) if rule.batching == "align" else core_ranks(rule)
+    ranks = {name: values[name].ndim - (name in dims) - core[name] for name in names}
+    if min(ranks.values()) < 0:
+        return None
+    rank = max(ranks.values())
+    return {
+        **values,
+        **{name: values[name][(slice(None), *(None,) * (rank - ranks[name]))] for name in names if name in dims},
+        **_shifted(rule, values, ndim, 1 + rank - ranks[names[0]]),
+    }
+
+
+def core_ranks(rule: Rule) -> dict[str, int]:
+    """How many axes the core signature names for each array argument.
+
+    "(m,k),(k,n)->(m,n)" gives 2 and 2, "(),(n)->(n)" 0 and 1.
+    """
+    groups = re.findall(r"\(([^)]*)\)", (rule.core or "").split("->")[0])
+    names = [n for n in rule.names if n in rule.inputs + rule.constants]
+    return {name: len(re.findall(r"\w+", group)) for name, group in zip(names, groups, strict=True)}
+
+
+def _fit_axes(rule: Rule, ops: Any, values: Values, dims: Values, size: int, ndim: int) -> Values | None:
+    """The batch axis on every input (on constants too, if the rule says so), and axis parameters shifted by one."""
+    joint = rule.batching == "joint"
+    if not joint and any(name in dims for name in rule.constants):
+        return None
+    shifted = _shifted(rule, values, ndim, 1)
+    if (rule.axes and ndim == 0) or any(dim == () for dim in shifted.values()):
+        # a zero-dimensional array has an axis by courtesy only, and no axes at all may mean every axis
+        return None
+    names = [n for n in rule.inputs + (rule.constants if joint else ()) if values[n] is not None]
+    spread = {name: on_all(ops, values[name], dims.get(name), size) for name in names}
+    return {**values, **shifted, **spread}
+
+
+def on_all(ops: Any, array: Any, dim: Any, size: int) -> Any:
+    """The array (or each of several) with the batch axis in front, repeated along it if it had none."""
+    if isinstance(array, (list, tuple)):
+        given = dim or [None] * len(array)
+        return [on_all(ops, member, d, size) for member, d in zip(array, given, strict=True)]
+    if dim is not None or not hasattr(array, "shape"):
+        return array
+    return ops.expand(array, (size, *array.shape))
+
+
+def _shifted(rule: Rule, values: Values, ndim: int, by: int) -> dict[str, Any]:
+    """The axis parameters for arrays that have `by` more axes in front; None becomes all axes."""
+    shifted = {}
+    for names, n in ((rule.axes, ndim), (rule.new_axes, ndim + 1)):
+        for name in names:
+            dim = normalize_dims(values[name], n)
+            if dim is None:
+                dim = None if rule.batch_form is not None else tuple(range(n))
+            if dim is not None:
+                dim = tuple(d + by for d in dim) if isinstance(dim, tuple) else dim + by
+            shifted[name] = dim
+    return shifted
+
+
+def _no_fit(rule: Rule, ops: Any, values: Values, dims: Values, size: int, ndim: int) -> None:
+    return None
+
+
+_FITS: dict[str, Callable[..., Any]] = {
+    "align": _fit_ranks,
+    "core": _fit_ranks,
+    "axes": _fit_axes,
+    "joint": _fit_axes,
+    "loop": _no_fit,
+}
+
+
+def _loop(rule: Rule, ops: Any, values: Values, dims: Values, size: int) -> Any:
+    """One run for each member of the batch, and the results stacked."""
+    if size == 0:
+        raise ValueError(f"{rule.name} runs a batch one by one, and the batch is empty: the result's shape is unknown")
+    results = []
+    for i in range(size):
+        member = {name: _pick(values[name], dim, i) for name, dim in dims.items()}
+        results.append(call(rule, ops, {**values, **member}))
+    if rule.outputs is None:
+        return ops.stack(results, 0)
+    return tuple(ops.stack(list(column), 0) for column in zip(*results, strict=True))
+
+
+def _pick(array: Any, dim: Any, i: int) -> Any:
+    if isinstance(dim, (list, tuple)):
+        return [member if d is None else member[i] for member, d in zip(array, dim, strict=True)]
+    return array[i]

@@ -1,0 +1,451 @@
+"""Elementwise operations: arithmetic, powers, exponentials, trigonometric and hyperbolic functions, comparisons.
+
+Partial derivatives are those of any table (DLMF chapter 4 for the elementary functions). Where a function has a kink
+the value follows torch: 0 for abs, sign and relu at 0, one half each for equal arguments of maximum and minimum, 1 for
+clamp at its bounds.
+"""
+
+from .declare import Array, Constant, constant, elementwise, general, linear
+
+
+def is_number(value):
+    """True for a Python number: what an argument is that was no tensor."""
+    return isinstance(value, (bool, int, float, complex))
+
+
+# arithmetic ---------------------------------------------------------------------------------------------------------
+
+neg = elementwise("negative", name="neg", input=-1, inplace=True)
+positive = elementwise("positive", input=1)
+mul = elementwise("multiply", name="mul", input="other", other="input", inplace=True)
+square = elementwise("square", input=lambda input: 2 * input, inplace=True, node="PowBackward0")
+reciprocal = elementwise("reciprocal", input=lambda y: -y * y, dtypes="float", inplace=True)
+
+
+@elementwise(input=1, other=lambda alpha: alpha, fast="add", inplace=True)
+def add(xp, input: Array, other: Array, *, alpha=1):
+    """input + alpha * other"""
+    return xp.add(input, other) if alpha == 1 else xp.add(input, alpha * other)
+
+
+@elementwise(input=1, other=lambda alpha: -alpha, fast="subtract", inplace=True)
+def sub(xp, input: Array, other: Array, *, alpha=1):
+    """input - alpha * other"""
+    return xp.subtract(input, other) if alpha == 1 else xp.subtract(input, alpha * other)
+
+
+@elementwise(input=-1, other=lambda alpha: alpha, node="RsubBackward1")
+def rsub(xp, input: Array, other: Array, *, alpha=1):
+    """alpha * other - input"""
+    return xp.subtract(alpha * other, input)
+
+
+true_divide = elementwise(
+    "divide",
+    name="true_divide",
+    input=lambda other: 1 / other,
+    other=lambda y, other: -y / other,
+    dtypes="float",
+    inplace=True,
+    node="DivBackward0",
+)
+
+
+@elementwise(arrays=("input", "other"), inplace=True)
+def floor_divide(xp, input: Array, other: Array):
+    """The quotient rounded down; no gradient flows through it."""
+    return xp.floor_divide(input, other)
+
+
+@elementwise(arrays=("input", "other"), method=False, function=False)
+def trunc_divide(xp, input: Array, other: Array):
+    """The quotient rounded towards zero; no gradient flows through it."""
+    quotient = xp.trunc(xp.divide(input, other))
+    return quotient.astype(xp.result_type(input, other), copy=False)
+
+
+remainder = elementwise(
+    "remainder", input=1, other=lambda ops, input, other: -ops.floor(input / other), inplace=True
+)
+fmod = elementwise("fmod", input=1, other=lambda ops, input, other: -ops.trunc(input / other), inplace=True)
+
+
+def _power_partial(ops, input, exponent):
+    # x ** 0 is constant, at x = 0 too, where the formula would give 0 * inf
+    if is_number(exponent):
+        return exponent * input ** (exponent - 1) if exponent else input * 0
+    zero = exponent == 0
+    safe = ops.where(zero, 1, exponent)
+    return ops.where(zero, 0, safe * input ** (safe - 1))
+
+
+def _exponent_partial(ops, y, input, exponent):
+    # 0 ** e does not change with e > 0; the logarithm is taken of 1 there
+    if is_number(input):
+        return y * (ops.log(ops.full_like(y, input)) if input else 0)
+    zero = (input == 0) & (exponent >= 0) if not is_complex(ops, exponent) else input == 0
+    return ops.where(zero, 0, y * ops.log(ops.where(zero, 1, input)))
+
+
+def is_complex(ops, value):
+    """True for a complex number, array or Tensor."""
+    return isinstance(value, complex) or (not is_number(value) and ops.is_complex_array(value))
+
+
+def _explain_pow(error, input, exponent):
+    return RuntimeError(str(error)) if "negative integer" in str(error) else None
+
+
+@elementwise(input=_power_partial, exponent=_exponent_partial, inplace=True, explain=_explain_pow)
+def pow(xp, input: Array, exponent: Array):
+    """input to the power of exponent, broadcast."""
+    return input**exponent
+
+
+# exponentials and logarithms ----------------------------------------------------------------------------------------
+
+exp = elementwise("exp", input="y", dtypes="float", inplace=True)
+exp2 = elementwise("exp2", input=lambda y: y * 0.6931471805599453, dtypes="float", inplace=True)
+expm1 = elementwise("expm1", input=lambda y: y + 1, dtypes="float", inplace=True)
+log = elementwise("log", input=lambda input: 1 / input, dtypes="float", inplace=True)
+log2 = elementwise("log2", input=lambda input: 1 / (input * 0.6931471805599453), dtypes="float", inplace=True)
+log10 = elementwise("log10", input=lambda input: 1 / (input * 2.302585092994046), dtypes="float", inplace=True)
+log1p = elementwise("log1p", input=lambda input: 1 / (1 + input), dtypes="float", inplace=True)
+sqrt = elementwise("sqrt", input=lambda y: 0.5 / y, dtypes="float", inplace=True)
+
+
+@elementwise(input=lambda y: -0.5 * y * y * y, dtypes="float", inplace=True)
+def rsqrt(xp, input: Array):
+    """1 / sqrt(input)"""
+    return 1 / xp.sqrt(input)
+
+
+logaddexp = elementwise(
+    "logaddexp",
+    input=lambda ops, y, input: ops.exp(input - y),
+    other=lambda ops, y, other: ops.exp(other - y),
+    dtypes="float",
+)
+
+# trigonometric and hyperbolic functions -----------------------------------------------------------------------------
+
+sin = elementwise("sin", input=lambda ops, input: ops.cos(input), dtypes="float", inplace=True)
+cos = elementwise("cos", input=lambda ops, input: -ops.sin(input), dtypes="float", inplace=True)
+tan = elementwise("tan", input=lambda y: 1 + y * y, dtypes="float", inplace=True)
+asin = elementwise("arcsin", name="asin", input=lambda ops, input: ops.rsqrt(1 - input * input), dtypes="float", inplace=True)
+acos = elementwise("arccos", name="acos", input=lambda ops, input: -ops.rsqrt(1 - input * input), dtypes="float", inplace=True)
+atan = elementwise("arctan", name="atan", input=lambda input: 1 / (1 + input * input), dtypes="float", inplace=True)
+sinh = elementwise("sinh", input=lambda ops, input: ops.cosh(input), dtypes="float", inplace=True)
+cosh = elementwise("cosh", input=lambda ops, input: ops.sinh(input), dtypes="float", inplace=True)
+tanh = elementwise("tanh", input=lambda y: 1 - y * y, dtypes="float", inplace=True)
+asinh = elementwise("arcsinh", name="asinh", input=lambda ops, input: ops.rsqrt(input * input + 1), dtypes="float", inplace=True)
+
+
+@elementwise(input=lambda ops, input: ops.rsqrt(input - 1) * ops.rsqrt(input + 1), dtypes="float", inplace=True)
+def acosh(xp, input: Array):
+    """Inverse hyperbolic cosine; the two square roots of its derivative keep to the principal branch."""
+    return xp.arccosh(input)
+
+
+atanh = elementwise("arctanh", name="atanh", input=lambda input: 1 / (1 - input * input), dtypes="float", inplace=True)
+atan2 = elementwise(
+    "arctan2",
+    name="atan2",
+    input=lambda input, other: other / (input * input + other * other),
+    other=lambda input, other: -input / (input * input + other * other),
+    dtypes="float",
+    inplace=True,
+)
+hypot = elementwise(
+    "hypot", input=lambda y, input: input / y, other=lambda y, other: other / y, dtypes="float", inplace=True
+)
+
+# activations of one argument ----------------------------------------------------------------------------------------
+
+
+@elementwise(input=lambda y: y * (1 - y), dtypes="float", inplace=True)
+def sigmoid(xp, input: Array):
+    """1 / (1 + exp(-input)), without overflow."""
+    return 1 / (1 + xp.exp(-input)) if input.dtype.kind == "c" else xp.expit(input)
+
+
+@elementwise(input=lambda y: y > 0, inplace=True)
+def relu(xp, input: Array):
+    """input where it is positive, 0 elsewhere; NaN stays NaN."""
+    return xp.maximum(input, 0)
+
+
+@elementwise(
+    input=lambda ops, input, beta, threshold: ops.where(
+        input * beta > threshold, 1, ops.sigmoid(input * beta)
+    ),
+    dtypes="float",
+    method=False,
+)
+def softplus(xp, input: Array, beta=1.0, threshold=20.0):
+    """log(1 + exp(beta * input)) / beta; the input itself where beta * input > threshold."""
+    scaled = input * beta
+    return xp.where(scaled > threshold, input, xp.logaddexp(scaled, 0) / beta)
+
+
+# kinks and steps ----------------------------------------------------------------------------------------------------
+
+sign = elementwise("sign", input=0, inplace=True)
+floor = elementwise("floor", input=0, inplace=True)
+ceil = elementwise("ceil", input=0, inplace=True)
+trunc = elementwise("trunc", input=0, inplace=True)
+
+
+@elementwise(input=0, inplace=True)
+def round(xp, input: Array, *, decimals=0):
+    """input rounded to `decimals` places, halves to even."""
+    return xp.round(input, decimals)
+
+
+def _larger(ops, input, other):
+    return ops.where(input == other, 0.5, input > other)
+
+
+maximum = elementwise(
+    "maximum", input=_larger, other=lambda ops, input, other: _larger(ops, other, input)
+)
+minimum = elementwise(
+    "minimum", input=lambda ops, input, other: _larger(ops, other, input), other=_larger
+)
+
+
+def _clamp_inside(input, min, max):
+    inside = True if min is None else input >= min
+    return inside if max is None else (input <= max) & inside
+
+
+def _clamp_below(input, min, max):
+    return input < min if max is None else (input < min) & (min < max)
+
+
+def _clamp_above(input, min, max):
+    return input > max if min is None else (input > max) | (max < min)
+
+
+def _check_clamp(input, min, max):
+    if min is None and max is None:
+        raise RuntimeError("adjoint.clamp: At least one of 'min' or 'max' must not be None")
+
+
+@elementwise(input=_clamp_inside, min=_clamp_below, max=_clamp_above, inplace=True, check=_check_clamp)
+def clamp(xp, input: Array, min: Array = None, max: Array = None):
+    """input with values below min raised to it and above max lowered to it (max wins where min > max)."""
+    if min is not None:
+        input = xp.maximum(input, min)
+    return input if max is None else xp.minimum(input, max)
+
+
+@linear(dtypes="same", scalars=True)
+def where(xp, condition: Constant, input: Array, other: Array):
+    """input where the condition holds, other elsewhere, broadcast."""
+    return xp.where(condition, input, other)
+
+
+@where.vjp("input")
+def _(ops, g, condition):
+    return ops.where(condition, g, 0)
+
+
+@where.vjp("other")
+def _(ops, g, condition):
+    return ops.where(condition, 0, g)
+
+
+# complex numbers ----------------------------------------------------------------------------------------------------
+
+
+@general(core="()->()", inplace=True)
+def abs_(xp, input: Array):
+    """Absolute value; real for complex input."""
+    return xp.abs(input)
+
+
+@abs_.vjp("input")
+def _(ops, g, input):
+    return g * ops.sgn(input)
+
+
+@abs_.jvp("input")
+def _(ops, t, input):
+    return ops.real(ops.conj(ops.sgn(input)) * t) if is_complex(ops, input) else ops.sgn(input) * t
+
+
+@general(core="()->()", inplace=True)
+def sgn(xp, input: Array):
+    """input / abs(input), 0 at 0; the sign for real input."""
+    if input.dtype.kind != "c":
+        return xp.sign(input)
+    size = xp.abs(input)
+    return xp.where(size == 0, 0, input / xp.where(size == 0, 1, size))
+
+
+def _sgn_derivative(ops, t, input, y):
+    # the radial part of t is lost, the rest is divided by the radius; real functions jump and are flat elsewhere
+    if not is_complex(ops, input):
+        return t * 0
+    size = ops.abs(input)
+    zero = size == 0
+    turned = t - y * ops.real(ops.conj(y) * t)
+    return ops.where(zero, 0, turned / ops.where(zero, 1, size))
+
+
+@sgn.vjp("input")
+def _(ops, g, input, y):
+    return _sgn_derivative(ops, g, input, y)
+
+
+@sgn.jvp("input")
+def _(ops, t, input, y):
+    return _sgn_derivative(ops, t, input, y)
+
+
+@general(core="()->()", dtypes="float")
+def angle(xp, input: Array):
+    """The argument of a complex number; 0 or pi for real ones."""
+    return xp.angle(input)
+
+
+@angle.vjp("input")
+def _(ops, g, input):
+    if not is_complex(ops, input):
+        return g * 0
+    size = ops.abs(input)
+    zero = size == 0
+    return ops.where(zero, 0, g * input * 1j / ops.where(zero, 1, size * size))
+
+
+@angle.jvp("input")
+def _(ops, t, input):
+    if not is_complex(ops, input):
+        return t * 0
+    size = ops.abs(input)
+    zero = size == 0
+    return ops.where(zero, 0, ops.imag(ops.conj(input) * t) / ops.where(zero, 1, size * size))
+
+
+@linear()
+def conj(xp, input: Array):
+    """Complex conjugate; the same for real input."""
+    return xp.conj(input)
+
+
+@conj.vjp("input")
+def _(ops, g):
+    return ops.conj(g)
+
+
+@linear(view=True, method=False)
+def real(xp, input: Array):
+    """Real part, a view of complex input; real input itself."""
+    return xp.real(input)
+
+
+@real.vjp("input")
+def _(g):
+    return g
+
+
+def _check_imag(input):
+    if input._array.dtype.kind != "c":
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+
+
+@linear(view=True, method=False, check=_check_imag)
+def imag(xp, input: Array):
+    """Imaginary part of complex input, as a view."""
+    return xp.imag(input)
+
+
+@imag.vjp("input")
+def _(g):
+    return g * 1j
+
+
+@linear(dtypes="same", method=False)
+def complex_(xp, real: Array, imag: Array):
+    """real + 1j * imag"""
+    return real + imag * 1j
+
+
+@complex_.vjp("real")
+def _(ops, g):
+    return ops.real(g)
+
+
+@complex_.vjp("imag")
+def _(ops, g):
+    return ops.imag(g)
+
+
+# comparisons and tests, through which no gradient flows --------------------------------------------------------------
+
+eq = elementwise("equal", name="eq", arrays=("input", "other"), inplace=True)
+ne = elementwise("not_equal", name="ne", arrays=("input", "other"), inplace=True)
+lt = elementwise("less", name="lt", arrays=("input", "other"), inplace=True)
+le = elementwise("less_equal", name="le", arrays=("input", "other"), inplace=True)
+gt = elementwise("greater", name="gt", arrays=("input", "other"), inplace=True)
+ge = elementwise("greater_equal", name="ge", arrays=("input", "other"), inplace=True)
+logical_and = elementwise("logical_and", arrays=("input", "other"), inplace=True)
+logical_or = elementwise("logical_or", arrays=("input", "other"), inplace=True)
+logical_xor = elementwise("logical_xor", arrays=("input", "other"), inplace=True)
+logical_not = elementwise("logical_not", arrays=("input",), inplace=True)
+bitwise_and = elementwise("bitwise_and", arrays=("input", "other"), inplace=True)
+bitwise_or = elementwise("bitwise_or", arrays=("input", "other"), inplace=True)
+bitwise_xor = elementwise("bitwise_xor", arrays=("input", "other"), inplace=True)
+bitwise_not = elementwise("invert", name="bitwise_not", arrays=("input",), inplace=True)
+isnan = elementwise("isnan", arrays=("input",))
+isinf = elementwise("isinf", arrays=("input",))
+isfinite = elementwise("isfinite", arrays=("input",))
+
+# copies and types ---------------------------------------------------------------------------------------------------
+
+
+@linear()
+def clone(xp, input: Array):
+    """A copy with the same values and layout."""
+    return xp.asarray(input, copy=True)
+
+
+@clone.vjp("input")
+def _(g):
+    return g
+
+
+@linear(method=False, function=False, node="ToCopyBackward0")
+def cast(xp, input: Array, dtype):
+    """A copy with another data type; a complex number gives its real part to a real type."""
+    wanted = dtype.numpy
+    if input.dtype.kind == "c" and wanted.kind not in "cb":
+        input = xp.real(input)
+    return xp.astype(input, wanted, copy=True)
+
+
+@cast.vjp("input")
+def _(g):
+    return g
+
+
+@elementwise(other=1, method=False, function=False, inplace="copy_", node="CopyBackwards")
+def copy(xp, input: Array, other: Array):
+    """other, broadcast to and with the type of input: what copy_ and item assignment write."""
+    return xp.astype(xp.broadcast_to(xp.asarray(other), input.shape), input.dtype)
+
+
+@elementwise(other=1, input=0, method=False, function=False, inplace="fill_", node="FillBackward0")
+def fill(xp, input: Array, other: Array):
+    """other everywhere: what fill_ and zero_ write."""
+    return xp.astype(xp.broadcast_to(xp.asarray(other), input.shape), input.dtype)
+
+
+# helpers of formulas, through which no gradient flows ----------------------------------------------------------------
+
+
+@constant(method=False, function=False)
+def is_complex_array(xp, input: Array):
+    """True for a complex array."""
+    return input.dtype.kind == "c"

@@ -1,0 +1,507 @@
+"""Reductions over axes, running sums and products, softmax.
+
+Where several elements attain a maximum, minimum or median of all, they share the gradient evenly; where a function of
+an index (values and indices along one axis) picks one element, that one gets it. Products of all elements but one are
+made without division, so that zeros are exact in every order of differentiation.
+"""
+
+from math import inf, prod
+
+from adjoint.arrays.dtypes import from_numpy_dtype
+
+from .declare import Array, constant, general, linear
+
+# axes ---------------------------------------------------------------------------------------------------------------
+
+
+def axes_of(input, dim):
+    """The axes of a reduction as array libraries take them: no axes named means all, and a 0-d array has none."""
+    return None if dim == () or not input.ndim else dim
+
+
+def dims_of(dim, ndim):
+    """The axes of a reduction as a tuple."""
+    if dim is None or dim == () or not ndim:
+        return tuple(range(ndim))
+    return dim if isinstance(dim, tuple) else (dim,)
+
+
+def count(shape, dim):
+    """How many elements go into each result of a reduction."""
+    return prod([shape[axis] for axis in dims_of(dim, len(shape))])
+
+
+def restore(reduced, shape, dim, keepdim):
+    """The result of a reduction of an array of this shape, with the reduced axes as axes of size one."""
+    if keepdim or not reduced.ndim:
+        return reduced  # an array without axes broadcasts as it is
+    dims = dims_of(dim, len(shape))
+    return reduced[tuple([None if axis in dims else slice(None) for axis in range(len(shape))])]
+
+
+def part(dim, start=None, stop=None):
+    """The index of a slice along one axis."""
+    return (slice(None),) * dim + (slice(start, stop),)
+
+
+def refuse_empty(name, input, dim):
+    """Raise torch's errors where a reduction that has no value for nothing meets no elements."""
+    if input.size:
+        return
+    if dim is None or dim == ():
+        raise RuntimeError(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
+            "Specify the reduction dim with the 'dim' argument."
+        )
+    for axis in dims_of(dim, input.ndim):
+        if input.shape[axis] == 0:
+            raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
+
+
+def refuse_complex(name, input):
+    """Raise where complex numbers would have to be ordered."""
+    if input.dtype.kind == "c":
+        raise RuntimeError(f"{name}(): does not support complex input")
+
+
+# sums and means -----------------------------------------------------------------------------------------------------
+# one rule each for all axes and for some, because torch's nodes have two names; kernels and formulas are the same
+
+
+def _sum(xp, input: Array, dim=None, keepdim=False):
+    """The sum over axes; integers and truth values are summed in int64."""
+    return xp.sum(input, axis=axes_of(input, dim), keepdims=keepdim, dtype=wide(xp, input))
+
+
+def wide(xp, input):
+    """The type in which sums and products of integers are made, None (their own) for other numbers."""
+    return xp.int64 if input.dtype.kind in "biu" else None
+
+
+def _mean(xp, input: Array, dim=None, keepdim=False):
+    """The mean over axes, of floating point or complex numbers."""
+    if input.dtype.kind not in "fc":
+        raise RuntimeError(
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+            f"Got: {from_numpy_dtype(input.dtype).long_name}"
+        )
+    return xp.sum(input, axis=axes_of(input, dim), keepdims=keepdim) / count(input.shape, dim)
+
+
+def _sum_vjp(ops, g, input_shape, dim, keepdim):
+    return ops.expand(restore(g, input_shape, dim, keepdim), input_shape)
+
+
+def _mean_vjp(ops, g, input_shape, dim, keepdim):
+    share = g / max(count(input_shape, dim), 1)
+    return ops.expand(restore(share, input_shape, dim, keepdim), input_shape)
+
+
+_linear = {"axes": ("dim",), "dtypes": "same", "method": False, "function": False}
+linear(name="sum", node="SumBackward1", **_linear)(_sum).vjp("input")(_sum_vjp)
+linear(name="sum_all", node="SumBackward0", fast="total", **_linear)(_sum).vjp("input")(_sum_vjp)
+linear(name="mean", node="MeanBackward1", **_linear)(_mean).vjp("input")(_mean_vjp)
+linear(name="mean_all", node="MeanBackward0", fast="average", **_linear)(_mean).vjp("input")(_mean_vjp)
+
+
+@linear(axes=("dim",), dtypes="same", method=False, function=False, inplace=True)
+def cumsum(xp, input: Array, dim):
+    """Running sums along an axis; integers and truth values are summed in int64."""
+    if not input.ndim:
+        return xp.asarray(input, dtype=wide(xp, input), copy=True)
+    return xp.cumsum(input, axis=dim, dtype=wide(xp, input))
+
+
+@cumsum.vjp("input")
+def _(ops, g, dim):
+    return ops.flip(ops.cumsum(ops.flip(g, (dim,)), dim), (dim,)) if g.ndim else g
+
+
+# products -----------------------------------------------------------------------------------------------------------
+
+
+def _prod(xp, input: Array, dim=None, keepdim=False):
+    """The product over axes; integers and truth values are multiplied in int64."""
+    return xp.prod(input, axis=axes_of(input, dim), keepdims=keepdim, dtype=wide(xp, input))
+
+
+def _before(ops, x, dim):
+    # the product of all elements before each along an axis
+    one = ops.ones_like(x[part(dim, 0, 1)])
+    return ops.cat([one, ops.cumprod(x[part(dim, 0, -1)], dim)], dim) if x.shape[dim] else x
+
+
+def _after(ops, x, dim):
+    return ops.flip(_before(ops, ops.flip(x, (dim,)), dim), (dim,))
+
+
+def _others(ops, x, dim):
+    # the product of all elements but each: those of its row before and after it, times the other rows
+    result = 1
+    for axis in dims_of(dim, x.ndim):
+        result = result * (_before(ops, x, axis) * _after(ops, x, axis))
+        x = ops.prod(x, axis, True)
+    return result
+
+
+def _prod_vjp(ops, g, input, dim, keepdim):
+    return restore(g, input.shape, dim, keepdim) * ops.conj(_others(ops, input, dim)) if input.ndim else g
+
+
+def _prod_jvp(ops, t, input, dim, keepdim):
+    return ops.sum(t * _others(ops, input, dim), dim, keepdim)
+
+
+_general = {"axes": ("dim",), "method": False, "function": False}
+for _name, _node in (("prod", "ProdBackward1"), ("prod_all", "ProdBackward0")):
+    _rule = general(name=_name, node=_node, **_general)(_prod)
+    _rule.vjp("input")(_prod_vjp)
+    _rule.jvp("input")(_prod_jvp)
+
+
+@general(axes=("dim",), method=False, function=False, inplace=True)
+def cumprod(xp, input: Array, dim):
+    """Running products along an axis; integers and truth values are multiplied in int64."""
+    if not input.ndim:
+        return xp.asarray(input, dtype=wide(xp, input), copy=True)
+    return xp.cumprod(input, axis=dim, dtype=wide(xp, input))
+
+
+@cumprod.vjp("input")
+def _(ops, g, input, dim):
+    # element k enters y[i], i >= k, as before[k] * input[k] * (input[k + 1] * ... * input[i])
+    if not input.ndim:
+        return g
+    links = ops.conj(input[part(dim, 1)])
+    return ops.conj(_before(ops, input, dim)) * ops.recurrence(links, g, dim, True)
+
+
+@cumprod.jvp("input")
+def _(ops, t, input, dim):
+    if not input.ndim:
+        return t
+    return ops.recurrence(input[part(dim, 1)], _before(ops, input, dim) * t, dim, False)
+
+
+@general(axes=("dim",), method=False, function=False)
+def recurrence(xp, links: Array, input: Array, dim, reverse):
+    """y with y[k + 1] = input[k + 1] + links[k] * y[k] along an axis; links is one shorter than input.
+
+    In reverse y[k] = input[k] + links[k] * y[k + 1]. Made by recursive doubling (Hillis and Steele 1986).
+    """
+    y = xp.asarray(input, copy=True)
+    reach = xp.asarray(links, copy=True)
+    n, step = input.shape[dim], 1
+    while step < n:
+        # reach[k] is the product of the links from k to k + step
+        early, late = part(dim, 0, n - step), part(dim, step, n)
+        if reverse:
+            y[early] = y[early] + reach * y[late]
+        else:
+            y[late] = y[late] + reach * y[early]
+        further = max(n - 2 * step, 0)
+        reach = reach[part(dim, 0, further)] * reach[part(dim, step, step + further)]
+        step *= 2
+    return y
+
+
+@recurrence.vjp("links", "input")
+def _(ops, g, y, links, dim, reverse):
+    pulled = ops.recurrence(ops.conj(links), g, dim, not reverse)
+    early, late = part(dim, 0, -1), part(dim, 1)
+    to, of = (early, late) if reverse else (late, early)
+    return pulled[to] * ops.conj(y[of]), pulled
+
+
+# variances ----------------------------------------------------------------------------------------------------------
+
+
+def _variance(xp, input, dim, correction, keepdim):
+    if input.dtype.kind not in "fc":
+        raise RuntimeError("std and var only support floating point and complex dtypes")
+    axis, n = axes_of(input, dim), count(input.shape, dim)
+    offset = input - xp.sum(input, axis=axis, keepdims=True) / n
+    squares = xp.real(offset * xp.conj(offset)) if input.dtype.kind == "c" else offset * offset
+    return xp.sum(squares, axis=axis, keepdims=keepdim) / max(n - correction, 0)
+
+
+def _offset(ops, input, dim, correction):
+    # half the derivative: the distance from the mean over the degrees of freedom; infinite where there are none
+    freedom = count(input.shape, dim) - correction
+    return (input - ops.mean(input, dim, True)) * (1 / freedom if freedom > 0 else inf)
+
+
+def _safe_inverse(ops, y):
+    # 1 / y where y is not 0, and there 0
+    zero = y == 0
+    return ops.where(zero, 0, 1 / ops.where(zero, 1, y))
+
+
+def _real_product(ops, a, b):
+    # what a change b of a point adds to a real function of gradient a
+    return ops.real(ops.conj(a) * b)
+
+
+@general(axes=("dim",), method=False, function=False)
+def var(xp, input: Array, dim=None, correction=1, keepdim=False):
+    """The variance over axes: the sum of squared distances from the mean over (count - correction)."""
+    return _variance(xp, input, dim, correction, keepdim)
+
+
+@var.vjp("input")
+def _(ops, g, input, dim, correction, keepdim):
+    return restore(2 * g, input.shape, dim, keepdim) * _offset(ops, input, dim, correction)
+
+
+@var.jvp("input")
+def _(ops, t, input, dim, correction, keepdim):
+    return 2 * ops.sum(_real_product(ops, _offset(ops, input, dim, correction), t), dim, keepdim)
+
+
+@general(axes=("dim",), method=False, function=False)
+def std(xp, input: Array, dim=None, correction=1, keepdim=False):
+    """The standard deviation over axes; its gradient is 0 where it is 0."""
+    return xp.sqrt(_variance(xp, input, dim, correction, keepdim))
+
+
+@std.vjp("input")
+def _(ops, g, y, input, dim, correction, keepdim):
+    return restore(g * _safe_inverse(ops, y), input.shape, dim, keepdim) * _offset(ops, input, dim, correction)
+
+
+@std.jvp("input")
+def _(ops, t, y, input, dim, correction, keepdim):
+    change = ops.sum(_real_product(ops, _offset(ops, input, dim, correction), t), dim, keepdim)
+    return change * _safe_inverse(ops, y)
+
+
+# extrema ------------------------------------------------------------------------------------------------------------
+
+
+def _extremum(name):
+    best, public = name[1:4] if name[0] == "a" else name[:3], name.removesuffix("_all")
+
+    def kernel(xp, input: Array, dim=(), keepdim=False):
+        refuse_complex(public, input)
+        refuse_empty(public, input, dim)
+        return getattr(xp, best)(input, axis=axes_of(input, dim), keepdims=keepdim)
+
+    kernel.__doc__ = f"The {best}imum over axes; equal elements share the gradient evenly."
+    return kernel
+
+
+def _shares(ops, input, y, dim, keepdim):
+    # which elements attain the extremum, and how many
+    chosen = input == restore(y, input.shape, dim, keepdim)
+    return chosen, ops.sum(chosen, dim, keepdim)
+
+
+def _shares_or_nan(ops, input, y, dim, keepdim):
+    # the same, where NaN is attained by NaN
+    chosen = (input == restore(y, input.shape, dim, keepdim)) | (input != input)
+    return chosen, ops.sum(chosen, dim, keepdim)
+
+
+def declare_attained(name, kernel, shares, **options):
+    """Declare a reduction whose result is the value of some elements, which share the gradient evenly."""
+    rule = general(name=name, axes=("dim",), **options)(kernel)
+
+    @rule.vjp("input")
+    def _(ops, g, y, input, dim, keepdim):
+        chosen, number = shares(ops, input, y, dim, keepdim)
+        return restore(g / number, input.shape, dim, keepdim) * chosen
+
+    @rule.jvp("input")
+    def _(ops, t, y, input, dim, keepdim):
+        chosen, number = shares(ops, input, y, dim, keepdim)
+        return ops.sum(t * chosen, dim, keepdim) / number
+
+
+for _name in ("amax", "amin"):
+    declare_attained(_name, _extremum(_name), _shares)
+for _name, _node in (("max_all", "MaxBackward1"), ("min_all", "MinBackward1")):
+    declare_attained(_name, _extremum(_name), _shares_or_nan, node=_node, method=False, function=False)
+
+
+# norms --------------------------------------------------------------------------------------------------------------
+
+
+def _refuse_no_norm(input, ord, dim):
+    axes = [axis for axis in dims_of(dim, input.ndim) if input.shape[axis] == 0]
+    if axes and (ord < 0 or ord == inf):
+        where = "an empty tensor" if dim is None or dim == () else f"the dimension {axes[0]}"
+        raise RuntimeError(
+            f"linalg.vector_norm cannot compute the {ord} norm on {where} because "
+            f"{'the' if where == 'an empty tensor' else 'this dimension is empty and the'} operation does not have an identity"
+        )
+
+
+@general(axes=("dim",), method=False, function=False)
+def linalg_vector_norm(xp, input: Array, ord=2, dim=None, keepdim=False):
+    """(sum of abs(input) ** ord) ** (1 / ord) over axes, and its limits for ord 0, inf and -inf."""
+    if input.dtype.kind not in "fc":
+        raise RuntimeError(
+            "linalg.vector_norm: Expected a floating point or complex tensor as input. "
+            f"Got {from_numpy_dtype(input.dtype).long_name}"
+        )
+    _refuse_no_norm(input, ord, dim)
+    over = {"axis": axes_of(input, dim), "keepdims": keepdim}
+    size = xp.abs(input)
+    if ord == 2:
+        return xp.sqrt(xp.sum(size * size, **over))
+    if ord == 1:
+        return xp.sum(size, **over)
+    if ord in (inf, -inf):
+        return (xp.max if ord > 0 else xp.min)(size, **over)
+    if ord == 0:
+        return xp.sum(size != 0, **over, dtype=size.dtype)
+    return xp.sum(size**ord, **over) ** (1 / ord)
+
+
+def _norm_gradient(ops, scale, y, input, ord, dim, keepdim):
+    # the gradient of the norm times a number for each norm; 0 where the norm is 0
+    def back(reduced):
+        return restore(reduced, input.shape, dim, keepdim)
+
+    if ord == 2:
+        return input * back(scale * _safe_inverse(ops, y))
+    if ord == 0:
+        return ops.zeros_like(input)
+    direction = ops.sgn(input)
+    if ord == 1:
+        return direction * back(scale + 0 * y)
+    size = ops.abs(input)
+    if ord in (inf, -inf):
+        chosen, number = _shares(ops, size, y, dim, keepdim)
+        return direction * (back(scale / number) * chosen)
+    zero = size == 0
+    ratio = ops.where(zero, 1, size) * back(_safe_inverse(ops, y))
+    flat = zero | (ratio == 0)
+    slope = ops.where(flat, 0, ops.where(flat, 1, ratio) ** (ord - 1))
+    return direction * (back(scale + 0 * y) * slope)
+
+
+@linalg_vector_norm.vjp("input")
+def _(ops, g, y, input, ord, dim, keepdim):
+    return _norm_gradient(ops, g, y, input, ord, dim, keepdim)
+
+
+@linalg_vector_norm.jvp("input")
+def _(ops, t, y, input, ord, dim, keepdim):
+    gradient = _norm_gradient(ops, 1, y, input, ord, dim, keepdim)
+    return ops.sum(_real_product(ops, gradient, t), dim, keepdim)
+
+
+# exponentials -------------------------------------------------------------------------------------------------------
+
+
+@general(axes=("dim",), dtypes="float")
+def logsumexp(xp, input: Array, dim, keepdim=False):
+    """log(sum(exp(input))) over axes, without overflow."""
+    axis = axes_of(input, dim)
+    if not count(input.shape, dim):
+        return xp.log(xp.sum(input, axis=axis, keepdims=keepdim))
+    top = xp.max(xp.real(input), axis=axis, keepdims=True)
+    top = xp.where(xp.isfinite(top), top, 0)
+    total = xp.log(xp.sum(xp.exp(input - top), axis=axis, keepdims=True)) + top
+    return total if keepdim else xp.reshape(total, _reduced_shape(input.shape, dim))
+
+
+def _reduced_shape(shape, dim):
+    dims = dims_of(dim, len(shape))
+    return tuple([n for axis, n in enumerate(shape) if axis not in dims])
+
+
+@logsumexp.vjp("input")
+def _(ops, g, y, input, dim, keepdim):
+    back = restore(y, input.shape, dim, keepdim)
+    return restore(g, input.shape, dim, keepdim) * ops.conj(ops.exp(input - back))
+
+
+@logsumexp.jvp("input")
+def _(ops, t, y, input, dim, keepdim):
+    return ops.sum(t * ops.exp(input - restore(y, input.shape, dim, keepdim)), dim, keepdim)
+
+
+def _lowered(xp, name, input, dim):
+    # input with its largest element along an axis at 0
+    if input.dtype.kind != "f":
+        kind = from_numpy_dtype(input.dtype).long_name
+        kind = kind if kind.startswith("Complex") is False else kind
+        raise RuntimeError(f'"{name}_kernel_impl" not implemented for \'{kind}\'')
+    return input - xp.max(input, axis=axes_of(input, dim), keepdims=True) if input.size else input
+
+
+@general(axes=("dim",), method=False, function=False)
+def softmax(xp, input: Array, dim):
+    """exp(input) along an axis, divided by its sum."""
+    powers = xp.exp(_lowered(xp, "softmax", input, dim))
+    return powers / xp.sum(powers, axis=axes_of(input, dim), keepdims=True)
+
+
+def _softmax_derivative(ops, t, y, dim):
+    # the Jacobian diag(y) - y y^T is symmetric
+    weighted = t * y
+    return weighted - y * ops.sum(weighted, dim, True)
+
+
+softmax.vjp("input")(lambda ops, g, y, dim: _softmax_derivative(ops, g, y, dim))
+softmax.jvp("input")(lambda ops, t, y, dim: _softmax_derivative(ops, t, y, dim))
+
+
+@general(axes=("dim",), method=False, function=False)
+def log_softmax(xp, input: Array, dim):
+    """input - logsumexp(input) along an axis."""
+    lowered = _lowered(xp, "log_softmax", input, dim)
+    return lowered - xp.log(xp.sum(xp.exp(lowered), axis=axes_of(input, dim), keepdims=True))
+
+
+@log_softmax.vjp("input")
+def _(ops, g, y, dim):
+    return g - ops.exp(y) * ops.sum(g, dim, True)
+
+
+@log_softmax.jvp("input")
+def _(ops, t, y, dim):
+    return t - ops.sum(ops.exp(y) * t, dim, True)
+
+
+# tests, counts and places, through which no gradient flows -------------------------------------------------------------
+
+
+def _truth(name):
+    def kernel(xp, input: Array, dim=None, keepdim=False):
+        # here an empty tuple of axes means none, and uint8 stays what it is, as in torch
+        found = getattr(xp, name)(input, axis=dim if input.ndim else None, keepdims=keepdim)
+        return xp.astype(xp.asarray(found), input.dtype) if input.dtype == xp.uint8 else found
+
+    kernel.__doc__ = f"True where {name} of the elements over axes {'is' if name == 'any' else 'are'} not 0."
+    return kernel
+
+
+for _name in ("any", "all"):
+    constant(name=_name, axes=("dim",))(_truth(_name))
+
+
+@constant(axes=("dim",), spread="dim")
+def count_nonzero(xp, input: Array, dim=None):
+    """How many elements over axes are not 0."""
+    return xp.sum(input != 0, axis=axes_of(input, dim), dtype=xp.int64)
+
+
+def _place(name):
+    def kernel(xp, input: Array, dim=None, keepdim=False):
+        refuse_complex(name, input)
+        if input.dtype.kind == "b":
+            raise RuntimeError(f"{name}(): does not support bool input")
+        if not input.size and dim is None:
+            raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
+        refuse_empty(name, input, dim)
+        return getattr(xp, name)(input, axis=axes_of(input, dim), keepdims=keepdim)
+
+    kernel.__doc__ = f"The first place of the {name[3:]}imum along an axis, or in the flattened input."
+    return kernel
+
+
+for _name in ("argmax", "argmin"):
+    constant(name=_name, axes=("dim",))(_place(_name))

@@ -1,0 +1,179 @@
+"""Operations that pick elements by their order: sort, topk, extrema and medians along an axis, with their indices.
+
+The gradient goes to the picked elements. NaN counts as the largest value, as in torch.
+"""
+
+from .declare import Array, Constant, constant, general, linear
+from .reduce import axes_of, declare_attained, dims_of, part, refuse_complex, refuse_empty
+
+# picking by index ---------------------------------------------------------------------------------------------------
+
+
+@linear(axes=("dim",), method=False, function=False)
+def place(xp, input: Array, dim, index: Constant, size):
+    """Zeros of the given size along an axis, but input at the places that index names, each at most once."""
+    shape = list(input.shape)
+    shape[dim] = size
+    result = xp.zeros(tuple(shape), dtype=input.dtype)
+    xp.put_along_axis(result, index, input, axis=dim)
+    return result
+
+
+@place.vjp("input")
+def _(ops, g, dim, index):
+    return ops.gather(g, dim, index)
+
+
+def _with_axis(reduced, dim, keepdim):
+    return reduced if keepdim else reduced[(slice(None),) * dim + (None,)]
+
+
+def declare_picked(name, kernel, *, keeps_axis=False, **options):
+    """Declare an operation that returns elements along an axis and their indices."""
+    rule = general(
+        name=name, axes=("dim",), outputs=("values", "indices"), differentiable=(True, False), **options
+    )(kernel)
+
+    if keeps_axis:
+
+        @rule.vjp("input")
+        def _(ops, g, y1, input_shape, dim):
+            return ops.place(g[0], dim, y1, input_shape[dim]) if input_shape else g[0]
+
+    else:
+
+        @rule.vjp("input")
+        def _(ops, g, y1, input_shape, dim, keepdim):
+            if not input_shape:
+                return g[0]
+            picked, index = _with_axis(g[0], dim, keepdim), _with_axis(y1, dim, keepdim)
+            return ops.place(picked, dim, index, input_shape[dim])
+
+
+def _pick(xp, input, index, dim, keepdim):
+    # the elements at an index that has the axis, and the index, without the axis unless it is to be kept
+    values = xp.take_along_axis(input, index, axis=dim)
+    return (values, index) if keepdim else (xp.squeeze(values, axis=dim), xp.squeeze(index, axis=dim))
+
+
+def _itself(xp, input):
+    # what all operations here make of a 0-d array
+    return xp.asarray(input, copy=True), xp.zeros((), dtype=xp.int64)
+
+
+# sorting ------------------------------------------------------------------------------------------------------------
+
+
+def _order(xp, input, dim, descending):
+    if not descending:
+        return xp.argsort(input, axis=dim, stable=True)
+    # equal elements keep their order also where the largest comes first
+    turned = xp.argsort(xp.flip(input, axis=dim), axis=dim, stable=True)
+    return input.shape[dim] - 1 - xp.flip(turned, axis=dim)
+
+
+def _sort(xp, input: Array, dim=-1, descending=False, *, stable=False):
+    """The elements in order along an axis, and where they were; equal elements keep their order."""
+    if input.dtype.kind == "c":
+        raise RuntimeError("Sort does not support complex dtypes on CPU")
+    if not input.ndim:
+        return _itself(xp, input)
+    order = _order(xp, input, dim, descending)
+    return xp.take_along_axis(input, order, axis=dim), order
+
+
+declare_picked("sort", _sort, keeps_axis=True)
+
+
+@constant(axes=("dim",))
+def argsort(xp, input: Array, dim=-1, descending=False, *, stable=False):
+    """The indices that put the elements in order along an axis; equal elements keep their order."""
+    return _sort(xp, input, dim, descending)[1]
+
+
+def _topk(xp, input: Array, k, dim=-1, largest=True, sorted=True):
+    """The k largest (or smallest) elements along an axis and where they are, in order (`sorted` or not)."""
+    if input.dtype.kind == "c":
+        raise RuntimeError("topk does not support complex dtypes on CPU")
+    n = input.shape[dim] if input.ndim else 1
+    if not 0 <= k <= n:
+        raise RuntimeError("selected index k out of range")
+    if not input.ndim:
+        return _itself(xp, input)
+    if 0 < k < n:
+        split = xp.argpartition(input, n - k if largest else k - 1, axis=dim)
+        found = split[part(dim, n - k, n) if largest else part(dim, 0, k)]
+    else:
+        found = _order(xp, input, dim, largest)[part(dim, 0, k)]
+    order = _order(xp, xp.take_along_axis(input, found, axis=dim), dim, largest)
+    found = xp.take_along_axis(found, order, axis=dim)
+    return xp.take_along_axis(input, found, axis=dim), found
+
+
+declare_picked("topk", _topk, keeps_axis=True)
+
+# one element along an axis --------------------------------------------------------------------------------------------
+
+
+def _extremum(name):
+    def kernel(xp, input: Array, dim, keepdim=False):
+        refuse_complex(name, input)
+        refuse_empty(name, input, dim)
+        if not input.ndim:
+            return _itself(xp, input)
+        index = getattr(xp, f"arg{name}")(input, axis=dim, keepdims=True)
+        return _pick(xp, input, index, dim, keepdim)
+
+    kernel.__doc__ = f"The {name}imum along an axis and the first place where it is."
+    return kernel
+
+
+for _name, _node in (("max", "MaxBackward0"), ("min", "MinBackward0")):
+    declare_picked(_name, _extremum(_name), node=_node, method=False, function=False)
+
+
+def _kthvalue(xp, input: Array, k, dim=-1, keepdim=False):
+    """The k-th smallest element along an axis (counted from 1) and where it is."""
+    if not 1 <= k <= (input.shape[dim] if input.ndim else 1):
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}")
+    if not input.ndim:
+        return _itself(xp, input)
+    order = xp.argsort(input, axis=dim, stable=True)
+    return _pick(xp, input, order[part(dim, k - 1, k)], dim, keepdim)
+
+
+declare_picked("kthvalue", _kthvalue)
+
+
+def _refuse_no_order(input):
+    if input.dtype.kind in "bc":
+        kind = "Bool" if input.dtype.kind == "b" else "complex numbers"
+        raise RuntimeError(f"median(): not implemented for {kind}")
+
+
+def _median(xp, input: Array, dim, keepdim=False):
+    """The median along an axis (the lower of two) and where it is; NaN if there is one."""
+    _refuse_no_order(input)
+    refuse_empty("median", input, dim)
+    if not input.ndim:
+        return _itself(xp, input)
+    order = xp.argsort(input, axis=dim, stable=True)
+    middle = (input.shape[dim] - 1) // 2
+    index = order[part(dim, middle, middle + 1)]
+    missing = input != input
+    index = xp.where(
+        xp.any(missing, axis=dim, keepdims=True), xp.argmax(missing, axis=dim, keepdims=True), index
+    )
+    return _pick(xp, input, index, dim, keepdim)
+
+
+declare_picked("median", _median, node="MedianBackward1", method=False, function=False)
+
+
+def _median_all(xp, input: Array, dim=None, keepdim=False):
+    """The median of all elements (the lower of two); NaN if there is one, or if there are no elements."""
+    _refuse_no_order(input)
+    if not input.size:
+        return xp.full((), float("nan"), dtype=input.dtype)
+    flat = xp.sort(xp.reshape(input, (-1,)))
+    return flat[-1] if flat[-1] != flat[-1] else flat[(flat.shape[0] - 1) // 2]

@@ -1,0 +1,151 @@
+"""Composites over elementwise operations: division with rounding, comparisons of whole tensors, dtype methods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from adjoint.arrays import dtypes
+from adjoint.arrays.dtypes import dtype
+from adjoint.core.graph import TensorBase, new_tensor
+from adjoint.core.operation import operations
+from adjoint.tensor.composites.declare import composite, ops
+
+Tensor = Any
+_ROUNDED = {None: "true_divide", "floor": "floor_divide", "trunc": "trunc_divide"}
+
+
+def _divide_operation(rounding_mode: str | None) -> Any:
+    if rounding_mode not in _ROUNDED:
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+        )
+    return operations[_ROUNDED[rounding_mode]]
+
+
+@composite()
+def div(input: Tensor, other: Tensor, *, rounding_mode: str | None = None) -> Tensor:
+    """input / other, broadcast; rounding_mode "floor" or "trunc" rounds the quotient and stops gradients.
+
+    >>> import adjoint
+    >>> adjoint.div(adjoint.tensor([5.0, -5.0]), 2, rounding_mode="floor")
+    tensor([ 2., -3.])
+    """
+    return _divide_operation(rounding_mode)(input, other)
+
+
+@composite(namespace=None)
+def div_(input: Tensor, other: Tensor, *, rounding_mode: str | None = None) -> Tensor:
+    """In-place version of div()."""
+    return _divide_operation(rounding_mode).inplace((input, other), {})
+
+
+@composite(name="divide")
+def divide(input: Tensor, other: Tensor, *, rounding_mode: str | None = None) -> Tensor:
+    """Alias of div()."""
+    return div(input, other, rounding_mode=rounding_mode)
+
+
+def _alias(name: str, of: str, inplace: bool = True) -> None:
+    operation = operations[of]
+
+    def alias(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return operation(input, *args, **kwargs)
+
+    alias.__doc__ = f"Alias of {of}()."
+    composite(name=name)(alias)
+
+
+for _name, _of in {
+    "multiply": "mul", "subtract": "sub", "negative": "neg", "absolute": "abs", "arcsin": "asin", "arccos": "acos",
+    "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "arctan2": "atan2",
+    "greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le", "not_equal": "ne", "fix": "trunc",
+    "clip": "clamp",
+}.items():  # fmt: skip
+    _alias(_name, _of)
+
+
+@composite()
+def clamp_min(input: Tensor, min: Tensor) -> Tensor:
+    """input with values below min raised to it."""
+    return ops.clamp(input, min=min)
+
+
+@composite()
+def clamp_max(input: Tensor, max: Tensor) -> Tensor:
+    """input with values above max lowered to it."""
+    return ops.clamp(input, max=max)
+
+
+@composite(namespace=None)
+def clamp_min_(input: Tensor, min: Tensor) -> Tensor:
+    """In-place version of clamp_min()."""
+    return input.clamp_(min=min)
+
+
+@composite(namespace=None)
+def clamp_max_(input: Tensor, max: Tensor) -> Tensor:
+    """In-place version of clamp_max()."""
+    return input.clamp_(max=max)
+
+
+@composite()
+def isclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> Tensor:
+    """Elementwise abs(input - other) <= atol + rtol * abs(other)."""
+    return new_tensor(numpy.isclose(input._array, other._array, rtol=rtol, atol=atol, equal_nan=equal_nan))
+
+
+@composite()
+def allclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> bool:
+    """True if all elements are close: abs(input - other) <= atol + rtol * abs(other).
+
+    Raises RuntimeError if the dtypes differ.
+
+    >>> import adjoint
+    >>> adjoint.allclose(adjoint.tensor([1.0]), adjoint.tensor([1.0 + 1e-9]))
+    True
+    """
+    if input.dtype is not other.dtype:
+        raise RuntimeError(f"{input.dtype.long_name} did not match {other.dtype.long_name}")
+    return bool(isclose(input, other, rtol, atol, equal_nan)._array.all())
+
+
+@composite()
+def equal(input: Tensor, other: Tensor) -> bool:
+    """True if two tensors have the same shape and elements.
+
+    >>> import adjoint
+    >>> adjoint.equal(adjoint.tensor([1, 2]), adjoint.tensor([1, 2]))
+    True
+    """
+    for position, value in enumerate((input, other), 1):
+        if not isinstance(value, TensorBase):
+            raise TypeError(f"equal(): argument {position} must be Tensor, not {type(value).__name__}")
+    return bool(input._array.shape == other._array.shape and (input._array == other._array).all())
+
+
+def _conversion(name: str, target: dtype) -> None:
+    def convert(self: Tensor) -> Tensor:
+        return self.to(target)
+
+    convert.__doc__ = f"The tensor as {target}."
+    composite(namespace=None, name=name)(convert)
+
+
+for _name, _target in dtypes.ALIASES.items():
+    _conversion(_name, _target)
+
+
+@composite(namespace="nn.functional", method=False)
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """max(input, 0)."""
+    return input.relu_() if inplace else ops.relu(input)
+
+
+for _name in ("softplus", "sigmoid", "tanh"):
+    composite(namespace="nn.functional", method=False, name=_name)(operations[_name].__call__)

@@ -1,0 +1,369 @@
+"""Functions that make tensors: from data, filled, in sequences, at random."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy
+
+from adjoint.arrays import random as draws
+from adjoint.arrays.dtypes import (
+    as_dtype,
+    dtype,
+    from_numpy_dtype,
+    get_default_complex_dtype,
+    get_default_dtype,
+    scalar_dtype,
+)
+from adjoint.arrays.infer import array_from_data
+from adjoint.arrays.namespace import is_array
+from adjoint.arrays.random import Generator
+from adjoint.arrays.size import Size, as_device, check_shape, type_name
+from adjoint.core import errors
+from adjoint.core.graph import TensorBase, new_tensor
+
+Tensor = Any
+Device = Any
+
+
+def _wrapped(array: Any, requires_grad: bool, function: str, device: Device = None) -> Tensor:
+    if device is not None:
+        as_device(device, function)
+    result = new_tensor(array)
+    if requires_grad:
+        if not errors.is_differentiable(from_numpy_dtype(array.dtype)):
+            raise RuntimeError(errors.REQUIRES_GRAD_DTYPE)
+        result._requires = True
+    return result
+
+
+def _unwrap(value: object) -> Any:
+    return value._array if isinstance(value, TensorBase) else None
+
+
+def _kind(wanted: Any, function: str) -> numpy.dtype[Any]:
+    """The array type for a dtype argument; None means the default."""
+    return (get_default_dtype() if wanted is None else as_dtype(wanted, function)).numpy
+
+
+def tensor(
+    data: Any, *, dtype: Any = None, device: Device = None, requires_grad: bool = False, pin_memory: bool = False
+) -> Tensor:
+    """A tensor with a copy of the data: nested sequences of numbers, an array, a number.
+
+    Floats become the default dtype (float32), ints int64; arrays keep their type.
+
+    Raises:
+        ValueError: a nested sequence is ragged.
+        TypeError, RuntimeError: something in it is no number.
+
+    >>> import adjoint
+    >>> adjoint.tensor([[1, 2], [3, 4]])
+    tensor([[1, 2],
+            [3, 4]])
+    """
+    wanted = None if dtype is None else as_dtype(dtype, "tensor")
+    return _wrapped(array_from_data(data, wanted, unwrap=_unwrap), requires_grad, "tensor", device)
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Device = None) -> Tensor:
+    """The data as a tensor, without a copy where it is a tensor or an array of the wanted dtype.
+
+    >>> import adjoint, numpy
+    >>> a = numpy.zeros(2)
+    >>> t = adjoint.as_tensor(a)
+    >>> a[0] = 1.0
+    >>> t
+    tensor([1., 0.], dtype=adjoint.float64)
+    """
+    if isinstance(data, TensorBase):
+        return data if dtype is None else data.to(dtype)  # type: ignore[attr-defined]
+    if is_array(data):
+        result = from_numpy(data) if isinstance(data, numpy.ndarray) else _wrapped(data, False, "as_tensor", device)
+        return result if dtype is None else result.to(dtype)
+    return tensor(data, dtype=dtype, device=device)
+
+
+asarray = as_tensor
+
+
+def from_numpy(ndarray: numpy.ndarray[Any, Any]) -> Tensor:
+    """A tensor that shares the memory of a NumPy array.
+
+    Raises TypeError for anything else, and for an array of a type that tensors do not have.
+    """
+    if not isinstance(ndarray, numpy.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type_name(ndarray)})")
+    from_numpy_dtype(ndarray.dtype)
+    return new_tensor(numpy.asarray(ndarray))
+
+
+def zeros(*size: Any, dtype: Any = None, device: Device = None, requires_grad: bool = False, **out: Any) -> Tensor:
+    """Zeros of the given shape.
+
+    >>> import adjoint
+    >>> adjoint.zeros(2)
+    tensor([0., 0.])
+    """
+    return _filled(numpy.zeros, "zeros", size, dtype, device, requires_grad, out)
+
+
+def ones(*size: Any, dtype: Any = None, device: Device = None, requires_grad: bool = False, **out: Any) -> Tensor:
+    """Ones of the given shape."""
+    return _filled(numpy.ones, "ones", size, dtype, device, requires_grad, out)
+
+
+def empty(*size: Any, dtype: Any = None, device: Device = None, requires_grad: bool = False, **out: Any) -> Tensor:
+    """Memory of the given shape and no particular content."""
+    out.pop("memory_format", None)
+    return _filled(numpy.empty, "empty", size, dtype, device, requires_grad, out)
+
+
+def _filled(
+    make: Any, name: str, size: tuple[Any, ...], dtype: Any, device: Device, requires_grad: bool, rest: dict[str, Any]
+) -> Tensor:
+    if "size" in rest:
+        size = (rest.pop("size"),)
+    target = rest.pop("out", None)
+    rest.pop("layout", None)
+    rest.pop("pin_memory", None)
+    if rest:
+        raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(rest))}'")
+    result = _wrapped(make(check_shape(name, size), _kind(dtype, name)), requires_grad, name, device)
+    return result if target is None else target.copy_(result)
+
+
+def full(
+    size: Any, fill_value: Any, *, dtype: Any = None, device: Device = None, requires_grad: bool = False
+) -> Tensor:
+    """A number repeated to the given shape; its type decides the dtype where none is given.
+
+    >>> import adjoint
+    >>> adjoint.full((2,), 7)
+    tensor([7, 7])
+    """
+    if isinstance(fill_value, TensorBase):
+        fill_value = fill_value.item()  # type: ignore[attr-defined]
+    kind = scalar_dtype(fill_value) if dtype is None else as_dtype(dtype, "full")
+    shape = check_shape("full", (size,), allow_int=False)
+    return _wrapped(numpy.full(shape, fill_value, kind.numpy), requires_grad, "full", device)
+
+
+def _like(name: str, make: Any) -> Any:
+    def like(
+        input: Tensor, *, dtype: Any = None, device: Device = None, requires_grad: bool = False,
+        memory_format: Any = None,
+    ) -> Tensor:  # fmt: skip
+        if not isinstance(input, TensorBase):
+            raise TypeError(errors.must_be_tensor(f"{name}_like", "input", 0, input))
+        kind = None if dtype is None else as_dtype(dtype, f"{name}_like").numpy
+        return _wrapped(make(input._array, dtype=kind), requires_grad, f"{name}_like", device)
+
+    like.__name__ = like.__qualname__ = f"{name}_like"
+    like.__doc__ = f"{name}() of the shape and, unless another is given, the dtype of a tensor."
+    return like
+
+
+zeros_like = _like("zeros", numpy.zeros_like)
+ones_like = _like("ones", numpy.ones_like)
+empty_like = _like("empty", numpy.empty_like)
+
+
+def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Device = None, requires_grad: bool = False) -> Tensor:
+    """A number repeated to the shape of a tensor, with its dtype unless another is given."""
+    kind = input.dtype if dtype is None else as_dtype(dtype, "full_like")
+    return _wrapped(numpy.full(input._array.shape, fill_value, kind.numpy), requires_grad, "full_like", device)
+
+
+def arange(
+    start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Device = None, requires_grad: bool = False
+) -> Tensor:
+    """Numbers from start (0) up to but not including end, `step` apart.
+
+    Raises RuntimeError if step is 0 or leads away from end.
+
+    >>> import adjoint
+    >>> adjoint.arange(3)
+    tensor([0, 1, 2])
+    """
+    if end is None:
+        start, end = 0, start
+    start, end, step = (_python_number(value) for value in (start, end, step))
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    if dtype is None:
+        whole = all(isinstance(value, int) for value in (start, end, step))
+        kind = scalar_dtype(0 if whole else 0.0)
+    else:
+        kind = as_dtype(dtype, "arange")
+    n = max(0, math.ceil((end - start) / step))
+    if kind.is_floating_point:
+        values = (start + step * numpy.arange(n, dtype=numpy.float64)).astype(kind.numpy)
+    else:
+        values = (int(start) + int(step) * numpy.arange(n)).astype(kind.numpy)
+    return _wrapped(values, requires_grad, "arange", device)
+
+
+def _python_number(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else value
+
+
+def linspace(
+    start: Any, end: Any, steps: int, *, dtype: Any = None, device: Device = None, requires_grad: bool = False
+) -> Tensor:
+    """`steps` numbers from start to end, both included, evenly spaced.
+
+    >>> import adjoint
+    >>> adjoint.linspace(0, 1, 3)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    start, end = _python_number(start), _python_number(end)
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    if dtype is None and (isinstance(start, complex) or isinstance(end, complex)):
+        dtype = get_default_complex_dtype()
+    kind = _kind(dtype, "linspace")
+    return _wrapped(numpy.linspace(start, end, steps).astype(kind), requires_grad, "linspace", device)
+
+
+def logspace(
+    start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None, device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """`steps` numbers from base**start to base**end, evenly spaced on a logarithmic scale."""
+    values = numpy.logspace(_python_number(start), _python_number(end), steps, base=base)
+    return _wrapped(values.astype(_kind(dtype, "logspace")), requires_grad, "logspace", device)
+
+
+def eye(
+    n: int, m: int | None = None, *, dtype: Any = None, device: Device = None, requires_grad: bool = False
+) -> Tensor:
+    """The n by m matrix with ones on the diagonal.
+
+    Raises RuntimeError for negative sizes.
+    """
+    if n < 0 or (m is not None and m < 0):
+        raise RuntimeError(f"n must be greater or equal to 0, got {n if n < 0 else m}")
+    return _wrapped(numpy.eye(n, m, dtype=_kind(dtype, "eye")), requires_grad, "eye", device)
+
+
+# random numbers -----------------------------------------------------------------------------------------------------
+
+
+def rand(
+    *size: Any, generator: Generator | None = None, dtype: Any = None, device: Device = None, requires_grad: bool = False
+) -> Tensor:
+    """Random numbers, uniform in [0, 1)."""
+    return _wrapped(draws.uniform(generator, check_shape("rand", size), _kind(dtype, "rand"), 0.0, 1.0), requires_grad, "rand", device)
+
+
+def randn(
+    *size: Any, generator: Generator | None = None, dtype: Any = None, device: Device = None, requires_grad: bool = False
+) -> Tensor:
+    """Random numbers of the standard normal distribution; complex ones have variance 1 in all.
+
+    >>> import adjoint
+    >>> _ = adjoint.manual_seed(0)
+    >>> adjoint.randn(2, 3).shape
+    adjoint.Size([2, 3])
+    """
+    kind = _kind(dtype, "randn")
+    return _wrapped(draws.normal(generator, check_shape("randn", size), kind, 0.0, 1.0), requires_grad, "randn", device)
+
+
+def randint(
+    *bounds: Any, generator: Generator | None = None, dtype: Any = None, device: Device = None,
+    requires_grad: bool = False, low: int | None = None, high: int | None = None, size: Any = None,
+) -> Tensor:  # fmt: skip
+    """Random integers from low (0) up to but not including high: randint(high, size) or randint(low, high, size)."""
+    given = list(bounds)
+    if size is None and given and isinstance(given[-1], (tuple, list)):
+        size = given.pop()
+    if high is None and given:
+        high = given.pop()
+    if low is None:
+        low = given.pop() if given else 0
+    if size is None or high is None:
+        raise TypeError('randint() missing required arguments: "high" and "size"')
+    if low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    kind = numpy.dtype("int64") if dtype is None else as_dtype(dtype, "randint").numpy
+    shape = check_shape("randint", (size,), allow_int=False)
+    whole = draws.integers(generator, low, high, shape, kind if kind.kind in "iub" else numpy.dtype("int64"))
+    return _wrapped(whole.astype(kind, copy=False), requires_grad, "randint", device)
+
+
+def randperm(
+    n: int, *, generator: Generator | None = None, dtype: Any = None, device: Device = None, requires_grad: bool = False
+) -> Tensor:
+    """The integers below n in random order."""
+    kind = numpy.dtype("int64") if dtype is None else as_dtype(dtype, "randperm").numpy
+    return _wrapped(draws.permutation(generator, n, kind), requires_grad, "randperm", device)
+
+
+def _random_like(name: str, make: Any) -> Any:
+    def like(input: Tensor, *, dtype: Any = None, device: Device = None, requires_grad: bool = False) -> Tensor:
+        return make(input._array.shape, dtype=dtype or input.dtype, device=device, requires_grad=requires_grad)
+
+    like.__name__ = like.__qualname__ = f"{name}_like"
+    like.__doc__ = f"{name}() of the shape and, unless another is given, the dtype of a tensor."
+    return like
+
+
+rand_like = _random_like("rand", rand)
+randn_like = _random_like("randn", randn)
+
+
+def bernoulli(input: Tensor, *, generator: Generator | None = None) -> Tensor:
+    """0 or 1 at random, 1 with the probability that each element of input gives."""
+    return new_tensor(draws.bernoulli(generator, input._array, dtype=input._array.dtype))
+
+
+def get_rng_state() -> Tensor:
+    """The state of the default generator, as a tensor of bytes."""
+    return new_tensor(draws.get_rng_state())
+
+
+def set_rng_state(state: Tensor) -> None:
+    """Put the default generator into a state that get_rng_state() gave."""
+    draws.set_rng_state(state._array)
+
+
+def is_tensor(obj: object) -> bool:
+    """True for a Tensor."""
+    return isinstance(obj, TensorBase)
+
+
+def numel(input: Tensor) -> int:
+    """The number of elements."""
+    return int(input._array.size)
+
+
+def is_floating_point(input: Tensor) -> bool:
+    """True for float16, bfloat16, float32 and float64."""
+    return bool(input.dtype.is_floating_point)
+
+
+def is_complex(input: Tensor) -> bool:
+    """True for complex64 and complex128."""
+    return bool(input.dtype.is_complex)
+
+
+def result_type(*tensors_or_numbers: Any) -> dtype:
+    """The dtype that arithmetic on these operands gives."""
+    from adjoint.arrays.promotion import common_dtype
+
+    return common_dtype([value._array if isinstance(value, TensorBase) else value for value in tensors_or_numbers], "same")
+
+
+PUBLIC = (
+    "tensor", "as_tensor", "asarray", "from_numpy", "zeros", "ones", "empty", "full", "zeros_like", "ones_like",
+    "empty_like", "full_like", "arange", "linspace", "logspace", "eye", "rand", "randn", "randint", "randperm",
+    "rand_like", "randn_like", "bernoulli", "get_rng_state", "set_rng_state", "is_tensor", "numel", "result_type",
+    "is_floating_point", "is_complex",
+)  # fmt: skip

@@ -1,0 +1,223 @@
+"""`backward` and `grad`: from Tensors to the engine and back, with torch's checks and messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from adjoint.arrays.dtypes import from_numpy_dtype
+from adjoint.arrays.namespace import namespace
+from adjoint.arrays.size import Size
+from adjoint.core import errors
+from adjoint.core.engine import run_backward
+from adjoint.core.graph import TensorBase, gradient_edge, new_tensor
+
+Tensors = TensorBase | Sequence[TensorBase]
+
+
+def backward(
+    tensors: Tensors,
+    grad_tensors: TensorBase | Sequence[TensorBase | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: TensorBase | Sequence[TensorBase | None] | None = None,
+    inputs: Tensors | None = None,
+) -> None:
+    """Compute the sum of gradients of the given tensors with respect to graph leaves, into their `.grad`.
+
+    Args:
+        tensors: what is differentiated, of any shapes.
+        grad_tensors: the cotangent of each, of the same shape; None where the tensor has one element.
+        retain_graph: keep the graph for another pass (default: the value of create_graph).
+        create_graph: record the pass itself, so that gradients can be differentiated again.
+        inputs: accumulate into these tensors only.
+
+    Raises:
+        RuntimeError: a tensor needs no gradient, has several elements but no cotangent, or shapes differ; the graph
+            was freed; a saved value was modified in place.
+
+    >>> import adjoint
+    >>> x = adjoint.tensor([1.0, 2.0], requires_grad=True)
+    >>> adjoint.autograd.backward((x * x).sum())
+    >>> x.grad
+    tensor([2., 4.])
+    """
+    if grad_variables is not None:
+        if grad_tensors is not None:
+            raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use `grad_tensors`.")
+        grad_tensors = grad_variables
+    roots = as_sequence(tensors)
+    wanted = None if inputs is None else as_sequence(inputs)
+    if wanted is not None and not wanted:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    cotangents = make_cotangents(roots, grad_tensors, create_graph)
+    retain = create_graph if retain_graph is None else retain_graph
+    captures = None
+    if wanted is not None:
+        captures = {}
+        for tensor in wanted:
+            check_requires_grad(tensor)
+            if not tensor.is_leaf:
+                tensor.retain_grad()  # type: ignore[attr-defined]
+            captures[gradient_edge(tensor)] = []
+    run_backward(edges_of(roots), cotangents, retain, create_graph, captures, 0, True)
+
+
+def grad(
+    outputs: Tensors,
+    inputs: Tensors | dict[Any, TensorBase],
+    grad_outputs: TensorBase | Sequence[TensorBase | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> Any:
+    """The sum of gradients of outputs with respect to the inputs.
+
+    Args:
+        outputs: what is differentiated.
+        inputs: with respect to what; a dict gives a dict of gradients under the same keys.
+        grad_outputs: the cotangent of each output, of its shape; None where the output has one element.
+        retain_graph: keep the graph for another pass (default: the value of create_graph).
+        create_graph: record the pass itself, so that gradients can be differentiated again.
+        allow_unused: give None for an input that the outputs do not depend on, instead of an error.
+        materialize_grads: give zeros instead of None for such inputs.
+
+    Returns:
+        A tuple with one gradient for each input, of its shape and dtype (a dict for a dict).
+
+    Raises:
+        RuntimeError: as `backward`, and where an input was not used and allow_unused is not set.
+
+    >>> import adjoint
+    >>> x = adjoint.tensor(3.0, requires_grad=True)
+    >>> (slope,) = adjoint.autograd.grad(x**2, x, create_graph=True)
+    >>> adjoint.autograd.grad(slope, x)
+    (tensor(2.),)
+    """
+    if not only_inputs:
+        raise RuntimeError(
+            "only_inputs=False is no longer supported (it would also accumulate into every other leaf); "
+            "call backward() for that"
+        )
+    if isinstance(inputs, dict):
+        values = grad(outputs, list(inputs.values()), grad_outputs, retain_graph, create_graph, only_inputs,
+                      allow_unused, is_grads_batched, materialize_grads)  # fmt: skip
+        return dict(zip(inputs, values, strict=True))
+    if is_grads_batched:
+        raise ValueError(
+            "is_grads_batched=True needs vmap, which this version does not have; call grad() once for each cotangent"
+        )
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
+    roots, wanted = as_sequence(outputs), as_sequence(inputs)
+    if not wanted:
+        raise ValueError("grad requires non-empty inputs.")
+    cotangents = make_cotangents(roots, grad_outputs, create_graph)
+    captures: dict[Any, list[tuple[int, int]]] = {}
+    for place, tensor in enumerate(wanted):
+        check_requires_grad(tensor)
+        captures.setdefault(gradient_edge(tensor), []).append((tensor.output_nr, place))
+    retain = create_graph if retain_graph is None else retain_graph
+    found = run_backward(edges_of(roots), cotangents, retain, create_graph, captures, len(wanted), False)
+    return tuple(
+        finish(value, tensor, index, allow_unused or materialize_grads, create_graph, materialize_grads)
+        for index, (value, tensor) in enumerate(zip(found, wanted, strict=True))
+    )
+
+
+def finish(
+    value: Any, tensor: TensorBase, index: int, allow_unused: bool | None, create_graph: bool, materialize: bool
+) -> TensorBase | None:
+    """One captured cotangent as a Tensor."""
+    if value is None:
+        if not allow_unused:
+            raise RuntimeError(errors.UNUSED_INPUT.format(index=index))
+        return new_tensor(namespace(tensor._array).zeros_like(tensor._array)) if materialize else None
+    return value if create_graph else new_tensor(value)  # type: ignore[no-any-return]
+
+
+def as_sequence(tensors: Any) -> list[TensorBase]:
+    """One Tensor or several, as a list."""
+    if isinstance(tensors, TensorBase):
+        return [tensors]
+    members = list(tensors)
+    for member in members:
+        if not isinstance(member, TensorBase):
+            raise TypeError(f"expected Tensors, got {type(member).__name__}: {member!r:.60}")
+    return members
+
+
+def check_requires_grad(tensor: TensorBase) -> None:
+    """Raise RuntimeError for a tensor that gradients do not flow to."""
+    if not tensor.requires_grad:
+        raise RuntimeError(errors.INPUT_WITHOUT_GRAD)
+
+
+def edges_of(tensors: list[TensorBase]) -> list[tuple[Any, int]]:
+    """Where the cotangents of these tensors are delivered."""
+    edges = []
+    for index, tensor in enumerate(tensors):
+        if not tensor.requires_grad:
+            raise RuntimeError(errors.NO_GRAD_FN.format(index=index))
+        edges.append((gradient_edge(tensor), tensor.output_nr))
+    return edges
+
+
+def make_cotangents(tensors: list[TensorBase], given: Any, create_graph: bool) -> list[Any]:
+    """A cotangent for each tensor: the given one, or 1 for a tensor of one element."""
+    if given is None:
+        given = [None] * len(tensors)
+    elif isinstance(given, TensorBase):
+        given = [given]
+    else:
+        given = list(given)
+        if len(given) < len(tensors):
+            given += [None] * (len(tensors) - len(given))
+    return [
+        make_cotangent(tensor, cotangent, index, create_graph)
+        for index, (tensor, cotangent) in enumerate(zip(tensors, given, strict=False))
+    ]
+
+
+def make_cotangent(tensor: TensorBase, given: Any, index: int, create_graph: bool) -> Any:
+    """One cotangent, checked, raw or as a Tensor."""
+    array = tensor._array
+    if given is None:
+        if not tensor.requires_grad:
+            raise RuntimeError(errors.NO_GRAD_FN.format(index=index))
+        check_implicit(array)
+        raw = namespace(array).ones_like(array)
+        return new_tensor(raw) if create_graph else raw
+    if not isinstance(given, TensorBase):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(given).__name__}")
+    if given._array.shape != array.shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{index}] has a shape of {Size(given._array.shape)} and "
+            f"output[{index}] has a shape of {Size(array.shape)}."
+        )
+    if (given._array.dtype.kind == "c") != (array.dtype.kind == "c"):
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in "
+            f"dtype: grad_output[{index}] has a dtype of {from_numpy_dtype(given._array.dtype)} and "
+            f"output[{index}] has a dtype of {from_numpy_dtype(array.dtype)}."
+        )
+    if given._array.dtype != array.dtype:
+        given = given.to(from_numpy_dtype(array.dtype))  # type: ignore[attr-defined]
+    return given if create_graph else given._array
+
+
+def check_implicit(array: Any) -> None:
+    """Raise RuntimeError unless 1 is the natural cotangent: for one real element."""
+    size = 1
+    for n in array.shape:
+        size *= n
+    if size != 1:
+        raise RuntimeError(errors.NON_SCALAR)
+    kind = from_numpy_dtype(array.dtype)
+    if not kind.is_floating_point:
+        raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {kind}")

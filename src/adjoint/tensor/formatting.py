@@ -1,0 +1,229 @@
+"""The text of tensors, as PyTorch prints them.
+
+A large array is cut down to its edges first, so that the cost does not grow with its size; then every number
+is formatted once, and the rows are laid out from the strings.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..arrays.dtypes import bool_, from_numpy_dtype, get_default_complex_dtype, get_default_dtype, int64
+
+
+@dataclass
+class PrintOptions:
+    """How tensors are printed; see ``set_printoptions``."""
+
+    precision: int = 4
+    threshold: float = 1000
+    edgeitems: int = 3
+    linewidth: int = 80
+    sci_mode: bool | None = None
+
+
+_PROFILES = {
+    "default": PrintOptions(),
+    "short": PrintOptions(precision=2, edgeitems=2),
+    "full": PrintOptions(threshold=math.inf),
+}
+_options = PrintOptions()
+
+
+def get_printoptions() -> PrintOptions:
+    """A copy of the options in force."""
+    return replace(_options)
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """Change how tensors are printed, as ``torch.set_printoptions``.
+
+    Args:
+        precision: digits after the decimal point (4).
+        threshold: the number of elements above which only the edges are printed (1000).
+        edgeitems: how many elements each edge has (3).
+        linewidth: characters in a line (80).
+        profile: ``"default"``, ``"short"`` or ``"full"``; sets all of these, before the others are applied.
+        sci_mode: scientific notation always (True), never (False), or where the values call for it (None).
+
+    Raises:
+        ValueError: there is no such profile.
+    """
+    global _options
+    if profile is not None and profile not in _PROFILES:
+        raise ValueError(f"profile must be one of {', '.join(map(repr, _PROFILES))}, got {profile!r}")
+    base = _options if profile is None else _PROFILES[profile]
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    _options = replace(base, sci_mode=sci_mode, **changes)
+
+
+@contextmanager
+def printoptions(**options: Any) -> Iterator[None]:
+    """``set_printoptions`` for the duration of a with block."""
+    global _options
+    saved = _options
+    set_printoptions(**options)
+    try:
+        yield
+    finally:
+        _options = saved
+
+
+def format_tensor(
+    array: np.ndarray[Any, Any],
+    *,
+    suffixes: Sequence[str] = (),
+    options: PrintOptions | None = None,
+    prefix: str = "tensor(",
+) -> str:
+    """The text of a tensor with the given elements.
+
+    ``suffixes`` are further parts after the elements, such as ``"requires_grad=True"``; the shape of an empty
+    array and a dtype that the elements do not show are added here.
+
+    >>> format_tensor(np.array([1.0, 2.5]), suffixes=["requires_grad=True"])
+    'tensor([1.0000, 2.5000], dtype=adjoint.float64, requires_grad=True)'
+    """
+    opts = _options if options is None else options
+    indent = len(prefix)
+    elements, is_omitted = _elements(array, indent, opts)
+    parts = [*_own_suffixes(array, is_omitted), *suffixes]
+    return _append(prefix + elements, parts, indent, opts.linewidth) + ")"
+
+
+def _own_suffixes(array: np.ndarray[Any, Any], is_omitted: bool) -> list[str]:
+    dtype = from_numpy_dtype(array.dtype)
+    if array.size and not is_omitted:
+        implied = dtype in (get_default_dtype(), int64, bool_, get_default_complex_dtype())
+        return [] if implied else [f"dtype={dtype!r}"]
+    parts = [f"size={tuple(array.shape)}"] if array.ndim != 1 or is_omitted else []
+    return parts if dtype is get_default_dtype() else [*parts, f"dtype={dtype!r}"]
+
+
+def _append(text: str, suffixes: Sequence[str], indent: int, linewidth: int) -> str:
+    """Add suffixes, each on the last line if it fits there, else on a new one."""
+    length = len(text) - text.rfind("\n") + 1  # PyTorch counts two more: the line may end at linewidth - 2
+    for suffix in suffixes:
+        if length + len(suffix) + 2 > linewidth:
+            text += ",\n" + " " * indent + suffix
+            length = indent + len(suffix)
+        else:
+            text += ", " + suffix
+            length += len(suffix) + 2
+    return text
+
+
+def _elements(array: np.ndarray[Any, Any], indent: int, opts: PrintOptions) -> tuple[str, bool]:
+    """The brackets and numbers, and whether every one of the numbers was left out."""
+    if not array.size:
+        return "[]", False
+    is_summary = array.size > opts.threshold and array.ndim > 0
+    if is_summary and opts.edgeitems < 1:
+        return "[...]", True
+    cut = [is_summary and n > 2 * opts.edgeitems for n in array.shape]
+    if any(cut):
+        array = _edges(array, cut, opts.edgeitems)
+    strings, width = _format_numbers(array.reshape(-1), opts)
+    if not array.ndim:
+        return strings[0], False
+    per_line = max(1, (opts.linewidth - indent - (array.ndim - 1)) // (width + 2))
+    return _layout(strings, array.shape, cut, opts.edgeitems, indent, per_line), False
+
+
+def _edges(array: np.ndarray[Any, Any], cut: Sequence[bool], edgeitems: int) -> np.ndarray[Any, Any]:
+    """The first and last items along every dimension that is cut."""
+    for axis, is_cut in enumerate(cut):
+        if is_cut:
+            before = (slice(None),) * axis
+            ends = (array[(*before, slice(None, edgeitems))], array[(*before, slice(-edgeitems, None))])
+            array = np.concatenate(ends, axis)
+    return array
+
+
+def _layout(
+    strings: list[str], shape: Sequence[int], cut: Sequence[bool], edgeitems: int, indent: int, per_line: int
+) -> str:
+    """Brackets around the strings of an array of the given shape, given in row-major order."""
+    is_cut, indent = cut[0], indent + 1
+    if len(shape) == 1:
+        items = [*strings[:edgeitems], " ...", *strings[edgeitems:]] if is_cut else strings
+        lines = [", ".join(items[i : i + per_line]) for i in range(0, len(items), per_line)]
+        return "[" + (",\n" + " " * indent).join(lines) + "]"
+    step = len(strings) // shape[0]
+    slices = [
+        _layout(strings[i : i + step], shape[1:], cut[1:], edgeitems, indent, per_line)
+        for i in range(0, len(strings), step)
+    ]
+    if is_cut:
+        slices.insert(edgeitems, "...")
+    return "[" + ("," + "\n" * (len(shape) - 1) + " " * indent).join(slices) + "]"
+
+
+# --- numbers ------------------------------------------------------------------------------------------------
+
+
+def _format_numbers(flat: np.ndarray[Any, Any], opts: PrintOptions) -> tuple[list[str], int]:
+    """The strings of the elements, and the width that lines are broken by."""
+    dtype = from_numpy_dtype(flat.dtype)
+    if dtype.is_complex:
+        real, real_width = _format_floats(flat.real.tolist(), opts)
+        imag, imag_width = _format_floats(flat.imag.tolist(), opts)
+        return [_join_complex(r, i) for r, i in zip(real, imag, strict=True)], real_width + imag_width + 1
+    if dtype.is_floating_point:
+        return _format_floats(flat.astype(np.float64).tolist(), opts)
+    strings = list(map(str, flat.tolist()))
+    return _justify(strings, max(map(len, strings)))
+
+
+def _join_complex(real: str, imag: str) -> str:
+    imag = imag.lstrip()
+    return f"{real}{imag}j" if imag.startswith("-") else f"{real}+{imag}j"
+
+
+def _justify(strings: list[str], width: int) -> tuple[list[str], int]:
+    return [each.rjust(width) for each in strings], width
+
+
+def _format_floats(values: list[float], opts: PrintOptions) -> tuple[list[str], int]:
+    """One notation for all values, chosen by those that are neither zero nor infinite nor nan.
+
+    Only these make the column wider too: a column of 0 and inf keeps the width 1.
+    """
+    decisive = [v for v in values if v and math.isfinite(v)]
+    convert = _notation(decisive, opts)
+    width = max((len(convert(v)) for v in decisive), default=1)
+    return _justify([convert(v) for v in values], width)
+
+
+def _notation(decisive: list[float], opts: PrintOptions) -> Callable[[float], str]:
+    is_whole = all(v.is_integer() for v in decisive)
+    is_scientific = _needs_exponent(decisive, is_whole) if opts.sci_mode is None else opts.sci_mode
+    if is_scientific and decisive:
+        return f"{{:.{opts.precision}e}}".format
+    if is_whole:
+        return _whole
+    return f"{{:.{opts.precision}f}}".format
+
+
+def _needs_exponent(decisive: list[float], is_whole: bool) -> bool:
+    magnitudes = list(map(abs, decisive)) or [1.0]
+    largest, smallest = max(magnitudes), min(magnitudes)
+    return largest / smallest > 1000.0 or largest > 1.0e8 or (smallest < 1.0e-4 and not is_whole)
+
+
+def _whole(value: float) -> str:
+    return f"{value:.0f}." if math.isfinite(value) else str(value)

@@ -1,0 +1,496 @@
+"""The Tensor: an array with a place in the graph, and torch's attributes and conversions.
+
+Methods that are operations are not written here: `binding` attaches them from the table.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy
+
+from adjoint.arrays.dtypes import as_dtype, dtype, from_numpy_dtype, get_default_dtype
+from adjoint.arrays.infer import array_from_data
+from adjoint.arrays.size import Size, as_device, device
+from adjoint.core import errors
+from adjoint.core.graph import bump_version, counter_of, new_tensor, node_of, set_tensor_type
+from adjoint.core.hooks import HookTable, RemovableHandle
+from adjoint.tensor.arithmetic import ArithmeticTensor
+from adjoint.tensor.differentiate import backward
+from adjoint.tensor.formatting import format_tensor
+from adjoint.tensor.table import ops
+
+_CPU = device("cpu")
+
+
+class Tensor(ArithmeticTensor):
+    """An array that knows how it was made, so that derivatives can be taken.
+
+    Make one with `adjoint.tensor`, `adjoint.from_numpy` or a factory such as `adjoint.zeros`.
+
+    >>> import adjoint
+    >>> x = adjoint.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+
+    __slots__ = ()
+
+    # NumPy arrays leave arithmetic with a Tensor to the Tensor
+    __array_ufunc__ = None
+
+    def __init__(self, *data: Any) -> None:
+        if len(data) == 1 and isinstance(data[0], (list, tuple, Tensor, numpy.ndarray)) and not isinstance(data[0], Size):
+            self._array = array_from_data(data[0], get_default_dtype(), unwrap=unwrap)
+        else:
+            self._array = numpy.empty(data[0] if data and isinstance(data[0], Size) else data, get_default_dtype().numpy)
+
+    # what it is ------------------------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> Size:
+        """The lengths of the axes."""
+        return Size(self._array.shape)
+
+    def size(self, dim: int | None = None) -> Size | int:
+        """The shape, or the length of one axis."""
+        return self.shape if dim is None else self.shape[_axis(dim, self)]
+
+    @property
+    def dtype(self) -> dtype:
+        """The type of the elements."""
+        return from_numpy_dtype(self._array.dtype)
+
+    @property
+    def device(self) -> device:
+        """Where the array lies."""
+        return _CPU
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return int(self._array.ndim)
+
+    dim = ndimension = lambda self: int(self._array.ndim)  # noqa: E731
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return int(self._array.size)
+
+    nelement = numel
+
+    def element_size(self) -> int:
+        """Bytes of one element."""
+        return int(self._array.itemsize)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return int(self._array.itemsize)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return int(self._array.size * self._array.itemsize)
+
+    def stride(self, dim: int | None = None) -> tuple[int, ...] | int:
+        """How many elements apart neighbours along each axis (or one) lie in memory."""
+        strides = tuple(s // self._array.itemsize for s in self._array.strides)
+        return strides if dim is None else strides[_axis(dim, self)]
+
+    def storage_offset(self) -> int:
+        """How many elements into its base's memory the tensor starts."""
+        base = self._base
+        if base is None:
+            return 0
+        return (self.data_ptr() - base.data_ptr()) // int(self._array.itemsize)
+
+    def data_ptr(self) -> int:
+        """The address of the first element."""
+        return int(self._array.__array_interface__["data"][0])
+
+    @property
+    def T(self) -> Tensor:
+        """The tensor with its axes in reverse order."""
+        return self.permute(tuple(range(self.ndim))[::-1])
+
+    @property
+    def mT(self) -> Tensor:
+        """The matrices in the last two axes, transposed. Raises RuntimeError for fewer than two axes."""
+        if self.ndim < 2:
+            raise RuntimeError(
+                f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor."
+            )
+        return self.transpose(-2, -1)
+
+    @property
+    def H(self) -> Tensor:
+        """A matrix, conjugated and transposed. Raises RuntimeError unless there are two axes (or none)."""
+        if self.ndim not in (0, 2):
+            raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.")
+        return self.mH if self.ndim else self.conj()
+
+    @property
+    def mH(self) -> Tensor:
+        """The matrices in the last two axes, conjugated and transposed."""
+        return self.mT.conj() if self.is_complex() else self.mT
+
+    @property
+    def real(self) -> Tensor:
+        """The real part, a view of a complex tensor; a real tensor itself."""
+        return ops.real(self) if self.is_complex() else self  # type: ignore[no-any-return]
+
+    @property
+    def imag(self) -> Tensor:
+        """The imaginary part, a view of a complex tensor. Raises RuntimeError for a real one."""
+        return ops.imag(self)  # type: ignore[no-any-return]
+
+    def is_contiguous(self) -> bool:
+        """True if the elements lie in row-major order without gaps."""
+        return bool(self._array.flags.c_contiguous)
+
+    def is_floating_point(self) -> bool:
+        """True for float16, bfloat16, float32 and float64."""
+        return self.dtype.is_floating_point
+
+    def is_complex(self) -> bool:
+        """True for complex64 and complex128."""
+        return self.dtype.is_complex
+
+    def is_signed(self) -> bool:
+        """True if the dtype can hold negative numbers."""
+        return self.dtype.is_signed
+
+    # Python's protocols ----------------------------------------------------------------------------------------------
+
+    def __repr__(self, *, tensor_contents: object = None) -> str:
+        suffixes = []
+        if self.grad_fn is not None:
+            suffixes.append(f"grad_fn=<{type(self.grad_fn).__name__}>")
+        elif self._requires:
+            suffixes.append("requires_grad=True")
+        return format_tensor(self._array, suffixes=suffixes)
+
+    def __format__(self, spec: str) -> str:
+        if self.ndim == 0 and spec:
+            return format(self.item(), spec)
+        return object.__format__(self, spec)
+
+    def __len__(self) -> int:
+        if self.ndim == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return int(self._array.shape[0])
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if self.ndim == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __bool__(self) -> bool:
+        n = self.numel()
+        if n != 1:
+            raise RuntimeError(f"Boolean value of Tensor with {'no values' if n == 0 else 'more than one value'} is ambiguous")
+        return bool(self._array.item())
+
+    def _number(self) -> Any:
+        if self.numel() != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return self._array.item()
+
+    def __float__(self) -> float:
+        return float(self._number())
+
+    def __int__(self) -> int:
+        return int(self._number())
+
+    def __complex__(self) -> complex:
+        return complex(self._number())
+
+    def __index__(self) -> int:
+        if self.numel() != 1 or self._array.dtype.kind not in "iub":
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self._array.item())
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __contains__(self, element: Any) -> bool:
+        return bool((self._array == unwrap_or(element)).any())
+
+    def __getitem__(self, index: Any) -> Tensor:
+        return getitem(self, index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        setitem(self, index, value)
+
+    def __reversed__(self) -> Tensor:
+        return self if self.ndim == 0 else self.flip(0)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return _rebuild, (type(self), self._array, self.requires_grad, dict(self.__dict__))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        if not self.is_leaf:
+            raise RuntimeError(errors.DEEPCOPY)
+        if id(self) in memo:
+            return memo[id(self)]  # type: ignore[no-any-return]
+        import copy
+
+        twin = type(self).__new__(type(self))
+        memo[id(self)] = twin
+        twin._array = self._array.copy()
+        twin._requires = self._requires
+        twin._grad = copy.deepcopy(self._grad, memo)
+        twin.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return twin
+
+    # conversions -----------------------------------------------------------------------------------------------------
+
+    def item(self) -> Any:
+        """The one element as a Python number. Raises RuntimeError if there are several."""
+        if self.numel() != 1:
+            raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
+        return self._array.item()
+
+    def tolist(self) -> Any:
+        """Nested lists of Python numbers; a number for a zero-dimensional tensor."""
+        return self._array.tolist()
+
+    def numpy(self, *, force: bool = False) -> Any:
+        """The array itself, sharing memory. Raises RuntimeError for a tensor that requires grad unless forced."""
+        if self.requires_grad and not force:
+            raise RuntimeError(errors.CANNOT_NUMPY)
+        return self._array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        if self.requires_grad:
+            raise RuntimeError(errors.CANNOT_NUMPY)
+        return numpy.array(self._array, dtype=dtype, copy=copy)
+
+    def to(self, *args: Any, **kwargs: Any) -> Tensor:
+        """The tensor with another dtype or on another device; itself if nothing changes and copy is False.
+
+        Takes a dtype, a device, both, or another Tensor whose dtype is meant.
+        """
+        wanted = kwargs.pop("dtype", None)
+        place = kwargs.pop("device", None)
+        copy = kwargs.pop("copy", False)
+        kwargs.pop("non_blocking", None)
+        kwargs.pop("memory_format", None)
+        if kwargs:
+            raise TypeError(f"to() got an unexpected keyword argument '{next(iter(kwargs))}'")
+        for argument in args:
+            if isinstance(argument, Tensor):
+                wanted, place = argument.dtype, argument.device
+            elif isinstance(argument, (str, device)):
+                place = argument
+            elif isinstance(argument, bool):
+                continue
+            else:
+                wanted = argument
+        if place is not None:
+            as_device(place, "to")
+        target = self.dtype if wanted is None else as_dtype(wanted, "to")
+        if target is self.dtype:
+            return self.clone() if copy else self
+        return ops.cast(self, target)  # type: ignore[no-any-return]
+
+    def type(self, dtype: Any = None) -> Any:
+        """The name of the tensor's type, or the tensor with another dtype."""
+        return f"adjoint.{self.dtype.long_name}Tensor" if dtype is None else self.to(dtype)
+
+    def type_as(self, other: Tensor) -> Tensor:
+        """The tensor with the dtype of another."""
+        return self.to(other.dtype)
+
+    def cpu(self) -> Tensor:
+        """The tensor in the computer's main memory: itself."""
+        return self
+
+    # tensors like this one -------------------------------------------------------------------------------------------
+
+    def new_tensor(self, data: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+        """A copy of the data as a tensor with this one's dtype."""
+        return creation.tensor(data, dtype=dtype or self.dtype, requires_grad=requires_grad, device=device)
+
+    def new_zeros(self, *size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+        """Zeros with this tensor's dtype."""
+        return creation.zeros(*size, dtype=dtype or self.dtype, requires_grad=requires_grad, device=device)
+
+    def new_ones(self, *size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+        """Ones with this tensor's dtype."""
+        return creation.ones(*size, dtype=dtype or self.dtype, requires_grad=requires_grad, device=device)
+
+    def new_empty(self, *size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+        """Memory of no particular content with this tensor's dtype."""
+        return creation.empty(*size, dtype=dtype or self.dtype, requires_grad=requires_grad, device=device)
+
+    def new_full(
+        self, size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None
+    ) -> Tensor:
+        """A number repeated, with this tensor's dtype."""
+        return creation.full(size, fill_value, dtype=dtype or self.dtype, requires_grad=requires_grad, device=device)
+
+    # the graph -------------------------------------------------------------------------------------------------------
+
+    def backward(
+        self,
+        gradient: Tensor | None = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Tensor | Sequence[Tensor] | None = None,
+    ) -> None:
+        """Compute the gradients of this tensor with respect to graph leaves; see `adjoint.autograd.backward`.
+
+        Args:
+            gradient: the cotangent of this tensor, of its shape; needed unless it has one element.
+        """
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Switch on (or off) that gradients are accumulated for this leaf; returns the tensor itself."""
+        if requires_grad and self.is_leaf and not errors.is_differentiable(self.dtype):
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        self.requires_grad = requires_grad
+        return self
+
+    def detach(self) -> Tensor:
+        """A tensor that shares memory and version, but not the graph."""
+        result = new_tensor(self._array)
+        result._counter = counter_of(self)
+        return result  # type: ignore[return-value]
+
+    def detach_(self) -> Tensor:
+        """Take the tensor out of the graph that made it, so that it becomes a leaf."""
+        if self._view is not None and self._view.origin is not None:
+            raise RuntimeError("Can't detach views in-place. Use detach() instead.")
+        self._node = None
+        self._output_nr = 0
+        self._requires = False
+        return self
+
+    @property
+    def data(self) -> Tensor:
+        """A tensor that shares memory but neither graph nor version; changes through it escape all checks."""
+        return new_tensor(self._array)  # type: ignore[return-value]
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        self._array = value._array
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+        """Have `hook` called with every gradient of this tensor; what it returns replaces the gradient."""
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self.is_leaf:
+            if self._hooks is None:
+                self._hooks = HookTable()
+            return RemovableHandle(self._hooks, hook)
+        return RemovableHandle(self._node_hooks(), hook, last=_RETAIN)
+
+    def _node_hooks(self) -> HookTable:
+        node = node_of(self)
+        if node.tensor_hooks is None:
+            node.tensor_hooks = {}
+        return node.tensor_hooks.setdefault(self._output_nr, HookTable())  # type: ignore[no-any-return]
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
+        """Have `hook` called with this leaf each time after its .grad was accumulated."""
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if not self.is_leaf:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        if self._post_hooks is None:
+            self._post_hooks = HookTable()
+        return RemovableHandle(self._post_hooks, hook)
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of this tensor, although it is not a leaf, in .grad."""
+        if not self.requires_grad:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if self.is_leaf or self.retains_grad:
+            return
+        self._retain = node_of(self)
+        owner = weakref.ref(self)
+
+        def keep(gradient: Tensor) -> None:
+            tensor = owner()
+            if tensor is not None:
+                tensor._grad = gradient.clone() if tensor._grad is None else tensor._grad + gradient
+
+        self._node_hooks()[_RETAIN] = keep
+
+    # in place --------------------------------------------------------------------------------------------------------
+
+    def zero_(self) -> Tensor:
+        """Fill with zeros in place."""
+        return self.fill_(0)
+
+    def set_(self, source: Tensor) -> Tensor:
+        """Let the tensor refer to another's memory."""
+        self._array = source._array
+        bump_version(self)
+        return self
+
+    def __iadd__(self, other: Any) -> Tensor:
+        return self.add_(other)
+
+    def __isub__(self, other: Any) -> Tensor:
+        return self.sub_(other)
+
+    def __imul__(self, other: Any) -> Tensor:
+        return self.mul_(other)
+
+    def __itruediv__(self, other: Any) -> Tensor:
+        return self.div_(other)
+
+    def __ipow__(self, other: Any) -> Tensor:
+        return self.pow_(other)
+
+    def __imod__(self, other: Any) -> Tensor:
+        return self.remainder_(other)
+
+    def __ifloordiv__(self, other: Any) -> Tensor:
+        return self.floor_divide_(other)
+
+    def __imatmul__(self, other: Any) -> Tensor:
+        return self.copy_(self @ other)
+
+
+#: The key of the hook that retains a gradient: it stays behind all others, so that it sees what they made of it.
+_RETAIN = -1
+
+
+def unwrap(value: object) -> Any:
+    """The raw array of a Tensor, None for anything else."""
+    return value._array if isinstance(value, Tensor) else None
+
+
+def unwrap_or(value: Any) -> Any:
+    """The raw array of a Tensor, anything else as it is."""
+    return value._array if isinstance(value, Tensor) else value
+
+
+def _axis(dim: int, tensor: Tensor) -> int:
+    from adjoint.arrays.shapes import normalize_dim
+
+    return normalize_dim(dim, tensor.ndim)
+
+
+def _rebuild(cls: type[Tensor], array: Any, requires_grad: bool, attributes: dict[str, Any]) -> Tensor:
+    tensor = cls.__new__(cls)
+    tensor._array = array
+    tensor._requires = requires_grad
+    tensor.__dict__.update(attributes)
+    return tensor
+
+
+set_tensor_type(Tensor, ArithmeticTensor, ops)
+
+from adjoint.tensor import creation  # noqa: E402  (needs the class to exist)
+from adjoint.tensor.composites.index import getitem, setitem  # noqa: E402  (needs the class to exist)

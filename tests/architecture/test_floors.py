@@ -1,0 +1,70 @@
+"""Imports inside adjoint go to the same floor or down, wherever they stand: module, function or .pxd."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[2] / "src"
+FLOORS = {"arrays": 0, "core": 1, "rules": 2, "tensor": 3, "transforms": 4, "tools": 5, "interop": 5}
+FLOORS |= {"_compiled": 0}  # imports nothing, serves all
+FACE = 6  # the top __init__, autograd, linalg, nn, testing, demo and so on
+FILES = sorted(file.relative_to(SOURCE) for file in SOURCE.rglob("*") if file.suffix in {".py", ".pxd"})
+
+
+def floor(module: str) -> int:
+    return FLOORS.get((module.split(".") + [""])[1], FACE)
+
+
+def imported(file: Path, text: str) -> Iterator[str]:
+    """The full names that a file imports: `from a import b` yields a.b, since b may be a subpackage."""
+    if file.suffix == ".pxd":
+        yield from re.findall(r"^\s*(?:from|cimport)\s+(adjoint[\w.]*)", text, re.MULTILINE)
+        return
+    for node in ast.walk(ast.parse(text)):
+        match node:
+            case ast.Import():
+                yield from (alias.name for alias in node.names)
+            case ast.ImportFrom():
+                parent = file.parts[: len(file.parts) - node.level] if node.level else ()
+                module = ".".join([*parent, *([node.module] if node.module else [])])
+                yield from (f"{module}.{alias.name}" for alias in node.names)
+            case ast.Call(func=ast.Attribute(attr="import_module"), args=[ast.Constant(value=str(name)), *_]):
+                yield name
+
+
+def climbing(file: Path, text: str) -> list[str]:
+    """What a file imports from a floor above its own."""
+    own = floor(".".join(file.with_suffix("").parts))
+    names = (name.removeprefix("cython.cimports.") for name in imported(file, text))
+    inside = (name for name in names if name.split(".")[0] == "adjoint")
+    return [name for name in inside if floor(name) > own]
+
+
+@pytest.mark.parametrize("file", FILES, ids=str)
+def test_imports_go_down(file: Path) -> None:
+    assert climbing(file, (SOURCE / file).read_text()) == []
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import adjoint",
+        "from adjoint import tensor",
+        "from adjoint.rules import declare",
+        "from .. import Tensor",
+        "from ..tensor.views import View",
+        "def late():\n    from adjoint.autograd import grad",
+        "importlib.import_module('adjoint.tools')",
+        "from cython.cimports.adjoint.tensor.arithmetic import add",
+    ],
+)
+def test_the_test_sees_an_import_that_climbs(statement: str) -> None:
+    assert climbing(Path("adjoint/core/engine.py"), statement)
+
+
+def test_the_test_sees_a_cimport_that_climbs() -> None:
+    assert climbing(Path("adjoint/core/engine.pxd"), "from adjoint.tensor.arithmetic cimport add")
+    assert not climbing(Path("adjoint/tensor/arithmetic.pxd"), "from adjoint.core.engine cimport run")

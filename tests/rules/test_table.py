@@ -1,0 +1,446 @@
+"""Every rule of the table, tested from its declaration: derivatives, both paths, batch form, in place, layouts.
+
+A derivative is right if it agrees with central differences in random directions; a complex one in random complex
+directions, with torch's convention vjp = J^H g, so that Re <g, J v> = Re <J^H g, v>.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint  # noqa: F401  (declares the operations and the class of Tensors)
+from adjoint.core.graph import new_tensor, project
+from adjoint.core.operation import raw_ops
+from adjoint.rules import TABLE, Rule, derive
+from adjoint.tensor.differentiate import grad
+from adjoint.tensor.table import ops as tensor_ops
+from adjoint.tensor.transpose import transposed_jvp
+
+specification = importlib.util.spec_from_file_location("samples", Path(__file__).with_name("samples.py"))
+samples = importlib.util.module_from_spec(specification)
+specification.loader.exec_module(samples)
+
+NUMPY = raw_ops(np.zeros(0))
+STEP = 1e-6
+Place = tuple[str, int | None]
+
+
+# one rule at one point ----------------------------------------------------------------------------------------------
+
+
+class Problem:
+    """A rule, arguments for it, and the places among them (name, number in a sequence) that it differentiates by."""
+
+    def __init__(self, rule: Rule, values: dict[str, Any]) -> None:
+        self.rule = rule
+        self.values = values
+        covered = {name for formula in rule.vjps for name in formula.inputs}
+        self.places = [p for p in places(rule, values) if p[0] in covered and is_inexact(self.at(p))]
+
+    def at(self, place: Place, values: dict[str, Any] | None = None) -> Any:
+        name, i = place
+        value = (self.values if values is None else values)[name]
+        return value if i is None else value[i]
+
+    def put(self, new: dict[Place, Any]) -> dict[str, Any]:
+        """The arguments with other values at some places."""
+        values = {n: list(v) if n == self.rule.sequence else v for n, v in self.values.items()}
+        for (name, i), value in new.items():
+            if i is None:
+                values[name] = value
+            else:
+                values[name][i] = value
+        return values
+
+    def moved(self, directions: dict[Place, np.ndarray], step: float) -> Problem:
+        return Problem(self.rule, self.put({p: self.at(p) + step * v for p, v in directions.items()}))
+
+    def outputs(self) -> list[np.ndarray]:
+        return listed(self.rule, derive.call(self.rule, NUMPY, self.values))
+
+    def differentiable(self, outputs: list[Any]) -> list[bool]:
+        flags = self.rule.differentiable or (True,) * len(outputs)
+        return [flag and y.dtype.kind in "fc" for flag, y in zip(flags, outputs, strict=True)]
+
+    def packed(self, outputs: list[Any]) -> Any:
+        """One result, or the tuple of several, as formulas take it."""
+        return outputs[0] if self.rule.outputs is None else tuple(outputs)
+
+    def needs(self) -> tuple[bool, ...]:
+        if self.rule.sequence is not None:
+            return tuple((self.rule.sequence, i) in self.places for i in range(len(self.values[self.rule.sequence])))
+        return tuple((name, None) in self.places for name in self.rule.inputs)
+
+    def pulled(self, cotangents: list[np.ndarray]) -> dict[Place, np.ndarray]:
+        """The raw vjp, made fit for each place."""
+        y = self.packed(self.outputs())
+        found = derive.vjp(self.rule, NUMPY, self.packed(cotangents), self.values, y, self.needs())
+        result = {}
+        for name, i in self.places:
+            array = self.at((name, i))
+            cotangent = found[name] if i is None else found[name][i]
+            result[name, i] = np.zeros_like(array) if cotangent is None else project(cotangent, array.shape, array.dtype)
+        return result
+
+    def tangents(self, directions: dict[Place, Any]) -> dict[str, Any]:
+        """Directions as the jvp takes them: by input name."""
+        if self.rule.sequence is None:
+            return {name: v for (name, _), v in directions.items()}
+        members = range(len(self.values[self.rule.sequence]))
+        return {self.rule.sequence: [directions.get((self.rule.sequence, i)) for i in members]}
+
+    def tensors(self, requires_grad: bool) -> dict[str, Any]:
+        """The arguments with a Tensor of its own at each place; other arrays as Tensors without gradient."""
+        wrapped = {p: tensor(self.at(p), requires_grad and p in self.places) for p in places(self.rule, self.values)}
+        constants = {(n, None): tensor(self.values[n], False) for n in self.rule.constants}
+        return self.put({**wrapped, **constants})
+
+
+def places(rule: Rule, values: dict[str, Any]) -> list[Place]:
+    """All places among the inputs at which there is an array."""
+    if rule.sequence is not None:
+        return [(rule.sequence, i) for i in range(len(values[rule.sequence]))]
+    return [(name, None) for name in rule.inputs if isinstance(values[name], np.ndarray)]
+
+
+def is_inexact(array: np.ndarray) -> bool:
+    return array.dtype.kind in "fc"
+
+
+def listed(rule: Rule, result: Any) -> list[np.ndarray]:
+    return [np.asarray(y) for y in ((result,) if rule.outputs is None else result)]
+
+
+def tensor(array: Any, requires_grad: bool) -> Any:
+    if not isinstance(array, np.ndarray):
+        return array
+    made = new_tensor(array.copy())
+    if requires_grad:
+        made.requires_grad = True
+    return made
+
+
+def fill(rule: Rule, sample: dict[str, Any], rng: np.random.Generator, dtype: np.dtype[Any]) -> dict[str, Any]:
+    """A sample's arguments, all of them, with arrays drawn and axes counted from the front."""
+
+    def drawn(value: Any) -> Any:
+        if isinstance(value, samples.Draw):
+            return value(rng, dtype)
+        return [drawn(member) for member in value] if isinstance(value, list) else value
+
+    values = {p.name: drawn(sample.get(p.name, p.default)) for p in rule.parameters}
+    arrays = rule.inputs + rule.constants
+    first = next((values[n] for n in rule.names if n in arrays), None)
+    first = first[0] if isinstance(first, list) else first
+    return rule.normalize(values, getattr(first, "ndim", 0))
+
+
+def directions_at(problem: Problem, rng: np.random.Generator) -> dict[Place, np.ndarray]:
+    return {p: noise_like(problem.at(p), rng) for p in problem.places}
+
+
+def noise_like(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    noise = rng.standard_normal(array.shape)
+    return np.asarray(noise + 1j * rng.standard_normal(array.shape) if array.dtype.kind == "c" else noise)
+
+
+def cotangents_at(problem: Problem, rng: np.random.Generator) -> list[np.ndarray]:
+    outputs = problem.outputs()
+    flags = problem.differentiable(outputs)
+    return [noise_like(y, rng) if flag else np.zeros(y.shape) for y, flag in zip(outputs, flags, strict=True)]
+
+
+def inner(a: Any, b: Any) -> float:
+    """The real inner product of two lists of arrays."""
+    return float(sum(np.sum(np.conj(x) * y).real for x, y in zip(a, b, strict=True)))
+
+
+def slopes(problem: Problem, directions: dict[Place, np.ndarray]) -> list[np.ndarray]:
+    """Central differences of all differentiable results (zeros for the others)."""
+    after, before = problem.moved(directions, STEP).outputs(), problem.moved(directions, -STEP).outputs()
+    flags = problem.differentiable(after)
+    return [
+        (b - a) / (2 * STEP) if flag else np.zeros(b.shape) for a, b, flag in zip(before, after, flags, strict=True)
+    ]
+
+
+def assert_close(found: Any, expected: Any, tolerance: float = 1e-6) -> None:
+    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
+
+
+# the cases ----------------------------------------------------------------------------------------------------------
+
+
+def kinds_of(rule: Rule) -> list[str]:
+    real, complex_ = rule.name not in samples.COMPLEX_ONLY, rule.name not in samples.REAL_ONLY
+    return ["float64"] * real + ["complex128"] * complex_
+
+
+def problems(rule: Rule, kind: str) -> Iterator[Problem]:
+    rng = np.random.default_rng(zlib.crc32(rule.name.encode()))
+    for sample in samples.samples_of(rule):
+        problem = Problem(rule, fill(rule, sample, rng, np.dtype(kind)))
+        if any(problem.differentiable(problem.outputs())) and problem.places:
+            yield problem
+
+
+CHECKS: dict[str, Callable[[Problem, np.random.Generator], None]] = {}
+
+
+def check(function: Callable[[Problem, np.random.Generator], None]) -> Any:
+    CHECKS[function.__name__.removeprefix("check_")] = function
+    return function
+
+
+@check
+def check_vjp(problem: Problem, rng: np.random.Generator) -> None:
+    """The vjp agrees with central differences."""
+    cotangents = cotangents_at(problem, rng)
+    pulled = problem.pulled(cotangents)
+    for _ in range(2):
+        directions = directions_at(problem, rng)
+        expected = inner(cotangents, slopes(problem, directions))
+        assert_close(inner(pulled.values(), directions.values()), expected)
+
+
+@check
+def check_jvp(problem: Problem, rng: np.random.Generator) -> None:
+    """The jvp agrees with central differences and is the transpose of the vjp."""
+    directions = directions_at(problem, rng)
+    tangents = problem.tangents(directions)
+    if derive.without_jvp(problem.rule, tangents):
+        result = transposed(problem, directions)
+    else:
+        result = derive.jvp(problem.rule, NUMPY, tangents, problem.values, problem.packed(problem.outputs()))
+    compare_tangents(problem, result, directions, rng)
+
+
+@check
+def check_transposed(problem: Problem, rng: np.random.Generator) -> None:
+    """The jvp that follows from the vjp agrees with central differences too."""
+    directions = directions_at(problem, rng)
+    compare_tangents(problem, transposed(problem, directions), directions, rng)
+
+
+def transposed(problem: Problem, directions: dict[Place, np.ndarray]) -> Any:
+    values = problem.tensors(requires_grad=False)
+    y = derive.call(problem.rule, tensor_ops, values)
+    tangents = problem.tangents({p: new_tensor(v) for p, v in directions.items()})
+    found = transposed_jvp(problem.rule, tangents, values, y)
+    arrays = [None if t is None else t._array for t in ((found,) if problem.rule.outputs is None else found)]
+    return problem.packed(arrays)
+
+
+def compare_tangents(
+    problem: Problem, result: Any, directions: dict[Place, np.ndarray], rng: np.random.Generator
+) -> None:
+    found = (result,) if problem.rule.outputs is None else result
+    outputs = problem.outputs()
+    flags = problem.differentiable(outputs)
+    tangents = []
+    for t, y, flag, slope in zip(found, outputs, flags, slopes(problem, directions), strict=True):
+        t = np.zeros_like(slope) if t is None or not flag else np.asarray(t)
+        assert t.shape == y.shape
+        assert not flag or t.dtype == y.dtype
+        assert_close(t, slope)
+        tangents.append(t)
+    cotangents = cotangents_at(problem, rng)
+    assert_close(inner(cotangents, tangents), inner(problem.pulled(cotangents).values(), directions.values()), 1e-9)
+
+
+@check
+def check_tensors(problem: Problem, rng: np.random.Generator) -> None:
+    """Tensors give the value of the kernel, and gradients are those of the raw vjp, recorded or not."""
+    cotangents = cotangents_at(problem, rng)
+    expected = problem.pulled(cotangents)
+    for create_graph in (False, True):
+        outputs, found = recorded(problem, cotangents, create_graph)
+        for y, array in zip(outputs, problem.outputs(), strict=True):
+            assert y._array.dtype == array.dtype
+            assert_close(y._array, array, 1e-12)
+        for place, g in zip(problem.places, found, strict=True):
+            assert g.shape == problem.at(place).shape
+            assert g._array.dtype == problem.at(place).dtype
+            assert_close(g._array, expected[place], 1e-12)
+
+
+def recorded(problem: Problem, cotangents: list[Any], create_graph: bool) -> tuple[list[Any], tuple[Any, ...]]:
+    """Results and gradients by Tensors; cotangents may be Tensors that need a gradient themselves."""
+    values = problem.tensors(requires_grad=True)
+    return recorded_from(problem, values, cotangents, create_graph)
+
+
+def recorded_from(
+    problem: Problem, values: dict[str, Any], cotangents: list[Any], create_graph: bool
+) -> tuple[list[Any], tuple[Any, ...]]:
+    result = derive.call(problem.rule, tensor_ops, values)
+    outputs = [result] if problem.rule.outputs is None else list(result)
+    leaves = [problem.at(p, values) for p in problem.places]
+    pairs = [
+        (y, u if not isinstance(u, np.ndarray) else new_tensor(u))
+        for y, u in zip(outputs, cotangents, strict=True)
+        if y.requires_grad
+    ]
+    ends, drivers = zip(*pairs, strict=True)
+    return outputs, grad(ends, leaves, drivers, create_graph=create_graph, materialize_grads=True)
+
+
+@check
+def check_second(problem: Problem, rng: np.random.Generator) -> None:
+    """Double backward agrees with central differences of the vjp, by inputs and by the cotangent."""
+    cotangents = cotangents_at(problem, rng)
+    flags = problem.differentiable(problem.outputs())
+    weights = {p: noise_like(problem.at(p), rng) for p in problem.places}
+    directions = directions_at(problem, rng)
+    turns = [noise_like(u, rng) if flag else u * 0 for u, flag in zip(cotangents, flags, strict=True)]
+
+    def weighted(step: float) -> float:
+        moved = problem.moved(directions, step).pulled([u + step * v for u, v in zip(cotangents, turns, strict=True)])
+        return inner(weights.values(), moved.values())
+
+    expected = (weighted(STEP) - weighted(-STEP)) / (2 * STEP)
+    values = problem.tensors(requires_grad=True)
+    drivers = [tensor(u, flag) for u, flag in zip(cotangents, flags, strict=True)]
+    _, firsts = recorded_from(problem, values, drivers, create_graph=True)
+    leaves = [problem.at(p, values) for p in problem.places]
+    wanted = [*leaves, *(u for u, flag in zip(drivers, flags, strict=True) if flag)]
+    pairs = [(g, new_tensor(weights[p])) for p, g in zip(problem.places, firsts, strict=True) if g.requires_grad]
+    seconds: Any = [new_tensor(np.zeros(w.shape)) for w in wanted]
+    if pairs:
+        ends, given = zip(*pairs, strict=True)
+        seconds = grad(ends, wanted, given, materialize_grads=True)
+    along = [*directions.values(), *(v for v, flag in zip(turns, flags, strict=True) if flag)]
+    assert_close(inner((s._array for s in seconds), along), expected, 1e-5)
+
+
+@check
+def check_layout(problem: Problem, rng: np.random.Generator) -> None:
+    """Strided, reversed and column-major arrays give what row-major ones give."""
+    strided = Problem(problem.rule, problem.put({p: with_gaps(problem.at(p)) for p in problem.places}))
+    for a, b in zip(strided.outputs(), problem.outputs(), strict=True):
+        assert_close(a, b, 1e-10)
+    cotangents = cotangents_at(problem, rng)
+    found, expected = strided.pulled([with_gaps(u) for u in cotangents]), problem.pulled(cotangents)
+    for place in problem.places:
+        assert_close(found[place], expected[place], 1e-10)
+
+
+def with_gaps(array: np.ndarray) -> np.ndarray:
+    """The same values, every axis reversed and every second element of a column-major buffer."""
+    if not array.ndim:
+        return array
+    buffer = np.zeros([2 * n for n in array.shape], array.dtype, order="F")
+    view = buffer[(slice(None, None, -2),) * array.ndim]
+    view[...] = array
+    return view
+
+
+@check
+def check_inplace(problem: Problem, rng: np.random.Generator) -> None:
+    """The variant that overwrites its first argument gives the same value and the same gradients."""
+    rule, first = problem.rule, problem.rule.inputs[0]
+    array, (y, *_) = problem.values[first], problem.outputs()
+    if not isinstance(array, np.ndarray) or y.shape != array.shape or y.dtype != array.dtype:
+        return
+    method = rule.inplace if isinstance(rule.inplace, str) else f"{rule.name}_"
+    cotangents = cotangents_at(problem, rng)
+    values = problem.tensors(requires_grad=True)
+    target = tensor_ops.clone(values[first])
+    by_name = {p.name: values[p.name] for p in rule.parameters if p.kind is p.KEYWORD_ONLY}
+    rest = [values[n] for n in rule.names[1:] if n not in by_name]
+    result = getattr(target, method)(*rest, **by_name)
+    assert result is target
+    assert_close(target._array, y, 1e-12)
+    leaves = [problem.at(p, values) for p in problem.places]
+    found = grad(target, leaves, new_tensor(cotangents[0]), materialize_grads=True)
+    expected = problem.pulled(cotangents)
+    for place, g in zip(problem.places, found, strict=True):
+        assert_close(g._array, expected[place], 1e-12)
+
+
+@check
+def check_batch(problem: Problem, rng: np.random.Generator) -> None:
+    """The batch form gives what a loop gives, whichever arrays have the batch axis, and wherever they have it."""
+    rule = problem.rule
+    names = [n for n in rule.inputs + rule.constants if isinstance(problem.values[n], (np.ndarray, list))]
+    subsets = {tuple(names), *((name,) for name in names), tuple(n for n in names if n in rule.inputs)}
+    for subset, last in itertools.product(sorted(subsets), (False, True)):
+        members = [problem.put({p: another(problem.at(p), rng) for p in spots(problem, subset)}) for _ in range(3)]
+        values, in_dims = dict(problem.values), {}
+        for name in subset:
+            columns = [member[name] for member in members]
+            values[name], in_dims[name] = stacked(columns, last)
+        result, out_dim = derive.batch(rule, NUMPY, values, in_dims)
+        assert out_dim == 0
+        each = [listed(rule, derive.call(rule, NUMPY, member)) for member in members]
+        for found, expected in zip(listed(rule, result), zip(*each, strict=True), strict=True):
+            assert found.shape == (3, *expected[0].shape), (subset, last)
+            assert_close(found, np.stack(expected), 1e-10)
+
+
+def spots(problem: Problem, names: tuple[str, ...]) -> list[Place]:
+    constants = [(n, None) for n in problem.rule.constants if n in names]
+    return [p for p in places(problem.rule, problem.values) if p[0] in names] + constants
+
+
+def another(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Other values, as valid as these: a little further along, or the same indices in another order."""
+    if array.dtype.kind in "fc":
+        return array * (1 + 0.1 * rng.random())
+    return array if array.ndim == 0 or rng.random() < 0.3 else np.flip(array, -1).copy()
+
+
+def stacked(columns: list[Any], last: bool) -> tuple[Any, Any]:
+    """Members of a batch as one array, and its batch axis; for sequences a list of both."""
+    if isinstance(columns[0], list):
+        pairs = [stacked(list(column), last) for column in zip(*columns, strict=True)]
+        return [a for a, _ in pairs], [d for _, d in pairs]
+    axis = columns[0].ndim if last else 0
+    return np.stack(columns, axis), axis
+
+
+# the tests ----------------------------------------------------------------------------------------------------------
+
+DIFFERENTIABLE = [rule for rule in TABLE.values() if rule.vjps]
+
+
+def cases() -> Iterator[Any]:
+    for rule, name in itertools.product(DIFFERENTIABLE, CHECKS):
+        if name == "inplace" and not rule.inplace:
+            continue
+        for kind in kinds_of(rule):
+            reason = samples.GAPS.get((rule.name, name))
+            marks = [pytest.mark.skip(reason=reason)] if reason else []
+            yield pytest.param(rule, kind, name, id=f"{rule.name}-{kind}-{name}", marks=marks)
+
+
+@pytest.mark.parametrize(("rule", "kind", "name"), cases())
+def test_rule(rule: Rule, kind: str, name: str) -> None:
+    rng = np.random.default_rng(0)
+    tried = 0
+    for problem in problems(rule, kind):
+        CHECKS[name](problem, rng)
+        tried += 1
+    assert tried, f"no sample of {rule.name} has a differentiable {kind} result; give one in samples.py"
+
+
+@pytest.mark.parametrize("rule", DIFFERENTIABLE, ids=lambda rule: rule.name)
+def test_every_rule_has_a_sample(rule: Rule) -> None:
+    assert samples.samples_of(rule), f"{rule.name} has no sample: say in samples.py how to fill {rule.names}"
+
+
+@pytest.mark.parametrize("data", ["SAMPLES", "DOMAINS", "REAL_ONLY", "COMPLEX_ONLY"])
+def test_data_names_no_operation_that_is_not_declared(data: str) -> None:
+    assert set(getattr(samples, data)) <= set(TABLE)
+
+
+def test_gaps_have_a_reason_and_a_check() -> None:
+    assert all(name in TABLE and check in CHECKS and reason for (name, check), reason in samples.GAPS.items())
