@@ -412,17 +412,22 @@ def stacked(columns: list[Any], last: bool) -> tuple[Any, Any]:
 DIFFERENTIABLE = [rule for rule in TABLE.values() if rule.vjps]
 
 
-def cases() -> Iterator[Any]:
-    for rule, name in itertools.product(DIFFERENTIABLE, CHECKS):
-        if name == "inplace" and not rule.inplace:
-            continue
-        for kind in kinds_of(rule):
-            reason = samples.GAPS.get((rule.name, name))
-            marks = [pytest.mark.skip(reason=reason)] if reason else []
-            yield pytest.param(rule, kind, name, id=f"{rule.name}-{kind}-{name}", marks=marks)
+def case(rule: Rule, kind: str, name: str) -> Any:
+    reason = samples.GAPS.get((rule.name, name))
+    marks = [pytest.mark.skip(reason=reason)] if reason else []
+    return pytest.param(rule, kind, name, id=f"{rule.name}-{kind}-{name}", marks=marks)
 
 
-@pytest.mark.parametrize(("rule", "kind", "name"), cases())
+CASES = [
+    case(rule, kind, name)
+    for rule in DIFFERENTIABLE
+    for kind in kinds_of(rule)
+    for name in CHECKS
+    if name != "inplace" or rule.inplace
+]
+
+
+@pytest.mark.parametrize(("rule", "kind", "name"), CASES)
 def test_rule(rule: Rule, kind: str, name: str) -> None:
     rng = np.random.default_rng(0)
     tried = 0

@@ -4,6 +4,7 @@ Everything of numpy is here under its own name (the very same objects: a kernel 
 from SciPy is looked up when it is first used, so that importing adjoint does not import SciPy.
 """
 
+import functools
 import importlib
 from typing import Any
 
@@ -84,3 +85,80 @@ def solve_triangular(a: Any, b: Any, *, lower: bool, transposed: bool = False, u
                 a[place], b[place], lower=lower, unit_diagonal=unit_diagonal, check_finite=False
             )
     return result
+
+
+# shape and index -----------------------------------------------------------------------------------------------------
+
+
+def broadcast_to(array: Any, shape: tuple[int, ...]) -> Any:
+    """numpy.broadcast_to, but a view that can be written to where the array can: a view of a view may be proper memory.
+
+    >>> broadcast_to(numpy.zeros(3), (2, 3)).flags.writeable
+    True
+    """
+    view = numpy.broadcast_to(array, shape)
+    if isinstance(array, numpy.ndarray) and array.flags.writeable:
+        view.flags.writeable = True
+    return view
+
+
+def diagonal(array: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """numpy.diagonal, but a view that can be written to where the array can.
+
+    >>> diagonal(numpy.zeros((2, 3))).flags.writeable
+    True
+    """
+    view = numpy.diagonal(array, offset, axis1, axis2)
+    if array.flags.writeable:
+        view.flags.writeable = True
+    return view
+
+
+def sum_at(shape: tuple[int, ...], where: tuple[Any, ...], values: Any) -> Any:
+    """Zeros of `shape` with `values` added at the places that zeros[where] picks; repeated places add up.
+
+    `where` holds arrays of ints or bools, and full slices.
+
+    >>> sum_at((3,), (numpy.array([2, 2]),), numpy.array([1.0, 2.0]))
+    array([0., 0., 3.])
+    """
+    arrays = [item for item in where if isinstance(item, numpy.ndarray)]
+    if all(item.dtype == bool for item in arrays):
+        # a mask picks no place twice
+        result = numpy.zeros(shape, values.dtype)
+        result[where] = values
+        return result
+    if len(where) == 1 and values.size >= _MANY and values.dtype.kind in "fc" and values.dtype.itemsize >= 4:
+        return _sum_rows(shape, where[0], values)
+    result = numpy.zeros(shape, values.dtype)
+    numpy.add.at(result, where, values)
+    return result
+
+
+#: From this number of elements on a product with a sparse matrix is faster than numpy.add.at.
+_MANY = 4096
+
+
+def _sum_rows(shape: tuple[int, ...], rows: Any, values: Any) -> Any:
+    from scipy.sparse import csr_matrix
+
+    rows = rows.reshape(-1)
+    if rows.size and (rows.min() < -shape[0] or rows.max() >= shape[0]):
+        outside = rows[(rows < -shape[0]) | (rows >= shape[0])][0]
+        raise IndexError(f"index {outside} is out of bounds for axis 0 with size {shape[0]}")
+    n = rows.size
+    rows = numpy.where(rows < 0, rows + shape[0], rows)
+    # one row of the matrix for each value, with a single 1 in the column of its destination
+    picks = csr_matrix((numpy.ones(n, values.dtype), rows, numpy.arange(n + 1)), shape=(n, shape[0]))
+    return numpy.asarray(picks.T @ values.reshape(n, -1)).reshape(shape)
+
+
+# reductions
+
+#: The sum of all elements of a floating point array, without the overhead of numpy.sum.
+total = functools.partial(numpy.add.reduce, axis=None)
+
+
+def average(array: Any) -> Any:
+    """The mean of all elements of a floating point array, without the overhead of numpy.mean."""
+    return total(array) / array.size

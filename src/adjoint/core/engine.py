@@ -104,7 +104,8 @@ class Run:
                 stack.append(node)
         while stack:
             node = stack.pop()
-            for target in node.edges:
+            for i in range(node.n_edges):
+                target = node.edge(i)
                 if target is None or (self.needed is not None and target not in self.needed):
                     continue
                 if self.claim(target):
@@ -197,9 +198,8 @@ class Run:
         """Deliver along the edges; None (undefined) counts as delivered."""
         target: Node
         slot: Slot
-        edges: tuple = node.edges
-        for i in range(len(edges)):
-            target = edges[i]
+        for i in range(node.n_edges):
+            target = node.edge(i)
             if target is None or (self.needed is not None and target not in self.needed):
                 continue
             if pulled is not None:

@@ -17,14 +17,18 @@ cdef extern from *:
         return ((PyTypeObject *)native)->tp_new((PyTypeObject *)type, no_arguments, NULL);
     }
 
-    /* does an ndarray have this shape (a tuple of ints) and this very dtype? */
-    static CYTHON_INLINE int adj_has_layout(PyObject *array, PyObject *shape, PyObject *dtype) {
+    /* does an ndarray have this shape (a tuple of ints)? */
+    static CYTHON_INLINE int adj_has_shape(PyObject *array, PyObject *shape) {
         PyArrayObject *a = (PyArrayObject *)array;
         int n = PyArray_NDIM(a);
-        if ((PyObject *)PyArray_DESCR(a) != dtype || PyTuple_GET_SIZE(shape) != n) return 0;
+        if (PyTuple_GET_SIZE(shape) != n) return 0;
         for (int i = 0; i < n; i++)
             if (PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i)) != PyArray_DIM(a, i)) return 0;
         return 1;
+    }
+    /* ... and this very dtype? */
+    static CYTHON_INLINE int adj_has_layout(PyObject *array, PyObject *shape, PyObject *dtype) {
+        return (PyObject *)PyArray_DESCR((PyArrayObject *)array) == dtype && adj_has_shape(array, shape);
     }
     #define adj_owner_count(o) Py_REFCNT(o)
 
@@ -48,6 +52,7 @@ cdef extern from *:
     }
     """
     object adj_instantiate(object type, object native, object no_arguments)
+    bint adj_has_shape(object array, object shape)
     bint adj_has_layout(object array, object shape, object dtype)
     Py_ssize_t adj_owner_count(object o)
     object adj_dtype(object array)
@@ -60,6 +65,10 @@ cdef inline object instantiate(object type, object native):
 
 cdef inline bint has_layout(object array, object shape, object dtype):
     return adj_has_layout(array, shape, dtype)
+
+
+cdef inline bint has_shape(object array, object shape):
+    return adj_has_shape(array, shape)
 
 
 cdef inline Py_ssize_t owner_count(object o):
@@ -120,7 +129,10 @@ cdef class Slot:
 
 
 cdef class Node(Slot):
-    cdef public tuple edges
+    cdef readonly Py_ssize_t n_edges
+    cdef Node first
+    cdef Node second
+    cdef tuple others
     cdef public tuple output_nrs
     cdef public int n_outputs
     cdef public object shape
@@ -132,6 +144,8 @@ cdef class Node(Slot):
     cdef public object post_hooks
     cdef dict __dict__
     cdef object __weakref__
+    cdef Node edge(self, Py_ssize_t i)
+    cdef object set_edges(self, tuple nodes)
     cdef list pull(self, object cotangent, bint create_graph)
     cdef object release(self)
 

@@ -169,6 +169,27 @@ class Node(Slot):
     across all threads, so descending order is a valid order for the backward pass.
     """
 
+    @property
+    def edges(self) -> tuple:
+        """The nodes of the inputs, None where no gradient is needed."""
+        return tuple([self.edge(i) for i in range(self.n_edges)])
+
+    def edge(self, i):
+        """The node of one input."""
+        if i == 0:
+            return self.first
+        return self.second if i == 1 else self.others[i - 2]
+
+    def set_edges(self, nodes: tuple):
+        """Let the node point to the nodes of its inputs. Most have one or two, which need no tuple."""
+        self.n_edges = len(nodes)
+        if self.n_edges > 0:
+            self.first = nodes[0]
+        if self.n_edges > 1:
+            self.second = nodes[1]
+        if self.n_edges > 2:
+            self.others = nodes[2:]
+
     def pull(self, cotangent, create_graph):
         """Cotangents of the inputs from those of the outputs, one for each edge, each fit for its edge.
 
@@ -284,6 +305,10 @@ if not cython.compiled:
         """The shape of an array."""
         return array.shape
 
+    def has_shape(array, shape):
+        """True if an array has this shape."""
+        return array.shape == shape
+
     # the values that fields of compiled classes have before they are set
     VersionCounter.value = 0
     TensorBase._node = TensorBase._grad = TensorBase._accumulator = TensorBase._counter = None
@@ -293,7 +318,8 @@ if not cython.compiled:
     Slot.run = Slot.pending = 0
     Slot.buffer = None
     Slot.owned = False
-    Node.edges = ()
+    Node.n_edges = 0
+    Node.first = Node.second = Node.others = None
     Node.output_nrs = Node.notes = Node.tensor_hooks = Node.pre_hooks = Node.post_hooks = Node.shape = None
     Node.dtype = None
     Node.n_outputs = 1
@@ -370,7 +396,6 @@ def accumulator_of(leaf: TensorBase) -> Node:
             return node
     accumulator: AccumulateGrad = AccumulateGrad.__new__(AccumulateGrad)
     accumulator.variable = leaf
-    accumulator.edges = _NO_ARGUMENTS
     accumulator.n_outputs = 1
     accumulator.shape = leaf._array.shape
     accumulator.dtype = leaf._array.dtype

@@ -16,8 +16,9 @@ cdef class Term:
     cdef bint takes_g
     cdef bint conjugate
     cdef object scale
-    cdef Py_ssize_t first
-    cdef object pull(self, object ops, object g, object values)
+    cdef Py_ssize_t place
+    cdef bint is_simple
+    cdef object pull(self, OpNode node, object ops, object g, bint create_graph)
 
 
 cdef class Plan:
@@ -32,15 +33,19 @@ cdef class Plan:
 
 cdef class OpNode(Node):
     cdef public Plan plan
-    cdef public tuple saved
+    cdef object saved0
+    cdef object saved1
+    cdef tuple saved_others
+    cdef bint freed
     cdef public tuple versions
     cdef public bint half
     cdef VersionCounter counter
     cdef long version
-    cdef list results_of(self, object cotangent, object ops, object values, bint create_graph)
-    cdef object materialize(self, object cotangents, object ops, bint create_graph)
-    cdef object unpack(self)
-    cdef object unpack_tensors(self)
+    cdef object materialize(self, object cotangents, bint create_graph)
+    cdef object entry(self, Py_ssize_t k)
+    cdef object value(self, Py_ssize_t k, bint create_graph)
+    cdef object kept(self, Saved saved, bint create_graph)
+    cdef object widened(self, object value, bint create_graph)
     cdef TensorBase tensor_of(self, Saved saved)
     cdef TensorBase result(self, object array)
     cdef object check_result(self, object array)
@@ -89,14 +94,16 @@ cdef class Operation:
     cpdef object run(self, list raw, object half)
     cpdef object mask(self, list values)
     cpdef Plan plan(self, object mask, bint is_complex)
-    cdef object record(self, tuple values, object mask, bint is_complex, bint half, object out, TensorBase result)
-    cdef OpNode new_node(self, tuple values, object mask, bint is_complex, bint half)
+    cdef Plan real_plan(self, int mask)
+    cdef object record(self, tuple values, Plan plan, bint half, object out, TensorBase result)
+    cdef OpNode new_node(self, tuple values, Plan plan, bint half)
     cdef object save(self, OpNode node, tuple values, TensorBase result, object results)
     cdef object entry(self, OpNode node, Plan plan, Py_ssize_t k, tuple values, TensorBase result, object results)
-    cdef tuple edges(self, OpNode node, Plan plan, tuple values)
+    cdef object connect(self, OpNode node, Plan plan, tuple values)
     cdef object note_view(self, list values, TensorBase result, object nr)
 
 
 cpdef object finished(object out, object xp, object half)
 cpdef bint is_inexact(object dtype)
 cpdef object raw_ops(object array)
+cdef object recorded_shape(object out, OpNode node)

@@ -15,6 +15,7 @@ from collections import namedtuple
 
 import numpy
 
+from adjoint.arrays.dtypes import float32
 from adjoint.arrays.namespace import is_array, namespace
 from adjoint.arrays.promotion import is_half, promote, upcast
 from adjoint.core import errors
@@ -30,6 +31,7 @@ if cython.compiled:
         counter_of,
         dtype_of,
         gradient_edge,
+        has_shape,
         make_saved,
         needs_grad,
         new_node,
@@ -57,6 +59,7 @@ else:
         counter_of,
         dtype_of,
         gradient_edge,
+        has_shape,
         make_saved,
         needs_grad,
         new_node,
@@ -104,10 +107,11 @@ class Term:
         self.takes_g = takes_g
         self.conjugate = conjugate
         self.scale = scale
-        self.first = arguments[0] if arguments else 0
+        self.place = arguments[0] if arguments else 0
+        self.is_simple = len(arguments) == 1 and not takes_ops
 
-    def pull(self, ops, g, values):
-        """The cotangent; `ops`, `g` and `values` belong either to raw arrays or to Tensors."""
+    def pull(self, node, ops, g, create_graph):
+        """The cotangent, from `g` and what the node saved; both, and `ops`, are of raw arrays or of Tensors."""
         way: cython.int = self.way
         if way == _UNCHANGED:
             return g
@@ -118,11 +122,11 @@ class Term:
         if way == _SCALED:
             return g * self.scale
         if way == _SAVED_FACTOR:
-            factor = values[self.first]
-        elif way == _PARTIAL and not self.takes_ops and len(self.arguments) == 1:
-            factor = self.body(values[self.first])
+            factor = node.value(self.place, create_graph)
+        elif way == _PARTIAL and self.is_simple:
+            factor = self.body(node.value(self.place, create_graph))
         else:
-            picked = [values[i] for i in self.arguments]
+            picked: list = [node.value(k, create_graph) for k in self.arguments]
             if self.takes_g:
                 picked.insert(0, g)
             if self.takes_ops:
@@ -156,50 +160,41 @@ class OpNode(Node):
 
     def pull(self, cotangent, create_graph):
         """Run the formulas of the plan, on raw arrays or on Tensors."""
-        if self.saved is None:
+        if self.freed:
             raise RuntimeError(errors.FREED)
         if create_graph:
-            values = self.unpack_tensors()
             ops = registry.tensor_ops
         else:
-            values = self.unpack()
             ops = raw_ops(cotangent if self.n_outputs == 1 else defined(cotangent))
         if self.n_outputs != 1:
-            cotangent = self.materialize(cotangent, ops, create_graph)
+            cotangent = self.materialize(cotangent, create_graph)
         elif self.half:
-            cotangent = upcast(cotangent) if not create_graph else ops.cast(cotangent, "float32")
-        return self.results_of(cotangent, ops, values, create_graph)
-
-    def results_of(self, cotangent, ops, values, create_graph) -> list:
-        """What each formula of the plan gives, made to fit its edge."""
+            cotangent = ops.cast(cotangent, float32)
         plan: Plan = self.plan
         term: Term
         target: Node
-        edges: tuple = self.edges
-        results: list = [None] * len(edges)
+        results: list = [None] * self.n_edges
         nr: cython.int
         n: cython.Py_ssize_t
         i: cython.Py_ssize_t
         for term in plan.terms:
-            pulled = term.pull(ops, cotangent, values)
+            pulled = term.pull(self, ops, cotangent, create_graph)
             n = len(term.inputs)
             for k in range(n):
                 i = term.inputs[k]
-                target = edges[i]
+                target = self.edge(i)
                 value = pulled if n == 1 and not plan.mask_is_sequence else pulled[k]
                 if target is None or value is None:
                     continue
                 nr = output_number(self, i)
-                shape = output_shape(target, nr)
-                dtype = output_dtype(target, nr)
                 if create_graph:
-                    results[i] = project_tensor(value, shape, dtype)
+                    results[i] = project_tensor(value, output_shape(target, nr), output_dtype(target, nr))
                 else:
-                    results[i] = project(value, shape, dtype)
+                    results[i] = project(value, output_shape(target, nr), output_dtype(target, nr))
         return results
 
-    def materialize(self, cotangents, ops, create_graph):
-        """Zeros where a result got no cotangent."""
+    def materialize(self, cotangents, create_graph):
+        """The cotangents of several results, zeros where a result got none."""
         result = []
         for nr, g in enumerate(cotangents):
             if g is None:
@@ -208,60 +203,55 @@ class OpNode(Node):
                 g = namespace(array).zeros(self.shape[nr], dtype=self.dtype[nr])
                 if create_graph:
                     g = new_tensor(g)
-            elif self.half and not create_graph:
-                g = upcast(g)
+            if self.half:
+                g = registry.tensor_ops.cast(g, float32) if create_graph else upcast(g)
             result.append(g)
         return tuple(result)
 
-    def unpack(self):
-        """The saved values as raw arrays, after comparing versions."""
-        plan: Plan = self.plan
-        saved: tuple = self.saved
-        if not plan.holds_tensors:
-            return saved
-        values: list = []
-        kinds: list = plan.kinds
-        for k in range(len(saved)):
-            entry = saved[k]
-            kind: cython.int = kinds[k]
-            if kind == _INPUT or kind == _RESULT:
-                if isinstance(entry, TensorBase):
-                    self.check_version(entry, k)
-                    entry = cython.cast(TensorBase, entry)._array
-                elif isinstance(entry, Saved):
-                    self.check_saved(entry)
-                    entry = cython.cast(Saved, entry).array
-                elif kind == _RESULT:
-                    self.check_result(entry)
-                if self.half:
-                    entry = upcast(entry)
-            elif kind == _SEQUENCE:
-                for member in entry:
-                    self.check_saved(member)
-                entry = [upcast(member.array) if self.half else member.array for member in entry]
-            values.append(entry)
-        return values
+    def entry(self, k):
+        """What was saved for the k-th name of the plan, as it is kept."""
+        if k == 0:
+            return self.saved0
+        return self.saved1 if k == 1 else self.saved_others[k - 2]
 
-    def unpack_tensors(self):
-        """The saved values as Tensors with their history, after comparing versions."""
-        values = []
-        for k, entry in enumerate(self.saved):
-            if isinstance(entry, TensorBase):
-                self.check_version(entry, k)
-            elif isinstance(entry, Saved):
-                entry = self.tensor_of(entry)
-            elif self.plan.kinds[k] == _RESULT:
+    def value(self, k, create_graph):
+        """What was saved for the k-th name of the plan: a raw array, or a Tensor with its history, or a plain value.
+
+        Versions are compared before anything is handed out.
+        """
+        plan: Plan = self.plan
+        entry = self.entry(k)
+        kind: cython.int = plan.kinds[k]
+        if kind == _SEQUENCE:
+            return [self.kept(member, create_graph) for member in entry]
+        if kind != _INPUT and kind != _RESULT:
+            return entry
+        if isinstance(entry, TensorBase):
+            self.check_version(entry, k)
+            if not create_graph:
+                entry = cython.cast(TensorBase, entry)._array
+        elif isinstance(entry, Saved):
+            return self.kept(entry, create_graph)
+        elif kind == _RESULT:
+            self.check_result(entry)
+            if create_graph:
                 entry = self.result(entry)
-            elif self.plan.kinds[k] == _SEQUENCE:
-                entry = [self.tensor_of(member) for member in entry]
-            if self.half and isinstance(entry, TensorBase):
-                entry = registry.tensor_ops.cast(entry, "float32")
-            values.append(entry)
-        return values
+        return self.widened(entry, create_graph) if self.half else entry
+
+    def kept(self, saved: Saved, create_graph):
+        """The value of a `Saved`."""
+        self.check_saved(saved)
+        entry = self.tensor_of(saved) if create_graph else saved.array
+        return self.widened(entry, create_graph) if self.half else entry
+
+    def widened(self, value, create_graph):
+        """A half-precision value in the type that formulas are computed in."""
+        if not create_graph:
+            return upcast(value)
+        return registry.tensor_ops.cast(value, float32) if isinstance(value, TensorBase) else value
 
     def tensor_of(self, saved: Saved) -> TensorBase:
-        """A saved result (or overwritten input) as a Tensor that knows its node."""
-        self.check_saved(saved)
+        """A `Saved` as a Tensor that knows its node."""
         tensor: TensorBase = new_tensor(saved.array)
         tensor._counter = saved.counter
         if saved.from_input:
@@ -273,7 +263,6 @@ class OpNode(Node):
 
     def result(self, array) -> TensorBase:
         """The saved single result as a Tensor that knows its node."""
-        self.check_result(array)
         tensor: TensorBase = new_tensor(array)
         tensor._counter = self.counter
         tensor._node = self
@@ -304,7 +293,8 @@ class OpNode(Node):
         """Free saved values; a node that saved no tensor can still be run again."""
         plan: Plan = self.plan
         if plan.holds_tensors:
-            self.saved = None
+            self.freed = True
+            self.saved0 = self.saved1 = self.saved_others = None
 
     def __getattr__(self, name):
         if name.startswith("_saved_"):
@@ -318,9 +308,9 @@ class OpNode(Node):
             raise AttributeError(
                 f"{type(self).__name__!r} object has no attribute '_saved_{name}'; it saved {list(self.plan.names)}"
             )
-        if self.saved is None:
+        if self.freed:
             raise RuntimeError(errors.FREED)
-        return self.unpack_tensors()[self.plan.names.index(wanted)]
+        return self.value(self.plan.names.index(wanted), True)
 
 
 @cython.cclass
@@ -344,7 +334,7 @@ class CopySlices(Node):
             part = replay_view(self.view, whole)
             pulled = list(self.inner.pull(part.copy(), False))
             part[...] = 0 if pulled[0] is None else pulled[0]
-        pulled[0] = whole if self.edges[0] is not None else None
+        pulled[0] = whole if self.first is not None else None
         return pulled
 
     def release(self):
@@ -425,7 +415,7 @@ class Operation:
             out = _asarray(out)
         result: TensorBase = new_tensor(out)
         if self.differentiable and state.grad_enabled and needs_grad(tensor):
-            self.record((x, *self.tail) if self.tail else (x,), 1, False, False, out, result)
+            self.record((x, *self.tail) if self.tail else (x,), self.real_plan(1), False, out, result)
         return result
 
     def binary(self, x, y):
@@ -477,7 +467,7 @@ class Operation:
             out = _asarray(out)
         result: TensorBase = new_tensor(out)
         if mask and self.differentiable:
-            self.record((x, y, *self.tail) if self.tail else (x, y), mask, False, False, out, result)
+            self.record((x, y, *self.tail) if self.tail else (x, y), self.real_plan(mask), False, out, result)
         return result
 
     def __call__(self, *args, **kwargs):
@@ -532,13 +522,13 @@ class Operation:
         if self.rule.outputs is None:
             result: TensorBase = new_tensor(outs)
             if mask:
-                self.record(tuple(values), mask, is_complex, half is not None, outs, result)
+                self.record(tuple(values), self.plan(mask, is_complex), half is not None, outs, result)
             if self.is_view:
                 self.note_view(values, result, None)
             return result
         tensors = [new_tensor(out) for out in outs]
         if mask:
-            self.record_several(tuple(values), mask, is_complex, half is not None, outs, tensors)
+            self.record_several(tuple(values), self.plan(mask, is_complex), half is not None, outs, tensors)
         if self.is_view:
             for nr, tensor in enumerate(tensors):
                 self.note_view(values, tensor, nr)
@@ -664,36 +654,40 @@ class Operation:
     def plan(self, mask, is_complex) -> Plan:
         """The plan for these inputs, derived once."""
         if not is_complex and self.sequence < 0 and mask < 4:
-            plan = self.real_plans[mask]
-            if plan is None:
-                plan = self.real_plans[mask] = derive_plan(self, mask, False)
-            return plan
+            return self.real_plan(mask)
         key = (mask, is_complex)
         plan = self.plans.get(key)
         if plan is None:
             plan = self.plans[key] = derive_plan(self, mask, is_complex)
         return plan
 
-    def record(self, values: tuple, mask, is_complex, half, out, result: TensorBase):
+    def real_plan(self, mask) -> Plan:
+        """The plan for real inputs among the first two."""
+        plan = self.real_plans[mask]
+        if plan is None:
+            plan = self.real_plans[mask] = derive_plan(self, mask, False)
+        return plan
+
+    def record(self, values: tuple, plan: Plan, half, out, result: TensorBase):
         """Make the node of a single result."""
         dtype = dtype_of(out) if type(out) is _ndarray else out.dtype
         if not is_inexact(dtype):
             return
-        node: OpNode = self.new_node(values, mask, is_complex, half)
+        node: OpNode = self.new_node(values, plan, half)
         node.n_outputs = 1
-        node.shape = shape_of(out) if type(out) is _ndarray else out.shape
+        node.shape = recorded_shape(out, node)
         node.dtype = dtype
         self.save(node, values, result, None)
         node.sequence_nr = next_sequence_nr()
         result._node = node
 
-    def record_several(self, values, mask, is_complex, half, outs, tensors):
+    def record_several(self, values, plan: Plan, half, outs, tensors):
         """Make the node of several results."""
         flags = self.rule.differentiable or (True,) * len(outs)
         flags = [flag and is_inexact(out.dtype) for flag, out in zip(flags, outs)]
         if not any(flags):
             return
-        node: OpNode = self.new_node(values, mask, is_complex, half)
+        node: OpNode = self.new_node(values, plan, half)
         node.n_outputs = len(outs)
         node.shape = tuple([out.shape for out in outs])
         node.dtype = tuple([out.dtype for out in outs])
@@ -706,49 +700,44 @@ class Operation:
                 tensor._node = node
                 tensor._output_nr = nr
 
-    def new_node(self, values: tuple, mask, is_complex, half) -> OpNode:
+    def new_node(self, values: tuple, plan: Plan, half) -> OpNode:
         """A node with its plan and edges."""
         node: OpNode = new_node(self.node_type, OpNode)
-        plan: Plan = self.plan(mask, is_complex)
         node.plan = plan
         node.half = half
-        node.edges = self.edges(node, plan, values[self.sequence] if self.sequence >= 0 else values)
+        self.connect(node, plan, values[self.sequence] if self.sequence >= 0 else values)
         return node
 
-    def edges(self, node: OpNode, plan: Plan, values: tuple) -> tuple:
-        """The nodes of the inputs that need a gradient; notes in the node which outputs of theirs these are."""
+    def connect(self, node: OpNode, plan: Plan, values: tuple):
+        """Point a node to the nodes of the inputs that need a gradient, and note which outputs of theirs these are."""
         flags: tuple = plan.mask
         n: cython.Py_ssize_t = len(flags)
         tensor: TensorBase
         if n <= 2 and self.sequence < 0:
-            first: Node = None
-            second: Node = None
             nr: cython.int = 0
+            node.n_edges = n
             if flags[0]:
                 tensor = values[self.first_input]
-                first = gradient_edge(tensor)
+                node.first = gradient_edge(tensor)
                 nr = tensor._output_nr
             if n == 2 and flags[1]:
                 tensor = values[self.inputs[1]]
-                second = gradient_edge(tensor)
+                node.second = gradient_edge(tensor)
                 nr |= tensor._output_nr
             if nr == 0:
-                return (first,) if n == 1 else (first, second)
+                return
         found: list = []
-        numbers: list = None
+        numbers: list = [0] * n
         for k in range(n):
             if not flags[k]:
                 found.append(None)
                 continue
             tensor = values[k] if self.sequence >= 0 else values[self.inputs[k]]
             found.append(gradient_edge(tensor))
-            if tensor._output_nr:
-                if numbers is None:
-                    numbers = [0] * n
-                numbers[k] = tensor._output_nr
-        if numbers is not None:
+            numbers[k] = tensor._output_nr
+        node.set_edges(tuple(found))
+        if any(numbers):
             node.output_nrs = tuple(numbers)
-        return tuple(found)
 
     def save(self, node: OpNode, values: tuple, result, results):
         """Keep the values that the plan names, with their versions."""
@@ -756,14 +745,14 @@ class Operation:
         n: cython.Py_ssize_t = len(plan.kinds)
         version: cython.long
         versions: list = None
-        if n == 1:
-            node.saved = (self.entry(node, plan, 0, values, result, results),)
-        elif n == 2:
-            node.saved = (self.entry(node, plan, 0, values, result, results), self.entry(node, plan, 1, values, result, results))
-        else:
-            node.saved = tuple([self.entry(node, plan, k, values, result, results) for k in range(n)])
+        if n > 0:
+            node.saved0 = self.entry(node, plan, 0, values, result, results)
+        if n > 1:
+            node.saved1 = self.entry(node, plan, 1, values, result, results)
+        if n > 2:
+            node.saved_others = tuple([self.entry(node, plan, k, values, result, results) for k in range(2, n)])
         for k in range(n):
-            saved = node.saved[k]
+            saved = node.entry(k)
             if isinstance(saved, TensorBase):
                 version = version_of(saved)
                 if version:
@@ -863,7 +852,7 @@ class Operation:
 
     def record_in_place(self, tensor: TensorBase, values, mask, is_complex, half, out):
         """Write the result and make the node that stands for the tensor from now on."""
-        node: OpNode = self.new_node(tuple(values), mask, is_complex, half)
+        node: OpNode = self.new_node(tuple(values), self.plan(mask, is_complex), half)
         array = tensor._array
         plan: Plan = node.plan
         if any([kind == _INPUT and values[place] is tensor for kind, place in zip(plan.kinds, plan.places)]):
@@ -929,6 +918,18 @@ def is_inexact(dtype):
     return dtype.kind in "fc" or is_half(dtype)
 
 
+def recorded_shape(out, node: OpNode):
+    """The shape of a result; where an input's node has the same, its tuple is shared, which saves memory and time."""
+    if type(out) is not _ndarray:
+        return out.shape
+    source: Node
+    for i in range(node.n_edges):
+        source = node.edge(i)
+        if source is not None and source.n_outputs == 1 and has_shape(out, source.shape):
+            return source.shape
+    return shape_of(out)
+
+
 def input_shape(value):
     """Shape of a Tensor; a number has the empty shape."""
     return value._array.shape if isinstance(value, TensorBase) else ()
@@ -965,17 +966,15 @@ def rebase(tensor: TensorBase, node: Node):
     base: TensorBase = view.base
     whole: CopySlices = CopySlices.__new__(CopySlices)
     old: Node = gradient_edge(base) if needs_grad(base) else None
-    whole.edges = (old, *node.edges[1:])
+    whole.set_edges((old, *node.edges[1:]))
     numbers = [base._output_nr if old is not None else 0]
-    numbers += [output_number(node, i) for i in range(1, len(node.edges))]
+    numbers += [output_number(node, i) for i in range(1, node.n_edges)]
     whole.output_nrs = tuple(numbers)
     whole.n_outputs = 1
     whole.shape = base._array.shape
     whole.dtype = base._array.dtype
     whole.view = View(None, view.replay, 0, None)
     whole.inner = node
-    if not node.edges:
-        whole.edges = (old,)
     whole.sequence_nr = next_sequence_nr()
     base._node = whole
     base._output_nr = 0
@@ -1103,7 +1102,9 @@ def raw_ops(array):
 
 if not cython.compiled:
     # the values that fields of compiled classes have before they are set
-    OpNode.saved = OpNode.versions = OpNode.plan = OpNode.counter = None
+    OpNode.saved0 = OpNode.saved1 = OpNode.saved_others = None
+    OpNode.freed = False
+    OpNode.versions = OpNode.plan = OpNode.counter = None
     OpNode.version = 0
     OpNode.half = False
     CopySlices.inner = CopySlices.view = None

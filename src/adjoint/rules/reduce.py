@@ -44,6 +44,22 @@ def part(dim, start=None, stop=None):
     return (slice(None),) * dim + (slice(start, stop),)
 
 
+def reduced_shape(shape, dim, keepdim):
+    """The shape of a reduction's result."""
+    dims = dims_of(dim, len(shape))
+    if keepdim:
+        return tuple([1 if axis in dims else n for axis, n in enumerate(shape)])
+    return tuple([n for axis, n in enumerate(shape) if axis not in dims])
+
+
+def flattened(xp, input, dim):
+    """The input with the named axes (None: all) as one axis, the last."""
+    dims = dims_of(dim, input.ndim)
+    kept = tuple([axis for axis in range(input.ndim) if axis not in dims])
+    rows = tuple([input.shape[axis] for axis in kept])
+    return xp.reshape(xp.permute_dims(input, kept + dims), (*rows, count(input.shape, dim)))
+
+
 def refuse_empty(name, input, dim):
     """Raise torch's errors where a reduction that has no value for nothing meets no elements."""
     if input.size:
@@ -278,9 +294,7 @@ def _(ops, t, y, input, dim, correction, keepdim):
 # extrema ------------------------------------------------------------------------------------------------------------
 
 
-def _extremum(name):
-    best, public = name[1:4] if name[0] == "a" else name[:3], name.removesuffix("_all")
-
+def _extremum(best, public):
     def kernel(xp, input: Array, dim=(), keepdim=False):
         refuse_complex(public, input)
         refuse_empty(public, input, dim)
@@ -296,7 +310,7 @@ def _shares(ops, input, y, dim, keepdim):
     return chosen, ops.sum(chosen, dim, keepdim)
 
 
-def _shares_or_nan(ops, input, y, dim, keepdim):
+def shares_or_nan(ops, input, y, dim, keepdim):
     # the same, where NaN is attained by NaN
     chosen = (input == restore(y, input.shape, dim, keepdim)) | (input != input)
     return chosen, ops.sum(chosen, dim, keepdim)
@@ -317,10 +331,10 @@ def declare_attained(name, kernel, shares, **options):
         return ops.sum(t * chosen, dim, keepdim) / number
 
 
-for _name in ("amax", "amin"):
-    declare_attained(_name, _extremum(_name), _shares)
-for _name, _node in (("max_all", "MaxBackward1"), ("min_all", "MinBackward1")):
-    declare_attained(_name, _extremum(_name), _shares_or_nan, node=_node, method=False, function=False)
+for _best in ("max", "min"):
+    declare_attained(f"a{_best}", _extremum(_best, f"a{_best}"), _shares)
+    _node = f"{_best.capitalize()}Backward1"
+    declare_attained(f"{_best}_all", _extremum(_best, _best), shares_or_nan, node=_node, method=False, function=False)
 
 
 # norms --------------------------------------------------------------------------------------------------------------
@@ -329,10 +343,10 @@ for _name, _node in (("max_all", "MaxBackward1"), ("min_all", "MinBackward1")):
 def _refuse_no_norm(input, ord, dim):
     axes = [axis for axis in dims_of(dim, input.ndim) if input.shape[axis] == 0]
     if axes and (ord < 0 or ord == inf):
-        where = "an empty tensor" if dim is None or dim == () else f"the dimension {axes[0]}"
+        everything = dim is None or dim == ()
+        where = "an empty tensor because" if everything else f"the dimension {axes[0]} because it is empty and"
         raise RuntimeError(
-            f"linalg.vector_norm cannot compute the {ord} norm on {where} because "
-            f"{'the' if where == 'an empty tensor' else 'this dimension is empty and the'} operation does not have an identity"
+            f"linalg.vector_norm cannot compute the {ord} norm on {where} the operation does not have an identity"
         )
 
 
@@ -369,7 +383,7 @@ def _norm_gradient(ops, scale, y, input, ord, dim, keepdim):
         return ops.zeros_like(input)
     direction = ops.sgn(input)
     if ord == 1:
-        return direction * back(scale + 0 * y)
+        return direction * back(scale)
     size = ops.abs(input)
     if ord in (inf, -inf):
         chosen, number = _shares(ops, size, y, dim, keepdim)
@@ -378,7 +392,7 @@ def _norm_gradient(ops, scale, y, input, ord, dim, keepdim):
     ratio = ops.where(zero, 1, size) * back(_safe_inverse(ops, y))
     flat = zero | (ratio == 0)
     slope = ops.where(flat, 0, ops.where(flat, 1, ratio) ** (ord - 1))
-    return direction * (back(scale + 0 * y) * slope)
+    return direction * (back(scale) * slope)
 
 
 @linalg_vector_norm.vjp("input")
@@ -388,7 +402,7 @@ def _(ops, g, y, input, ord, dim, keepdim):
 
 @linalg_vector_norm.jvp("input")
 def _(ops, t, y, input, ord, dim, keepdim):
-    gradient = _norm_gradient(ops, 1, y, input, ord, dim, keepdim)
+    gradient = _norm_gradient(ops, ops.ones_like(y), y, input, ord, dim, keepdim)
     return ops.sum(_real_product(ops, gradient, t), dim, keepdim)
 
 
@@ -404,12 +418,7 @@ def logsumexp(xp, input: Array, dim, keepdim=False):
     top = xp.max(xp.real(input), axis=axis, keepdims=True)
     top = xp.where(xp.isfinite(top), top, 0)
     total = xp.log(xp.sum(xp.exp(input - top), axis=axis, keepdims=True)) + top
-    return total if keepdim else xp.reshape(total, _reduced_shape(input.shape, dim))
-
-
-def _reduced_shape(shape, dim):
-    dims = dims_of(dim, len(shape))
-    return tuple([n for axis, n in enumerate(shape) if axis not in dims])
+    return xp.reshape(total, reduced_shape(input.shape, dim, keepdim))
 
 
 @logsumexp.vjp("input")
@@ -427,8 +436,7 @@ def _lowered(xp, name, input, dim):
     # input with its largest element along an axis at 0
     if input.dtype.kind != "f":
         kind = from_numpy_dtype(input.dtype).long_name
-        kind = kind if kind.startswith("Complex") is False else kind
-        raise RuntimeError(f'"{name}_kernel_impl" not implemented for \'{kind}\'')
+        raise NotImplementedError(f"\"{name}_kernel_impl\" not implemented for '{kind}'")
     return input - xp.max(input, axis=axes_of(input, dim), keepdims=True) if input.size else input
 
 
@@ -466,7 +474,7 @@ def _(ops, t, y, dim):
     return t - ops.sum(ops.exp(y) * t, dim, True)
 
 
-# tests, counts and places, through which no gradient flows -------------------------------------------------------------
+# tests, counts and places, through which no gradient flows ----------------------------------------------------------
 
 
 def _truth(name):
@@ -497,7 +505,8 @@ def _place(name):
         if not input.size and dim is None:
             raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
         refuse_empty(name, input, dim)
-        return getattr(xp, name)(input, axis=axes_of(input, dim), keepdims=keepdim)
+        found = getattr(xp, name)(flattened(xp, input, dim), axis=-1)
+        return xp.reshape(found, reduced_shape(input.shape, dim, keepdim))
 
     kernel.__doc__ = f"The first place of the {name[3:]}imum along an axis, or in the flattened input."
     return kernel

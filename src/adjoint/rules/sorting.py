@@ -4,12 +4,20 @@ The gradient goes to the picked elements. NaN counts as the largest value, as in
 """
 
 from .declare import Array, Constant, constant, general, linear
-from .reduce import axes_of, declare_attained, dims_of, part, refuse_complex, refuse_empty
+from .reduce import (
+    declare_attained,
+    flattened,
+    part,
+    reduced_shape,
+    refuse_complex,
+    refuse_empty,
+    shares_or_nan,
+)
 
 # picking by index ---------------------------------------------------------------------------------------------------
 
 
-@linear(axes=("dim",), method=False, function=False)
+@linear(axes=("dim",), batching="joint", method=False, function=False)
 def place(xp, input: Array, dim, index: Constant, size):
     """Zeros of the given size along an axis, but input at the places that index names, each at most once."""
     shape = list(input.shape)
@@ -30,9 +38,9 @@ def _with_axis(reduced, dim, keepdim):
 
 def declare_picked(name, kernel, *, keeps_axis=False, **options):
     """Declare an operation that returns elements along an axis and their indices."""
-    rule = general(
-        name=name, axes=("dim",), outputs=("values", "indices"), differentiable=(True, False), **options
-    )(kernel)
+    rule = general(name=name, axes=("dim",), outputs=("values", "indices"), differentiable=(True, False), **options)(
+        kernel
+    )
 
     if keeps_axis:
 
@@ -161,9 +169,7 @@ def _median(xp, input: Array, dim, keepdim=False):
     middle = (input.shape[dim] - 1) // 2
     index = order[part(dim, middle, middle + 1)]
     missing = input != input
-    index = xp.where(
-        xp.any(missing, axis=dim, keepdims=True), xp.argmax(missing, axis=dim, keepdims=True), index
-    )
+    index = xp.where(xp.any(missing, axis=dim, keepdims=True), xp.argmax(missing, axis=dim, keepdims=True), index)
     return _pick(xp, input, index, dim, keepdim)
 
 
@@ -173,7 +179,12 @@ declare_picked("median", _median, node="MedianBackward1", method=False, function
 def _median_all(xp, input: Array, dim=None, keepdim=False):
     """The median of all elements (the lower of two); NaN if there is one, or if there are no elements."""
     _refuse_no_order(input)
-    if not input.size:
-        return xp.full((), float("nan"), dtype=input.dtype)
-    flat = xp.sort(xp.reshape(input, (-1,)))
-    return flat[-1] if flat[-1] != flat[-1] else flat[(flat.shape[0] - 1) // 2]
+    flat, shape = xp.sort(flattened(xp, input, dim), axis=-1), reduced_shape(input.shape, dim, keepdim)
+    n = flat.shape[-1]
+    if not n:
+        return xp.full(shape, float("nan"), dtype=input.dtype)
+    last, middle = flat[..., -1], flat[..., (n - 1) // 2]
+    return xp.reshape(xp.where(last != last, last, middle), shape)
+
+
+declare_attained("median_all", _median_all, shares_or_nan, node="MedianBackward0", method=False, function=False)

@@ -1,0 +1,290 @@
+"""Einstein summation on raw arrays of any library: the equation's grammar, the order of contractions, each of them.
+
+A contraction of two operands is one matrix product: their axes are grouped into those that both have and keep (batch),
+those that both have and lose (contracted), and those that only one has (free).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from math import prod
+from string import ascii_letters
+from typing import Any
+
+import numpy
+
+Shape = tuple[int, ...]
+
+
+# the equation -------------------------------------------------------------------------------------------------------
+
+
+# what torch says of dots, for an operand and for the output
+_SECOND_ELLIPSIS = (
+    "operand {} for which an ellipsis was already found",
+    "output but an ellipsis (...) was already found",
+)
+_STRAY_DOT = ("operand {} that is not part of any ellipsis", "output that is not part of any ellipsis (...)")
+
+
+def _letters(text: str, start: int, operand: int | None) -> str:
+    """One operand's subscripts without spaces, an ellipsis as "."; `start` is where they stand in the equation."""
+    found: list[str] = []
+    skip = 0
+    for i, letter in enumerate(text):
+        if skip:
+            skip -= 1
+        elif letter == ".":
+            if "." in found:
+                raise RuntimeError(f"einsum(): found '.' for {_SECOND_ELLIPSIS[operand is None].format(operand)}")
+            if text[i : i + 3] != "...":
+                raise RuntimeError(f"einsum(): found '.' for {_STRAY_DOT[operand is None].format(operand)}")
+            found.append(".")
+            skip = 2
+        elif letter in ascii_letters:
+            found.append(letter)
+        elif letter != " ":
+            raise RuntimeError(
+                f"einsum(): invalid subscript given at index {start + i} in the equation string, subscripts must be "
+                "in [a-zA-Z]"
+            )
+    return "".join(found)
+
+
+def _operands(text: str) -> list[str]:
+    start = 0
+    result = []
+    for operand, part in enumerate(text.split(",")):
+        result.append(_letters(part, start, operand))
+        start += len(part) + 1
+    return result
+
+
+def _check_ranks(inputs: Sequence[str], ranks: Sequence[int]) -> None:
+    if len(inputs) != len(ranks):
+        more = "fewer" if len(ranks) < len(inputs) else "more"
+        raise RuntimeError(f"einsum(): {more} operands were provided than specified in the equation")
+    for operand, (labels, rank) in enumerate(zip(inputs, ranks, strict=True)):
+        named = len(labels.replace(".", ""))
+        said = f"einsum(): the number of subscripts in the equation ({named})"
+        if "." not in labels and named != rank:
+            raise RuntimeError(
+                f"{said} does not match the number of dimensions ({rank}) for operand {operand} and no ellipsis was given"
+            )
+        if named > rank:
+            raise RuntimeError(f"{said} is more than the number of dimensions ({rank}) for operand {operand}")
+
+
+def _implicit_output(inputs: Sequence[str]) -> str:
+    joined = "".join(inputs)
+    return ("." if "." in joined else "") + "".join(sorted(c for c in set(joined) if c != "." and joined.count(c) == 1))
+
+
+def _check_output(output: str, inputs: Sequence[str]) -> None:
+    for letter in output:
+        if output.count(letter) > 1:
+            raise RuntimeError(f"einsum(): output subscript {letter} appears more than once in the output")
+        if letter != "." and not any(letter in labels for labels in inputs):
+            raise RuntimeError(
+                f"einsum(): output subscript {letter} does not appear in the equation for any input operand"
+            )
+
+
+@lru_cache(512)
+def explicit_equation(equation: str, ranks: tuple[int, ...]) -> str:
+    """The equation with its output written out, and letters in place of ellipses and their spaces gone.
+
+    Raises RuntimeError, in torch's words, if it is malformed or does not fit operands of these ranks.
+
+    >>> explicit_equation("...i, ij", (3, 2))
+    'abi,ij->abj'
+    """
+    arrow = equation.find("->")
+    inputs = _operands(equation if arrow < 0 else equation[:arrow])
+    _check_ranks(inputs, ranks)
+    if arrow < 0:
+        output = _implicit_output(inputs)
+    else:
+        output = _letters(equation[arrow + 2 :], arrow + 2, None)
+        _check_output(output, inputs)
+    extra = [rank - len(labels) + 1 if "." in labels else 0 for labels, rank in zip(inputs, ranks, strict=True)]
+    fresh = "".join([c for c in ascii_letters if c not in equation][: max(extra)])
+    if len(fresh) < max(extra):
+        raise RuntimeError("einsum(): too many dimensions: 52 subscripts are available")
+    filled = [labels.replace(".", fresh[len(fresh) - n :]) for labels, n in zip(inputs, extra, strict=True)]
+    return f"{','.join(filled)}->{output.replace('.', fresh)}"
+
+
+def equation_of_sublists(sublists: Sequence[Any], output: Any) -> str:
+    """The equation that lists of numbers (and Ellipsis) stand for; None as output leaves it implicit.
+
+    >>> equation_of_sublists([[0, 1], [1, ...]], None)
+    'AB,B...'
+    """
+
+    def letters(sublist: Any) -> str:
+        return "".join(["..." if i is Ellipsis else _SUBLIST_LETTERS[_checked(i)] for i in sublist])
+
+    left = ",".join([letters(s) for s in sublists])
+    return left if output is None else f"{left}->{letters(output)}"
+
+
+_SUBLIST_LETTERS = "".join(sorted(ascii_letters))
+
+
+def _checked(i: int) -> int:
+    if not 0 <= i < 52:
+        raise ValueError("einsum(): subscript in subscript list is not within the valid range [0, 52)")
+    return i
+
+
+def split_equation(equation: str) -> tuple[list[str], str]:
+    """The subscripts of the operands and of the result of an explicit equation."""
+    left, output = equation.split("->")
+    return left.split(","), output
+
+
+@lru_cache(512)
+def check_sizes(equation: str, shapes: tuple[Shape, ...]) -> None:
+    """Raise RuntimeError, in torch's words, unless the sizes of equal subscripts agree; size 1 broadcasts."""
+    seen: dict[str, int] = {}
+    for operand, (labels, shape) in enumerate(zip(split_equation(equation)[0], shapes, strict=True)):
+        own: dict[str, int] = {}
+        for letter, n in zip(labels, shape, strict=True):
+            if own.setdefault(letter, n) != n:
+                raise RuntimeError(
+                    f"einsum(): subscript {letter} is repeated for operand {operand} but the sizes don't match, "
+                    f"{n} != {own[letter]}"
+                )
+        for letter, n in own.items():
+            before = seen.get(letter, 1)
+            if before != 1 and n not in (1, before):
+                raise RuntimeError(
+                    f"einsum(): subscript {letter} has size {n} for operand {operand} which does not broadcast with "
+                    f"previously seen size {before}"
+                )
+            seen[letter] = n if before == 1 else before
+
+
+@lru_cache(512)
+def has_contraction(equation: str) -> bool:
+    """True if some subscript of two operands is summed over: then torch runs a matrix product."""
+    inputs, output = split_equation(equation)
+    return any(c not in output and sum(c in labels for labels in inputs) > 1 for c in set("".join(inputs)))
+
+
+# the contractions ---------------------------------------------------------------------------------------------------
+
+
+@lru_cache(512)
+def contraction_path(equation: str, shapes: tuple[Shape, ...]) -> tuple[tuple[int, ...], ...]:
+    """Which operands to contract next, again and again; results go to the end of the list.
+
+    From opt_einsum where it is installed, else from NumPy.
+
+    >>> contraction_path("ij,jk,k->i", ((9, 9), (9, 9), (9,)))
+    ((1, 2), (0, 1))
+    """
+    try:
+        import opt_einsum
+    except ModuleNotFoundError:
+        operands = [numpy.broadcast_to(0.0, shape) for shape in shapes]
+        path = numpy.einsum_path(equation, *operands, optimize="greedy")[0][1:]
+    else:
+        path = opt_einsum.contract_path(equation, *shapes, shapes=True, optimize="auto")[0]
+    return tuple([tuple(step) for step in path])
+
+
+def einsum(xp: Any, arrays: Sequence[Any], equation: str) -> Any:
+    """The sum of products that an explicit equation names; sizes must agree as `check_sizes` demands.
+
+    >>> import numpy
+    >>> einsum(numpy, [numpy.ones((2, 3)), numpy.ones((3, 4))], "ij,jk->ki").shape
+    (4, 2)
+    """
+    inputs, output = split_equation(equation)
+    terms = []
+    for i, (array, labels) in enumerate(zip(arrays, inputs, strict=True)):
+        others = output + "".join(inputs[:i] + inputs[i + 1 :])
+        terms.append(_summed(xp, *_without_repeats(xp, array, labels), others))
+    if len(terms) > 2:
+        reduced = ",".join([labels for _, labels in terms]) + "->" + output
+        path = contraction_path(reduced, tuple([array.shape for array, _ in terms]))
+    else:
+        path = ((0, 1),) if len(terms) == 2 else ()
+    for step in path:
+        picked = [terms.pop(i) for i in sorted(step, reverse=True)]
+        kept = output + "".join([labels for _, labels in terms])
+        while len(picked) > 1:
+            picked.append(_pair(xp, picked.pop(), picked.pop(), kept + "".join([labels for _, labels in picked])))
+        terms.append(picked[0])
+    array, labels = terms[0]
+    result = _permuted(xp, array, [labels.index(c) for c in output])
+    # a lone operand, neither summed nor multiplied, is still the caller's memory
+    return xp.asarray(result, copy=True) if len(arrays) == 1 and len(labels) == len(set(inputs[0])) else result
+
+
+def _without_repeats(xp: Any, array: Any, labels: str) -> tuple[Any, str]:
+    """The diagonal along axes of equal label."""
+    for letter in labels:
+        while labels.count(letter) > 1:
+            first = labels.index(letter)
+            second = labels.index(letter, first + 1)
+            rest = [i for i in range(len(labels)) if i not in (first, second)]
+            array = xp.linalg.diagonal(_permuted(xp, array, [*rest, first, second]))
+            labels = "".join([labels[i] for i in rest]) + letter
+    return array, labels
+
+
+def _summed(xp: Any, array: Any, labels: str, kept: str) -> tuple[Any, str]:
+    """Sum over the axes whose labels are not among those kept."""
+    axes = tuple([i for i, letter in enumerate(labels) if letter not in kept])
+    if not axes:
+        return array, labels
+    dtype = array.dtype
+    return xp.asarray(xp.sum(array, axis=axes, dtype=dtype)), "".join([c for c in labels if c in kept])
+
+
+def _permuted(xp: Any, array: Any, axes: list[int]) -> Any:
+    return array if axes == sorted(axes) else xp.permute_dims(array, tuple(axes))
+
+
+def _squeezed(xp: Any, array: Any, labels: str, other: str) -> tuple[Any, str]:
+    """Without axes of size 1 that broadcast against an axis of the other operand."""
+    keep = [i for i, c in enumerate(labels) if array.shape[i] != 1 or c not in other]
+    if len(keep) == len(labels):
+        return array, labels
+    return xp.reshape(array, tuple([array.shape[i] for i in keep])), "".join([labels[i] for i in keep])
+
+
+def _pair(xp: Any, left: tuple[Any, str], right: tuple[Any, str], kept: str) -> tuple[Any, str]:
+    """The contraction of two operands over all labels of theirs that are not kept."""
+    a, in_a = _squeezed(xp, *left, right[1])
+    b, in_b = _squeezed(xp, *right, in_a)
+    a, in_a = _summed(xp, a, in_a, kept + in_b)
+    b, in_b = _summed(xp, b, in_b, kept + in_a)
+    batch = [c for c in in_a if c in in_b and c in kept]
+    lost = [c for c in in_a if c in in_b and c not in kept]
+    free_a = [c for c in in_a if c not in in_b]
+    free_b = [c for c in in_b if c not in in_a]
+    size = {**dict(zip(in_a, a.shape, strict=True)), **dict(zip(in_b, b.shape, strict=True))}
+
+    def grouped(array: Any, labels: str, *groups: Sequence[Shape], order: list[str]) -> Any:
+        array = _permuted(xp, array, [labels.index(c) for c in order])
+        shape = tuple([n for group in groups for n in group])
+        return array if array.shape == shape else xp.reshape(array, shape)
+
+    outer = [size[c] for c in batch]
+    sizes_a, sizes_b = [size[c] for c in free_a], [size[c] for c in free_b]
+    result_labels = "".join(batch + free_a + free_b)
+    if not lost:
+        a = grouped(a, in_a, outer, sizes_a, [1] * len(free_b), order=batch + free_a)
+        b = grouped(b, in_b, outer, [1] * len(free_a), sizes_b, order=batch + free_b)
+        return xp.multiply(a, b), result_labels
+    inner = prod([size[c] for c in lost])
+    a = grouped(a, in_a, outer, [prod(sizes_a), inner], order=batch + free_a + lost)
+    b = grouped(b, in_b, outer, [inner, prod(sizes_b)], order=batch + lost + free_b)
+    product = xp.matmul(a, b)
+    shape = (*outer, *sizes_a, *sizes_b)
+    return (product if product.shape == shape else xp.reshape(product, shape)), result_labels

@@ -1,0 +1,70 @@
+"""What linear algebra says when a matrix does not allow what is asked of it, in torch's words."""
+
+from typing import Any
+
+import numpy
+
+
+class LinAlgError(RuntimeError):
+    """A matrix is singular, or not positive-definite, where that is needed; `torch.linalg.LinAlgError`."""
+
+
+def _in_batch(place: tuple[int, ...], shape: tuple[int, ...]) -> str:
+    return f"(Batch element {int(numpy.ravel_multi_index(place, shape))}): " if shape else ""
+
+
+def singular_pivot(matrix: Any) -> int | None:
+    """Which pivot (from 1) of the LU decomposition of a square matrix is zero; None if the matrix is regular.
+
+    >>> singular_pivot(numpy.array([[1.0, 2.0], [2.0, 4.0]]))
+    2
+    """
+    from scipy.linalg import lu
+
+    pivots = numpy.diagonal(lu(matrix, p_indices=True)[2])
+    zeros = numpy.flatnonzero(pivots == 0)
+    return int(zeros[0]) + 1 if zeros.size else None
+
+
+def singular(matrices: Any, subject: str, said: str) -> LinAlgError:
+    """The error for a batch of matrices of which LAPACK found one singular.
+
+    subject: what torch's message starts with, as "linalg.inv: ". said: what it goes on with, with {pivot} for the
+    first zero pivot.
+    """
+    batch = matrices.shape[:-2]
+    place, pivot = (0,) * len(batch), matrices.shape[-1]
+    for candidate in numpy.ndindex(*batch):
+        found = singular_pivot(numpy.asarray(matrices[candidate]))
+        if found is not None:
+            place, pivot = candidate, found
+            break
+    return LinAlgError(f"{subject}{_in_batch(place, batch)}{said.format(pivot=pivot)}")
+
+
+def indefinite_minor(matrix: Any, upper: bool) -> int | None:
+    """The order of the first leading minor that is not positive; None for a positive-definite matrix.
+
+    >>> indefinite_minor(numpy.array([[1.0, 0.0], [0.0, -1.0]]), upper=False)
+    2
+    """
+    from scipy.linalg.lapack import get_lapack_funcs
+
+    (factorize,) = get_lapack_funcs(("potrf",), (matrix,))
+    info = factorize(matrix, lower=not upper)[1]
+    return int(info) if info > 0 else None
+
+
+def not_positive_definite(matrices: Any, upper: bool, subject: str = "linalg.cholesky: ") -> LinAlgError:
+    """The error for a batch of matrices of which one is not positive-definite."""
+    batch = matrices.shape[:-2]
+    place, order = (0,) * len(batch), 1
+    for candidate in numpy.ndindex(*batch):
+        found = indefinite_minor(numpy.asarray(matrices[candidate]), upper)
+        if found is not None:
+            place, order = candidate, found
+            break
+    return LinAlgError(
+        f"{subject}{_in_batch(place, batch)}The factorization could not be completed because the input is not "
+        f"positive-definite (the leading minor of order {order} is not positive-definite)."
+    )

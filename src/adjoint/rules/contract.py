@@ -1,0 +1,694 @@
+"""Contractions: products of matrices and vectors, einsum, and what is made of them.
+
+All are linear in each input alone; the transpose of a product with B is the product with its conjugate transpose.
+"""
+
+from math import prod
+
+from adjoint.arrays import contraction
+from adjoint.arrays.dtypes import from_numpy_dtype
+from adjoint.arrays.shapes import broadcast_shapes
+
+from .declare import TABLE, Array, Arrays, Constant, Multilinear, constant, general, linear, multilinear
+
+# helpers of formulas ------------------------------------------------------------------------------------------------
+
+
+@linear(method=False, function=False)
+def conj_transpose(xp, input: Array):
+    """Conjugate transpose of the last two axes; a real array is only transposed, without a copy."""
+    turned = input.mT
+    return xp.conj(turned) if turned.dtype.kind == "c" else turned
+
+
+@conj_transpose.vjp("input")
+def _(ops, g):
+    return ops.conj_transpose(g)
+
+
+@linear(method=False, function=False)
+def conjugated(xp, input: Array):
+    """Complex conjugate; a real array itself, without a copy."""
+    return xp.conj(input) if input.dtype.kind == "c" else input
+
+
+@conjugated.vjp("input")
+def _(ops, g):
+    return ops.conjugated(g)
+
+
+@constant(method=False, function=False)
+def identity(xp, like: Constant, rows, columns):
+    """Ones on the diagonal, in the type of another array."""
+    return xp.eye(rows, columns, dtype=like.dtype)
+
+
+def stack_rows(ops, x):
+    """All rows of a stack of matrices under each other, so that one product takes the place of many."""
+    return ops.reshape(x, (prod(x.shape[:-1]), x.shape[-1]))
+
+
+# errors -------------------------------------------------------------------------------------------------------------
+
+
+def long_name(array):
+    """The name of an array's data type in torch's messages."""
+    return from_numpy_dtype(array.dtype).long_name
+
+
+def listed(shape):
+    """A shape as torch prints it: [2, 3]."""
+    return str(list(shape))
+
+
+def _different(a, b):
+    return a.dtype != b.dtype
+
+
+def check_matrices_dtype(a, b):
+    """Two matrices to be multiplied must have the same type, which is not bool."""
+    if _different(a, b):
+        left, right = from_numpy_dtype(a.dtype).c_name, from_numpy_dtype(b.dtype).c_name
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {left} != {right}")
+    if a.dtype.kind == "b":
+        raise NotImplementedError("\"addmm_impl_cpu_\" not implemented for 'Bool'")
+
+
+def check_batches_dtype(a, b):
+    """Two batches of matrices to be multiplied must have the same type, which is not bool."""
+    if _different(a, b):
+        raise RuntimeError(f"expected scalar type {long_name(a)} but found {long_name(b)}")
+    if a.dtype.kind == "b":
+        raise NotImplementedError("\"bmm\" not implemented for 'Bool'")
+
+
+def check_matrix_vector_dtype(a, b):
+    """A matrix and a vector to be multiplied must have the same type, which is not bool."""
+    if _different(a, b):
+        raise RuntimeError(
+            f"addmv input tensors must have the same dtype, but got {long_name(b)}, {long_name(a)}, and {long_name(b)}"
+        )
+    if a.dtype.kind == "b":
+        raise NotImplementedError("\"addmv_impl_cpu\" not implemented for 'Bool'")
+
+
+def check_vectors_dtype(a, b):
+    """Two vectors to be multiplied must have the same type, which is not bool."""
+    if _different(a, b):
+        raise RuntimeError(
+            f"dot : expected both vectors to have same dtype, but found {long_name(a)} and {long_name(b)}"
+        )
+    if a.dtype.kind == "b":
+        raise NotImplementedError("\"dot\" not implemented for 'Bool'")
+
+
+def matrices_do_not_fit(a, b):
+    """The error for two matrices of which the sizes do not fit."""
+    return RuntimeError(
+        f"mat1 and mat2 shapes cannot be multiplied ({'x'.join(map(str, a))} and {'x'.join(map(str, b))})"
+    )
+
+
+def batches_do_not_fit(a, b):
+    """The error for two batches of matrices of which the sizes do not fit."""
+    return RuntimeError(
+        f"Expected size for first two dimensions of batch2 tensor to be: {listed((a[0], a[2]))} "
+        f"but got: {listed(b[:2])}."
+    )
+
+
+def vector_does_not_fit(a, b):
+    """The error for a matrix and a vector of which the sizes do not fit."""
+    return RuntimeError(f"size mismatch, got input ({a[0]}), mat ({a[0]}x{a[1]}), vec ({b[0]})")
+
+
+def vectors_do_not_fit(a, b):
+    """The error for two vectors of different sizes."""
+    return RuntimeError(
+        f"inconsistent tensor size, expected tensor {listed(a)} and src {listed(b)} to have the same number of "
+        f"elements, but got {a[0]} and {b[0]} elements respectively"
+    )
+
+
+# matmul -------------------------------------------------------------------------------------------------------------
+
+
+def _check_matmul(input, other):
+    a, b = input._array, other._array
+    if not (a.ndim and b.ndim):
+        raise RuntimeError(
+            f"both arguments to matmul need to be at least 1D, but they are {a.ndim}D and {b.ndim}D"
+        )
+    if b.ndim == 1:
+        (check_vectors_dtype if a.ndim == 1 else check_matrix_vector_dtype)(a, b)
+    elif b.ndim == 2:
+        check_matrices_dtype(a, b)
+    else:
+        check_batches_dtype(a, b)
+
+
+def _explain_matmul(error, input, other):
+    a, b = tuple(input.shape), tuple(other.shape)
+    if not (a and b):
+        return RuntimeError(
+            f"both arguments to matmul need to be at least 1D, but they are {len(a)}D and {len(b)}D"
+        )
+    if len(b) == 1:
+        return vectors_do_not_fit(a, b) if len(a) == 1 else vector_does_not_fit((prod(a[:-1]), a[-1]), b)
+    if len(b) == 2:
+        return matrices_do_not_fit((prod(a[:-1]), a[-1]), b)
+    if len(a) == 1:
+        a = (1, *a)
+    try:
+        batch = broadcast_shapes(a[:-2], b[:-2])
+    except RuntimeError as mismatch:
+        return mismatch
+    return batches_do_not_fit((prod(batch), *a[-2:]), (prod(batch), *b[-2:]))
+
+
+matmul = TABLE.add(
+    Multilinear(
+        "matmul",
+        "matmul",
+        arrays=("input", "other"),
+        core="(m,k),(k,n)->(m,n)",
+        fast="matmul",
+        node="MmBackward0",
+        check=_check_matmul,
+        explain=_explain_matmul,
+        doc="The matrix product; vectors stand for a row on the left, a column on the right; leading axes broadcast.",
+    )
+)
+
+
+@matmul.vjp("input")
+def _(ops, g, other, input_shape):
+    if other.ndim == 1:
+        return g[..., None] * ops.conjugated(other)
+    if len(input_shape) > 1:
+        return g @ ops.conj_transpose(other)
+    if other.ndim == 2:
+        return ops.conjugated(other) @ g
+    return (ops.conjugated(other) @ g[..., None])[..., 0]
+
+
+@matmul.vjp("other")
+def _(ops, g, input, other_shape):
+    if input.ndim == 1:
+        turned = ops.conjugated(input)
+        return turned * g if len(other_shape) == 1 else turned[:, None] * g[..., None, :]
+    if input.ndim > 2 and len(other_shape) == 1:
+        return ops.conj_transpose(stack_rows(ops, input)) @ ops.reshape(g, (prod(g.shape),))
+    if input.ndim > 2 and len(other_shape) == 2:
+        return ops.conj_transpose(stack_rows(ops, input)) @ stack_rows(ops, g)
+    return ops.conj_transpose(input) @ g
+
+
+def _check_mm(input, mat2):
+    a, b = input._array, mat2._array
+    for name, array in (("self", a), ("mat2", b)):
+        if array.ndim != 2:
+            raise RuntimeError(f"{name} must be a matrix")
+    check_matrices_dtype(a, b)
+
+
+@multilinear(
+    core="(m,k),(k,n)->(m,n)",
+    check=_check_mm,
+    explain=lambda error, input, mat2: matrices_do_not_fit(input.shape, mat2.shape),
+)
+def mm(xp, input: Array, mat2: Array):
+    """The product of two matrices, without broadcasting."""
+    return xp.matmul(input, mat2)
+
+
+@mm.vjp("input")
+def _(ops, g, mat2):
+    return g @ ops.conj_transpose(mat2)
+
+
+@mm.vjp("mat2")
+def _(ops, g, input):
+    return ops.conj_transpose(input) @ g
+
+
+def _check_bmm(input, mat2):
+    a, b = input._array, mat2._array
+    for name, array in (("batch1", a), ("batch2", b)):
+        if array.ndim != 3:
+            raise RuntimeError(f"{name} must be a 3D tensor")
+    if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
+        raise batches_do_not_fit(a.shape, b.shape)
+    check_batches_dtype(a, b)
+
+
+@multilinear(core="(b,m,k),(b,k,n)->(b,m,n)", check=_check_bmm)
+def bmm(xp, input: Array, mat2: Array):
+    """The products of matrices in pairs: (b, m, k) by (b, k, n)."""
+    return xp.matmul(input, mat2)
+
+
+@bmm.vjp("input")
+def _(ops, g, mat2):
+    return g @ ops.conj_transpose(mat2)
+
+
+@bmm.vjp("mat2")
+def _(ops, g, input):
+    return ops.conj_transpose(input) @ g
+
+
+def _check_mv(input, vec):
+    a, b = input._array, vec._array
+    if a.ndim != 2 or b.ndim != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got 1, {a.ndim}, {b.ndim}")
+    if a.shape[1] != b.shape[0]:
+        raise vector_does_not_fit(a.shape, b.shape)
+    check_matrix_vector_dtype(a, b)
+
+
+def _matrix_vector(xp, matrix, vector):
+    return xp.matmul(matrix, vector) if vector.ndim == 1 else xp.matmul(matrix, vector[..., None])[..., 0]
+
+
+@multilinear(core="(m,k),(k)->(m)", check=_check_mv)
+def mv(xp, input: Array, vec: Array):
+    """The product of a matrix with a vector."""
+    return _matrix_vector(xp, input, vec)
+
+
+@mv.vjp("input")
+def _(ops, g, vec):
+    return g[:, None] * ops.conjugated(vec)
+
+
+@mv.vjp("vec")
+def _(ops, g, input):
+    return ops.conj_transpose(input) @ g
+
+
+def _check_dot(a, b):
+    a, b = a._array, b._array
+    if a.ndim != 1 or b.ndim != 1:
+        raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
+    if a.shape != b.shape:
+        raise vectors_do_not_fit(a.shape, b.shape)
+    check_vectors_dtype(a, b)
+
+
+def _inner_product(xp, a, b):
+    if a.ndim == 1 and b.ndim == 1:
+        return xp.matmul(a, b)
+    return xp.matmul(a[..., None, :], b[..., None])[..., 0, 0]
+
+
+@multilinear(core="(n),(n)->()", check=_check_dot)
+def dot(xp, input: Array, tensor: Array):
+    """The sum of products of two vectors' elements, nothing conjugated."""
+    return _inner_product(xp, input, tensor)
+
+
+@dot.vjp("input")
+def _(ops, g, tensor):
+    return g * ops.conjugated(tensor)
+
+
+@dot.vjp("tensor")
+def _(ops, g, input):
+    return g * ops.conjugated(input)
+
+
+@multilinear(core="(n),(n)->()", check=_check_dot)
+def vdot(xp, input: Array, other: Array):
+    """The inner product of two vectors, the first conjugated."""
+    return _inner_product(xp, xp.conj(input) if input.dtype.kind == "c" else input, other)
+
+
+@vdot.vjp("input")
+def _(ops, g, other):
+    return ops.conjugated(g) * other
+
+
+@vdot.vjp("other")
+def _(ops, g, input):
+    return g * input
+
+
+# contractions over any axes -----------------------------------------------------------------------------------------
+
+
+def _check_einsum(operands, equation):
+    contraction.check_sizes(equation, tuple([tuple(t._array.shape) for t in operands]))
+    kinds = [t._array.dtype for t in operands]
+    other = next((i for i, kind in enumerate(kinds) if kind != kinds[0]), None)
+    if other is not None and contraction.has_contraction(equation):
+        first, second = long_name(operands[0]._array), long_name(operands[other]._array)
+        raise RuntimeError(f"expected scalar type {first} but found {second}")
+
+
+@multilinear(method=False, function=False, check=_check_einsum, node="EinsumBackward0")
+def einsum(xp, operands: Arrays, equation):
+    """The sum of products that an explicit equation of letters names, as "ij,jk->ik"."""
+    return contraction.einsum(xp, operands, equation)
+
+
+@einsum.vjp("operands")
+def _(ops, g, operands, operands_shapes, equation, needs):
+    """Einsum of g and the other operands; along subscripts that only this operand has, its cotangent is constant."""
+    inputs, output = contraction.split_equation(equation)
+    factors = [ops.conjugated(x) for x in operands]
+    return [
+        _einsum_cotangent(ops, [g, *factors[:k], *factors[k + 1 :]], [output, *inputs[:k], *inputs[k + 1 :]], labels, shape)
+        if needs[k]
+        else None
+        for k, (labels, shape) in enumerate(zip(inputs, operands_shapes, strict=True))
+    ]
+
+
+def _einsum_cotangent(ops, factors, subscripts, labels, shape):
+    known = set("".join(subscripts))
+    fresh = (c for c in contraction.ascii_letters if c not in known and c not in labels)
+    kept = ""
+    index = []
+    for place, (letter, n) in enumerate(zip(labels, shape, strict=True)):
+        if n == 1 or letter not in known:
+            # the axis was broadcast, or summed by itself
+            index.append(None)
+            continue
+        if letter in labels[:place]:
+            # a diagonal was taken: the cotangent vanishes off it
+            twin = next(fresh)
+            factors = [*factors, ops.identity(factors[0], n, n)]
+            subscripts = [*subscripts, letter + twin]
+            letter = twin
+        kept += letter
+        index.append(slice(None))
+    return ops.einsum(factors, f"{','.join(subscripts)}->{kept}")[tuple(index)]
+
+
+@einsum.batch
+def _(size, equation):
+    inputs, output = contraction.split_equation(equation)
+    axis = next(c for c in contraction.ascii_letters if c not in equation)
+    return {"equation": ",".join([axis + labels for labels in inputs]) + "->" + axis + output}
+
+
+@multilinear(name="tensordot", method=False, function=False, node="TensordotBackward0")
+def tensordot(xp, input: Array, other: Array, dims_self, dims_other):
+    """The sum of products over pairs of axes, one of each array; the free axes of input come first."""
+    return xp.tensordot(input, other, axes=(dims_self, dims_other))
+
+
+def _free(ndim, dims):
+    return [i for i in range(ndim) if i not in dims]
+
+
+def _inverse(order):
+    return tuple([order.index(i) for i in range(len(order))])
+
+
+@tensordot.vjp("input")
+def _(ops, g, other, input_shape, dims_self, dims_other):
+    free = _free(len(input_shape), dims_self)
+    free_other = _free(other.ndim, dims_other)
+    behind = tuple(range(len(free), len(free) + len(free_other)))
+    # axes now: the free ones of input, then those contracted in the order that they have in other
+    product = ops.tensordot(g, ops.conjugated(other), behind, tuple(free_other))
+    order = free + [dims_self[dims_other.index(d)] for d in sorted(dims_other)]
+    return ops.permute(product, _inverse(order))
+
+
+@tensordot.vjp("other")
+def _(ops, g, input, other_shape, dims_self, dims_other):
+    free = _free(len(other_shape), dims_other)
+    free_self = _free(input.ndim, dims_self)
+    front = tuple(range(len(free_self)))
+    product = ops.tensordot(ops.conjugated(input), g, tuple(free_self), front)
+    order = [dims_other[dims_self.index(d)] for d in sorted(dims_self)] + free
+    return ops.permute(product, _inverse(order))
+
+
+# products with something added --------------------------------------------------------------------------------------
+
+
+def _check_added(input, a, b):
+    if a._array.dtype != b._array.dtype or input._array.dtype != a._array.dtype:
+        raise RuntimeError(
+            f"self and mat2 must have the same dtype, but got {long_name(input._array)} and {long_name(b._array)}"
+        )
+
+
+def check_expands(array, target):
+    """What is added must broadcast to the product's shape, and not beyond."""
+    source = array.shape
+    for i, n in enumerate(reversed(source), 1):
+        if i > len(target):
+            raise RuntimeError(
+                f"expand(adjoint.{long_name(array)}Tensor{{{listed(source)}}}, size={listed(target)}): the number of sizes provided "
+                f"({len(target)}) must be greater or equal to the number of dimensions in the tensor ({len(source)})"
+            )
+        if n not in (1, target[-i]):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({target[-i]}) must match the existing size ({n}) at non-singleton "
+                f"dimension {len(target) - i}.  Target sizes: {listed(target)}.  Tensor sizes: {listed(source)}"
+            )
+
+
+def _plus(xp, product, input, beta, alpha):
+    """beta * input + alpha * product; with beta 0 not even NaN in input counts."""
+    if alpha != 1:
+        product = product * alpha
+    if beta == 0:
+        return product
+    return product + (input if beta == 1 else input * beta)
+
+
+def _scaled(x, factor):
+    return x if factor == 1 else x * factor
+
+
+def _pulled(x, factor):
+    """A cotangent scaled by a number on its way back."""
+    return x if factor == 1 else x * factor.conjugate()
+
+
+def _check_addmm(input, mat1, mat2, beta, alpha):
+    for name, matrix in (("mat1", mat1), ("mat2", mat2)):
+        if matrix._array.ndim != 2:
+            raise RuntimeError(f"{name} must be a matrix, got {matrix._array.ndim}-D tensor")
+    a, b = mat1._array.shape, mat2._array.shape
+    if a[1] != b[0]:
+        raise matrices_do_not_fit(a, b)
+    check_expands(input._array, (a[0], b[1]))
+    _check_added(input, mat1, mat2)
+
+
+@general(core="(m,n),(m,k),(k,n)->(m,n)", inplace=True, check=_check_addmm)
+def addmm(xp, input: Array, mat1: Array, mat2: Array, *, beta=1, alpha=1):
+    """beta * input + alpha * (mat1 @ mat2), input broadcast."""
+    return _plus(xp, xp.matmul(mat1, mat2), input, beta, alpha)
+
+
+def _check_baddbmm(input, batch1, batch2, beta, alpha):
+    _check_bmm(batch1, batch2)
+    a, b = batch1._array.shape, batch2._array.shape
+    check_expands(input._array, (a[0], a[1], b[2]))
+    _check_added(input, batch1, batch2)
+
+
+@general(core="(b,m,n),(b,m,k),(b,k,n)->(b,m,n)", inplace=True, check=_check_baddbmm)
+def baddbmm(xp, input: Array, batch1: Array, batch2: Array, *, beta=1, alpha=1):
+    """beta * input + alpha * bmm(batch1, batch2), input broadcast."""
+    return _plus(xp, xp.matmul(batch1, batch2), input, beta, alpha)
+
+
+def _check_addmv(input, mat, vec, beta, alpha):
+    _check_mv(mat, vec)
+    rows = mat._array.shape[0]
+    if input._array.shape not in ((), (1,), (rows,)):
+        a = mat._array.shape
+        raise RuntimeError(
+            f"size mismatch, got input ({input._array.shape[0]}), mat ({a[0]}x{a[1]}), vec ({vec._array.shape[0]})"
+        )
+    _check_added(input, mat, vec)
+
+
+@general(core="(m),(m,k),(k)->(m)", inplace=True, check=_check_addmv)
+def addmv(xp, input: Array, mat: Array, vec: Array, *, beta=1, alpha=1):
+    """beta * input + alpha * (mat @ vec), input broadcast."""
+    return _plus(xp, _matrix_vector(xp, mat, vec), input, beta, alpha)
+
+@addmm.vjp("mat1")
+def _(ops, g, mat2, alpha):
+    return _pulled(g @ ops.conj_transpose(mat2), alpha)
+
+
+@addmm.vjp("mat2")
+def _(ops, g, mat1, alpha):
+    return _pulled(ops.conj_transpose(mat1) @ g, alpha)
+
+
+@addmm.jvp("mat1")
+def _(t, mat2, alpha):
+    return _scaled(t @ mat2, alpha)
+
+
+@addmm.jvp("mat2")
+def _(t, mat1, alpha):
+    return _scaled(mat1 @ t, alpha)
+
+
+@baddbmm.vjp("batch1")
+def _(ops, g, batch2, alpha):
+    return _pulled(g @ ops.conj_transpose(batch2), alpha)
+
+
+@baddbmm.vjp("batch2")
+def _(ops, g, batch1, alpha):
+    return _pulled(ops.conj_transpose(batch1) @ g, alpha)
+
+
+@baddbmm.jvp("batch1")
+def _(t, batch2, alpha):
+    return _scaled(t @ batch2, alpha)
+
+
+@baddbmm.jvp("batch2")
+def _(t, batch1, alpha):
+    return _scaled(batch1 @ t, alpha)
+
+
+@addmv.vjp("mat")
+def _(ops, g, vec, alpha):
+    return _pulled(g[:, None] * ops.conjugated(vec), alpha)
+
+
+@addmv.vjp("vec")
+def _(ops, g, mat, alpha):
+    return _pulled(ops.conj_transpose(mat) @ g, alpha)
+
+
+@addmv.jvp("mat")
+def _(t, vec, alpha):
+    return _scaled(t @ vec, alpha)
+
+
+@addmv.jvp("vec")
+def _(t, mat, alpha):
+    return _scaled(mat @ t, alpha)
+
+
+def _added_vjp(g, beta):
+    return _pulled(g, beta)
+
+
+def _added_jvp(ops, t, beta, y):
+    return ops.zeros_like(y) + _scaled(t, beta)
+
+
+for _rule in (addmm, baddbmm, addmv):
+    _rule.vjp("input")(_added_vjp)
+    _rule.jvp("input")(_added_jvp)
+
+
+def _check_linear(input, weight, bias):
+    x, w = input._array, weight._array
+    if w.ndim not in (1, 2):
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {w.ndim}D")
+    if x.ndim == 0:
+        raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {x.ndim}D and {w.ndim}D")
+    if x.shape[-1] != w.shape[-1]:
+        raise _linear_does_not_fit(x.shape, w.shape)
+    if bias is not None:
+        check_expands(bias._array, (*x.shape[:-1], *w.shape[:-1]))
+        _check_added(bias, input, weight)
+    elif w.ndim == 1:
+        (check_vectors_dtype if x.ndim == 1 else check_matrix_vector_dtype)(x, w)
+    else:
+        check_matrices_dtype(x, w)
+
+
+def _linear_does_not_fit(x, w):
+    rows = (prod(x[:-1]), x[-1])
+    if len(w) == 2:
+        return matrices_do_not_fit(rows, w[::-1])
+    return vectors_do_not_fit(x, w) if len(x) == 1 else vector_does_not_fit(rows, w)
+
+
+@general(
+    name="linear", method=False, function=False, core="(k),(n,k),(n)->(n)", node="AddmmBackward0", check=_check_linear
+)
+def linear_map(xp, input: Array, weight: Array, bias: Array = None):
+    """input @ weight^T + bias, in one step."""
+    if weight.ndim > 2:
+        # a batch of weights, one for each vector of input
+        product = xp.matmul(input[..., None, :], weight.mT)[..., 0, :]
+    else:
+        product = xp.matmul(input, weight.T)
+    return product if bias is None else product + bias
+
+
+@linear_map.vjp("input")
+def _(ops, g, weight):
+    turned = ops.conjugated(weight)
+    return g @ turned if weight.ndim == 2 else g[..., None] * turned
+
+
+@linear_map.vjp("weight")
+def _(ops, g, input, weight_shape):
+    rows = stack_rows(ops, input)
+    if len(weight_shape) == 1:
+        return ops.reshape(g, (1, prod(g.shape))) @ ops.conjugated(rows)
+    return ops.transpose(ops.reshape(g, (rows.shape[0], weight_shape[0])), 0, 1) @ ops.conjugated(rows)
+
+
+@linear_map.vjp("bias")
+def _(g):
+    return g
+
+
+@linear_map.jvp("input")
+def _(ops, t, weight):
+    return ops.linear(t, weight)
+
+
+@linear_map.jvp("weight")
+def _(ops, t, input):
+    return ops.linear(input, t)
+
+
+@linear_map.jvp("bias")
+def _(ops, t, y):
+    return ops.zeros_like(y) + t
+
+
+@multilinear(name="linalg_cross", axes=("dim",), method=False, function=False)
+def linalg_cross(xp, input: Array, other: Array, *, dim=-1):
+    """The vector product along an axis of length 3, broadcast."""
+    return xp.linalg.cross(input, other, axis=dim)
+
+
+@linalg_cross.vjp("input")
+def _(ops, g, other, dim):
+    return ops.linalg_cross(ops.conjugated(other), g, dim=dim)
+
+
+@linalg_cross.vjp("other")
+def _(ops, g, input, dim):
+    return ops.linalg_cross(g, ops.conjugated(input), dim=dim)
+
+
+def _check_trace(input):
+    if input._array.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input._array.ndim}")
+
+
+@linear(core="(m,n)->()", check=_check_trace)
+def trace(xp, input: Array):
+    """The sum of a matrix' diagonal."""
+    return xp.linalg.trace(input)
+
+
+@trace.vjp("input")
+def _(ops, g, input_shape):
+    return g[..., None, None] * ops.identity(g, input_shape[-2], input_shape[-1])

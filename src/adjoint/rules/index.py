@@ -1,0 +1,520 @@
+"""Indexing: picking elements, writing elements, filling and scattering.
+
+Every one of these is linear. Picking is transposed by adding the cotangent up at the places picked, writing by picking;
+so the transposes are operations of this file again, and derivatives of any order follow.
+
+A basic index (ints, slices, None, Ellipsis) picks a view, an advanced one (arrays of ints or bools, full slices
+between them) a copy. The function `getitem` of the floor above splits an index into the two.
+"""
+
+from adjoint.arrays.dtypes import from_numpy_dtype
+from adjoint.arrays.shapes import broadcast_shapes
+
+from .declare import Array, Constant, constant, linear
+
+# basic indices: views -------------------------------------------------------------------------------------------------
+
+
+def _explain_basic(error, input, index):
+    if not isinstance(error, IndexError):
+        return None
+    if not input.ndim:
+        return IndexError(
+            "invalid index of a 0-dim tensor. Use `tensor.item()` to convert a 0-dim tensor to a number"
+        )
+    if "too many indices" in str(error):
+        return IndexError(f"too many indices for tensor of dimension {input.ndim}")
+    return IndexError(str(error).replace("axis", "dimension"))
+
+
+def _basic(name, node):
+    # the same operation under the names that its node has, by what the index does last
+    @linear(name=name, view=True, method=False, function=False, node=node, explain=_explain_basic)
+    def getitem(xp, input: Array, index):
+        """The view input[index] for a tuple of ints, slices, None and Ellipsis."""
+        return input[index]
+
+    @getitem.vjp("input")
+    def _(ops, g, input_shape, index):
+        return ops.embed_view(g, input_shape, index)
+
+
+_basic("getitem_select", "SelectBackward0")
+_basic("getitem_slice", "SliceBackward0")
+_basic("getitem_unsqueeze", "UnsqueezeBackward0")
+_basic("getitem_alias", "AliasBackward0")
+
+
+@linear(method=False, function=False)
+def embed_view(xp, input: Array, shape, index):
+    """Zeros of the given shape with the input at [index], a basic index."""
+    result = xp.zeros(shape, dtype=input.dtype)
+    result[index] = input
+    return result
+
+
+@embed_view.vjp("input")
+def _(ops, g, index):
+    return ops.getitem_slice(g, index)
+
+
+# advanced indices: copies ---------------------------------------------------------------------------------------------
+
+
+def wrong_mask(input, indices):
+    """The error for the first mask whose shape is not that of the axes it stands for, or None."""
+    axis = 0
+    for item in indices:
+        if isinstance(item, slice):
+            axis += 1
+            continue
+        covers = item.ndim if item.dtype.kind == "b" else 1
+        if item.dtype.kind == "b" and item.shape != input.shape[axis : axis + covers]:
+            return IndexError(
+                f"The shape of the mask {list(item.shape)} at index 0 does not match the shape of the indexed tensor "
+                f"{list(input.shape)} at index {axis}"
+            )
+        axis += covers
+    return None if axis <= input.ndim else IndexError(f"too many indices for tensor of dimension {input.ndim}")
+
+
+def places_shape(item):
+    """The shape of an array of indices; a mask stands for as many as it has true elements."""
+    return [int(item.sum())] if item.dtype.kind == "b" else list(item.shape)
+
+
+def _explain_index(error, input, indices):
+    if not isinstance(error, IndexError):
+        return None
+    wrong = wrong_mask(input, indices)
+    if wrong is not None:
+        return wrong
+    if "could not be broadcast" in str(error):
+        shapes = ", ".join(str(places_shape(item)) for item in indices if not isinstance(item, slice))
+        return IndexError(
+            f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
+        )
+    return IndexError(str(error).replace("axis", "dimension"))
+
+
+@linear(method=False, function=False, explain=_explain_index)
+def index(xp, input: Array, indices):
+    """The copy input[indices] for a tuple of raw arrays (ints or bools) and full slices."""
+    return input[indices]
+
+
+@index.vjp("input")
+def _(ops, g, input_shape, indices):
+    return ops.sum_at(g, input_shape, indices)
+
+
+@linear(method=False, function=False, node="IndexPutBackward0")
+def sum_at(xp, input: Array, shape, indices):
+    """Zeros of the given shape with the input added at [indices]; repeated places add up."""
+    return xp.sum_at(shape, indices, input)
+
+
+@sum_at.vjp("input")
+def _(ops, g, indices):
+    return ops.index(g, indices)
+
+
+def same_dtype(input, other, message):
+    """Raise RuntimeError, with both dtypes' names put into the message, if a tensor has another dtype."""
+    if hasattr(other, "dtype") and other.dtype != input.dtype:
+        raise RuntimeError(message.format(dtype_name(input), dtype_name(other)))
+
+
+def dtype_name(value):
+    """The name of an array's or Tensor's dtype as messages show it: Float, Long ..."""
+    kind = value.dtype
+    return kind.long_name if hasattr(kind, "long_name") else from_numpy_dtype(kind).long_name
+
+
+def _check_index_put(input, indices, values, accumulate):
+    same_dtype(
+        input,
+        values,
+        "Index put requires the source and destination dtypes match, got {} for the destination and {} for the source.",
+    )
+
+
+def _explain_index_put(error, input, indices, values, accumulate):
+    if isinstance(error, ValueError):
+        picked, given = list(input[indices].shape), list(values.shape)
+        return RuntimeError(
+            f"shape mismatch: value tensor of shape {given} cannot be broadcast to indexing result of shape {picked}"
+        )
+    return _explain_index(error, input, indices)
+
+
+@linear(
+    method=False,
+    function=False,
+    inplace=True,
+    scalars=True,
+    check=_check_index_put,
+    explain=_explain_index_put,
+)
+def index_put(xp, input: Array, indices, values: Array, accumulate=False):
+    """A copy of input with values, broadcast, written at (or, if accumulate, added to) [indices]."""
+    if accumulate:
+        return xp.index_add(input, indices, values)
+    result = xp.asarray(input, copy=True)
+    result[indices] = values
+    return result
+
+
+@index_put.vjp("input")
+def _(ops, g, indices, accumulate):
+    return g if accumulate else ops.index_put(g, indices, 0)
+
+
+@index_put.vjp("values")
+def _(ops, g, indices):
+    return ops.index(g, indices)
+
+
+# indices along one axis -----------------------------------------------------------------------------------------------
+
+
+@constant(method=False, function=False)
+def zeros_of(xp, input: Array, shape):
+    """Zeros of another shape with the input's type."""
+    return xp.zeros(shape, dtype=input.dtype)
+
+
+def check_indices(operation, index, n, *, dim=0, error=RuntimeError, wording=None):
+    """Raise unless an index tensor holds int32 or int64 numbers from 0 to n - 1."""
+    raw = index._array
+    if raw.dtype.kind not in "iu" or raw.dtype.itemsize < 4:
+        raise RuntimeError(f"{operation}(): Expected dtype int32/int64 for index")
+    if raw.size and (raw.min() < 0 or raw.max() >= n):
+        wrong = raw[(raw < 0) | (raw >= n)][0] if raw.ndim else raw
+        raise error(
+            wording or f"index {int(wrong)} is out of bounds for dimension {dim} with size {n}"
+        )
+
+
+def check_places(operation, input, dim, index):
+    """Raise RuntimeError unless `index` names places of `input` along one axis."""
+    if max(input.ndim, 1) != max(index.ndim, 1):
+        what = "input" if operation == "gather" else "self"
+        raise RuntimeError(f"Index tensor must have the same number of dimensions as {what} tensor")
+    check_indices(operation, index, input.shape[dim] if input.ndim else 1, dim=dim)
+
+
+def larger(index, other, but=None):
+    """The first axis (other than `but`) along which an index tensor is longer than another tensor, or None."""
+    pairs = zip(index.shape or (1,), other.shape or (1,), strict=True)
+    return next((axis for axis, (n, m) in enumerate(pairs) if n > m and axis != but), None)
+
+
+def _check_gather(input, dim, index, sparse_grad):
+    check_places("gather", input, dim, index)
+    axis = larger(index, input, but=dim)
+    if axis is not None and index.numel():
+        raise RuntimeError(
+            f"Size does not match at dimension {axis} expected index {list(index.shape)} to be no larger than self "
+            f"{list(input.shape)} apart from dimension {dim}"
+        )
+
+
+@linear(axes=("dim",), check=_check_gather)
+def gather(xp, input: Array, dim, index: Constant, sparse_grad=False):
+    """result[i, j, ..] = input[i, .., index[i, j, ..], ..]: the elements that index names along one axis."""
+    if not input.ndim or not index.ndim:
+        return xp.reshape(xp.reshape(input, (-1,))[xp.reshape(index, (-1,))], index.shape)
+    return input[xp.along_axis(index, dim)]
+
+
+@gather.vjp("input")
+def _(ops, g, input_shape, dim, index):
+    return ops.scatter_add(ops.zeros_of(g, input_shape), dim, index, g)
+
+
+def _check_scatter(operation):
+    def check(input, dim, index, src):
+        check_places(operation, input, dim, index)
+        given = hasattr(src, "shape")
+        apart = f"Expected index {list(index.shape)} to be no larger than self {list(input.shape)} apart from dimension {dim}"
+        too_large = larger(index, input, but=dim) is not None
+        if index.numel() and (too_large or (given and larger(index, src) is not None)):
+            raise RuntimeError(
+                apart + (f" and to be no larger size than src {list(src.shape)}" if given else "")
+            )
+        same_dtype(input, src, f"{operation}(): Expected self.dtype to be equal to src.dtype")
+
+    return check
+
+
+def _scattered(xp, input, dim, index, src):
+    # input as a writable copy, the places in it, and what belongs there
+    result = xp.asarray(input, copy=True)
+    part = src if not getattr(src, "ndim", 0) else src[tuple(slice(n) for n in index.shape)]
+    if not input.ndim or not index.ndim:
+        return result, xp.reshape(result, (-1,)), (xp.reshape(index, (-1,)),), part
+    return result, result, xp.along_axis(index, dim), part
+
+
+@linear(axes=("dim",), scalars=True, check=_check_scatter("scatter"), method=False, function=False)
+def scatter(xp, input: Array, dim, index: Constant, src: Array):
+    """A copy of input with the elements of src (or a number) written to the places that index names along one axis."""
+    result, target, where, part = _scattered(xp, input, dim, index, src)
+    target[where] = part
+    return result
+
+
+def of_source(ops, g, dim, index, shape):
+    """The cotangent of a scattered tensor: what was not used of it gets zeros."""
+    picked = ops.gather(g, dim, index)
+    if tuple(index.shape) == tuple(shape) or not shape:
+        return picked
+    return ops.embed_view(picked, shape, tuple(slice(n) for n in index.shape))
+
+
+@scatter.vjp("input")
+def _(ops, g, dim, index):
+    return ops.scatter(g, dim, index, 0)
+
+
+@scatter.vjp("src")
+def _(ops, g, dim, index, src_shape):
+    return of_source(ops, g, dim, index, src_shape)
+
+
+@linear(axes=("dim",), inplace=True, check=_check_scatter("scatter"))
+def scatter_add(xp, input: Array, dim, index: Constant, src: Array):
+    """A copy of input with the elements of src added at the places that index names along one axis."""
+    result, target, where, part = _scattered(xp, input, dim, index, src)
+    xp.add.at(target, where, part)
+    return result
+
+
+@scatter_add.vjp("input")
+def _(g):
+    return g
+
+
+@scatter_add.vjp("src")
+def _(ops, g, dim, index, src_shape):
+    return of_source(ops, g, dim, index, src_shape)
+
+
+def check_vector(operation, index):
+    """Raise IndexError for an index tensor with more than one axis."""
+    if index.ndim > 1:
+        raise IndexError(f"{operation}(): Index is supposed to be a vector")
+
+
+def along(dim, item):
+    """The index tuple that applies `item` to one axis."""
+    return (slice(None),) * dim + (item,)
+
+
+def _check_index_select(input, dim, index):
+    check_vector("index_select", index)
+    n = input.shape[dim] if input.ndim else 1
+    check_indices("index_select", index, n, error=IndexError, wording="index out of range in self")
+
+
+@linear(axes=("dim",), check=_check_index_select)
+def index_select(xp, input: Array, dim, index: Constant):
+    """The slices along one axis that a vector of indices names."""
+    return input[along(dim, xp.reshape(index, (-1,)))] if input.ndim else xp.asarray(input, copy=True)
+
+
+@index_select.vjp("input")
+def _(ops, g, input_shape, dim, index):
+    return ops.index_add(ops.zeros_of(g, input_shape), dim, index, g)
+
+
+def _check_slices(operation, error=RuntimeError):
+    def check(input, dim, index, source, alpha=1):
+        check_vector(operation, index)
+        n = input.shape[dim] if input.ndim else 1
+        check_indices(operation, index, n, dim=dim)
+        given = source.shape[dim] if source.ndim else 1
+        if index.numel() != given:
+            raise error(
+                f"{operation}_(): Number of indices ({index.numel()}) should be equal to source.size(dim): "
+                f"({given}), for dim: {dim}"
+            )
+        own, other = list(input.shape), list(source.shape)
+        if own[:dim] != other[:dim] or own[dim + 1 :] != other[dim + 1 :]:
+            raise RuntimeError(
+                "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape "
+                f"= {own} source.shape = {other}"
+            )
+        same_dtype(input, source, operation + "_(): self ({}) and source ({}) must have the same scalar type")
+
+    return check
+
+
+@linear(axes=("dim",), inplace=True, check=_check_slices("index_add"))
+def index_add(xp, input: Array, dim, index: Constant, source: Array, *, alpha=1):
+    """A copy of input with alpha times the slices of source added to the slices that a vector of indices names."""
+    if not input.ndim:
+        return input + alpha * xp.reshape(source, ())
+    rows = xp.moveaxis(source, dim, 0) if source.ndim else xp.reshape(source, (1,))
+    shape = (input.shape[dim], *rows.shape[1:])
+    total = xp.moveaxis(xp.sum_at(shape, (xp.reshape(index, (-1,)),), rows), 0, dim)
+    return input + total if alpha == 1 else input + alpha * total
+
+
+@index_add.vjp("input")
+def _(g):
+    return g
+
+
+@index_add.vjp("source")
+def _(ops, g, source_shape, dim, index, alpha):
+    picked = ops.reshape(ops.index_select(g, dim, index), source_shape)
+    return picked if alpha == 1 else picked * alpha
+
+
+@linear(axes=("dim",), inplace=True, check=_check_slices("index_copy", error=IndexError))
+def index_copy(xp, input: Array, dim, index: Constant, source: Array):
+    """A copy of input with the slices of source written over the slices that a vector of indices names."""
+    if not input.ndim:
+        return xp.asarray(xp.reshape(source, ()), copy=True)
+    result = xp.asarray(input, copy=True)
+    result[along(dim, xp.reshape(index, (-1,)))] = source
+    return result
+
+
+@index_copy.vjp("input")
+def _(ops, g, dim, index):
+    return ops.index_fill(g, dim, index, 0)
+
+
+@index_copy.vjp("source")
+def _(ops, g, source_shape, dim, index):
+    return ops.reshape(ops.index_select(g, dim, index), source_shape)
+
+
+def check_value(operation, input, value):
+    """Raise RuntimeError unless a value is a number or a tensor without axes that the input's type can hold."""
+    if getattr(value, "ndim", 0):
+        raise RuntimeError(
+            f"{operation}_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+        )
+    if isinstance(value, complex) and not input.dtype.is_complex:
+        raise RuntimeError(f"value cannot be converted to type {input.dtype.c_name} without overflow")
+
+
+def _check_index_fill(input, dim, index, value):
+    check_vector("index_fill", index)
+    check_value("index_fill", input, value)
+    check_indices("index_fill", index, input.shape[dim] if input.ndim else 1, dim=dim, error=IndexError)
+
+
+@linear(axes=("dim",), inplace=True, scalars=True, check=_check_index_fill)
+def index_fill(xp, input: Array, dim, index: Constant, value: Array):
+    """A copy of input with a value in all elements of the slices that a vector of indices names."""
+    result = xp.asarray(input, copy=True)
+    result[along(dim, xp.reshape(index, (-1,))) if input.ndim else ...] = value
+    return result
+
+
+@index_fill.vjp("input")
+def _(ops, g, dim, index):
+    return ops.index_fill(g, dim, index, 0)
+
+
+@index_fill.vjp("value")
+def _(ops, g, dim, index):
+    return ops.index_select(g, dim, index)
+
+
+# masks ----------------------------------------------------------------------------------------------------------------
+
+
+def _check_masked_fill(input, mask, value):
+    if mask._array.dtype.kind != "b":
+        raise RuntimeError(
+            f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype.c_name}"
+        )
+    check_value("masked_fill", input, value)
+    broadcast_shapes(mask.shape, input.shape)
+
+
+@linear(inplace=True, scalars=True, check=_check_masked_fill)
+def masked_fill(xp, input: Array, mask: Constant, value: Array):
+    """A copy of input, broadcast with the mask, with a value where the mask is true."""
+    return xp.where(mask, xp.asarray(value, dtype=input.dtype), input)
+
+
+@masked_fill.vjp("input")
+def _(ops, g, mask):
+    return ops.where(mask, 0, g)
+
+
+@masked_fill.vjp("value")
+def _(ops, g, mask):
+    return ops.where(mask, g, 0)
+
+
+def _check_masked_select(input, mask):
+    if mask._array.dtype.kind != "b":
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    broadcast_shapes(mask.shape, input.shape)
+
+
+@linear(check=_check_masked_select)
+def masked_select(xp, input: Array, mask: Constant):
+    """The elements where the mask, broadcast with the input, is true, as a vector in row-major order."""
+    shape = broadcast_shapes(input.shape, mask.shape)
+    return xp.broadcast_to(input, shape)[xp.broadcast_to(mask, shape)]
+
+
+@masked_select.vjp("input")
+def _(ops, g, input_shape, mask):
+    shape = broadcast_shapes(tuple(input_shape), tuple(mask.shape))
+    return ops.masked_scatter(ops.zeros_of(g, shape), mask, g)
+
+
+def _check_masked_scatter(input, mask, source):
+    if mask._array.dtype.kind != "b":
+        raise RuntimeError(
+            f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.c_name}"
+        )
+    same_dtype(input, source, "masked_scatter: expected self and source to have same dtypes but got {} and {}")
+    shape = broadcast_shapes(mask.shape, input.shape)
+    repeats = 1
+    for n, m in zip(shape, (1,) * (len(shape) - mask.ndim) + tuple(mask.shape), strict=True):
+        repeats *= n if m == 1 else 1
+    if int(mask._array.sum()) * repeats > source.numel():
+        raise RuntimeError("Number of elements of source < number of ones in mask")
+
+
+@linear(inplace=True, check=_check_masked_scatter)
+def masked_scatter(xp, input: Array, mask: Constant, source: Array):
+    """A copy of input, broadcast with the mask, with source's first elements in turn where the mask is true."""
+    shape = broadcast_shapes(input.shape, mask.shape)
+    result = xp.asarray(xp.broadcast_to(input, shape), copy=True)
+    mask = xp.broadcast_to(mask, shape)
+    result[mask] = xp.reshape(source, (-1,))[: int(mask.sum())]
+    return result
+
+
+@masked_scatter.vjp("input")
+def _(ops, g, mask):
+    return ops.where(mask, 0, g)
+
+
+@masked_scatter.vjp("source")
+def _(ops, g, mask, source_shape):
+    n = 1
+    for size in source_shape:
+        n *= size
+    picked = ops.masked_select(g, mask)
+    return ops.reshape(ops.embed_view(picked, (n,), (slice(picked.shape[0]),)), source_shape)
+
+
+@constant()
+def argwhere(xp, input: Array):
+    """The places of the elements that are not zero, one in each row."""
+    if not input.ndim:
+        return xp.zeros((int(bool(input)), 0), dtype=xp.int64)
+    return xp.stack(xp.nonzero(input), axis=1)

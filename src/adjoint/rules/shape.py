@@ -1,0 +1,480 @@
+"""Shape: views under another shape, joining and splitting, reordering, repeating, triangles and diagonals.
+
+All are linear and move values without changing them, so each transpose moves the cotangent back: where values were
+repeated it sums, where they were dropped it fills in zeros.
+"""
+
+from operator import index
+
+from adjoint.arrays.dtypes import from_numpy_dtype
+from adjoint.arrays.shapes import sum_to
+
+from .declare import Array, Arrays, linear
+
+
+def integers(operation, argument, values):
+    """The values as a tuple of Python ints (NumPy integers and integer tensors are taken)."""
+    try:
+        return tuple(map(index, values))
+    except TypeError:
+        wrong = next(v for v in values if not hasattr(v, "__index__"))
+        raise TypeError(
+            f"{operation}(): argument '{argument}' must be tuple of ints, but found element of type "
+            f"{type(wrong).__name__}"
+        ) from None
+
+
+# other shapes of the same elements ------------------------------------------------------------------------------------
+
+
+def proper_sizes(operation, shape):
+    """The sizes as ints. Raises RuntimeError for negative ones other than -1."""
+    shape = integers(operation, "shape", shape)
+    for i, n in enumerate(shape):
+        if n < -1:
+            raise RuntimeError(f"invalid shape dimension {n} at index {i} of shape {list(shape)}")
+    return shape
+
+
+def _explain_reshape(error, input, shape):
+    if not isinstance(error, ValueError):
+        return None
+    if shape.count(-1) > 1:
+        return RuntimeError("only one dimension can be inferred")
+    if -1 in shape and 0 in shape and not input.size:
+        return RuntimeError(
+            f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension size -1 "
+            "can be any value and is ambiguous"
+        )
+    return RuntimeError(f"shape '{list(shape)}' is invalid for input of size {input.size}")
+
+
+@linear(view=True, spread="shape", node="ViewBackward0", explain=_explain_reshape)
+def reshape(xp, input: Array, shape):
+    """The elements in row-major order under another shape (one size may be -1): a view if possible, else a copy."""
+    return xp.reshape(input, proper_sizes("reshape", shape))
+
+
+@linear(view=True, spread="shape", node="ViewBackward0", explain=_explain_reshape)
+def view(xp, input: Array, shape):
+    """The elements under another shape (one size may be -1), sharing memory."""
+    result = xp.reshape(input, proper_sizes("view", shape))
+    if result.size and not xp.may_share_memory(result, input):
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans across "
+            "two contiguous subspaces). Use .reshape(...) instead."
+        )
+    return result
+
+
+@reshape.vjp("input")
+def _(ops, g, input_shape):
+    return ops.reshape(g, input_shape)
+
+
+@view.vjp("input")
+def _(ops, g, input_shape):
+    return ops.reshape(g, input_shape)
+
+
+@linear(view=True, new_axes=("dim",))
+def unsqueeze(xp, input: Array, dim):
+    """A view with one more axis, of length one, at place dim."""
+    return xp.expand_dims(input, axis=dim)
+
+
+@unsqueeze.vjp("input")
+def _(ops, g, dim):
+    return ops.squeeze(g, dim)
+
+
+def _squeeze(name, node):
+    # the same operation under the three names that its node has
+    @linear(name=name, view=True, axes=("dim",), method=False, function=False, node=node)
+    def squeeze(xp, input: Array, dim):
+        """A view without those of the named axes whose length is one."""
+        named = dim if isinstance(dim, tuple) else (dim,)
+        return xp.squeeze(input, axis=tuple(d for d in named if input.ndim and input.shape[d] == 1))
+
+    @squeeze.vjp("input")
+    def _(ops, g, input_shape):
+        return ops.reshape(g, input_shape)
+
+
+_squeeze("squeeze", "SqueezeBackward1")
+_squeeze("squeeze_all", "SqueezeBackward0")
+_squeeze("squeeze_several", "SqueezeBackward2")
+
+
+# other orders of the axes ---------------------------------------------------------------------------------------------
+
+
+@linear(view=True, axes=("dims",), method=False, function=False)
+def permute(xp, input: Array, dims):
+    """A view whose axis k is the input's axis dims[k]."""
+    return xp.permute_dims(input, dims)
+
+
+@permute.vjp("input")
+def _(ops, g, dims):
+    return ops.permute(g, tuple(sorted(range(len(dims)), key=dims.__getitem__)))
+
+
+@linear(view=True, axes=("dim0", "dim1"))
+def transpose(xp, input: Array, dim0, dim1):
+    """A view with two axes exchanged."""
+    if dim0 == dim1:
+        return input[...]
+    order = list(range(input.ndim))
+    order[dim0], order[dim1] = dim1, dim0
+    return xp.permute_dims(input, tuple(order))
+
+
+@transpose.vjp("input")
+def _(ops, g, dim0, dim1):
+    return ops.transpose(g, dim0, dim1)
+
+
+@linear(view=True, core="(m,n)->(n,m)", method=False, function=False)
+def t(xp, input: Array):
+    """A matrix with its two axes exchanged."""
+    return xp.matrix_transpose(input)
+
+
+@t.vjp("input")
+def _(ops, g):
+    return ops.t(g)
+
+
+# repeated values ------------------------------------------------------------------------------------------------------
+
+
+def expanded_sizes(input, size):
+    """The sizes of expand(), with -1 replaced. Raises RuntimeError where the input does not fit."""
+    size = integers("expand", "size", size)
+    shape, extra = input.shape, len(size) - input.ndim
+    if extra < 0:
+        kind = from_numpy_dtype(input.dtype).long_name
+        raise RuntimeError(
+            f"expand(adjoint.{kind}Tensor{{{list(shape)}}}, size={list(size)}): the number of sizes provided "
+            f"({len(size)}) must be greater or equal to the number of dimensions in the tensor ({input.ndim})"
+        )
+    for i, n in enumerate(size[:extra]):
+        if n < 0:
+            raise RuntimeError(
+                f"The expanded size of the tensor ({n}) isn't allowed in a leading, non-existing dimension {i}"
+            )
+    for i, (n, m) in enumerate(zip(size[extra:], shape, strict=True), extra):
+        if n not in (-1, m) and (m != 1 or n < 0):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({n}) must match the existing size ({m}) at non-singleton "
+                f"dimension {i}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}"
+            )
+    return size[:extra] + tuple(m if n == -1 else n for n, m in zip(size[extra:], shape, strict=True))
+
+
+@linear(view=True, spread="size")
+def expand(xp, input: Array, size):
+    """A view with axes of length one repeated to the given sizes (-1: as it is), and new axes in front."""
+    return xp.broadcast_to(input, expanded_sizes(input, size))
+
+
+@expand.vjp("input")
+def _(ops, g, input_shape):
+    return ops.sum_to_size(g, input_shape)
+
+
+@linear(dtypes="same", method=False, function=False, node="SumBackward1")
+def sum_to_size(xp, input: Array, size):
+    """The input summed along the axes in which `size` is shorter, and repeated along those in which it is longer."""
+    return sum_to(xp, input, size)
+
+
+@sum_to_size.vjp("input")
+def _(ops, g, input_shape):
+    return ops.sum_to_size(g, input_shape)
+
+
+def check_repeat(input, repeats):
+    """Raise RuntimeError unless there is a number for each axis, none negative."""
+    if len(repeats) < input.ndim:
+        raise RuntimeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
+        )
+    if any(n < 0 for n in repeats):
+        shape = (1,) * (len(repeats) - input.ndim) + tuple(input.shape)
+        sizes = [n * m for n, m in zip(repeats, shape, strict=True)]
+        raise RuntimeError(
+            f"Trying to create tensor with negative dimension {min(sizes)}: {sizes}"
+        )
+
+
+@linear(spread="repeats", check=check_repeat)
+def repeat(xp, input: Array, repeats):
+    """The input put side by side repeats[k] times along each axis k."""
+    return xp.tile(input, integers("repeat", "repeats", repeats))
+
+
+@repeat.vjp("input")
+def _(ops, g, input_shape, repeats):
+    shape = (1,) * (len(repeats) - len(input_shape)) + tuple(input_shape)
+    pairs = tuple(n for pair in zip(repeats, shape, strict=True) for n in pair)
+    total = ops.sum(ops.reshape(g, pairs), tuple(range(0, len(pairs), 2))) if pairs else g
+    return ops.reshape(total, input_shape)
+
+
+# joining and splitting ------------------------------------------------------------------------------------------------
+
+
+def check_cat(tensors, dim):
+    """Raise unless the tensors agree in all axes but dim; an empty one-dimensional tensor goes with everything."""
+    if not tensors:
+        raise ValueError("adjoint.cat(): expected a non-empty list of Tensors")
+    for i, tensor in enumerate(tensors):
+        if tensor.ndim == 0:
+            raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
+    first = tensors[0].shape
+    for i, tensor in enumerate(tensors):
+        shape = tensor.shape
+        if len(shape) != len(first):
+            raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
+        for axis, (n, m) in enumerate(zip(first, shape, strict=True)):
+            if n != m and axis != dim:
+                raise RuntimeError(
+                    f"Sizes of tensors must match except in dimension {dim}. Expected size {n} but got size {m} "
+                    f"for tensor number {i} in the list."
+                )
+
+
+@linear(dtypes="same", axes=("dim",), check=check_cat, method=False, function=False)
+def cat(xp, tensors: Arrays, dim=0):
+    """The tensors joined along one axis."""
+    return xp.concat(tensors, axis=dim)
+
+
+@cat.vjp("tensors")
+def _(ops, g, tensors_shapes, dim):
+    parts, start = [], 0
+    for shape in tensors_shapes:
+        stop = start + shape[dim]
+        parts.append(g[(slice(None),) * dim + (slice(start, stop),)])
+        start = stop
+    return parts
+
+
+def check_stack(tensors, dim):
+    """Raise RuntimeError unless there are tensors and all have the same shape."""
+    if not tensors:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    first = tensors[0].shape
+    for i, tensor in enumerate(tensors):
+        if tensor.shape != first:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and "
+                f"{list(tensor.shape)} at entry {i}"
+            )
+
+
+@linear(dtypes="same", new_axes=("dim",), check=check_stack, method=False)
+def stack(xp, tensors: Arrays, dim=0):
+    """Tensors of one shape joined along a new axis."""
+    return xp.stack(tensors, axis=dim)
+
+
+@stack.vjp("tensors")
+def _(ops, g, dim):
+    return list(ops.unbind(g, dim))
+
+
+def pieces(g):
+    """The cotangents of several results as a list; that of a single result stands alone."""
+    return list(g) if isinstance(g, (tuple, list)) else [g]
+
+
+def cut(input, sizes, dim):
+    """Views of the input, as many as there are sizes, one behind the other along dim."""
+    views, start = [], 0
+    for n in sizes:
+        views.append(input[(slice(None),) * dim + (slice(start, start + n),)])
+        start += n
+    return views
+
+
+def check_split(input, split_size, dim):
+    """Raise RuntimeError unless the size can be that of a piece."""
+    if input.ndim == 0:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    if split_size < 0:
+        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size}")
+    if split_size == 0 and input.shape[dim]:
+        raise RuntimeError(
+            f"split_size can only be 0 if dimension size is 0, but got dimension size of {input.shape[dim]}"
+        )
+
+
+@linear(view=True, outputs=(), axes=("dim",), check=check_split, method=False, function=False)
+def split(xp, input: Array, split_size, dim=0):
+    """Views of split_size along one axis, the last of what remains."""
+    n = input.shape[dim]
+    starts = range(0, n, split_size) if n else (0,)
+    return cut(input, [min(split_size, n - start) for start in starts], dim)
+
+
+@split.vjp("input")
+def _(ops, g, dim):
+    return ops.cat(pieces(g), dim)
+
+
+def check_split_with_sizes(input, split_sizes, dim):
+    """Raise RuntimeError unless the sizes are those of pieces of the axis."""
+    if input.ndim == 0:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    sizes = list(integers("split_with_sizes", "split_sizes", split_sizes))
+    if any(n < 0 for n in sizes):
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={sizes}"
+        )
+    if sum(sizes) != input.shape[dim]:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes to sum exactly to {input.shape[dim]} (input tensor's size at "
+            f"dimension {dim}), but got split_sizes={sizes}"
+        )
+
+
+@linear(view=True, outputs=(), axes=("dim",), check=check_split_with_sizes)
+def split_with_sizes(xp, input: Array, split_sizes, dim=0):
+    """Views of the given sizes along one axis."""
+    return cut(input, split_sizes, dim)
+
+
+@split_with_sizes.vjp("input")
+def _(ops, g, dim):
+    return ops.cat(pieces(g), dim)
+
+
+def check_unbind(input, dim):
+    """Raise IndexError for a tensor without axes."""
+    if input.ndim == 0:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+
+
+@linear(view=True, outputs=(), axes=("dim",), check=check_unbind)
+def unbind(xp, input: Array, dim=0):
+    """Views of all slices along one axis, without that axis."""
+    before = (slice(None),) * dim
+    return [input[(*before, i, ...)] for i in range(input.shape[dim])]
+
+
+@unbind.vjp("input")
+def _(ops, g, dim):
+    return ops.stack(pieces(g), dim)
+
+
+# reordering along axes ------------------------------------------------------------------------------------------------
+
+
+@linear(axes=("dims",), spread="dims")
+def flip(xp, input: Array, dims):
+    """A copy with the order along the given axes reversed."""
+    dims = dims if isinstance(dims, tuple) else (dims,)
+    if not input.ndim:
+        dims = ()
+    return xp.asarray(xp.flip(input, axis=dims), copy=True)
+
+
+@flip.vjp("input")
+def _(ops, g, dims):
+    return ops.flip(g, dims)
+
+
+@linear(axes=("dims",), method=False, function=False)
+def roll(xp, input: Array, shifts, dims):
+    """A copy with the elements moved by shifts along the axes dims; those that leave one end come in at the other."""
+    return xp.roll(input, shifts, axis=dims) if input.ndim else xp.asarray(input, copy=True)
+
+
+@roll.vjp("input")
+def _(ops, g, shifts, dims):
+    return ops.roll(g, tuple(-n for n in shifts), dims)
+
+
+# triangles and diagonals ----------------------------------------------------------------------------------------------
+
+
+def _check_triangle(name):
+    def check(input, diagonal):
+        if input.ndim < 2:
+            raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+
+    return check
+
+
+@linear(core="(m,n)->(m,n)", inplace=True, check=_check_triangle("tril"))
+def tril(xp, input: Array, diagonal=0):
+    """The matrices' lower triangles, zeros above the given diagonal."""
+    return xp.tril(input, k=diagonal)
+
+
+@tril.vjp("input")
+def _(ops, g, diagonal):
+    return ops.tril(g, diagonal)
+
+
+@linear(core="(m,n)->(m,n)", inplace=True, check=_check_triangle("triu"))
+def triu(xp, input: Array, diagonal=0):
+    """The matrices' upper triangles, zeros below the given diagonal."""
+    return xp.triu(input, k=diagonal)
+
+
+@triu.vjp("input")
+def _(ops, g, diagonal):
+    return ops.triu(g, diagonal)
+
+
+def check_diagonal(input, offset, dim1, dim2):
+    """Raise RuntimeError unless the axes differ."""
+    if dim1 == dim2:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+
+
+@linear(view=True, axes=("dim1", "dim2"), check=check_diagonal)
+def diagonal(xp, input: Array, offset=0, dim1=0, dim2=1):
+    """A view of a diagonal of the planes that two axes span, as the last axis; offset counts up and to the right."""
+    return xp.diagonal(input, offset, dim1, dim2)
+
+
+@diagonal.vjp("input")
+def _(ops, g, input_shape, offset, dim1, dim2):
+    return ops.embed_diagonal(g, offset, dim1, dim2, input_shape[dim1], input_shape[dim2])
+
+
+@linear(new_axes=("dim1", "dim2"), method=False, function=False, node="DiagEmbedBackward0")
+def embed_diagonal(xp, input: Array, offset, dim1, dim2, size1, size2):
+    """Zeros, with two axes of the given sizes, and the last axis of the input along a diagonal of them."""
+    shape = list(input.shape[:-1])
+    for dim, n in sorted(((dim1, size1), (dim2, size2))):
+        shape.insert(dim, n)
+    result = xp.zeros(tuple(shape), dtype=input.dtype)
+    xp.diagonal(result, offset, dim1, dim2)[...] = input
+    return result
+
+
+@embed_diagonal.vjp("input")
+def _(ops, g, offset, dim1, dim2):
+    return ops.diagonal(g, offset, dim1, dim2)
+
+
+# copies ---------------------------------------------------------------------------------------------------------------
+
+
+@linear(method=False, function=False, node="CloneBackward0")
+def contiguous(xp, input: Array):
+    """A copy in row-major order."""
+    return input.copy()
+
+
+@contiguous.vjp("input")
+def _(g):
+    return g
+
+

@@ -1,0 +1,379 @@
+"""Composites over contractions: einsum's and tensordot's conveniences, outer and inner products, chains of products."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from adjoint.arrays import contraction
+from adjoint.arrays.namespace import is_array
+from adjoint.arrays.shapes import normalize_dims
+from adjoint.core.graph import TensorBase, new_tensor
+from adjoint.core.operation import operations
+from adjoint.rules.contract import check_expands, listed, matrices_do_not_fit
+from adjoint.tensor.composites.declare import composite, ops
+
+Tensor = Any
+
+
+def as_tensor(function: str, argument: str, position: int, value: object) -> Tensor:
+    """The argument itself, or a raw array as a constant Tensor. Raises TypeError for anything else."""
+    if isinstance(value, TensorBase):
+        return value
+    if is_array(value):
+        return new_tensor(value)
+    raise TypeError(
+        f"{function}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}"
+    )
+
+
+# einsum -------------------------------------------------------------------------------------------------------------
+
+
+@composite(method=False)
+def einsum(equation: str | Tensor, *operands: Any) -> Tensor:
+    """The sum of products of the operands' elements that an equation in Einstein's notation names.
+
+    Args:
+        equation: subscripts of each operand, separated by commas, and after "->" those of the result. A subscript that
+            is repeated in one operand takes a diagonal, one that is missing in the result is summed, "..." stands for
+            any number of axes that broadcast. Without "->" the result has the subscripts that occur once, in
+            alphabetical order.
+        operands: the tensors, or one sequence of them. Instead of an equation, each operand may be followed by the
+            list of its subscripts as numbers below 52, and all by the list for the result.
+
+    Raises RuntimeError if the equation is malformed or sizes do not fit.
+
+    >>> import adjoint
+    >>> a = adjoint.arange(6.0).reshape(2, 3)
+    >>> adjoint.einsum("ij,kj->ik", a, a)
+    tensor([[ 5., 14.],
+            [14., 50.]])
+    """
+    tensors: Sequence[Any]
+    if isinstance(equation, str):
+        tensors = operands[0] if len(operands) == 1 and isinstance(operands[0], (tuple, list)) else operands
+        if not tensors:
+            raise ValueError(
+                "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+                "subscripts list"
+            )
+    elif isinstance(equation, TensorBase) or is_array(equation):
+        equation, tensors = _from_sublists((equation, *operands))
+    else:
+        raise TypeError(f"einsum(): argument 'equation' (position 1) must be str, not {type(equation).__name__}")
+    for i, tensor in enumerate(tensors):
+        if not (isinstance(tensor, TensorBase) or is_array(tensor)):
+            raise TypeError(f"expected Tensor as element {i} in argument 1, but got {type(tensor).__name__}")
+    explicit = contraction.explicit_equation(equation, tuple([tensor.ndim for tensor in tensors]))
+    return ops.einsum(tuple(tensors), explicit)
+
+
+def _from_sublists(arguments: Sequence[Any]) -> tuple[str, Sequence[Any]]:
+    output = list(arguments[-1]) if len(arguments) % 2 else None
+    pairs = len(arguments) // 2
+    if not pairs:
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+            "subscripts list"
+        )
+    sublists = [list(arguments[2 * i + 1]) for i in range(pairs)]
+    return contraction.equation_of_sublists(sublists, output), arguments[: 2 * pairs : 2]
+
+
+# tensordot, inner, outer, kron ---------------------------------------------------------------------------------------
+
+
+def _contracted(dims: Any, a: Tensor, b: Tensor) -> tuple[list[int], list[int]]:
+    if isinstance(dims, TensorBase):
+        dims = dims.tolist()
+        if isinstance(dims, list) and len(dims) == 1 and not isinstance(dims[0], list):
+            dims = dims[0]
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(a.ndim, b.ndim):
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        return list(range(-dims, 0)), list(range(dims))
+    if isinstance(dims, (tuple, list)) and len(dims) == 2:
+        first, second = [[d] if isinstance(d, int) else list(d) for d in dims]
+        return first, second
+    raise RuntimeError(
+        "tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two lists, "
+        f"but got dims={dims}"
+    )
+
+
+@composite(method=False)
+def tensordot(a: Tensor, b: Tensor, dims: int | Sequence[Any] | Tensor = 2) -> Tensor:
+    """The sum of products of two tensors over pairs of axes.
+
+    Args:
+        dims: how many of the last axes of a to pair with the first of b; or two lists, the axes of a and those of b.
+
+    Returns a tensor with the other axes of a, then those of b. Paired axes have equal sizes, or one has size 1.
+
+    >>> import adjoint
+    >>> adjoint.tensordot(adjoint.ones(2, 3, 4), adjoint.ones(4, 3), dims=([1, 2], [1, 0])).shape
+    adjoint.Size([2])
+    """
+    a, b = as_tensor("tensordot", "a", 1, a), as_tensor("tensordot", "b", 2, b)
+    of_a, of_b = _contracted(dims, a, b)
+    if len(of_a) != len(of_b):
+        raise RuntimeError("both dimension lists should have same length")
+    if a.dtype is not b.dtype:
+        raise RuntimeError("both inputs should have same dtype")
+    dims_a, dims_b = normalize_dims(tuple(of_a), a.ndim), normalize_dims(tuple(of_b), b.ndim)
+    wide_a, wide_b = a.shape, b.shape
+    for i, (da, db) in enumerate(zip(dims_a, dims_b, strict=True)):
+        n, m = wide_a[da], wide_b[db]
+        if n == m:
+            continue
+        if n == 1:
+            b = b.sum(db, keepdim=True)
+        elif m == 1:
+            a = a.sum(da, keepdim=True)
+        else:
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {n} in dim {of_a[i]} and second has size "
+                f"{m} in dim {of_b[i]}"
+            )
+    return ops.tensordot(a, b, dims_a, dims_b)
+
+
+@composite()
+def inner(input: Tensor, other: Tensor) -> Tensor:
+    """The sum of products over the last axes; a plain product if one tensor has no axes. Nothing is conjugated.
+
+    >>> import adjoint
+    >>> adjoint.inner(adjoint.tensor([1.0, 2.0]), adjoint.tensor([3.0, 4.0]))
+    tensor(11.)
+    """
+    a, b = as_tensor("inner", "input", 1, input), as_tensor("inner", "other", 2, other)
+    if a.dtype is not b.dtype:
+        raise RuntimeError("both inputs should have same dtype")
+    if a.ndim == 0 or b.ndim == 0:
+        return ops.mul(a, b)
+    if a.shape[-1] != b.shape[-1]:
+        raise RuntimeError(
+            f"inner() the last dimension must match on both input tensors but got shapes {listed(a.shape)} and "
+            f"{listed(b.shape)}"
+        )
+    if a.ndim == 1 and b.ndim == 1:
+        return ops.dot(a, b)
+    return ops.tensordot(a, b, (a.ndim - 1,), (b.ndim - 1,))
+
+
+@composite()
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
+    """The products of each element of one vector with each of another, as a matrix.
+
+    >>> import adjoint
+    >>> adjoint.outer(adjoint.tensor([1.0, 2.0]), adjoint.tensor([3.0, 4.0]))
+    tensor([[3., 4.],
+            [6., 8.]])
+    """
+    a, b = as_tensor("outer", "input", 1, input), as_tensor("outer", "vec2", 2, vec2)
+    for name, vector in (("self", a), ("vec2", b)):
+        if vector.ndim != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {vector.ndim}-D")
+    return ops.mul(a[:, None], b)
+
+
+@composite()
+def ger(input: Tensor, vec2: Tensor) -> Tensor:
+    """Alias of outer()."""
+    return outer(input, vec2)
+
+
+@composite()
+def kron(input: Tensor, other: Tensor) -> Tensor:
+    """The Kronecker product: each element of input times the whole of other, in blocks.
+
+    >>> import adjoint
+    >>> adjoint.kron(adjoint.tensor([1.0, 2.0]), adjoint.tensor([1.0, 1.0]))
+    tensor([1., 1., 2., 2.])
+    """
+    a, b = as_tensor("kron", "input", 1, input), as_tensor("kron", "other", 2, other)
+    ndim = max(a.ndim, b.ndim)
+    first = (1,) * (ndim - a.ndim) + tuple(a.shape)
+    second = (1,) * (ndim - b.ndim) + tuple(b.shape)
+    blocks = ops.reshape(a, tuple([m for n in first for m in (n, 1)])) * ops.reshape(
+        b, tuple([m for n in second for m in (1, n)])
+    )
+    return ops.reshape(blocks, tuple([n * m for n, m in zip(first, second, strict=True)]))
+
+
+# products of several matrices ----------------------------------------------------------------------------------------
+
+
+@composite()
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    """beta * input + alpha * the sum of the products of matrices in pairs.
+
+    Shapes: input broadcasts to (m, n), batch1 is (b, m, k), batch2 (b, k, n).
+    """
+    total = ops.bmm(batch1, batch2).sum(0)
+    check_expands(as_tensor("addbmm", "input", 1, input)._array, tuple(total.shape))
+    return _plus(input, total, beta, alpha)
+
+
+@composite()
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    """beta * input + alpha * outer(vec1, vec2), input broadcast."""
+    product = outer(vec1, vec2)
+    check_expands(as_tensor("addr", "input", 1, input)._array, tuple(product.shape))
+    return _plus(input, product, beta, alpha)
+
+
+def _plus(input: Tensor, product: Tensor, beta: float, alpha: float) -> Tensor:
+    scaled = product if alpha == 1 else product * alpha
+    return scaled if beta == 0 else ops.add(scaled, input, alpha=beta)
+
+
+@lru_cache(256)
+def _split_points(sizes: tuple[int, ...]) -> dict[tuple[int, int], int]:
+    # the classical dynamic programme: matrix i has sizes[i] rows and sizes[i + 1] columns
+    n = len(sizes) - 1
+    cost = {(i, i): 0 for i in range(n)}
+    split = {}
+    for length in range(1, n):
+        for i in range(n - length):
+            j = i + length
+            costs = [
+                cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1] for k in range(i, j)
+            ]
+            cost[i, j] = min(costs)
+            split[i, j] = i + costs.index(cost[i, j])
+    return split
+
+
+@composite(namespace="linalg", method=False)
+def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
+    """The product of two or more matrices, in the order that needs the fewest multiplications.
+
+    The first may be a vector (a row) and the last too (a column). Raises RuntimeError if sizes do not fit.
+
+    >>> import adjoint
+    >>> adjoint.linalg.multi_dot([adjoint.ones(3), adjoint.ones(3, 4), adjoint.ones(4)])
+    tensor(12.)
+    """
+    if len(tensors) < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
+    matrices = [as_tensor("multi_dot", "tensors", 1, t) for t in tensors]
+    for place, name in ((0, "first"), (-1, "last")):
+        if matrices[place].ndim not in (1, 2):
+            raise RuntimeError(
+                f"multi_dot(): the {name} tensor must be 1D or 2D but got {matrices[place].ndim}D"
+            )
+    row, column = matrices[0].ndim == 1, matrices[-1].ndim == 1
+    if row:
+        matrices[0] = matrices[0][None]
+    if column:
+        matrices[-1] = matrices[-1][:, None]
+    for i, (a, b) in enumerate(zip(matrices, matrices[1:], strict=False)):
+        if b.ndim != 2:
+            raise RuntimeError(f"multi_dot(): tensor {i + 1} must be 2D but got {b.ndim}D")
+        if a.shape[1] != b.shape[0]:
+            raise RuntimeError(
+                f"multi_dot(): tensors {i} and {i + 1} with shapes {listed(tensors[i].shape)} and "
+                f"{listed(tensors[i + 1].shape)} cannot be multiplied"
+            )
+    split = _split_points((matrices[0].shape[0], *[m.shape[1] for m in matrices]))
+
+    def product(i: int, j: int) -> Tensor:
+        if i == j:
+            return matrices[i]
+        k = split[i, j]
+        return product(i, k) @ product(k + 1, j)
+
+    result = product(0, len(matrices) - 1)
+    if row:
+        result = result[0]
+    return result[..., 0] if column else result
+
+
+@composite(method=False)
+def chain_matmul(*matrices: Tensor) -> Tensor:
+    """The product of matrices in the order that needs the fewest multiplications; see linalg.multi_dot."""
+    if len(matrices) == 1:
+        return matrices[0]
+    for a, b in zip(matrices, matrices[1:], strict=False):
+        if a.ndim == b.ndim == 2 and a.shape[1] != b.shape[0]:
+            raise matrices_do_not_fit(a.shape, b.shape)
+    return multi_dot(matrices)
+
+
+# namespaces ---------------------------------------------------------------------------------------------------------
+
+
+@composite(namespace="nn.functional", method=False)
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """input @ weight^T + bias.
+
+    Shapes: input (..., k), weight (n, k) or (k), bias (n) or (); the result is (..., n) or (...).
+
+    >>> import adjoint
+    >>> adjoint.nn.functional.linear(adjoint.ones(2, 3), adjoint.ones(4, 3)).shape
+    adjoint.Size([2, 4])
+    """
+    return operations["linear"](input, weight, bias)
+
+
+@composite(namespace="nn.functional", method=False)
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """The sum of input1[..., i] * weight[o, i, j] * input2[..., j] over i and j, plus bias.
+
+    Shapes: input1 (..., n), input2 (..., m), weight (o, n, m), bias (o); the result is (..., o).
+    """
+    product = einsum("...i,oij,...j->...o", input1, weight, input2)
+    return product if bias is None else product + bias
+
+
+@composite(namespace="linalg", method=False, name="matmul")
+def linalg_matmul(input: Tensor, other: Tensor) -> Tensor:
+    """Alias of adjoint.matmul()."""
+    return ops.matmul(input, other)
+
+
+@composite(namespace="linalg", method=False)
+def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
+    """The inner products of vectors along an axis, the first conjugated; other axes broadcast.
+
+    >>> import adjoint
+    >>> adjoint.linalg.vecdot(adjoint.ones(2, 3), adjoint.ones(3))
+    tensor([3., 3.])
+    """
+    return (ops.conjugated(x) * y).sum(dim)
+
+
+@composite(namespace="linalg", method=False, name="cross")
+def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
+    """The vector product along an axis of length 3; other axes broadcast.
+
+    >>> import adjoint
+    >>> adjoint.linalg.cross(adjoint.tensor([1.0, 0.0, 0.0]), adjoint.tensor([0.0, 1.0, 0.0]))
+    tensor([0., 0., 1.])
+    """
+    a, b = as_tensor("cross", "input", 1, input), as_tensor("cross", "other", 2, other)
+    if a.ndim != b.ndim:
+        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
+    place = normalize_dims(dim, a.ndim)
+    if a.shape[place] != 3 or b.shape[place] != 3:
+        raise RuntimeError(
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {a.shape[place]} and {b.shape[place]}"
+        )
+    if a.dtype is not b.dtype:
+        raise RuntimeError(f"expected scalar type {a.dtype.long_name} but found {b.dtype.long_name}")
+    return ops.linalg_cross(a, b, dim=dim)
+
+
+@composite()
+def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+    """The vector product along an axis of length 3: the first such, if dim is None."""
+    if dim is None:
+        dim = next((i for i, n in enumerate(input.shape) if n == 3), None)
+        if dim is None:
+            raise RuntimeError("no dimension of size 3 in input")
+    return linalg_cross(input, other, dim=dim)

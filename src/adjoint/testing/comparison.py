@@ -1,0 +1,220 @@
+"""assert_close: are two results the same up to rounding, and if not, where do they differ most."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy
+
+from adjoint.arrays.dtypes import dtype, from_numpy_dtype
+from adjoint.tensor.tensor import Tensor
+
+# relative and absolute tolerance by dtype; exact for all others
+_TOLERANCES = {
+    "float16": (1e-3, 1e-5),
+    "bfloat16": (1.6e-2, 1e-5),
+    "float32": (1.3e-6, 1e-5),
+    "float64": (1e-7, 1e-7),
+    "complex64": (1.3e-6, 1e-5),
+    "complex128": (1e-7, 1e-7),
+}
+
+Message = str | Callable[[str], str] | None
+
+
+class _Rules(NamedTuple):
+    rtol: float | None
+    atol: float | None
+    equal_nan: bool
+    check_dtype: bool
+    check_stride: bool
+    allow_subclasses: bool
+    msg: Message
+
+
+def assert_close(
+    actual: Any,
+    expected: Any,
+    *,
+    allow_subclasses: bool = True,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = False,
+    check_device: bool = True,
+    check_dtype: bool = True,
+    check_layout: bool = True,
+    check_stride: bool = False,
+    msg: Message = None,
+) -> None:
+    """Assert that two results are close: abs(actual - expected) <= atol + rtol * abs(expected).
+
+    Compares Tensors, arrays and numbers, and sequences and mappings of them. Tolerances follow the dtype (the coarser
+    of two) unless both are given; integers and bools must be equal. All tensors lie on one device and have one layout,
+    so check_device and check_layout have nothing to find.
+
+    Raises:
+        AssertionError: they differ; the message says where and by how much. `msg` replaces or rewrites it.
+        TypeError: they cannot be compared.
+        ValueError: only one tolerance is given.
+
+    >>> import adjoint
+    >>> adjoint.testing.assert_close(adjoint.tensor([1.0]), adjoint.tensor([1.0 + 1e-7]))
+    """
+    if (rtol is None) != (atol is None):
+        missing = "atol" if atol is None else "rtol"
+        raise ValueError(f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {missing}.")
+    rules = _Rules(rtol, atol, equal_nan, check_dtype, check_stride, allow_subclasses, msg)
+    _compare(actual, expected, rules, "")
+
+
+def _compare(actual: Any, expected: Any, rules: _Rules, place: str) -> None:
+    if isinstance(actual, Mapping) and isinstance(expected, Mapping):
+        _compare_mappings(actual, expected, rules, place)
+    elif _is_sequence(actual) and _is_sequence(expected):
+        if len(actual) != len(expected):
+            _fail(f"The length of the sequences mismatch: {len(actual)} != {len(expected)}", rules, place)
+        for i, pair in enumerate(zip(actual, expected, strict=True)):
+            _compare(*pair, rules, f"{place}[{i}]")
+    elif _is_number(actual) and _is_number(expected):
+        _compare_scalars(actual, expected, _tolerances(rules, type(actual), type(expected)), rules, place)
+    elif _array(actual) is not None and _array(expected) is not None:
+        _compare_arrays(actual, expected, rules, place)
+    elif actual is None and expected is None:
+        return
+    else:
+        raise TypeError(
+            "No comparison pair was able to handle inputs of type "
+            f"{type(actual)} and {type(expected)}." + _item(place)
+        )
+
+
+def _is_sequence(value: object) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (bool, int, float, complex, numpy.number, numpy.bool))
+
+
+def _array(value: object) -> Any:
+    if isinstance(value, Tensor):
+        return value._array
+    return value if isinstance(value, numpy.ndarray) else None
+
+
+def _item(place: str) -> str:
+    return f"\n\nThe failure occurred for item {place}" if place else ""
+
+
+def _fail(text: str, rules: _Rules, place: str) -> None:
+    text += _item(place)
+    if rules.msg is not None:
+        text = rules.msg(text) if callable(rules.msg) else rules.msg
+    raise AssertionError(text)
+
+
+def _compare_mappings(actual: Mapping[Any, Any], expected: Mapping[Any, Any], rules: _Rules, place: str) -> None:
+    if actual.keys() != expected.keys():
+        missing = sorted(expected.keys() - actual.keys(), key=str)
+        extra = sorted(actual.keys() - expected.keys(), key=str)
+        lines = ["The keys of the mappings do not match:"]
+        lines += [f"Missing keys in the actual mapping: {missing}"] if missing else []
+        lines += [f"Additional keys in the actual mapping: {extra}"] if extra else []
+        _fail("\n".join(lines), rules, place)
+    for key in expected:
+        _compare(actual[key], expected[key], rules, f"{place}[{key!r}]")
+
+
+def _tolerances(rules: _Rules, *kinds: Any) -> tuple[float, float]:
+    if rules.rtol is not None and rules.atol is not None:
+        return rules.rtol, rules.atol
+    pairs = [_TOLERANCES.get(_kind_name(kind), (0.0, 0.0)) for kind in kinds]
+    return max(r for r, _ in pairs), max(a for _, a in pairs)
+
+
+def _kind_name(kind: Any) -> str:
+    if isinstance(kind, dtype):
+        return kind.name
+    return from_numpy_dtype(numpy.dtype(kind)).name
+
+
+def _compare_arrays(actual: Any, expected: Any, rules: _Rules, place: str) -> None:
+    a, b = _array(actual), _array(expected)
+    for name, left, right in _attributes(actual, expected, a, b, rules):
+        if left != right:
+            _fail(f"The values for attribute '{name}' do not match: {left} != {right}.", rules, place)
+    tolerances = _tolerances(rules, a.dtype, b.dtype)
+    if a.ndim == 0:
+        if not _close(a, b, tolerances, rules).all():
+            _compare_scalars(a.item(), b.item(), tolerances, rules, place)
+        return
+    close = _close(a, b, tolerances, rules)
+    if not close.all():
+        _fail(_differences(a, b, close, tolerances), rules, place)
+
+
+def _attributes(actual: Any, expected: Any, a: Any, b: Any, rules: _Rules) -> list[tuple[str, Any, Any]]:
+    shapes = [tuple(a.shape), tuple(b.shape)]
+    if isinstance(actual, Tensor) and isinstance(expected, Tensor):
+        shapes = [actual.shape, expected.shape]
+    found = [("shape", *shapes)]
+    if rules.check_dtype:
+        found.append(("dtype", from_numpy_dtype(a.dtype), from_numpy_dtype(b.dtype)))
+    if rules.check_stride:
+        found.append(("stride()", a.strides, b.strides))
+    return found
+
+
+def _close(a: Any, b: Any, tolerances: tuple[float, float], rules: _Rules) -> Any:
+    rtol, atol = tolerances
+    wide = numpy.result_type(a.dtype, b.dtype, numpy.float64) if a.dtype.kind != "V" else numpy.float64
+    if a.dtype.kind in "iub" and b.dtype.kind in "iub" and rtol == atol == 0:
+        return a == b
+    return numpy.isclose(a.astype(wide), b.astype(wide), rtol=rtol, atol=atol, equal_nan=rules.equal_nan)
+
+
+def _differences(a: Any, b: Any, close: Any, tolerances: tuple[float, float]) -> str:
+    rtol, atol = tolerances
+    exact = rtol == atol == 0
+    whole = a.dtype.kind in "iub"
+    with numpy.errstate(all="ignore"):
+        wide = numpy.int64 if whole else numpy.result_type(a.dtype, numpy.float64) if a.dtype.kind != "V" else float
+        absolute = numpy.abs(a.astype(wide) - b.astype(wide))
+        relative = absolute / numpy.abs(b.astype(wide))
+    absolute = numpy.where(close, 0, absolute)
+    relative = numpy.where(close, 0, relative)
+    wrong = int(close.size - close.sum())
+    lines = [
+        f"Tensor-likes are not {'equal' if exact else 'close'}!",
+        "",
+        f"Mismatched elements: {wrong} / {close.size} ({wrong / close.size:.1%})",
+    ]
+    for name, difference, allowed in (("absolute", absolute, atol), ("relative", relative, rtol)):
+        index = tuple(int(i) for i in numpy.unravel_index(int(numpy.argmax(difference)), difference.shape))
+        worst = difference[index].item()
+        note = "" if exact else f" (up to {allowed} allowed)"
+        lines.append(f"Greatest {name} difference: {worst} at index {index}{note}")
+    return "\n".join(lines)
+
+
+def _compare_scalars(
+    actual: Any, expected: Any, tolerances: tuple[float, float], rules: _Rules, place: str
+) -> None:
+    rtol, atol = tolerances
+    if _close(numpy.asarray(actual), numpy.asarray(expected), tolerances, rules).all():
+        return
+    exact = rtol == atol == 0
+    difference = abs(actual - expected) if not isinstance(actual, bool) else int(actual != expected)
+    relative = difference / abs(expected) if expected else math.inf
+    absolute_note = "" if exact else f" (up to {atol} allowed)"
+    relative_note = "" if exact else f" (up to {rtol} allowed)"
+    _fail(
+        f"Scalars are not {'equal' if exact else 'close'}!\n\n"
+        f"Expected {expected} but got {actual}.\n"
+        f"Absolute difference: {difference}{absolute_note}\n"
+        f"Relative difference: {relative}{relative_note}",
+        rules,
+        place,
+    )
