@@ -70,7 +70,8 @@ def _check_ranks(inputs: Sequence[str], ranks: Sequence[int]) -> None:
         said = f"einsum(): the number of subscripts in the equation ({named})"
         if "." not in labels and named != rank:
             raise RuntimeError(
-                f"{said} does not match the number of dimensions ({rank}) for operand {operand} and no ellipsis was given"
+                f"{said} does not match the number of dimensions ({rank}) for operand {operand} and no ellipsis was "
+                "given"
             )
         if named > rank:
             raise RuntimeError(f"{said} is more than the number of dimensions ({rank}) for operand {operand}")

@@ -9,8 +9,6 @@ import importlib
 from typing import Any
 
 import numpy
-from numpy import *  # noqa: F403
-from numpy import linalg  # noqa: F401
 
 _SPECIAL = {
     "erf": "erf",
@@ -28,6 +26,7 @@ _SPECIAL = {
 
 
 def __getattr__(name: str) -> Any:
+    """Look a name up where it is when it is first used, and keep it."""
     if name in _SPECIAL:
         value = getattr(importlib.import_module("scipy.special"), _SPECIAL[name])
     else:
@@ -162,3 +161,13 @@ total = functools.partial(numpy.add.reduce, axis=None)
 def average(array: Any) -> Any:
     """The mean of all elements of a floating point array, without the overhead of numpy.mean."""
     return total(array) / array.size
+
+
+# for the linear algebra family
+
+
+def expm(a: Any) -> Any:
+    """The matrix exponential of square matrices, batched over leading axes."""
+    from scipy.linalg import expm as exponential
+
+    return exponential(a).astype(a.dtype, copy=False) if a.size else a.copy()

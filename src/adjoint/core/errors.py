@@ -110,7 +110,7 @@ def check_in_place_result(array: Any, out: Any) -> None:
             f"{sizes(broadcast_shapes(out.shape, array.shape))}"
         )
     strides = getattr(array, "strides", None)
-    if strides is not None and any(s == 0 and n > 1 for s, n in zip(strides, array.shape, strict=True)):
+    if strides is not None and array.size and any(s == 0 and n > 1 for s, n in zip(strides, array.shape, strict=True)):
         raise RuntimeError(OVERLAP)
 
 

@@ -18,6 +18,7 @@ from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.namespace import namespace
 from adjoint.arrays.shapes import sum_to
 from adjoint.core import errors
+from adjoint.core.hooks import HookTable, RemovableHandle
 
 if cython.compiled:
     from cython.cimports.adjoint.core.modes import ThreadState, current
@@ -206,6 +207,9 @@ class Node(Slot):
         """The nodes of the inputs and the number of the output that each input was, as (node, number) pairs."""
         return tuple([(node, output_number(self, i)) for i, node in enumerate(self.edges)])
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at {id(self):#x}>"
+
     def name(self) -> str:
         """The name of the node, such as 'MulBackward0'."""
         return type(self).__name__
@@ -216,6 +220,23 @@ class Node(Slot):
         if self.notes is None:
             self.notes = {}
         return self.notes
+
+    @property
+    def requires_grad(self) -> bool:
+        """Always True: only operations that need a gradient are recorded."""
+        return True
+
+    def register_hook(self, fn) -> RemovableHandle:
+        """Have `fn(grad_inputs, grad_outputs)` called after the node has run; what it returns replaces grad_inputs."""
+        if self.post_hooks is None:
+            self.post_hooks = HookTable()
+        return RemovableHandle(self.post_hooks, fn)
+
+    def register_prehook(self, fn) -> RemovableHandle:
+        """Have `fn(grad_outputs)` called before the node runs; what it returns replaces grad_outputs."""
+        if self.pre_hooks is None:
+            self.pre_hooks = HookTable()
+        return RemovableHandle(self.pre_hooks, fn)
 
     def _sequence_nr(self) -> int:
         return self.sequence_nr
@@ -461,9 +482,9 @@ def fit_layout(cotangent, array):
         return cotangent.copy()
     wanted = dense_strides(array)
     if cython.compiled:
-        # two references: the engine's and this function's argument; nobody else can see the buffer
+        # one reference, the engine's: nobody else can see the buffer
         if (
-            owner_count(cotangent) <= _STEAL_LIMIT
+            owner_count(cotangent) == 1
             and cotangent.base is None
             and cotangent.flags.owndata
             and cotangent.flags.writeable
@@ -475,10 +496,6 @@ def fit_layout(cotangent, array):
     fitted = numpy.empty_like(array, dtype=cotangent.dtype)
     fitted[...] = cotangent
     return fitted
-
-
-# references that the engine, its call and this module hold on a gradient nobody else can see
-_STEAL_LIMIT = 3
 
 
 def dense_strides(array):

@@ -4,6 +4,7 @@ from adjoint.core.graph cimport Node, Saved, TensorBase, VersionCounter, View
 
 cdef int _INPUT, _RESULT, _PARAMETER, _SHAPE, _DTYPE, _NEEDS, _SEQUENCE, _SEQUENCE_SHAPES
 cdef int _FORMULA, _PARTIAL, _SAVED_FACTOR, _UNCHANGED, _NEGATED, _SCALED, _ZERO
+cdef int _TIMES, _PLUS, _MINUS, _OVER
 cdef object _ndarray, _asarray, _FLOAT32, _FLOAT64, _numpy_ops, registry
 
 
@@ -29,6 +30,7 @@ cdef class Plan:
     cdef public tuple mask
     cdef public bint holds_tensors
     cdef public bint mask_is_sequence
+    cdef public bint promotes
 
 
 cdef class OpNode(Node):
@@ -79,6 +81,7 @@ cdef class Operation:
     cdef public bint fast
     cdef public dict kernels
     cdef public object numpy_kernel
+    cdef int symbol
     cdef public dict plans
     cdef list real_plans
     cdef public object node_type

@@ -15,7 +15,7 @@ from collections import namedtuple
 
 import numpy
 
-from adjoint.arrays.dtypes import float32
+from adjoint.arrays.dtypes import float32, from_numpy_dtype
 from adjoint.arrays.namespace import is_array, namespace
 from adjoint.arrays.promotion import is_half, promote, upcast
 from adjoint.core import errors
@@ -88,6 +88,10 @@ _INPUT, _RESULT, _PARAMETER, _SHAPE, _DTYPE, _NEEDS, _SEQUENCE, _SEQUENCE_SHAPES
 # ways to get a cotangent
 _FORMULA, _PARTIAL, _SAVED_FACTOR, _UNCHANGED, _NEGATED, _SCALED, _ZERO = range(7)
 
+# ufuncs that are quicker as Python's operators
+_TIMES, _PLUS, _MINUS, _OVER = range(1, 5)
+_SYMBOLS = {numpy.multiply: _TIMES, numpy.add: _PLUS, numpy.subtract: _MINUS, numpy.divide: _OVER}
+
 _REAL = (numpy.dtype("float32"), numpy.dtype("float64"))
 _COMPLEX = (numpy.dtype("complex64"), numpy.dtype("complex128"))
 _FLOAT32, _FLOAT64 = _REAL
@@ -125,6 +129,8 @@ class Term:
             factor = node.value(self.place, create_graph)
         elif way == _PARTIAL and self.is_simple:
             factor = self.body(node.value(self.place, create_graph))
+            if type(factor) is int and factor == 1:
+                return g
         else:
             picked: list = [node.value(k, create_graph) for k in self.arguments]
             if self.takes_g:
@@ -134,8 +140,10 @@ class Term:
             factor = self.body(*picked)
             if way == _FORMULA:
                 return factor
+            if type(factor) is int and factor == 1:
+                return g
         if self.conjugate:
-            factor = ops.conj(factor)
+            factor = factor.conjugate() if isinstance(factor, (int, float, complex)) else ops.conj(factor)
         return g * factor
 
 
@@ -230,6 +238,9 @@ class OpNode(Node):
             self.check_version(entry, k)
             if not create_graph:
                 entry = cython.cast(TensorBase, entry)._array
+            elif plan.promotes and cython.cast(TensorBase, entry)._array.dtype.kind in "biu":
+                # the kernel saw it in the type of the result; a formula must not fall back on the default type
+                entry = registry.tensor_ops.cast(entry, from_numpy_dtype(self.dtype))
         elif isinstance(entry, Saved):
             return self.kept(entry, create_graph)
         elif kind == _RESULT:
@@ -381,6 +392,7 @@ class Operation:
         self.tail = tail
         self.kernels = {}
         self.numpy_kernel = self.kernel_for(_numpy) if rule.fast is None else getattr(_numpy, rule.fast)
+        self.symbol = _SYMBOLS.get(self.numpy_kernel, 0) if isinstance(self.numpy_kernel, numpy.ufunc) else 0
         self.plans = {}
         self.real_plans = [None] * 4
         self.node_type = type(rule.node, (OpNode,), {"__slots__": (), "__doc__": f"Recorded by {rule.name}()."})
@@ -401,15 +413,15 @@ class Operation:
     def unary(self, x):
         """The operation on one Tensor: no look-ups if it is a plain real one, else the general way."""
         if not isinstance(x, TensorBase):
-            return self.apply([x])
+            return self.apply([x, *self.tail])
         tensor: TensorBase = x
         state: ThreadState = current()
         array = tensor._array
         if state.unusual or type(array) is not _ndarray:
-            return self.apply([x])
+            return self.apply([x, *self.tail])
         dtype = dtype_of(array)
         if dtype is not _FLOAT32 and dtype is not _FLOAT64:
-            return self.apply([x])
+            return self.apply([x, *self.tail])
         out = self.numpy_kernel(array)
         if type(out) is not _ndarray:
             out = _asarray(out)
@@ -425,20 +437,20 @@ class Operation:
         mask: cython.int = 0
         state: ThreadState = current()
         if state.unusual:
-            return self.apply([x, y])
+            return self.apply([x, y, *self.tail])
         if isinstance(x, TensorBase):
             a = x
             left = a._array
             if type(left) is not _ndarray:
-                return self.apply([x, y])
+                return self.apply([x, y, *self.tail])
             dtype = dtype_of(left)
             if dtype is not _FLOAT32 and dtype is not _FLOAT64:
-                return self.apply([x, y])
+                return self.apply([x, y, *self.tail])
             if isinstance(y, TensorBase):
                 b = y
                 right = b._array
                 if type(right) is not _ndarray or dtype_of(right) is not dtype:
-                    return self.apply([x, y])
+                    return self.apply([x, y, *self.tail])
                 if state.grad_enabled:
                     mask = needs_grad(a) | (needs_grad(b) << 1)
             elif self.elementwise and (type(y) is float or type(y) is int):
@@ -446,21 +458,30 @@ class Operation:
                 if state.grad_enabled:
                     mask = needs_grad(a)
             else:
-                return self.apply([x, y])
+                return self.apply([x, y, *self.tail])
         elif self.elementwise and (type(x) is float or type(x) is int) and isinstance(y, TensorBase):
             b = y
             left, right = x, b._array
             if type(right) is not _ndarray:
-                return self.apply([x, y])
+                return self.apply([x, y, *self.tail])
             dtype = dtype_of(right)
             if dtype is not _FLOAT32 and dtype is not _FLOAT64:
-                return self.apply([x, y])
+                return self.apply([x, y, *self.tail])
             if state.grad_enabled:
                 mask = needs_grad(b) << 1
         else:
-            return self.apply([x, y])
+            return self.apply([x, y, *self.tail])
         try:
-            out = self.numpy_kernel(left, right)
+            if self.symbol == _TIMES:
+                out = left * right
+            elif self.symbol == _PLUS:
+                out = left + right
+            elif self.symbol == _MINUS:
+                out = left - right
+            elif self.symbol == _OVER:
+                out = left / right
+            else:
+                out = self.numpy_kernel(left, right)
         except Exception as error:
             raise self.explained(error, [left, right])
         if type(out) is not _ndarray:
@@ -555,7 +576,7 @@ class Operation:
         if found is None and self.array_places and self.sequence < 0:
             place = self.array_places[0]
             raise TypeError(errors.must_be_tensor(self.name, self.names[place], place, values[place]))
-        if self.has_axes:
+        if self.has_axes and found is not None:
             named = dict(zip(self.names, values))
             values = list(self.rule.normalize(named, found._array.ndim).values())
         if self.rule.check is not None:
@@ -762,7 +783,7 @@ class Operation:
         if versions is not None:
             node.versions = tuple(versions)
 
-    def entry(self, node: OpNode, plan: Plan, k, values: tuple, result: TensorBase, results):
+    def entry(self, node: OpNode, plan: Plan, k, values: tuple, result, results):
         """One saved value: an input Tensor, a result's array, a `Saved`, or a plain value."""
         kind: cython.int = plan.kinds[k]
         place: cython.Py_ssize_t = plan.places[k]
@@ -1009,6 +1030,7 @@ def derive_plan(operation: Operation, mask, is_complex) -> Plan:
     slots = tuple([slot_of(operation, name) for name in names])
     plan = Plan(tuple(names), slots, tuple(terms), flags)
     plan.mask_is_sequence = sequence
+    plan.promotes = operation.elementwise and not operation.keeps_dtype
     return plan
 
 

@@ -357,12 +357,12 @@ def _(ops, g, operands, operands_shapes, equation, needs):
     """Einsum of g and the other operands; along subscripts that only this operand has, its cotangent is constant."""
     inputs, output = contraction.split_equation(equation)
     factors = [ops.conjugated(x) for x in operands]
-    return [
-        _einsum_cotangent(ops, [g, *factors[:k], *factors[k + 1 :]], [output, *inputs[:k], *inputs[k + 1 :]], labels, shape)
-        if needs[k]
-        else None
-        for k, (labels, shape) in enumerate(zip(inputs, operands_shapes, strict=True))
-    ]
+    cotangents = []
+    for k, (labels, shape) in enumerate(zip(inputs, operands_shapes, strict=True)):
+        others = [g, *factors[:k], *factors[k + 1 :]]
+        subscripts = [output, *inputs[:k], *inputs[k + 1 :]]
+        cotangents.append(_einsum_cotangent(ops, others, subscripts, labels, shape) if needs[k] else None)
+    return cotangents
 
 
 def _einsum_cotangent(ops, factors, subscripts, labels, shape):
@@ -371,7 +371,7 @@ def _einsum_cotangent(ops, factors, subscripts, labels, shape):
     kept = ""
     index = []
     for place, (letter, n) in enumerate(zip(labels, shape, strict=True)):
-        if n == 1 or letter not in known:
+        if n == 1 or not (letter in known or labels.count(letter) > 1):
             # the axis was broadcast, or summed by itself
             index.append(None)
             continue
@@ -444,8 +444,9 @@ def check_expands(array, target):
     for i, n in enumerate(reversed(source), 1):
         if i > len(target):
             raise RuntimeError(
-                f"expand(adjoint.{long_name(array)}Tensor{{{listed(source)}}}, size={listed(target)}): the number of sizes provided "
-                f"({len(target)}) must be greater or equal to the number of dimensions in the tensor ({len(source)})"
+                f"expand(adjoint.{long_name(array)}Tensor{{{listed(source)}}}, size={listed(target)}): the number of sizes "
+                f"provided ({len(target)}) must be greater or equal to the number of dimensions in the tensor "
+                f"({len(source)})"
             )
         if n not in (1, target[-i]):
             raise RuntimeError(
@@ -596,7 +597,9 @@ def _check_linear(input, weight, bias):
     if w.ndim not in (1, 2):
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {w.ndim}D")
     if x.ndim == 0:
-        raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {x.ndim}D and {w.ndim}D")
+        raise RuntimeError(
+            f"both arguments to linear need to be at least 1D, but they are {x.ndim}D and {w.ndim}D"
+        )
     if x.shape[-1] != w.shape[-1]:
         raise _linear_does_not_fit(x.shape, w.shape)
     if bias is not None:

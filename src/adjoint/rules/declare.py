@@ -75,6 +75,27 @@ class Constant:
     """Annotates a kernel's parameter: an array through which no gradient flows (an index, a mask)."""
 
 
+def parameters_of(function: Function) -> list[inspect.Parameter]:
+    """The parameters of a plain Python function; inspect.signature takes ten times as long, at every import.
+
+    >>> def kernel(xp, input: Array, dim=None, *, keepdim=False): ...
+    >>> [p.name for p in parameters_of(kernel)]
+    ['xp', 'input', 'dim', 'keepdim']
+    """
+    code = function.__code__
+    n = code.co_argcount
+    names = code.co_varnames[: n + code.co_kwonlyargcount]
+    first_default = n - len(function.__defaults__ or ())
+    defaults = dict(zip(names[first_default:n], function.__defaults__ or (), strict=True))
+    defaults.update(function.__kwdefaults__ or {})
+    notes = function.__annotations__
+    empty, kinds = inspect.Parameter.empty, (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return [
+        inspect.Parameter(name, kinds[i >= n], default=defaults.get(name, empty), annotation=notes.get(name, empty))
+        for i, name in enumerate(names)
+    ]
+
+
 class Formula:
     """One body that yields cotangents (or, in a jvp, takes the tangent) of the inputs it is for.
 
@@ -82,7 +103,7 @@ class Formula:
     """
 
     def __init__(self, body: Function, inputs: tuple[str, ...], driver: str) -> None:
-        names = list(inspect.signature(body).parameters)
+        names = [p.name for p in parameters_of(body)]
         self.body = body
         self.inputs = inputs
         self.takes_ops = bool(names) and names[0] == "ops"
@@ -158,8 +179,7 @@ class Rule:
             ]
             self.inputs, self.constants, self.sequence = arrays, (), None
             return
-        signature = inspect.signature(self._kernel, eval_str=True)  # type: ignore[arg-type]
-        self.parameters = list(signature.parameters.values())[1:]
+        self.parameters = parameters_of(self._kernel)[1:]  # type: ignore[arg-type]
         marked = {p.name: p.annotation for p in self.parameters}
         self.inputs = tuple(n for n, a in marked.items() if a in (Array, Arrays))
         self.constants = tuple(n for n, a in marked.items() if a is Constant)

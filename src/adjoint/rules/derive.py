@@ -319,13 +319,14 @@ def on_all(ops: Any, array: Any, dim: Any, size: int) -> Any:
 
 
 def _shifted(rule: Rule, values: Values, ndim: int, by: int) -> dict[str, Any]:
-    """The axis parameters for arrays that have `by` more axes in front; None becomes all axes."""
+    """The axis parameters for arrays with `by` more axes in front; None, or a default of (), becomes all axes."""
+    defaults = {p.name: p.default for p in rule.parameters}
     shifted = {}
     for names, n in ((rule.axes, ndim), (rule.new_axes, ndim + 1)):
         for name in names:
             dim = normalize_dims(values[name], n)
-            if dim is None:
-                dim = None if rule.batch_form is not None else tuple(range(n))
+            if dim is None or dim == () == defaults[name]:
+                dim = dim if rule.batch_form is not None else tuple(range(n))
             if dim is not None:
                 dim = tuple(d + by for d in dim) if isinstance(dim, tuple) else dim + by
             shifted[name] = dim

@@ -38,6 +38,10 @@ def _basic(name, node):
     def _(ops, g, input_shape, index):
         return ops.embed_view(g, input_shape, index)
 
+    @getitem.batch
+    def _(index):
+        return {"index": (slice(None), *index)}
+
 
 _basic("getitem_select", "SelectBackward0")
 _basic("getitem_slice", "SliceBackward0")
@@ -58,7 +62,22 @@ def _(ops, g, index):
     return ops.getitem_slice(g, index)
 
 
+@embed_view.batch
+def _(size, shape, index):
+    return {"shape": (size, *shape), "index": (slice(None), *index)}
+
+
 # advanced indices: copies ---------------------------------------------------------------------------------------------
+
+
+def covered(item):
+    """How many axes an array of indices stands for: one of ints for one, a mask for all of its own."""
+    return item.ndim if item.dtype.kind == "b" else 1
+
+
+def places_ndim(indices):
+    """The number of axes of the places that arrays of indices pick together; those of a mask form a vector."""
+    return max(1 if item.dtype.kind == "b" else item.ndim for item in indices if not isinstance(item, slice))
 
 
 def wrong_mask(input, indices):
@@ -68,7 +87,7 @@ def wrong_mask(input, indices):
         if isinstance(item, slice):
             axis += 1
             continue
-        covers = item.ndim if item.dtype.kind == "b" else 1
+        covers = covered(item)
         if item.dtype.kind == "b" and item.shape != input.shape[axis : axis + covers]:
             return IndexError(
                 f"The shape of the mask {list(item.shape)} at index 0 does not match the shape of the indexed tensor "
@@ -108,6 +127,20 @@ def _(ops, g, input_shape, indices):
     return ops.sum_at(g, input_shape, indices)
 
 
+def of_batch(indices):
+    """The indices for a batch, or None: where slices separate arrays, what these pick is put before the batch axis."""
+    kinds = [isinstance(item, slice) for item in indices]
+    arrays = [i for i, is_slice in enumerate(kinds) if not is_slice]
+    together = all(not is_slice for is_slice in kinds[arrays[0] : arrays[-1] + 1])
+    return (slice(None), *indices) if together else None
+
+
+@index.batch
+def _(indices):
+    batched = of_batch(indices)
+    return batched and {"indices": batched}
+
+
 @linear(method=False, function=False, node="IndexPutBackward0")
 def sum_at(xp, input: Array, shape, indices):
     """Zeros of the given shape with the input added at [indices]; repeated places add up."""
@@ -117,6 +150,12 @@ def sum_at(xp, input: Array, shape, indices):
 @sum_at.vjp("input")
 def _(ops, g, indices):
     return ops.index(g, indices)
+
+
+@sum_at.batch
+def _(size, shape, indices):
+    batched = of_batch(indices)
+    return batched and {"shape": (size, *shape), "indices": batched}
 
 
 def same_dtype(input, other, message):
@@ -153,6 +192,7 @@ def _explain_index_put(error, input, indices, values, accumulate):
     function=False,
     inplace=True,
     scalars=True,
+    batching="joint",
     check=_check_index_put,
     explain=_explain_index_put,
 )
@@ -175,6 +215,18 @@ def _(ops, g, indices):
     return ops.index(g, indices)
 
 
+@index_put.batch
+def _(values, indices, ndim):
+    batched = of_batch(indices)
+    if batched is None:
+        return None
+    if getattr(values, "ndim", 0):
+        # what is picked has the axes of one array of places instead of those that the arrays stand for
+        picked = ndim + places_ndim(indices) - sum(covered(item) for item in indices if not isinstance(item, slice))
+        values = values[(slice(None), *(None,) * (picked - values.ndim + 1))]
+    return {"values": values, "indices": batched}
+
+
 # indices along one axis -----------------------------------------------------------------------------------------------
 
 
@@ -184,15 +236,21 @@ def zeros_of(xp, input: Array, shape):
     return xp.zeros(shape, dtype=input.dtype)
 
 
-def check_indices(operation, index, n, *, dim=0, error=RuntimeError, wording=None):
+@zeros_of.batch
+def _(size, shape):
+    return {"shape": (size, *shape)}
+
+
+def check_indices(operation, index, n, *, dim=0, error=RuntimeError, wording=None, prefix=""):
     """Raise unless an index tensor holds int32 or int64 numbers from 0 to n - 1."""
     raw = index._array
     if raw.dtype.kind not in "iu" or raw.dtype.itemsize < 4:
-        raise RuntimeError(f"{operation}(): Expected dtype int32/int64 for index")
+        kinds = "int32 or int64" if operation == "index_select" else "int32/int64"
+        raise RuntimeError(f"{operation}(): Expected dtype {kinds} for index")
     if raw.size and (raw.min() < 0 or raw.max() >= n):
         wrong = raw[(raw < 0) | (raw >= n)][0] if raw.ndim else raw
         raise error(
-            wording or f"index {int(wrong)} is out of bounds for dimension {dim} with size {n}"
+            wording or f"{prefix}index {int(wrong)} is out of bounds for dimension {dim} with size {n}"
         )
 
 
@@ -220,7 +278,7 @@ def _check_gather(input, dim, index, sparse_grad):
         )
 
 
-@linear(axes=("dim",), check=_check_gather)
+@linear(axes=("dim",), batching="joint", check=_check_gather)
 def gather(xp, input: Array, dim, index: Constant, sparse_grad=False):
     """result[i, j, ..] = input[i, .., index[i, j, ..], ..]: the elements that index names along one axis."""
     if not input.ndim or not index.ndim:
@@ -257,7 +315,7 @@ def _scattered(xp, input, dim, index, src):
     return result, result, xp.along_axis(index, dim), part
 
 
-@linear(axes=("dim",), scalars=True, check=_check_scatter("scatter"), method=False, function=False)
+@linear(axes=("dim",), batching="joint", scalars=True, inplace=True, check=_check_scatter("scatter"), method=False, function=False)
 def scatter(xp, input: Array, dim, index: Constant, src: Array):
     """A copy of input with the elements of src (or a number) written to the places that index names along one axis."""
     result, target, where, part = _scattered(xp, input, dim, index, src)
@@ -283,7 +341,7 @@ def _(ops, g, dim, index, src_shape):
     return of_source(ops, g, dim, index, src_shape)
 
 
-@linear(axes=("dim",), inplace=True, check=_check_scatter("scatter"))
+@linear(axes=("dim",), batching="joint", inplace=True, check=_check_scatter("scatter"))
 def scatter_add(xp, input: Array, dim, index: Constant, src: Array):
     """A copy of input with the elements of src added at the places that index names along one axis."""
     result, target, where, part = _scattered(xp, input, dim, index, src)
@@ -329,16 +387,16 @@ def _(ops, g, input_shape, dim, index):
     return ops.index_add(ops.zeros_of(g, input_shape), dim, index, g)
 
 
-def _check_slices(operation, error=RuntimeError):
+def _check_slices(operation, error, prefix, number):
     def check(input, dim, index, source, alpha=1):
         check_vector(operation, index)
         n = input.shape[dim] if input.ndim else 1
-        check_indices(operation, index, n, dim=dim)
+        check_indices(operation, index, n, dim=dim, error=error, prefix=prefix)
         given = source.shape[dim] if source.ndim else 1
         if index.numel() != given:
             raise error(
-                f"{operation}_(): Number of indices ({index.numel()}) should be equal to source.size(dim): "
-                f"({given}), for dim: {dim}"
+                f"{operation}_(): Number of indices ({index.numel()}) should be equal to source.size(dim)"
+                + number.format(given, dim)
             )
         own, other = list(input.shape), list(source.shape)
         if own[:dim] != other[:dim] or own[dim + 1 :] != other[dim + 1 :]:
@@ -351,7 +409,7 @@ def _check_slices(operation, error=RuntimeError):
     return check
 
 
-@linear(axes=("dim",), inplace=True, check=_check_slices("index_add"))
+@linear(axes=("dim",), inplace=True, check=_check_slices("index_add", RuntimeError, "", ": ({}), for dim: {}"))
 def index_add(xp, input: Array, dim, index: Constant, source: Array, *, alpha=1):
     """A copy of input with alpha times the slices of source added to the slices that a vector of indices names."""
     if not input.ndim:
@@ -373,7 +431,7 @@ def _(ops, g, source_shape, dim, index, alpha):
     return picked if alpha == 1 else picked * alpha
 
 
-@linear(axes=("dim",), inplace=True, check=_check_slices("index_copy", error=IndexError))
+@linear(axes=("dim",), inplace=True, check=_check_slices("index_copy", IndexError, "index_copy_(): ", " ({})"))
 def index_copy(xp, input: Array, dim, index: Constant, source: Array):
     """A copy of input with the slices of source written over the slices that a vector of indices names."""
     if not input.ndim:
@@ -427,6 +485,65 @@ def _(ops, g, dim, index):
     return ops.index_select(g, dim, index)
 
 
+@index_fill.batch
+def _(value, ndim):
+    return {"value": value[(slice(None), *(None,) * ndim)]} if hasattr(value, "ndim") else {}
+
+
+# places in the flattened tensor ----------------------------------------------------------------------------------------
+
+
+def _check_take(input, index):
+    places, n = index._array, input.numel()
+    if places.dtype.kind != "i" or places.dtype.itemsize != 8:
+        raise RuntimeError(f"take(): Expected a long tensor for index, but got {dtype_name(index)}")
+    if places.size and (places.min() < -n or places.max() >= n):
+        wrong = places[(places < -n) | (places >= n)][0] if places.ndim else places
+        raise IndexError(f"out of range: tried to access index {int(wrong)} on a tensor of {n} elements.")
+
+
+@linear(batching="loop", check=_check_take)
+def take(xp, input: Array, index: Constant):
+    """The elements of the flattened input at the places that index names, negative ones counted from the end."""
+    return xp.reshape(input, (-1,))[index]
+
+
+@take.vjp("input")
+def _(ops, g, input_shape, index):
+    return ops.put(ops.zeros_of(g, input_shape), index, g, True)
+
+
+def _check_put(input, index, source, accumulate):
+    _check_take(input, index)
+    if index.numel() != source.numel():
+        raise RuntimeError(
+            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+            f"{source.numel()}, index.numel() = {index.numel()}"
+        )
+    same_dtype(input, source, "put_(): self and source expected to have the same dtype, but got self.dtype = {} and source.dtype = {}")
+
+
+@linear(batching="loop", inplace=True, check=_check_put)
+def put(xp, input: Array, index: Constant, source: Array, accumulate=False):
+    """A copy of input with source written at (or added to) places of the flattened tensor."""
+    flat, where, values = xp.reshape(input, (-1,)), xp.reshape(index, (-1,)), xp.reshape(source, (-1,))
+    if accumulate:
+        return input + xp.reshape(xp.sum_at(flat.shape, (where,), values), input.shape)
+    flat = xp.asarray(flat, copy=True)
+    flat[where] = values
+    return xp.reshape(flat, input.shape)
+
+
+@put.vjp("input")
+def _(ops, g, index, accumulate):
+    return g if accumulate else ops.put(g, index, ops.zeros_of(g, index.shape), False)
+
+
+@put.vjp("source")
+def _(ops, g, source_shape, index):
+    return ops.reshape(ops.take(g, index), source_shape)
+
+
 # masks ----------------------------------------------------------------------------------------------------------------
 
 
@@ -461,7 +578,7 @@ def _check_masked_select(input, mask):
     broadcast_shapes(mask.shape, input.shape)
 
 
-@linear(check=_check_masked_select)
+@linear(batching="loop", check=_check_masked_select)
 def masked_select(xp, input: Array, mask: Constant):
     """The elements where the mask, broadcast with the input, is true, as a vector in row-major order."""
     shape = broadcast_shapes(input.shape, mask.shape)
@@ -488,7 +605,7 @@ def _check_masked_scatter(input, mask, source):
         raise RuntimeError("Number of elements of source < number of ones in mask")
 
 
-@linear(inplace=True, check=_check_masked_scatter)
+@linear(inplace=True, batching="loop", check=_check_masked_scatter)
 def masked_scatter(xp, input: Array, mask: Constant, source: Array):
     """A copy of input, broadcast with the mask, with source's first elements in turn where the mask is true."""
     shape = broadcast_shapes(input.shape, mask.shape)

@@ -12,7 +12,7 @@ turn among themselves either: the terms that would be divided by their differenc
 from adjoint.arrays.linalg_errors import not_positive_definite, singular
 
 from .contract import listed, long_name
-from .declare import Array, general
+from .declare import Array, constant, general
 
 # checks and errors ----------------------------------------------------------------------------------------------------
 
@@ -96,7 +96,7 @@ def without_phase(ops, x, name):
         )
 
 
-@general(method=False, function=False)
+@constant(method=False, function=False)
 def is_negligible(xp, input: Array):
     """True if all elements are zero but for rounding errors."""
     return bool(xp.all(xp.abs(input) <= 1e-2))
@@ -203,7 +203,10 @@ def _(ops, t, A, upper, unitriangular):
 def _explain_inv(error, A):
     if not is_singular(error):
         return None
-    said = "The diagonal element {pivot} is zero, the inversion could not be completed because the input matrix is singular."
+    said = (
+        "The diagonal element {pivot} is zero, the inversion could not be completed because the input matrix is "
+        "singular."
+    )
     return singular(A, "linalg.inv: ", said)
 
 
@@ -228,9 +231,8 @@ def inverse_or_inf(xp, A: Array):
     except Exception as error:
         if not is_singular(error):
             raise
-    turned = xp.conj(xp.matrix_transpose(_cofactors(xp, A)))
-    with xp.errstate(divide="ignore", invalid="ignore"):
-        return turned / xp.linalg.det(A)[..., None, None]
+    turned = xp.conj(_cofactors(xp, A).mT)
+    return turned / xp.linalg.det(A)[..., None, None]
 
 
 for _rule in (linalg_inv, inverse_or_inf):
@@ -269,7 +271,7 @@ def linalg_pinv(xp, A: Array, rtol=None):
 
 @linalg_pinv.vjp("A")
 def _(ops, g, A, y):
-    a, p, w = H(ops, A), H(ops, y), H(ops, g)
+    p, w = H(ops, y), H(ops, g)
     # for matrices of full rank one of the projections I - A y and I - y A vanishes
     rows = w @ (y @ p)
     columns = (p @ y) @ w
@@ -322,27 +324,322 @@ def _cofactors(xp, A):
         if not is_singular(error):
             raise
     else:
-        condition = xp.max(xp.abs(A), axis=(-2, -1), initial=0) * xp.max(xp.abs(inverse), axis=(-2, -1), initial=0)
-        if xp.all(n * condition < xp.finfo(A.dtype).eps ** -0.5):
-            return xp.conj(xp.linalg.det(A)[..., None, None] * xp.matrix_transpose(inverse))
+        condition = n * xp.max(xp.abs(A), axis=(-2, -1)) * xp.max(xp.abs(inverse), axis=(-2, -1))
+        if xp.all(condition < xp.finfo(A.dtype).eps ** -0.5):
+            product = xp.linalg.det(A)[..., None, None] * inverse.mT
+            return xp.conj(product) if product.dtype.kind == "c" else product
     u, s, vh = xp.linalg.svd(A)
     phase = xp.conj(xp.linalg.det(u) * xp.linalg.det(vh))[..., None]
-    return (u * (phase * _products_without(xp, s))[..., None, :]) @ vh
+    return (u * (phase * _products_without_one(xp, s))[..., None, :]) @ vh
 
 
-def _products_without(xp, s):
+def _products_without_one(xp, s):
     """For each element of a vector the product of all others."""
     one = xp.ones_like(s[..., :1])
-    before = xp.cumprod(xp.concatenate([one, s[..., :-1]], axis=-1), axis=-1)
-    after = xp.cumprod(xp.concatenate([one, s[..., :0:-1]], axis=-1), axis=-1)
-    return before * after[..., ::-1]
+    before = xp.cumulative_prod(xp.concat([one, s[..., :-1]], axis=-1), axis=-1)
+    after = xp.cumulative_prod(xp.concat([one, xp.flip(s, axis=-1)[..., :-1]], axis=-1), axis=-1)
+    return before * xp.flip(after, axis=-1)
+
+
+def _products_without_two(ops, s):
+    """For each pair of elements of a vector the product of all others, as a symmetric matrix; 0 on the diagonal."""
+    n = s.shape[-1]
+    one = ops.ones_like(s[..., :1])
+    framed = ops.cat([one, s, one], s.ndim - 1)
+    later = ops.triu(ops.ones_like(framed[..., None] + framed[..., None, :]), 1) > 0
+    # row a, column b: the product of the elements behind a up to b
+    runs = ops.cumprod(ops.where(later, framed[..., None, :], 1), s.ndim)
+    before, between, after = runs[..., 0, :n], runs[..., 1 : n + 1, :n], runs[..., 1 : n + 1, n]
+    above = ops.triu(before[..., None] * between * after[..., None, :], 1)
+    return above + ops.conj_transpose(above)
 
 
 def _cofactors_derivative(ops, direction, A):
-    """In the bases of singular vectors the determinant's second derivative has products of all s but two."""
+    """The cofactors' change in a direction, which is its own transpose.
+
+    Where A is diagonal, the adjugate changes by products of all its elements but two; the singular vectors make any
+    matrix diagonal.
+    """
     u, s, vh = ops.linalg_svd(A, False)
     phase = ops.conjugated(ops.linalg_det(u) * ops.linalg_det(vh))[..., None, None]
-    pairs = ops.products_without_two(s)
-    e = ops.conj_transpose(ops.conj_transpose(u) @ direction @ ops.conj_transpose(vh))
-    along = ops.conjugated((pairs @ diagonal(ops, e)[..., None])[..., 0])
-    return phase * (u @ (on_diagonal(ops, along) - pairs * ops.transpose(ops.conjugated(H(ops, e)), -2, -1)) @ vh)
+    turned = vh @ H(ops, direction) @ u
+    pairs = _products_without_two(ops, s)
+    along = (pairs @ diagonal(ops, turned)[..., None])[..., 0]
+    return phase * (u @ (on_diagonal(ops, along) - pairs * turned) @ vh)
+
+
+@cofactors.vjp("A")
+def _(ops, g, A):
+    return _cofactors_derivative(ops, g, A)
+
+
+@cofactors.jvp("A")
+def _(ops, t, A):
+    return _cofactors_derivative(ops, t, A)
+
+
+@general(
+    core="(n,n)->(),()",
+    outputs=("sign", "logabsdet"),
+    method=False,
+    function=False,
+    check=square("linalg.slogdet"),
+)
+def linalg_slogdet(xp, A: Array):
+    """Sign (or phase) and logarithm of the absolute value of the determinant."""
+    return xp.linalg.slogdet(A)
+
+
+@linalg_slogdet.vjp("A")
+def _(ops, g, A, y0):
+    factor = g[1]
+    if ops.is_complex_array(A):
+        factor = factor + 1j * ops.imag(ops.conj(y0) * g[0])
+    return factor[..., None, None] * H(ops, ops.inverse_or_inf(A))
+
+
+@linalg_slogdet.jvp("A")
+def _(ops, t, A, y0):
+    moved = ops.sum(diagonal(ops, ops.inverse_or_inf(A) @ t), (A.ndim - 2,))
+    if not ops.is_complex_array(A):
+        return moved * 0, moved
+    return y0 * ops.imag(moved) * 1j, ops.real(moved)
+
+
+# factorizations -----------------------------------------------------------------------------------------------------
+
+
+def _check_cholesky(A, upper):
+    check_square("linalg.cholesky", A._array)
+
+
+def _explain_cholesky(error, A, upper):
+    return not_positive_definite(A, upper) if "ositive definite" in str(error) else None
+
+
+@general(
+    core="(n,n)->(n,n)",
+    method=False,
+    function=False,
+    node="LinalgCholeskyExBackward0",
+    check=_check_cholesky,
+    explain=_explain_cholesky,
+)
+def linalg_cholesky(xp, A: Array, *, upper=False):
+    """Lower triangular L with A = L H(L), or the upper triangular H(L); only that triangle of A is read.
+
+    Murray (2016), "Differentiation of the Cholesky decomposition".
+    """
+    if upper:
+        turned = xp.linalg.cholesky(xp.conj(A.mT))
+        return xp.conj(turned.mT)
+    return xp.linalg.cholesky(A)
+
+
+def _half_triangle(ops, x):
+    """The lower triangle with half the diagonal."""
+    return ops.tril(x) - 0.5 * on_diagonal(ops, diagonal(ops, x))
+
+
+@linalg_cholesky.vjp("A")
+def _(ops, g, y, upper):
+    if upper:
+        g, y = H(ops, g), H(ops, y)
+    turned = H(ops, y)
+    inner = _half_triangle(ops, turned @ g)
+    # H(L)^-1 inner L^-1
+    left = ops.linalg_solve_triangular(turned, inner, upper=True)
+    both = H(ops, ops.linalg_solve_triangular(turned, H(ops, left), upper=True))
+    return 0.5 * (both + H(ops, both))
+
+
+@linalg_cholesky.jvp("A")
+def _(ops, t, y, upper):
+    if upper:
+        y = H(ops, y)
+    left = ops.linalg_solve_triangular(y, t, upper=False)
+    inner = ops.linalg_solve_triangular(y, H(ops, left), upper=False)
+    moved = y @ _half_triangle(ops, H(ops, inner))
+    return H(ops, moved) if upper else moved
+
+
+def _check_eigh(A, UPLO):
+    if str(UPLO).upper() not in ("L", "U"):
+        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+    check_square("linalg.eigh", A._array)
+
+
+@general(
+    core="(n,n)->(n),(n,n)",
+    outputs=("eigenvalues", "eigenvectors"),
+    method=False,
+    function=False,
+    check=_check_eigh,
+)
+def linalg_eigh(xp, A: Array, UPLO="L"):
+    """Ascending eigenvalues and the eigenvectors, as columns, of Hermitian matrices; one triangle of A is read."""
+    return xp.linalg.eigh(A, UPLO=UPLO.upper())
+
+
+def _gaps(values):
+    """Element i, j: value j - value i."""
+    return values[..., None, :] - values[..., None]
+
+
+@linalg_eigh.vjp("A")
+def _(ops, g, y0, y1):
+    inner = H(ops, y1) @ g[1]
+    without_phase(ops, diagonal(ops, inner), "linalg_eigh_backward")
+    return y1 @ (quotient(ops, inner, _gaps(y0)) + on_diagonal(ops, g[0])) @ H(ops, y1)
+
+
+@linalg_eigh.jvp("A")
+def _(ops, t, y0, y1):
+    inner = H(ops, y1) @ t @ y1
+    return ops.real(diagonal(ops, inner)), y1 @ quotient(ops, inner, _gaps(y0))
+
+
+@general(
+    core="(n,n)->(n),(n,n)",
+    outputs=("eigenvalues", "eigenvectors"),
+    method=False,
+    function=False,
+    check=square("linalg.eig"),
+)
+def linalg_eig(xp, A: Array):
+    """Eigenvalues and eigenvectors (columns of length 1) of square matrices, always complex."""
+    kind = xp.result_type(A.dtype, xp.complex64)
+    values, vectors = xp.linalg.eig(A)
+    return xp.astype(values, kind), xp.astype(vectors, kind)
+
+
+@linalg_eig.vjp("A")
+def _(ops, g, y0, y1):
+    turned = H(ops, y1)
+    inner = turned @ g[1]
+    own = diagonal(ops, inner)
+    without_phase(ops, own, "linalg_eig_backward")
+    # the vectors keep their length
+    inner = inner - (turned @ y1) * ops.real(own)[..., None, :]
+    core = quotient(ops, inner, ops.conj(_gaps(y0))) + on_diagonal(ops, g[0])
+    return ops.linalg_solve(turned, core @ turned)
+
+
+@general(
+    core="(m,n)->(m,k),(k),(k,n)",
+    outputs=("U", "S", "Vh"),
+    method=False,
+    function=False,
+    check=rectangular("linalg.svd"),
+)
+def linalg_svd(xp, A: Array, full_matrices=True):
+    """A = U diag(S) Vh with descending S; the vectors that full_matrices adds get no gradient.
+
+    Townsend (2016), "Differentiating the singular value decomposition"; Wan and Zhang (2019) for complex matrices.
+    """
+    return xp.linalg.svd(A, full_matrices=full_matrices)
+
+
+@linalg_svd.vjp("A")
+def _(ops, g, y0, y1, y2, A_shape):
+    rows, columns = A_shape[-2:]
+    k = min(rows, columns)
+    u, s, vh = y0[..., :, :k], y1, y2[..., :k, :]
+    gu, gs, gvh = g[0][..., :, :k], g[1], g[2][..., :k, :]
+    left, right = H(ops, u) @ gu, vh @ H(ops, gvh)
+    squares = _gaps(s * s)
+    core = quotient(ops, left - H(ops, left), squares) * s[..., None, :]
+    core = core + s[..., None] * quotient(ops, right - H(ops, right), squares) + on_diagonal(ops, gs)
+    if ops.is_complex_array(u):
+        without_phase(ops, diagonal(ops, left) + diagonal(ops, right), "svd_backward")
+        core = core + 1j * on_diagonal(ops, quotient(ops, ops.imag(diagonal(ops, left)), s))
+    result = u @ core @ vh
+    if rows > k:
+        result = result + quotient(ops, gu - u @ left, s[..., None, :]) @ vh
+    if columns > k:
+        result = result + u @ quotient(ops, gvh - H(ops, right) @ vh, s[..., None])
+    return result
+
+
+_QR_MODES = ("reduced", "r", "complete")
+
+
+def _check_qr(A, mode):
+    if mode not in _QR_MODES:
+        raise RuntimeError(
+            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
+        )
+    check_matrix("linalg.qr", A._array)
+    check_inexact("linalg.qr", A._array)
+
+
+@general(
+    core="(m,n)->(m,k),(k,n)", outputs=("Q", "R"), method=False, function=False, check=_check_qr
+)
+def linalg_qr(xp, A: Array, mode="reduced"):
+    """A = Q R with orthonormal columns of Q and upper triangular R.
+
+    Walter and Lehmann (2018), "Algorithmic differentiation of linear algebra functions"; Roberts and Roberts (2020)
+    for wide matrices.
+    """
+    if mode == "r":
+        return xp.zeros((0,), dtype=A.dtype), xp.linalg.qr(A, mode="r")
+    return xp.linalg.qr(A, mode=mode)
+
+
+@linalg_qr.vjp("A")
+def _(ops, g, y0, y1, A_shape, mode):
+    rows, columns = A_shape[-2:]
+    if mode == "r":
+        raise RuntimeError(
+            "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
+            "linalg.qr(A, mode='reduced') if you are going to differentiate through linalg.qr."
+        )
+    if mode == "complete" and rows > columns:
+        raise RuntimeError(
+            "The QR decomposition is not differentiable when mode='complete' and nrows > ncols."
+        )
+    gq, gr = g[0], ops.triu(g[1])
+    if rows >= columns:
+        return _tall_qr(ops, gq, gr, y0, y1)
+    # the columns behind the square part are Q times theirs in R
+    square_part = _tall_qr(
+        ops, gq + y0 @ (y1[..., rows:] @ H(ops, gr[..., rows:])), gr[..., :rows], y0, y1[..., :rows]
+    )
+    return ops.cat([square_part, y0 @ gr[..., rows:]], len(A_shape) - 1)
+
+
+def _tall_qr(ops, gq, gr, q, r):
+    inner = r @ H(ops, gr) - H(ops, gq) @ q
+    lower = ops.tril(inner, -1)
+    mirrored = lower + H(ops, lower) + on_diagonal(ops, ops.real(diagonal(ops, inner)))
+    return H(ops, ops.linalg_solve_triangular(r, H(ops, gq + q @ mirrored), upper=True))
+
+
+# functions of matrices ----------------------------------------------------------------------------------------------
+
+
+@general(core="(n,n)->(n,n)", method=False, function=False, check=square("linalg.matrix_exp"))
+def linalg_matrix_exp(xp, A: Array):
+    """The matrix exponential.
+
+    Mathias (1996): the derivative in direction E is the upper right block of exp([[A, E], [0, A]]).
+    """
+    return xp.expm(A)
+
+
+def _exp_derivative(ops, A, direction):
+    n = A.shape[-1]
+    above = ops.cat([A, direction], A.ndim - 1)
+    below = ops.cat([ops.zeros_like(A), A], A.ndim - 1)
+    return ops.linalg_matrix_exp(ops.cat([above, below], A.ndim - 2))[..., :n, n:]
+
+
+@linalg_matrix_exp.vjp("A")
+def _(ops, g, A):
+    return _exp_derivative(ops, H(ops, A), g)
+
+
+@linalg_matrix_exp.jvp("A")
+def _(ops, t, A):
+    return _exp_derivative(ops, A, t)

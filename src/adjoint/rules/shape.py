@@ -72,9 +72,19 @@ def _(ops, g, input_shape):
     return ops.reshape(g, input_shape)
 
 
+@reshape.batch
+def _(size, shape):
+    return {"shape": (size, *shape)}
+
+
 @view.vjp("input")
 def _(ops, g, input_shape):
     return ops.reshape(g, input_shape)
+
+
+@view.batch
+def _(size, shape):
+    return {"shape": (size, *shape)}
 
 
 @linear(view=True, new_axes=("dim",))
@@ -118,6 +128,11 @@ def permute(xp, input: Array, dims):
 @permute.vjp("input")
 def _(ops, g, dims):
     return ops.permute(g, tuple(sorted(range(len(dims)), key=dims.__getitem__)))
+
+
+@permute.batch
+def _(dims):
+    return {"dims": (0, *dims)}
 
 
 @linear(view=True, axes=("dim0", "dim1"))
@@ -184,15 +199,38 @@ def _(ops, g, input_shape):
     return ops.sum_to_size(g, input_shape)
 
 
+def with_axes(input, n):
+    """A batch whose members get n more axes of length one in front."""
+    return input[(slice(None), *(None,) * n)]
+
+
+@expand.batch
+def _(input, size, ndim):
+    return {"input": with_axes(input, len(size) - ndim), "size": (input.shape[0], *size)}
+
+
 @linear(dtypes="same", method=False, function=False, node="SumBackward1")
-def sum_to_size(xp, input: Array, size):
-    """The input summed along the axes in which `size` is shorter, and repeated along those in which it is longer."""
-    return sum_to(xp, input, size)
+def sum_to_size(xp, input: Array, size, batch_ndim=0):
+    """The input summed along the axes in which `size` is shorter, and repeated along those in which it is longer.
+
+    The first batch_ndim axes stay as they are; `size` does not name them.
+    """
+    if not batch_ndim:
+        return sum_to(xp, input, size)
+    lead, shape = input.shape[:batch_ndim], input.shape[batch_ndim:]
+    rank = max(len(shape), len(size))
+    aligned = xp.reshape(input, lead + (1,) * (rank - len(shape)) + shape)
+    return xp.reshape(sum_to(xp, aligned, lead + (1,) * (rank - len(size)) + tuple(size)), lead + tuple(size))
 
 
 @sum_to_size.vjp("input")
-def _(ops, g, input_shape):
-    return ops.sum_to_size(g, input_shape)
+def _(ops, g, input_shape, batch_ndim):
+    return ops.sum_to_size(g, input_shape[batch_ndim:], batch_ndim)
+
+
+@sum_to_size.batch
+def _(batch_ndim):
+    return {"batch_ndim": batch_ndim + 1}
 
 
 def check_repeat(input, repeats):
@@ -221,6 +259,11 @@ def _(ops, g, input_shape, repeats):
     pairs = tuple(n for pair in zip(repeats, shape, strict=True) for n in pair)
     total = ops.sum(ops.reshape(g, pairs), tuple(range(0, len(pairs), 2))) if pairs else g
     return ops.reshape(total, input_shape)
+
+
+@repeat.batch
+def _(input, repeats, ndim):
+    return {"input": with_axes(input, len(repeats) - ndim), "repeats": (1, *repeats)}
 
 
 # joining and splitting ------------------------------------------------------------------------------------------------
@@ -389,13 +432,21 @@ def _(ops, g, dims):
 
 @linear(axes=("dims",), method=False, function=False)
 def roll(xp, input: Array, shifts, dims):
-    """A copy with the elements moved by shifts along the axes dims; those that leave one end come in at the other."""
+    """A copy with the elements moved by shifts along the axes dims, flattened if None; what leaves one end enters at
+    the other."""
+    if dims is None:
+        return xp.roll(input, shifts[0])
     return xp.roll(input, shifts, axis=dims) if input.ndim else xp.asarray(input, copy=True)
 
 
 @roll.vjp("input")
 def _(ops, g, shifts, dims):
     return ops.roll(g, tuple(-n for n in shifts), dims)
+
+
+@roll.batch
+def _(dims):
+    return None if dims is None else {}
 
 
 # triangles and diagonals ----------------------------------------------------------------------------------------------

@@ -142,6 +142,8 @@ for _name, _node in (("max", "MaxBackward0"), ("min", "MinBackward0")):
 
 def _kthvalue(xp, input: Array, k, dim=-1, keepdim=False):
     """The k-th smallest element along an axis (counted from 1) and where it is."""
+    refuse_complex("kthvalue", input)
+    refuse_empty("kthvalue", input, dim)
     if not 1 <= k <= (input.shape[dim] if input.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}")
     if not input.ndim:

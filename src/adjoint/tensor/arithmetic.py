@@ -97,6 +97,12 @@ def is_fast(other) -> bool:
     return isinstance(other, TensorBase) or type(other) is float or type(other) is int or is_operand(other)
 
 
+def inherit_operators(subclass) -> None:
+    """Let a subclass in Python use the compiled operators without a look-up; it must not define its own."""
+    if cython.compiled:
+        adj_inherit_operators(subclass, ArithmeticTensor)
+
+
 def make_method(operation: Operation):
     """A method that calls an operation, the direct way where it has one."""
     op: Operation = operation

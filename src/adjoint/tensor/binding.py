@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.tensor import composites
-from adjoint.tensor.arithmetic import bind_operators, make_inplace, make_method
+from adjoint.tensor.arithmetic import bind_operators, inherit_operators, is_fast, make_inplace, make_method, named
 from adjoint.tensor.composites.declare import COMPOSITES
 from adjoint.tensor.table import operations
 from adjoint.tensor.tensor import Tensor
@@ -19,6 +19,12 @@ _COMPARISONS = {"eq": "__eq__", "ne": "__ne__", "lt": "__lt__", "le": "__le__", 
 _LOGICAL = {"bitwise_and": "__and__", "bitwise_or": "__or__", "bitwise_xor": "__xor__"}
 _REFLECTED = {"bitwise_and": "__rand__", "bitwise_or": "__ror__", "bitwise_xor": "__rxor__"}
 _UNARY = {"bitwise_not": "__invert__", "positive": "__pos__"}
+# `a @= b` has no method: Python makes a new tensor, as the shape may change
+_IN_PLACE = {
+    "add_": "__iadd__", "sub_": "__isub__", "mul_": "__imul__", "div_": "__itruediv__", "pow_": "__ipow__",
+    "remainder_": "__imod__", "floor_divide_": "__ifloordiv__", "bitwise_and_": "__iand__", "bitwise_or_": "__ior__",
+    "bitwise_xor_": "__ixor__",
+}  # fmt: skip
 
 
 def bind() -> None:
@@ -37,31 +43,23 @@ def bind() -> None:
             functions.setdefault(namespace, {})[name] = declared.function
         if declared.method:
             setattr(Tensor, declared.method, declared.function)
-    for table in (_COMPARISONS, _LOGICAL, _UNARY):
+    for table in (_COMPARISONS, _LOGICAL, _REFLECTED):
         for name, special in table.items():
-            setattr(Tensor, special, _operator(operations[name], special))
-    for name, special in _REFLECTED.items():
-        setattr(Tensor, special, _operator(operations[name], special))
+            setattr(Tensor, special, named(_operator(operations[name]), special, operations[name].__doc__))
+    for name, special in _UNARY.items():
+        setattr(Tensor, special, named(make_method(operations[name]), special, operations[name].__doc__))
+    for name, special in _IN_PLACE.items():
+        setattr(Tensor, special, named(_operator(getattr(Tensor, name)), special, f"As {name}()."))
     bind_operators(operations)
+    inherit_operators(Tensor)
 
 
-def _operator(operation: Any, special: str) -> Callable[..., Any]:
-    method = make_method(operation)
-    method.__name__ = special
-    if special in ("__eq__", "__ne__"):
-        return _equality(operation, unequal=special == "__ne__")
-    return method
+def _operator(operation: Callable[..., Any]) -> Callable[..., Any]:
+    # what cannot stand beside a Tensor is left to Python: == is False then, < and += are errors
+    def operator(self: Tensor, other: object) -> Any:
+        return operation(self, other) if is_fast(other) else NotImplemented
 
-
-def _equality(operation: Any, *, unequal: bool) -> Callable[..., Any]:
-    # a Tensor is not equal to what cannot be compared with numbers, as in torch
-    def compare(self: Tensor, other: object) -> Any:
-        if other is None or isinstance(other, (str, bytes, tuple, list, dict)):
-            return NotImplemented
-        return operation(self, other)
-
-    compare.__name__ = "__ne__" if unequal else "__eq__"
-    return compare
+    return operator
 
 
 composites.load()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import numbers
+from functools import partial
 from typing import Any
 
 import numpy
@@ -10,6 +12,7 @@ import numpy
 from adjoint.arrays import random as draws
 from adjoint.arrays.dtypes import (
     as_dtype,
+    bool_,
     dtype,
     from_numpy_dtype,
     get_default_complex_dtype,
@@ -19,7 +22,7 @@ from adjoint.arrays.dtypes import (
 from adjoint.arrays.infer import array_from_data
 from adjoint.arrays.namespace import is_array
 from adjoint.arrays.random import Generator
-from adjoint.arrays.size import Size, as_device, check_shape, type_name
+from adjoint.arrays.size import as_device, check_shape, type_name
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, new_tensor
 
@@ -40,6 +43,22 @@ def _wrapped(array: Any, requires_grad: bool, function: str, device: Device = No
 
 def _unwrap(value: object) -> Any:
     return value._array if isinstance(value, TensorBase) else None
+
+
+def _array_of(input: object, function: str) -> Any:
+    """The raw array of an argument that must be a Tensor."""
+    if not isinstance(input, TensorBase):
+        raise TypeError(errors.must_be_tensor(function, "input", 0, input))
+    return input._array
+
+
+def _fill_value(value: Any, function: str) -> Any:
+    """A number to fill with; a Tensor gives its one element."""
+    if isinstance(value, TensorBase) and not value.requires_grad:
+        value = value.item()  # type: ignore[attr-defined]
+    if not isinstance(value, (numbers.Number, numpy.bool)):
+        raise TypeError(f"{function}(): argument 'fill_value' (position 2) must be Number, not {type_name(value)}")
+    return value
 
 
 def _kind(wanted: Any, function: str) -> numpy.dtype[Any]:
@@ -77,15 +96,44 @@ def as_tensor(data: Any, dtype: Any = None, device: Device = None) -> Tensor:
     >>> t
     tensor([1., 0.], dtype=adjoint.float64)
     """
-    if isinstance(data, TensorBase):
-        return data if dtype is None else data.to(dtype)  # type: ignore[attr-defined]
-    if is_array(data):
-        result = from_numpy(data) if isinstance(data, numpy.ndarray) else _wrapped(data, False, "as_tensor", device)
-        return result if dtype is None else result.to(dtype)
-    return tensor(data, dtype=dtype, device=device)
+    if not isinstance(data, TensorBase) and not is_array(data):
+        return tensor(data, dtype=dtype, device=device)
+    if device is not None:
+        as_device(device, "as_tensor")
+    if isinstance(data, numpy.ndarray):
+        data = from_numpy(data)
+    elif is_array(data):
+        data = new_tensor(data)
+    return data if dtype is None else data.to(dtype)
 
 
-asarray = as_tensor
+def asarray(
+    obj: Any, *, dtype: Any = None, device: Device = None, copy: bool | None = None, requires_grad: bool | None = None
+) -> Tensor:
+    """The object as a tensor, sharing memory where it can (copy None), always (False) or never (True).
+
+    requires_grad False gives a tensor without history; None keeps that of a tensor.
+
+    Raises:
+        ValueError: copy is False, but only a copy has the wanted dtype, or the object is no tensor or array.
+
+    >>> import adjoint, numpy
+    >>> adjoint.asarray(numpy.ones(2), dtype=adjoint.float32)
+    tensor([1., 1.])
+    """
+    result = as_tensor(obj, dtype, device)
+    own = obj._array if isinstance(obj, TensorBase) else obj
+    shared = result._array is own
+    if copy is False and not shared:
+        if not is_array(own):
+            raise ValueError("can't alias arbitrary sequence into a tensor.")
+        source = from_numpy_dtype(own.dtype).long_name
+        raise ValueError(f"can't alias tensor with dtype '{source}' into dtype '{result.dtype.long_name}'.")
+    if copy and shared:
+        result = result.clone()
+    if requires_grad is None or requires_grad == result.requires_grad:
+        return result
+    return result.detach().requires_grad_(requires_grad)
 
 
 def from_numpy(ndarray: numpy.ndarray[Any, Any]) -> Tensor:
@@ -143,8 +191,7 @@ def full(
     >>> adjoint.full((2,), 7)
     tensor([7, 7])
     """
-    if isinstance(fill_value, TensorBase):
-        fill_value = fill_value.item()  # type: ignore[attr-defined]
+    fill_value = _fill_value(fill_value, "full")
     kind = scalar_dtype(fill_value) if dtype is None else as_dtype(dtype, "full")
     shape = check_shape("full", (size,), allow_int=False)
     return _wrapped(numpy.full(shape, fill_value, kind.numpy), requires_grad, "full", device)
@@ -155,10 +202,9 @@ def _like(name: str, make: Any) -> Any:
         input: Tensor, *, dtype: Any = None, device: Device = None, requires_grad: bool = False,
         memory_format: Any = None,
     ) -> Tensor:  # fmt: skip
-        if not isinstance(input, TensorBase):
-            raise TypeError(errors.must_be_tensor(f"{name}_like", "input", 0, input))
+        array = _array_of(input, f"{name}_like")
         kind = None if dtype is None else as_dtype(dtype, f"{name}_like").numpy
-        return _wrapped(make(input._array, dtype=kind), requires_grad, f"{name}_like", device)
+        return _wrapped(make(array, dtype=kind), requires_grad, f"{name}_like", device)
 
     like.__name__ = like.__qualname__ = f"{name}_like"
     like.__doc__ = f"{name}() of the shape and, unless another is given, the dtype of a tensor."
@@ -170,15 +216,20 @@ ones_like = _like("ones", numpy.ones_like)
 empty_like = _like("empty", numpy.empty_like)
 
 
-def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Device = None, requires_grad: bool = False) -> Tensor:
+def full_like(
+    input: Tensor, fill_value: Any, *, dtype: Any = None, device: Device = None, requires_grad: bool = False
+) -> Tensor:
     """A number repeated to the shape of a tensor, with its dtype unless another is given."""
-    kind = input.dtype if dtype is None else as_dtype(dtype, "full_like")
-    return _wrapped(numpy.full(input._array.shape, fill_value, kind.numpy), requires_grad, "full_like", device)
+    array = _array_of(input, "full_like")
+    kind = None if dtype is None else as_dtype(dtype, "full_like").numpy
+    filled = numpy.full_like(array, _fill_value(fill_value, "full_like"), dtype=kind)
+    return _wrapped(filled, requires_grad, "full_like", device)
 
 
 def arange(
-    start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Device = None, requires_grad: bool = False
-) -> Tensor:
+    start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
     """Numbers from start (0) up to but not including end, `step` apart.
 
     Raises RuntimeError if step is 0 or leads away from end.
@@ -189,23 +240,30 @@ def arange(
     """
     if end is None:
         start, end = 0, start
+    if end is None:
+        raise TypeError('arange() missing 1 required positional arguments: "end"')
+    start = 0 if start is None else start
     start, end, step = (_python_number(value) for value in (start, end, step))
-    if step == 0:
-        raise RuntimeError("step must be nonzero")
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
-    if (end - start) * step < 0:
-        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     if dtype is None:
         whole = all(isinstance(value, int) for value in (start, end, step))
         kind = scalar_dtype(0 if whole else 0.0)
     else:
         kind = as_dtype(dtype, "arange")
+    if kind.is_complex or kind is bool_:
+        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{kind.long_name}'")
+    if not kind.is_floating_point:
+        start, end, step = int(start), int(end), int(step)
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     n = max(0, math.ceil((end - start) / step))
     if kind.is_floating_point:
         values = (start + step * numpy.arange(n, dtype=numpy.float64)).astype(kind.numpy)
     else:
-        values = (int(start) + int(step) * numpy.arange(n)).astype(kind.numpy)
+        values = (start + step * numpy.arange(n)).astype(kind.numpy)
     return _wrapped(values, requires_grad, "arange", device)
 
 
@@ -236,6 +294,8 @@ def logspace(
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """`steps` numbers from base**start to base**end, evenly spaced on a logarithmic scale."""
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
     values = numpy.logspace(_python_number(start), _python_number(end), steps, base=base)
     return _wrapped(values.astype(_kind(dtype, "logspace")), requires_grad, "logspace", device)
 
@@ -247,8 +307,11 @@ def eye(
 
     Raises RuntimeError for negative sizes.
     """
-    if n < 0 or (m is not None and m < 0):
-        raise RuntimeError(f"n must be greater or equal to 0, got {n if n < 0 else m}")
+    for place, (name, size) in enumerate((("n", n), ("m", 0 if m is None else m)), 1):
+        if not isinstance(size, numbers.Integral):
+            raise TypeError(f"eye(): argument '{name}' (position {place}) must be int, not {type_name(size)}")
+        if size < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
     return _wrapped(numpy.eye(n, m, dtype=_kind(dtype, "eye")), requires_grad, "eye", device)
 
 
@@ -256,15 +319,17 @@ def eye(
 
 
 def rand(
-    *size: Any, generator: Generator | None = None, dtype: Any = None, device: Device = None, requires_grad: bool = False
-) -> Tensor:
+    *size: Any, generator: Generator | None = None, dtype: Any = None, device: Device = None,
+    requires_grad: bool = False, **out: Any,
+) -> Tensor:  # fmt: skip
     """Random numbers, uniform in [0, 1)."""
-    return _wrapped(draws.uniform(generator, check_shape("rand", size), _kind(dtype, "rand"), 0.0, 1.0), requires_grad, "rand", device)
+    return _filled(partial(draws.uniform, generator), "rand", size, dtype, device, requires_grad, out)
 
 
 def randn(
-    *size: Any, generator: Generator | None = None, dtype: Any = None, device: Device = None, requires_grad: bool = False
-) -> Tensor:
+    *size: Any, generator: Generator | None = None, dtype: Any = None, device: Device = None,
+    requires_grad: bool = False, **out: Any,
+) -> Tensor:  # fmt: skip
     """Random numbers of the standard normal distribution; complex ones have variance 1 in all.
 
     >>> import adjoint
@@ -272,8 +337,7 @@ def randn(
     >>> adjoint.randn(2, 3).shape
     adjoint.Size([2, 3])
     """
-    kind = _kind(dtype, "randn")
-    return _wrapped(draws.normal(generator, check_shape("randn", size), kind, 0.0, 1.0), requires_grad, "randn", device)
+    return _filled(partial(draws.normal, generator), "randn", size, dtype, device, requires_grad, out)
 
 
 def randint(
@@ -290,12 +354,9 @@ def randint(
         low = given.pop() if given else 0
     if size is None or high is None:
         raise TypeError('randint() missing required arguments: "high" and "size"')
-    if low >= high:
-        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     kind = numpy.dtype("int64") if dtype is None else as_dtype(dtype, "randint").numpy
-    shape = check_shape("randint", (size,), allow_int=False)
-    whole = draws.integers(generator, low, high, shape, kind if kind.kind in "iub" else numpy.dtype("int64"))
-    return _wrapped(whole.astype(kind, copy=False), requires_grad, "randint", device)
+    shape = check_shape("randint", (size,), position=2, allow_int=False)
+    return _wrapped(draws.integers(generator, low, high, shape, kind), requires_grad, "randint", device)
 
 
 def randperm(
@@ -308,7 +369,8 @@ def randperm(
 
 def _random_like(name: str, make: Any) -> Any:
     def like(input: Tensor, *, dtype: Any = None, device: Device = None, requires_grad: bool = False) -> Tensor:
-        return make(input._array.shape, dtype=dtype or input.dtype, device=device, requires_grad=requires_grad)
+        _array_of(input, f"{name}_like")
+        return make(input.shape, dtype=dtype or input.dtype, device=device, requires_grad=requires_grad)
 
     like.__name__ = like.__qualname__ = f"{name}_like"
     like.__doc__ = f"{name}() of the shape and, unless another is given, the dtype of a tensor."
@@ -321,7 +383,7 @@ randn_like = _random_like("randn", randn)
 
 def bernoulli(input: Tensor, *, generator: Generator | None = None) -> Tensor:
     """0 or 1 at random, 1 with the probability that each element of input gives."""
-    return new_tensor(draws.bernoulli(generator, input._array, dtype=input._array.dtype))
+    return new_tensor(draws.bernoulli(generator, _array_of(input, "bernoulli")))
 
 
 def get_rng_state() -> Tensor:
@@ -331,6 +393,8 @@ def get_rng_state() -> Tensor:
 
 def set_rng_state(state: Tensor) -> None:
     """Put the default generator into a state that get_rng_state() gave."""
+    if not isinstance(state, TensorBase):
+        raise TypeError(f"expected an adjoint.ByteTensor, but got {type_name(state)}")
     draws.set_rng_state(state._array)
 
 
@@ -341,24 +405,25 @@ def is_tensor(obj: object) -> bool:
 
 def numel(input: Tensor) -> int:
     """The number of elements."""
-    return int(input._array.size)
+    return int(_array_of(input, "numel").size)
 
 
 def is_floating_point(input: Tensor) -> bool:
     """True for float16, bfloat16, float32 and float64."""
-    return bool(input.dtype.is_floating_point)
+    return from_numpy_dtype(_array_of(input, "is_floating_point").dtype).is_floating_point
 
 
 def is_complex(input: Tensor) -> bool:
     """True for complex64 and complex128."""
-    return bool(input.dtype.is_complex)
+    return from_numpy_dtype(_array_of(input, "is_complex").dtype).is_complex
 
 
 def result_type(*tensors_or_numbers: Any) -> dtype:
     """The dtype that arithmetic on these operands gives."""
     from adjoint.arrays.promotion import common_dtype
 
-    return common_dtype([value._array if isinstance(value, TensorBase) else value for value in tensors_or_numbers], "same")
+    operands = [value._array if isinstance(value, TensorBase) else value for value in tensors_or_numbers]
+    return common_dtype(operands, "same")
 
 
 PUBLIC = (

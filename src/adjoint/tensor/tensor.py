@@ -5,24 +5,29 @@ Methods that are operations are not written here: `binding` attaches them from t
 
 from __future__ import annotations
 
+import numbers
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy
 
-from adjoint.arrays.dtypes import as_dtype, dtype, from_numpy_dtype, get_default_dtype
+from adjoint.arrays.dtypes import DTYPES, as_dtype, dtype, from_numpy_dtype, get_default_dtype
 from adjoint.arrays.infer import array_from_data
-from adjoint.arrays.size import Size, as_device, device
+from adjoint.arrays.size import Size, as_device, check_shape, device, type_name
 from adjoint.core import errors
 from adjoint.core.graph import bump_version, counter_of, new_tensor, node_of, set_tensor_type
 from adjoint.core.hooks import HookTable, RemovableHandle
-from adjoint.tensor.arithmetic import ArithmeticTensor
+from adjoint.tensor.arithmetic import ArithmeticTensor, is_operand
 from adjoint.tensor.differentiate import backward
 from adjoint.tensor.formatting import format_tensor
 from adjoint.tensor.table import ops
 
 _CPU = device("cpu")
+_CORE_FIELDS = frozenset(
+    ("_array", "_node", "_output_nr", "_requires", "_grad", "_accumulator")
+    + ("_counter", "_view", "_hooks", "_post_hooks", "_retain")
+)
 
 
 class Tensor(ArithmeticTensor):
@@ -42,11 +47,20 @@ class Tensor(ArithmeticTensor):
     # NumPy arrays leave arithmetic with a Tensor to the Tensor
     __array_ufunc__ = None
 
-    def __init__(self, *data: Any) -> None:
-        if len(data) == 1 and isinstance(data[0], (list, tuple, Tensor, numpy.ndarray)) and not isinstance(data[0], Size):
-            self._array = array_from_data(data[0], get_default_dtype(), unwrap=unwrap)
+    def __init__(self, *data: Any, device: Any = None) -> None:
+        as_device(device, "new")
+        first = data[0] if len(data) == 1 else None
+        if isinstance(first, Tensor):
+            alias = first.view(first.shape)
+            self._array, self._counter, self._view = alias._array, alias._counter, alias._view
+            self._node, self._output_nr = alias._node, alias._output_nr
+        elif len(data) != 1 or (isinstance(first, (Size, numbers.Integral)) and not isinstance(first, bool)):
+            shape = check_shape("new", data) if data else (0,)
+            self._array = numpy.empty(shape, get_default_dtype().numpy)
+        elif isinstance(first, (Sequence, numpy.ndarray)):
+            self._array = array_from_data(first, get_default_dtype(), unwrap=unwrap)
         else:
-            self._array = numpy.empty(data[0] if data and isinstance(data[0], Size) else data, get_default_dtype().numpy)
+            raise TypeError(f"new(): data must be a sequence (got {type_name(first)})")
 
     # what it is ------------------------------------------------------------------------------------------------------
 
@@ -74,7 +88,7 @@ class Tensor(ArithmeticTensor):
         """The number of axes."""
         return int(self._array.ndim)
 
-    dim = ndimension = lambda self: int(self._array.ndim)  # noqa: E731
+    dim = ndimension = lambda self: int(self._array.ndim)
 
     def numel(self) -> int:
         """The number of elements."""
@@ -130,7 +144,10 @@ class Tensor(ArithmeticTensor):
     def H(self) -> Tensor:
         """A matrix, conjugated and transposed. Raises RuntimeError unless there are two axes (or none)."""
         if self.ndim not in (0, 2):
-            raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.")
+            hint = " For batches of matrices, consider using tensor.mH" if self.ndim > 2 else ""
+            raise RuntimeError(
+                f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.{hint}"
+            )
         return self.mH if self.ndim else self.conj()
 
     @property
@@ -148,7 +165,7 @@ class Tensor(ArithmeticTensor):
         """The imaginary part, a view of a complex tensor. Raises RuntimeError for a real one."""
         return ops.imag(self)  # type: ignore[no-any-return]
 
-    def is_contiguous(self) -> bool:
+    def is_contiguous(self, memory_format: Any = None) -> bool:
         """True if the elements lie in row-major order without gaps."""
         return bool(self._array.flags.c_contiguous)
 
@@ -175,7 +192,7 @@ class Tensor(ArithmeticTensor):
         return format_tensor(self._array, suffixes=suffixes)
 
     def __format__(self, spec: str) -> str:
-        if self.ndim == 0 and spec:
+        if self.ndim == 0:
             return format(self.item(), spec)
         return object.__format__(self, spec)
 
@@ -192,19 +209,25 @@ class Tensor(ArithmeticTensor):
     def __bool__(self) -> bool:
         n = self.numel()
         if n != 1:
-            raise RuntimeError(f"Boolean value of Tensor with {'no values' if n == 0 else 'more than one value'} is ambiguous")
+            several = "no values" if n == 0 else "more than one value"
+            raise RuntimeError(f"Boolean value of Tensor with {several} is ambiguous")
         return bool(self._array.item())
 
-    def _number(self) -> Any:
+    def _number(self, target: str = "complex") -> Any:
         if self.numel() != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
-        return self._array.item()
+        number = self._array.item()
+        if isinstance(number, complex) and target != "complex":
+            if number.imag:
+                raise RuntimeError(f"value cannot be converted to type {target} without overflow")
+            return number.real
+        return number
 
     def __float__(self) -> float:
-        return float(self._number())
+        return float(self._number("double"))
 
     def __int__(self) -> int:
-        return int(self._number())
+        return int(self._number("int64_t"))
 
     def __complex__(self) -> complex:
         return complex(self._number())
@@ -218,7 +241,11 @@ class Tensor(ArithmeticTensor):
         return id(self)
 
     def __contains__(self, element: Any) -> bool:
-        return bool((self._array == unwrap_or(element)).any())
+        if not is_operand(element):
+            raise RuntimeError(
+                f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
+            )
+        return bool(ops.eq(self, element)._array.any())
 
     def __getitem__(self, index: Any) -> Tensor:
         return getitem(self, index)
@@ -230,7 +257,7 @@ class Tensor(ArithmeticTensor):
         return self if self.ndim == 0 else self.flip(0)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return _rebuild, (type(self), self._array, self.requires_grad, dict(self.__dict__))
+        return _rebuild, (type(self), self._array, self.requires_grad, _user_attributes(self))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if not self.is_leaf:
@@ -244,7 +271,7 @@ class Tensor(ArithmeticTensor):
         twin._array = self._array.copy()
         twin._requires = self._requires
         twin._grad = copy.deepcopy(self._grad, memo)
-        twin.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        twin.__dict__.update(copy.deepcopy(_user_attributes(self), memo))
         return twin
 
     # conversions -----------------------------------------------------------------------------------------------------
@@ -277,7 +304,8 @@ class Tensor(ArithmeticTensor):
         """
         wanted = kwargs.pop("dtype", None)
         place = kwargs.pop("device", None)
-        copy = kwargs.pop("copy", False)
+        flags = [argument for argument in args if isinstance(argument, bool)]  # non_blocking, copy
+        copy = kwargs.pop("copy", len(flags) > 1 and flags[1])
         kwargs.pop("non_blocking", None)
         kwargs.pop("memory_format", None)
         if kwargs:
@@ -287,9 +315,7 @@ class Tensor(ArithmeticTensor):
                 wanted, place = argument.dtype, argument.device
             elif isinstance(argument, (str, device)):
                 place = argument
-            elif isinstance(argument, bool):
-                continue
-            else:
+            elif argument is not None and not isinstance(argument, bool):
                 wanted = argument
         if place is not None:
             as_device(place, "to")
@@ -300,6 +326,8 @@ class Tensor(ArithmeticTensor):
 
     def type(self, dtype: Any = None) -> Any:
         """The name of the tensor's type, or the tensor with another dtype."""
+        if isinstance(dtype, str):
+            dtype = _dtype_of_type(dtype)
         return f"adjoint.{self.dtype.long_name}Tensor" if dtype is None else self.to(dtype)
 
     def type_as(self, other: Tensor) -> Tensor:
@@ -437,30 +465,6 @@ class Tensor(ArithmeticTensor):
         bump_version(self)
         return self
 
-    def __iadd__(self, other: Any) -> Tensor:
-        return self.add_(other)
-
-    def __isub__(self, other: Any) -> Tensor:
-        return self.sub_(other)
-
-    def __imul__(self, other: Any) -> Tensor:
-        return self.mul_(other)
-
-    def __itruediv__(self, other: Any) -> Tensor:
-        return self.div_(other)
-
-    def __ipow__(self, other: Any) -> Tensor:
-        return self.pow_(other)
-
-    def __imod__(self, other: Any) -> Tensor:
-        return self.remainder_(other)
-
-    def __ifloordiv__(self, other: Any) -> Tensor:
-        return self.floor_divide_(other)
-
-    def __imatmul__(self, other: Any) -> Tensor:
-        return self.copy_(self @ other)
-
 
 #: The key of the hook that retains a gradient: it stays behind all others, so that it sees what they made of it.
 _RETAIN = -1
@@ -471,9 +475,16 @@ def unwrap(value: object) -> Any:
     return value._array if isinstance(value, Tensor) else None
 
 
-def unwrap_or(value: Any) -> Any:
-    """The raw array of a Tensor, anything else as it is."""
-    return value._array if isinstance(value, Tensor) else value
+def _user_attributes(tensor: Tensor) -> dict[str, Any]:
+    # uncompiled, what the core keeps of a tensor lies in the same dictionary
+    return {name: value for name, value in tensor.__dict__.items() if name not in _CORE_FIELDS}
+
+
+def _dtype_of_type(name: str) -> dtype:
+    for each in DTYPES:
+        if name == f"adjoint.{each.long_name}Tensor":
+            return each
+    raise ValueError(f"invalid type: '{name}'")
 
 
 def _axis(dim: int, tensor: Tensor) -> int:

@@ -35,7 +35,7 @@ def div(input: Tensor, other: Tensor, *, rounding_mode: str | None = None) -> Te
     return _divide_operation(rounding_mode)(input, other)
 
 
-@composite(namespace=None)
+@composite(namespace=None, name="div_")
 def div_(input: Tensor, other: Tensor, *, rounding_mode: str | None = None) -> Tensor:
     """In-place version of div()."""
     return _divide_operation(rounding_mode).inplace((input, other), {})
@@ -78,13 +78,13 @@ def clamp_max(input: Tensor, max: Tensor) -> Tensor:
     return ops.clamp(input, max=max)
 
 
-@composite(namespace=None)
+@composite(namespace=None, name="clamp_min_")
 def clamp_min_(input: Tensor, min: Tensor) -> Tensor:
     """In-place version of clamp_min()."""
     return input.clamp_(min=min)
 
 
-@composite(namespace=None)
+@composite(namespace=None, name="clamp_max_")
 def clamp_max_(input: Tensor, max: Tensor) -> Tensor:
     """In-place version of clamp_max()."""
     return input.clamp_(max=max)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 from adjoint.arrays import contraction
@@ -272,7 +273,7 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
         matrices[0] = matrices[0][None]
     if column:
         matrices[-1] = matrices[-1][:, None]
-    for i, (a, b) in enumerate(zip(matrices, matrices[1:], strict=False)):
+    for i, (a, b) in enumerate(pairwise(matrices)):
         if b.ndim != 2:
             raise RuntimeError(f"multi_dot(): tensor {i + 1} must be 2D but got {b.ndim}D")
         if a.shape[1] != b.shape[0]:
@@ -299,7 +300,7 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of matrices in the order that needs the fewest multiplications; see linalg.multi_dot."""
     if len(matrices) == 1:
         return matrices[0]
-    for a, b in zip(matrices, matrices[1:], strict=False):
+    for a, b in pairwise(matrices):
         if a.ndim == b.ndim == 2 and a.shape[1] != b.shape[0]:
             raise matrices_do_not_fit(a.shape, b.shape)
     return multi_dot(matrices)

@@ -165,7 +165,7 @@ def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dt
             f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype.long_name}"
         )
     number = ops.sum(ops.logical_not(ops.isnan(input)), dim, keepdim)
-    return ops.sum(ops.where(ops.isnan(input), 0, input), dim, keepdim) / number
+    return nansum(input, dim, keepdim) / number
 
 
 @composite()
@@ -341,6 +341,10 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     >>> adjoint.aminmax(adjoint.tensor([1.0, 3.0, 2.0])).max
     tensor(3.)
     """
+    if input.numel() == 0 and (dim is None or input.shape[dim] == 0):
+        raise RuntimeError(
+            "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
+        )
     axes = () if dim is None else dim
     return _Extrema(ops.amin(input, axes, keepdim), ops.amax(input, axes, keepdim))
 

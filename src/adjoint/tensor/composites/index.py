@@ -1,0 +1,501 @@
+"""Indexing with brackets, and composites over picking and writing elements.
+
+An index is split in two, as torch does it: ints, slices, None and Ellipsis pick a view, then arrays (lists, masks,
+tensors) pick a copy of that. So an int beside an array keeps its place, other than in NumPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index as as_int
+from typing import Any
+
+import numpy
+
+from adjoint.arrays.dtypes import from_numpy_dtype
+from adjoint.arrays.infer import array_from_data
+from adjoint.arrays.shapes import broadcast_shapes, normalize_dim
+from adjoint.core.graph import TensorBase, bump_version, new_tensor
+from adjoint.core.modes import current, is_grad_enabled
+from adjoint.core.operation import operations
+from adjoint.tensor.composites.declare import composite, ops
+
+Tensor = Any
+Basic = tuple[Any, ...] | None
+Advanced = tuple[Any, ...] | None
+
+_ALL = slice(None)
+_SIMPLE = frozenset((int, type(None), type(Ellipsis)))
+_TENSOR_KINDS = "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices"
+_WRONG_DTYPE = "tensors used as indices must be long, int, byte or bool tensors"
+
+
+# brackets -------------------------------------------------------------------------------------------------------------
+
+
+def getitem(tensor: Tensor, index: Any) -> Tensor:
+    """tensor[index]: a view for ints, slices, None and Ellipsis, a copy where arrays or lists are among them.
+
+    Raises IndexError for places that do not exist and for what is no index, ValueError for a slice with a step that is
+    not positive.
+
+    >>> import adjoint
+    >>> x = adjoint.arange(6).reshape(2, 3)
+    >>> x[0, 1:], x[:, [0, 2]], x[x > 3]
+    (tensor([1, 2]), tensor([[0, 2],
+            [3, 5]]), tensor([4, 5]))
+    """
+    basic, advanced = plain(index), None
+    if basic is None:
+        basic, advanced = divided(index, tensor._array)
+    if basic is not None:
+        tensor = view_operation(basic).apply([tensor, basic])
+    if advanced is None:
+        return tensor if basic is not None else operations["getitem_alias"].apply([tensor, (...,)])
+    return ops.index(tensor, owned(advanced) if is_grad_enabled() and tensor.requires_grad else advanced)
+
+
+def setitem(tensor: Tensor, index: Any, value: Any) -> None:
+    """tensor[index] = value, in place; the value is broadcast, and converted if it is a number, an array or a list.
+
+    Raises IndexError for places that do not exist, RuntimeError where shapes do not fit or the tensor must not be
+    modified, TypeError for what is no value.
+
+    >>> import adjoint
+    >>> x = adjoint.zeros(3)
+    >>> x[1:] = adjoint.tensor([1.0, 2.0])
+    >>> x
+    tensor([0., 1., 2.])
+    """
+    value = assignable(tensor, value)
+    basic, advanced = plain(index), None
+    if basic is None:
+        basic, advanced = divided(index, tensor._array)
+    if advanced is None and written(tensor, (...,) if basic is None else basic, value):
+        return
+    target = tensor if basic is None else view_operation(basic).apply([tensor, basic])
+    if advanced is not None:
+        operations["index_put"].inplace((target, owned(advanced), _without_ones(value, tensor._array.ndim)), {})
+        return
+    if isinstance(value, TensorBase):
+        value = _fitted(value, target._array)
+    operations["copy"].inplace((target, value), {})
+
+
+def written(tensor: Tensor, basic: tuple[Any, ...], value: Any) -> bool:
+    """Write at a basic index if that needs neither a record nor a check nor a conversion; True if it was done."""
+    array = tensor._array
+    state = current()
+    if state.unusual or type(array) is not numpy.ndarray or not array.flags.carray or tensor._view is not None:
+        return False
+    records = state.grad_enabled
+    if isinstance(value, TensorBase):
+        records = records and (tensor.requires_grad or value.requires_grad)
+        value = value._array
+        if type(value) is not numpy.ndarray or value.dtype != array.dtype:
+            return False
+    else:
+        records = records and tensor.requires_grad
+    if records:
+        return False
+    try:
+        array[basic] = value
+    except (IndexError, ValueError):
+        # the general way says what is wrong
+        return False
+    bump_version(tensor)
+    return True
+
+
+def plain(index: Any) -> Basic:
+    """A basic index as a tuple that gives a view, found by types alone; None if it takes a closer look."""
+    kind = type(index)
+    if kind is int:
+        return (index, ...)
+    if kind is slice:
+        return (checked(index),)
+    if kind is not tuple or not index:
+        return None
+    ellipses = 0
+    for item in index:
+        kind = type(item)
+        if kind is slice:
+            checked(item)
+        elif kind not in _SIMPLE:
+            return None
+        elif item is Ellipsis:
+            ellipses += 1
+    if ellipses > 1:
+        return None
+    # without an ellipsis NumPy would give a scalar where no axis is left
+    return index if ellipses else (*index, ...)
+
+
+def checked(item: slice) -> slice:
+    """The slice itself. Raises ValueError unless its step is positive."""
+    if item.step is not None and as_int(item.step) <= 0:
+        raise ValueError("step must be greater than zero")
+    return item
+
+
+def view_operation(basic: tuple[Any, ...]) -> Any:
+    """The operation that gives the view, under the name of what the index does last."""
+    for item in reversed(basic):
+        if item is None:
+            return operations["getitem_unsqueeze"]
+        kind = type(item)
+        if kind is int:
+            return operations["getitem_select"]
+        if kind is slice and not (item.start is None and item.stop is None and item.step is None):
+            return operations["getitem_slice"]
+    return operations["getitem_slice" if slice in map(type, basic) else "getitem_alias"]
+
+
+def divided(index: Any, array: Any) -> tuple[Basic, Advanced]:
+    """The view to take first and the arrays that then pick from it; either may be None."""
+    items = [item_of(item) for item in listed(index)]
+    spare = array.ndim - sum(axes_of(item) for item in items)
+    if spare < 0:
+        raise IndexError(f"too many indices for tensor of dimension {array.ndim}")
+    basic: list[Any] = []
+    advanced: list[Any] = []
+    for item in items:
+        if item is Ellipsis:
+            basic += [_ALL] * spare
+            advanced += [_ALL] * spare
+            spare = 0
+        elif isinstance(item, numpy.ndarray) and item.ndim:
+            basic += [_ALL] * axes_of(item)
+            advanced.append(item)
+        elif isinstance(item, numpy.ndarray):
+            # a single bool is a mask of a new axis of length one
+            basic.append(None)
+            advanced.append(numpy.zeros(int(item), numpy.int64))
+        else:
+            basic.append(item)
+            if not isinstance(item, int):
+                advanced.append(_ALL)
+    picks = any(isinstance(item, numpy.ndarray) for item in advanced)
+    views = any(not isinstance(item, slice) or item != _ALL for item in basic)
+    return (*basic, ...) if views else None, tuple(advanced) if picks else None
+
+
+def axes_of(item: Any) -> int:
+    """How many axes of the tensor an item of an index stands for."""
+    if item is None or item is Ellipsis:
+        return 0
+    return item.ndim if isinstance(item, numpy.ndarray) and item.dtype.kind == "b" else 1
+
+
+def listed(index: Any) -> Sequence[Any]:
+    """The items of an index; a short list that holds more than numbers means the same as a tuple, as in torch."""
+    if isinstance(index, tuple):
+        return index
+    if isinstance(index, list) and len(index) < 32 and any(map(_is_more_than_number, index)):
+        return index
+    return (index,)
+
+
+def _is_more_than_number(item: Any) -> bool:
+    return item is None or item is Ellipsis or isinstance(item, (slice, TensorBase, list, tuple, numpy.ndarray))
+
+
+def item_of(item: Any) -> Any:
+    """One item of an index as an int, slice, None, Ellipsis or raw array (bool ones without axes stay arrays)."""
+    if item is None or item is Ellipsis:
+        return item
+    if isinstance(item, slice):
+        return checked(item)
+    if isinstance(item, (bool, numpy.bool)):
+        return numpy.asarray(item)
+    if isinstance(item, TensorBase):
+        item = item._array
+    elif isinstance(item, (list, tuple, range)):
+        item = array_of(item)
+    if isinstance(item, numpy.ndarray):
+        return _array_item(item)
+    try:
+        return as_int(item)
+    except TypeError:
+        if isinstance(item, str):
+            raise TypeError("new(): invalid data type 'str'") from None
+        raise IndexError(f"{_TENSOR_KINDS} (got {type(item).__name__})") from None
+
+
+def array_of(items: Sequence[Any]) -> numpy.ndarray[Any, Any]:
+    """A nested list of ints or bools as an array; an empty one holds ints."""
+    if all(type(item) is int for item in items):
+        return numpy.array(items, numpy.int64)
+    array = array_from_data(items, unwrap=lambda value: value._array if isinstance(value, TensorBase) else None)
+    return array if array.size else array.astype(numpy.int64)
+
+
+def _array_item(array: numpy.ndarray[Any, Any]) -> Any:
+    if array.dtype == numpy.uint8:
+        array = array.astype(bool)
+    if array.dtype.kind not in "iub":
+        raise IndexError(_WRONG_DTYPE)
+    return array if array.ndim or array.dtype.kind == "b" else int(array)
+
+
+def owned(advanced: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The same places in arrays that nobody else can change, for the backward pass."""
+    return tuple(item if isinstance(item, slice) else item.copy() for item in advanced)
+
+
+def assignable(tensor: Tensor, value: Any) -> Any:
+    """A value as a number or a Tensor. Raises TypeError for what is neither and cannot be made one."""
+    own = from_numpy_dtype(tensor._array.dtype)
+    if isinstance(value, TensorBase):
+        return value
+    if isinstance(value, (bool, int, float, complex, numpy.number, numpy.bool)):
+        return _converted(value.item() if isinstance(value, numpy.generic) else value, own)
+    if isinstance(value, (numpy.ndarray, list, tuple)):
+        return new_tensor(
+            array_from_data(value, own, unwrap=lambda v: v._array if isinstance(v, TensorBase) else None)
+        )
+    raise TypeError(f"can't assign a {type(value).__name__} to a adjoint.{own.long_name}Tensor")
+
+
+_PYTHON_TYPES = {"f": float, "c": complex, "i": int, "u": int, "b": bool}
+
+
+def _converted(value: Any, own: Any) -> Any:
+    """A number as one of the tensor's kind. Raises RuntimeError where that has no such number."""
+    try:
+        return _PYTHON_TYPES.get(own.numpy.kind, float)(value)
+    except (TypeError, OverflowError, ValueError):
+        raise RuntimeError(f"value cannot be converted to type {own.c_name} without overflow") from None
+
+
+def _without_ones(value: Any, ndim: int) -> Any:
+    """A value without the axes of length one that it has in front of as many as the target."""
+    shape = value._array.shape if isinstance(value, TensorBase) else ()
+    extra = 0
+    while len(shape) - extra > ndim and shape[extra] == 1:
+        extra += 1
+    return ops.reshape(value, shape[extra:]) if extra else value
+
+
+def _fitted(value: Tensor, target: Any) -> Tensor:
+    """A value of the target's type that can be broadcast to it. Raises RuntimeError, in the words of expand(), if it cannot."""
+    value = _without_ones(value, target.ndim)
+    if value._array.dtype != target.dtype:
+        value = ops.cast(value, from_numpy_dtype(target.dtype))
+    if value._array.shape != target.shape:
+        ops.expand(value.detach(), target.shape)
+    return value
+
+
+# overloads ------------------------------------------------------------------------------------------------------------
+
+
+@composite()
+def select(input: Tensor, dim: int, index: int) -> Tensor:
+    """The view of one slice along an axis, without that axis.
+
+    Raises IndexError for a place that does not exist.
+
+    >>> import adjoint
+    >>> adjoint.tensor([[1, 2], [3, 4]]).select(1, 0)
+    tensor([1, 3])
+    """
+    shape = input._array.shape
+    if not shape:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    dim, index = normalize_dim(dim, len(shape)), as_int(index)
+    if not -shape[dim] <= index < shape[dim]:
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(shape)} at dimension {dim}"
+        )
+    return ops.getitem_select(input, (*(_ALL,) * dim, index, ...))
+
+
+def _places(indices: Any) -> tuple[Any, ...]:
+    """The raw arrays of an index_put(). Raises TypeError for what is no sequence of tensors, IndexError for floats."""
+    if not isinstance(indices, (tuple, list)):
+        raise TypeError(
+            f"index_put(): argument 'indices' (position 1) must be tuple of Tensors, not {type(indices).__name__}"
+        )
+    arrays = []
+    for i, item in enumerate(indices):
+        if not isinstance(item, (TensorBase, numpy.ndarray)):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(item).__name__}")
+        array = numpy.array(item._array if isinstance(item, TensorBase) else item)
+        array = array.astype(bool) if array.dtype == numpy.uint8 else array
+        if array.dtype.kind not in "iub":
+            raise IndexError(_WRONG_DTYPE)
+        arrays.append(array)
+    return tuple(arrays)
+
+
+def _require_tensor(values: Any) -> None:
+    if not isinstance(values, (TensorBase, numpy.ndarray)):
+        raise TypeError(
+            f"index_put(): argument 'values' (position 2) must be Tensor, not {type(values).__name__}"
+        )
+
+
+@composite()
+def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy with values, broadcast, written at (or, if accumulate, added to) the places that the indices pick together.
+
+    Raises RuntimeError for values of another dtype or a shape that does not fit, IndexError for places out of range.
+
+    >>> import adjoint
+    >>> adjoint.zeros(3).index_put((adjoint.tensor([0, 0]),), adjoint.tensor(1.0), accumulate=True)
+    tensor([2., 0., 0.])
+    """
+    _require_tensor(values)
+    return ops.index_put(input, _places(indices), values, accumulate)
+
+
+@composite(namespace=None, name="index_put_")
+def index_put_(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
+    """In-place version of index_put()."""
+    _require_tensor(values)
+    return operations["index_put"].inplace((input, _places(indices), values, accumulate), {})
+
+
+def _source(src: Any, value: Any, index: Tensor, dtype: Any, reduce: str | None) -> Any:
+    """What scatter() writes: src or value; for a sum a tensor in any case."""
+    if (src is None) == (value is None):
+        raise TypeError("scatter(): give either src, a Tensor, or value, a number")
+    if reduce not in (None, "add"):
+        raise RuntimeError(f"scatter(): reduce must be None or 'add', got {reduce!r}; a product has no derivative here")
+    source = value if src is None else src
+    if reduce is None or isinstance(source, TensorBase):
+        return source
+    return new_tensor(numpy.full(index._array.shape, source, dtype))
+
+
+@composite()
+def scatter(
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Tensor | float | None = None,
+    *,
+    value: float | None = None,
+    reduce: str | None = None,
+) -> Tensor:
+    """A copy with elements of src (or one number) written to the places that index names along an axis.
+
+    index: int32 or int64, not longer than input along other axes, nor than src along any.
+    reduce: "add" adds to what is there instead of replacing it.
+
+    Raises RuntimeError for indices out of range, shapes that do not fit, and another dtype.
+
+    >>> import adjoint
+    >>> adjoint.zeros(3).scatter(0, adjoint.tensor([2, 0]), adjoint.tensor([1.0, 2.0]))
+    tensor([2., 0., 1.])
+    """
+    source = _source(src, value, index, input._array.dtype, reduce)
+    return (ops.scatter if reduce is None else ops.scatter_add)(input, dim, index, source)
+
+
+@composite(namespace=None, name="scatter_")
+def scatter_(
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Tensor | float | None = None,
+    *,
+    value: float | None = None,
+    reduce: str | None = None,
+) -> Tensor:
+    """In-place version of scatter()."""
+    source = _source(src, value, index, input._array.dtype, reduce)
+    return operations["scatter" if reduce is None else "scatter_add"].inplace((input, dim, index, source), {})
+
+
+@composite()
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+    """The elements that indices name along one axis, other axes broadcast; without dim, of the flattened input.
+
+    Raises RuntimeError for a different number of axes or sizes that do not fit.
+
+    >>> import adjoint
+    >>> x = adjoint.tensor([[3, 1, 2]])
+    >>> adjoint.take_along_dim(x, x.argsort(1), 1)
+    tensor([[1, 2, 3]])
+    """
+    if dim is None:
+        return ops.gather(ops.reshape(input, (-1,)), 0, ops.reshape(indices, (-1,)))
+    own, other = input._array.shape, indices._array.shape
+    if len(own) != len(other):
+        raise RuntimeError(
+            "adjoint.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{len(own)} dimensions for input, and {len(other)} dimensions for indices"
+        )
+    dim = normalize_dim(dim, len(own))
+    common = broadcast_shapes((*own[:dim], 1, *own[dim + 1 :]), (*other[:dim], 1, *other[dim + 1 :]))
+    expanded = [ops.expand(x, (*common[:dim], shape[dim], *common[dim + 1 :])) for x, shape in ((input, own), (indices, other))]
+    return ops.gather(expanded[0], dim, expanded[1])
+
+
+@composite()
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+    """The places of the elements that are not zero, one in each row; as_tuple: one tensor for each axis instead.
+
+    >>> import adjoint
+    >>> adjoint.tensor([0, 3, 4]).nonzero(as_tuple=True)
+    (tensor([1, 2]),)
+    """
+    if not as_tuple:
+        return ops.argwhere(input)
+    return tuple(new_tensor(places) for places in numpy.nonzero(numpy.atleast_1d(input._array)))
+
+
+def _chosen(condition: Tensor, input: Any, other: Any) -> Tensor:
+    kind = from_numpy_dtype(condition._array.dtype)
+    if kind.numpy.kind != "b":
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {kind.long_name}"
+        )
+    return ops.where(condition, input, other)
+
+
+_GIVEN = object()
+
+
+@composite(method=False)
+def where(condition: Tensor, input: Any = _GIVEN, other: Any = _GIVEN) -> Any:
+    """input where the condition holds, other elsewhere, broadcast; with the condition alone, the places where it holds.
+
+    Raises RuntimeError if the condition is not of bools.
+
+    >>> import adjoint
+    >>> x = adjoint.tensor([-1.0, 2.0])
+    >>> adjoint.where(x > 0, x, 0.0)
+    tensor([0., 2.])
+    """
+    if input is _GIVEN and other is _GIVEN:
+        return nonzero(condition, as_tuple=True)
+    if input is _GIVEN or other is _GIVEN:
+        raise TypeError("where(): give both input and other, or neither")
+    return _chosen(condition, input, other)
+
+
+@composite(namespace=None, name="where")
+def tensor_where(input: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """The tensor where the condition holds, other elsewhere."""
+    return _chosen(condition, input, other)
+
+
+@composite()
+def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+    """A copy with src in place of one slice along an axis: select() written to, out of place."""
+    result = ops.clone(input)
+    setitem(result, (*(_ALL,) * normalize_dim(dim, input._array.ndim), index), src)
+    return result
+
+
+@composite()
+def slice_scatter(
+    input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
+    """A copy with src in place of input[start:end:step] along an axis."""
+    result = ops.clone(input)
+    setitem(result, (*(_ALL,) * normalize_dim(dim, input._array.ndim), slice(start, end, step)), src)
+    return result

@@ -1,0 +1,586 @@
+"""Composites over linear algebra: the functions of adjoint.linalg, and their older names on Tensor and adjoint."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from adjoint.arrays.dtypes import dtype as Dtype
+from adjoint.arrays.shapes import normalize_dims
+from adjoint.rules.linalg import check_inexact, check_matrix, check_sides, check_square
+from adjoint.tensor.composites.contract import as_tensor
+from adjoint.tensor.composites.declare import COMPOSITES, composite, ops
+
+Tensor = Any
+
+
+def _swapped(x: Tensor) -> Tensor:
+    return ops.transpose(x, -2, -1)
+
+
+# solving ------------------------------------------------------------------------------------------------------------
+
+
+@composite(namespace="linalg", method=False)
+def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
+    """X with A X = B, or with X A = B if left is False.
+
+    Shapes: A (..., n, n); B (..., n, k), or (..., k, n) for left=False; or B is one vector (n), or a batch of vectors
+    (..., n) with the very batch axes of A. Batch axes of matrices broadcast.
+
+    Raises LinAlgError for a singular matrix.
+
+    >>> import adjoint
+    >>> adjoint.linalg.solve(adjoint.tensor([[2.0, 0.0], [0.0, 4.0]]), adjoint.tensor([2.0, 2.0]))
+    tensor([1.0000, 0.5000])
+    """
+    A, B = as_tensor("linalg_solve", "A", 1, A), as_tensor("linalg_solve", "B", 2, B)
+    check_square("linalg.solve", A._array)
+    vector = B.ndim == 1 or (B.ndim > 1 and A.ndim - 1 == B.ndim and A.shape[:-1] == B.shape)
+    if vector:
+        B = B[..., None]
+    if left:
+        result = ops.linalg_solve(A, B)
+    else:
+        check_matrix("linalg.solve", B._array, "B")
+        check_sides("linalg.solve", A._array, B._array, left=False)
+        result = _swapped(ops.linalg_solve(_swapped(A), _swapped(B)))
+    return result[..., 0] if vector else result
+
+
+@composite(namespace="linalg", method=False)
+def solve_triangular(
+    A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
+) -> Tensor:
+    """X with A X = B (or X A = B) for triangular A, of which only the named triangle is read.
+
+    Shapes: A (..., n, n); B (..., n, k), or (..., k, n) for left=False. unitriangular: the diagonal counts as ones.
+
+    >>> import adjoint
+    >>> adjoint.linalg.solve_triangular(adjoint.tensor([[2.0, 0.0], [2.0, 4.0]]), adjoint.ones(2, 1), upper=False)
+    tensor([[0.5000],
+            [0.0000]])
+    """
+    if left:
+        return ops.linalg_solve_triangular(A, B, upper=upper, unitriangular=unitriangular)
+    A = as_tensor("linalg_solve_triangular", "A", 1, A)
+    B = as_tensor("linalg_solve_triangular", "B", 2, B)
+    check_square("linalg.solve_triangular", A._array)
+    check_matrix("linalg.solve_triangular", B._array, "B")
+    check_sides("linalg.solve_triangular", A._array, B._array, left=False)
+    turned = ops.linalg_solve_triangular(
+        _swapped(A), _swapped(B), upper=not upper, unitriangular=unitriangular
+    )
+    return _swapped(turned)
+
+
+class _TriangularSolution(NamedTuple):
+    solution: Tensor
+    cloned_coefficient: Tensor
+
+
+@composite(name="triangular_solve")
+def triangular_solve(
+    b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+) -> _TriangularSolution:
+    """The older form of linalg.solve_triangular: X with A X = b, and a copy of A."""
+    turned = _swapped(A) if transpose else A
+    solution = ops.linalg_solve_triangular(turned, b, upper=upper != transpose, unitriangular=unitriangular)
+    return _TriangularSolution(solution, A.clone())
+
+
+@composite()
+def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
+    """X with (L H(L)) X = B, or (H(L) L) X = B for upper triangular L, where H is the conjugate transpose.
+
+    Shapes: B (..., n, k), L (..., n, n).
+
+    >>> import adjoint
+    >>> adjoint.cholesky_solve(adjoint.ones(2, 1), 2 * adjoint.eye(2))
+    tensor([[0.2500],
+            [0.2500]])
+    """
+    B, L = as_tensor("cholesky_solve", "B", 1, B), as_tensor("cholesky_solve", "L", 2, L)
+    for name, matrix in (("b", B), ("u", L)):
+        if matrix.ndim < 2:
+            raise RuntimeError(
+                f"{name} should have at least 2 dimensions, but has {matrix.ndim} dimensions instead"
+            )
+    check_square("cholesky_solve", L._array)
+    if L.shape[-1] != B.shape[-2]:
+        a, b = [" by ".join(map(str, x.shape[-2:])) for x in (L, B)]
+        raise RuntimeError(
+            f"Incompatible matrix sizes for cholesky_solve: each A matrix is {a} but each b matrix is {b}"
+        )
+    turned = ops.conj_transpose(L)
+    lower, over = (turned, L) if upper else (L, turned)
+    return ops.linalg_solve_triangular(over, ops.linalg_solve_triangular(lower, B, upper=False), upper=True)
+
+
+@composite()
+def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
+    """The inverse of L H(L), or of H(L) L for upper triangular L."""
+    check_square("cholesky_inverse", L._array)
+    return cholesky_solve(ops.identity(L, L.shape[-1], L.shape[-1]), L, upper)
+
+
+class _LeastSquares(NamedTuple):
+    solution: Tensor
+    residuals: Tensor
+    rank: Tensor
+    singular_values: Tensor
+
+
+@composite(namespace="linalg", method=False)
+def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> _LeastSquares:
+    """X that minimises the sum of squares of A X - B; of several such X the smallest.
+
+    Shapes: A (..., m, n), B (..., m, k) or (..., m); the solution is (..., n, k) or (..., n). It is differentiable for
+    matrices of constant rank. driver is accepted for torch's sake; the pseudoinverse serves for all.
+
+    >>> import adjoint
+    >>> adjoint.linalg.lstsq(adjoint.tensor([[1.0], [1.0]]), adjoint.tensor([[1.0], [3.0]])).solution
+    tensor([[2.]])
+    """
+    vector = B.ndim == A.ndim - 1 and A.shape[:-1] == B.shape
+    columns = B[..., None] if vector else B
+    solution = pinv(A, rtol=rcond) @ columns
+    rank = matrix_rank(A, rtol=rcond)
+    rows, unknowns = A.shape[-2:]
+    residuals = ops.zeros_like(columns[..., :0, 0])
+    if rows > unknowns and bool((rank == unknowns).all()):
+        deviation = A @ solution - columns
+        residuals = (deviation * ops.conjugated(deviation)).real.sum(-2) if A.is_complex() else (deviation**2).sum(-2)
+    return _LeastSquares(solution[..., 0] if vector else solution, residuals, rank, svdvals(A).detach())
+
+
+# inverses and determinants ------------------------------------------------------------------------------------------
+
+
+@composite(namespace="linalg", method=False)
+def inv(A: Tensor) -> Tensor:
+    """The inverse of square matrices (..., n, n). Raises LinAlgError for a singular one.
+
+    >>> import adjoint
+    >>> adjoint.linalg.inv(adjoint.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.2500]])
+    """
+    return ops.linalg_inv(A)
+
+
+@composite()
+def inverse(input: Tensor) -> Tensor:
+    """Alias of linalg.inv()."""
+    return ops.linalg_inv(input)
+
+
+@composite(namespace="linalg", method=False)
+def pinv(
+    A: Tensor,
+    rcond: float | None = None,
+    hermitian: bool = False,
+    *,
+    atol: float | None = None,
+    rtol: float | None = None,
+) -> Tensor:
+    """The pseudoinverse of matrices (..., m, n), of shape (..., n, m).
+
+    Args:
+        rtol: singular values up to this share of the largest count as zero; rcond is its older name.
+        atol: or up to this size.
+        hermitian: accepted for torch's sake; Hermitian matrices need no other treatment here.
+
+    >>> import adjoint
+    >>> adjoint.linalg.pinv(adjoint.tensor([[1.0], [1.0]]))
+    tensor([[0.5000, 0.5000]])
+    """
+    relative = rcond if rtol is None else rtol
+    if atol:
+        largest = svdvals(A).detach()
+        top = float(largest.max()) if largest.numel() else 0.0
+        relative = max(relative or 0.0, atol / top) if top else relative
+    return ops.linalg_pinv(A, relative)
+
+
+@composite()
+def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
+    """Alias of linalg.pinv()."""
+    return ops.linalg_pinv(input, rcond)
+
+
+@composite(namespace="linalg", method=False)
+def det(A: Tensor) -> Tensor:
+    """The determinants of square matrices (..., n, n); their gradient is finite for singular matrices too.
+
+    >>> import adjoint
+    >>> adjoint.linalg.det(adjoint.tensor([[2.0, 1.0], [0.0, 4.0]]))
+    tensor(8.)
+    """
+    return ops.linalg_det(A)
+
+
+@composite(name="det")
+def det_method(input: Tensor) -> Tensor:
+    """Alias of linalg.det()."""
+    return ops.linalg_det(input)
+
+
+@composite(namespace="linalg", method=False)
+def slogdet(A: Tensor) -> Any:
+    """Sign (of modulus 1 for complex matrices) and logarithm of the absolute value of the determinants.
+
+    Returns a named tuple (sign, logabsdet); for a singular matrix (0, -inf).
+
+    >>> import adjoint
+    >>> adjoint.linalg.slogdet(adjoint.eye(2)).sign
+    tensor(1.)
+    """
+    return ops.linalg_slogdet(A)
+
+
+@composite(name="slogdet")
+def slogdet_method(input: Tensor) -> Any:
+    """Alias of linalg.slogdet()."""
+    return ops.linalg_slogdet(input)
+
+
+@composite()
+def logdet(input: Tensor) -> Tensor:
+    """The logarithm of the determinants of square matrices; NaN where a real one is negative, -inf where it is 0.
+
+    >>> import adjoint
+    >>> adjoint.logdet(adjoint.eye(3))
+    tensor(0.)
+    """
+    A = as_tensor("logdet", "input", 1, input)
+    check_square("logdet", A._array)
+    sign, size = ops.linalg_slogdet(A)
+    if A.is_complex():
+        return ops.log(sign) + size
+    return ops.where(sign == -1, math.nan, size)
+
+
+# factorizations -----------------------------------------------------------------------------------------------------
+
+
+@composite(namespace="linalg", method=False)
+def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
+    """Lower triangular L with A = L H(L), or the upper triangular H(L), of Hermitian positive-definite matrices.
+
+    Raises LinAlgError if a matrix is not positive-definite.
+
+    >>> import adjoint
+    >>> adjoint.linalg.cholesky(adjoint.tensor([[4.0, 2.0], [2.0, 2.0]]))
+    tensor([[2., 0.],
+            [1., 1.]])
+    """
+    return ops.linalg_cholesky(A, upper=upper)
+
+
+@composite(name="cholesky")
+def cholesky_method(input: Tensor, upper: bool = False) -> Tensor:
+    """Older form of linalg.cholesky()."""
+    return ops.linalg_cholesky(input, upper=upper)
+
+
+@composite(namespace="linalg", method=False)
+def eigh(A: Tensor, UPLO: str = "L") -> Any:
+    """Ascending eigenvalues and the eigenvectors (columns) of Hermitian matrices; one triangle of A is read.
+
+    Returns a named tuple (eigenvalues, eigenvectors). Only functions that do not depend on the eigenvectors' signs or
+    phases have a derivative; for complex ones of another kind the backward pass raises RuntimeError.
+
+    >>> import adjoint
+    >>> adjoint.linalg.eigh(adjoint.tensor([[0.0, 1.0], [1.0, 0.0]])).eigenvalues
+    tensor([-1.,  1.])
+    """
+    return ops.linalg_eigh(A, UPLO)
+
+
+@composite(namespace="linalg", method=False)
+def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
+    """Ascending eigenvalues of Hermitian matrices."""
+    return ops.linalg_eigh(A, UPLO)[0]
+
+
+@composite(namespace="linalg", method=False)
+def eig(A: Tensor) -> Any:
+    """Eigenvalues and eigenvectors (columns of length 1) of square matrices, complex and in no particular order.
+
+    Returns a named tuple (eigenvalues, eigenvectors).
+    """
+    return ops.linalg_eig(A)
+
+
+@composite(namespace="linalg", method=False)
+def eigvals(A: Tensor) -> Tensor:
+    """Eigenvalues of square matrices, complex and in no particular order."""
+    return ops.linalg_eig(A)[0]
+
+
+@composite(namespace="linalg", method=False)
+def qr(A: Tensor, mode: str = "reduced") -> Any:
+    """A = Q R with orthonormal columns of Q and upper triangular R.
+
+    Args:
+        mode: "reduced" for shapes (m, k) and (k, n) with k = min(m, n), "complete" for (m, m) and (m, n), "r" to
+            compute only R. The derivative needs "reduced", or "complete" where m <= n.
+
+    Returns a named tuple (Q, R).
+
+    >>> import adjoint
+    >>> adjoint.linalg.qr(adjoint.ones(3, 2)).R.shape
+    adjoint.Size([2, 2])
+    """
+    return ops.linalg_qr(A, mode)
+
+
+@composite(name="qr")
+def qr_method(input: Tensor, some: bool = True) -> Any:
+    """Older form of linalg.qr()."""
+    return ops.linalg_qr(input, "reduced" if some else "complete")
+
+
+@composite(namespace="linalg", method=False)
+def svd(A: Tensor, full_matrices: bool = True) -> Any:
+    """A = U diag(S) Vh with singular values S in descending order.
+
+    Returns a named tuple (U, S, Vh). With full_matrices U is (..., m, m) and Vh (..., n, n), else they have
+    k = min(m, n) columns and rows. Only functions that do not depend on the vectors' signs or phases have a derivative.
+
+    >>> import adjoint
+    >>> adjoint.linalg.svd(adjoint.tensor([[3.0, 0.0], [0.0, 4.0]])).S
+    tensor([4., 3.])
+    """
+    return ops.linalg_svd(A, full_matrices)
+
+
+@composite(namespace="linalg", method=False)
+def svdvals(A: Tensor) -> Tensor:
+    """Singular values of matrices in descending order."""
+    return ops.linalg_svd(A, False)[1]
+
+
+class _Svd(NamedTuple):
+    U: Tensor
+    S: Tensor
+    V: Tensor
+
+
+@composite(name="svd")
+def svd_method(input: Tensor, some: bool = True, compute_uv: bool = True) -> _Svd:
+    """Older form of linalg.svd(): gives V where that gives its conjugate transpose."""
+    if not compute_uv:
+        rows, columns = input.shape[-2:]
+        zeros = [ops.zeros_like(input[..., :1, :1]).expand(*input.shape[:-2], n, n) for n in (rows, columns)]
+        return _Svd(zeros[0], svdvals(input), zeros[1])
+    u, s, vh = ops.linalg_svd(input, not some)
+    return _Svd(u, s, ops.conj_transpose(vh))
+
+
+# functions of matrices ----------------------------------------------------------------------------------------------
+
+
+@composite(namespace="linalg", method=False)
+def matrix_exp(A: Tensor) -> Tensor:
+    """The exponential of square matrices (..., n, n).
+
+    >>> import adjoint
+    >>> adjoint.linalg.matrix_exp(adjoint.zeros(2, 2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    return ops.linalg_matrix_exp(A)
+
+
+@composite(name="matrix_exp")
+def matrix_exp_method(input: Tensor) -> Tensor:
+    """Alias of linalg.matrix_exp()."""
+    return ops.linalg_matrix_exp(input)
+
+
+@composite(namespace="linalg", method=False)
+def matrix_power(A: Tensor, n: int) -> Tensor:
+    """The n-th power of square matrices, by repeated squaring; of the inverse for negative n.
+
+    >>> import adjoint
+    >>> adjoint.linalg.matrix_power(adjoint.tensor([[1.0, 1.0], [0.0, 1.0]]), 5)
+    tensor([[1., 5.],
+            [0., 1.]])
+    """
+    A = as_tensor("linalg_matrix_power", "A", 1, A)
+    check_matrix("linalg.matrix_power", A._array)
+    rows, columns = A.shape[-2:]
+    if rows != columns:
+        raise RuntimeError(
+            f"linalg.matrix_power: A must be batches of square matrices, but they are {rows} by {columns} matrices"
+        )
+    if n < 0:
+        A, n = ops.linalg_inv(A), -n
+    if n == 0:
+        return ops.zeros_like(A) + ops.identity(A, rows, rows)
+    result = None
+    while True:
+        if n % 2:
+            result = A if result is None else result @ A
+        n //= 2
+        if not n:
+            return result
+        A = A @ A
+
+
+@composite(name="matrix_power")
+def matrix_power_method(input: Tensor, n: int) -> Tensor:
+    """Alias of linalg.matrix_power()."""
+    return matrix_power(input, n)
+
+
+@composite(namespace="linalg", method=False)
+def matrix_rank(
+    A: Tensor,
+    tol: float | None = None,
+    hermitian: bool = False,
+    *,
+    atol: float | None = None,
+    rtol: float | None = None,
+) -> Tensor:
+    """How many singular values are larger than atol and than rtol times the largest (tol is an older name of atol).
+
+    >>> import adjoint
+    >>> adjoint.linalg.matrix_rank(adjoint.ones(3, 3))
+    tensor(1)
+    """
+    values = svdvals(A).detach()
+    atol = tol if atol is None else atol
+    if rtol is None:
+        rtol = 0.0 if atol else max(A.shape[-2:]) * _epsilon(A)
+    if not values.shape[-1]:
+        return values.sum(-1).long()
+    threshold = ops.maximum(values[..., :1] * rtol, ops.full_like(values[..., :1], atol or 0.0))
+    return (values > threshold).sum(-1)
+
+
+def _epsilon(A: Tensor) -> float:
+    return float(2.0**-23 if A.dtype.itemsize == (8 if A.is_complex() else 4) else 2.0**-52)
+
+
+# norms --------------------------------------------------------------------------------------------------------------
+
+_BY_SINGULAR_VALUES = {2: "amax", -2: "amin", "nuc": "sum"}
+_BY_SUMS = {1: (0, "amax"), -1: (0, "amin"), math.inf: (1, "amax"), -math.inf: (1, "amin")}
+
+
+@composite(namespace="linalg", method=False)
+def matrix_norm(
+    A: Tensor,
+    ord: float | str = "fro",
+    dim: tuple[int, int] = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: Dtype | None = None,
+) -> Tensor:
+    """A norm of matrices.
+
+    Args:
+        ord: "fro" for the Frobenius norm, "nuc" for the sum of the singular values, 2 and -2 for the largest and the
+            smallest of them, 1 and -1 for the largest and smallest sum of a column's absolute values, inf and -inf for
+            those of a row.
+        dim: the two axes of the matrices.
+
+    >>> import adjoint
+    >>> adjoint.linalg.matrix_norm(adjoint.ones(2, 2))
+    tensor(2.)
+    """
+    A = as_tensor("linalg_matrix_norm", "A", 1, A)
+    check_matrix("linalg.matrix_norm", A._array)
+    if len(dim) != 2:
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
+    if not (ord == "fro" or ord in _BY_SINGULAR_VALUES or ord in _BY_SUMS):
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    rows, columns = [normalize_dims(d, A.ndim) for d in dim]
+    if rows == columns:
+        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
+    check_inexact("linalg.matrix_norm", A._array)
+    if dtype is not None:
+        A = A.to(dtype)
+    if ord == "fro":
+        return ops.linalg_vector_norm(A, 2, (rows, columns), keepdim)
+    if ord in _BY_SUMS:
+        summed, reduction = _BY_SUMS[ord]  # type: ignore[index]
+        summed_axis, other = ((rows, columns), (columns, rows))[summed]
+        sums = ops.sum(ops.abs(A), (summed_axis,), True)
+        result = _reduced(sums, reduction, other)
+    else:
+        turned = ops.permute(A, (*[i for i in range(A.ndim) if i not in (rows, columns)], rows, columns))
+        values = _reduced(svdvals(turned), _BY_SINGULAR_VALUES[ord], A.ndim - 2)  # type: ignore[index]
+        result = ops.reshape(values, tuple([1 if i in (rows, columns) else n for i, n in enumerate(A.shape)]))
+    kept = [n for i, n in enumerate(A.shape) if i not in (rows, columns)]
+    return result if keepdim else ops.reshape(result, tuple(kept))
+
+
+def _reduced(values: Tensor, reduction: str, axis: int) -> Tensor:
+    """Reduce one axis to size 1; the norm of an empty matrix is 0."""
+    if not values.shape[axis]:
+        reduction = "sum"
+    return getattr(ops, reduction)(values, (axis,), True)
+
+
+@composite(namespace="linalg", method=False)
+def norm(
+    A: Tensor,
+    ord: float | str | None = None,
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: Dtype | None = None,
+) -> Tensor:
+    """A norm of vectors or matrices.
+
+    Args:
+        ord: the order, as for vector_norm or matrix_norm; None for the square root of the sum of squares.
+        dim: one axis for vectors, two for matrices; None for all axes, where with an order A must have one or two.
+
+    >>> import adjoint
+    >>> adjoint.linalg.norm(adjoint.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
+    A = as_tensor("linalg_norm", "A", 1, A)
+    axes = None if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    if ord is None:
+        return _vector_norm(A, 2, axes, keepdim, dtype)
+    if axes is not None and len(axes) not in (1, 2):
+        raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(axes)}")
+    if axes is None and A.ndim not in (1, 2):
+        raise RuntimeError(
+            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.ndim}D."
+        )
+    of_vectors = (A.ndim if axes is None else len(axes)) == 1 and not isinstance(ord, str)
+    if of_vectors:
+        return _vector_norm(A, ord, axes, keepdim, dtype)
+    return matrix_norm(A, ord, (0, 1) if axes is None and A.ndim == 2 else axes or (0,), keepdim, dtype=dtype)
+
+
+def _vector_norm(
+    A: Tensor, ord: Any, axes: tuple[int, ...] | None, keepdim: bool, dtype: Dtype | None
+) -> Tensor:
+    return COMPOSITES["linalg", "vector_norm"].function(A, ord, axes, keepdim, dtype=dtype)
+
+
+@composite(namespace="linalg", method=False)
+def cond(A: Tensor, p: float | str | None = None) -> Tensor:
+    """The condition number of matrices: norm(A) * norm(inv(A)), for p None or 2 the quotient of singular values.
+
+    >>> import adjoint
+    >>> adjoint.linalg.cond(adjoint.eye(2))
+    tensor(1.)
+    """
+    A = as_tensor("linalg_cond", "A", 1, A)
+    check_matrix("linalg.cond", A._array)
+    if p in (None, 2, -2):
+        values = svdvals(A)
+        largest, smallest = values[..., 0], values[..., -1]
+        return smallest / largest if p == -2 else largest / smallest
+    check_square("linalg.cond", A._array)
+    return matrix_norm(A, p) * matrix_norm(ops.linalg_inv(A), p)  # type: ignore[arg-type]

@@ -1,0 +1,628 @@
+"""Composites over shapes: overloads by argument, and functions that are another operation with worked-out arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from operator import index
+from typing import Any
+
+import numpy
+
+from adjoint.arrays.shapes import broadcast_shapes, normalize_dim, normalize_dims
+from adjoint.core.errors import sizes
+from adjoint.core.graph import TensorBase, new_tensor
+from adjoint.tensor.composites.declare import composite, ops
+
+Tensor = Any
+Dims = int | Sequence[int]
+
+
+def as_tuple(values: Any) -> tuple[Any, ...]:
+    """One number as a tuple, a sequence as a tuple; `f(1, 2)` and `f((1, 2))` mean the same."""
+    if len(values) == 1 and isinstance(values[0], (tuple, list)):
+        return tuple(values[0])
+    return tuple(values)
+
+
+def listed(dims: Dims) -> list[int]:
+    """One number as a list, a sequence as a list."""
+    return list(dims) if isinstance(dims, (tuple, list)) else [index(dims)]  # type: ignore[arg-type]
+
+
+# another shape --------------------------------------------------------------------------------------------------------
+
+
+@composite()
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """The axes from start_dim to end_dim as one: a view if possible, the tensor itself if there is nothing to do.
+
+    Raises RuntimeError if start_dim comes after end_dim.
+
+    >>> import adjoint
+    >>> adjoint.zeros(2, 3, 4).flatten(1).shape
+    adjoint.Size([2, 12])
+    """
+    shape = input._array.shape
+    start, end = normalize_dim(start_dim, len(shape)), normalize_dim(end_dim, len(shape))
+    if start > end:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if shape and start == end:
+        return input
+    return ops.reshape(input, (*shape[:start], prod(shape[start : end + 1]), *shape[end + 1 :]))
+
+
+@composite()
+def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
+    """A view with one axis cut into several of the given sizes, one of which may be -1.
+
+    Raises RuntimeError if the sizes do not multiply up to the size of the axis.
+
+    >>> import adjoint
+    >>> adjoint.zeros(2, 12).unflatten(1, (3, -1)).shape
+    adjoint.Size([2, 3, 4])
+    """
+    new = tuple(map(index, sizes))
+    if not new:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    shape = input._array.shape
+    dim = normalize_dim(dim, len(shape))
+    n, known = (shape[dim] if shape else 1), prod(size for size in new if size != -1)
+    if new.count(-1) > 1:
+        raise RuntimeError("only one dimension can be inferred")
+    if known != n if -1 not in new else not known or n % known:
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(new)} don't multiply up to the size of dim {dim} ({n}) in the input tensor"
+        )
+    new = tuple(n // known if size == -1 else size for size in new)
+    return ops.view(input, (*shape[:dim], *new, *shape[dim + 1 :]))
+
+
+@composite()
+def ravel(input: Tensor) -> Tensor:
+    """All elements as a vector: a view if possible.
+
+    >>> import adjoint
+    >>> adjoint.tensor([[1, 2], [3, 4]]).ravel()
+    tensor([1, 2, 3, 4])
+    """
+    return ops.reshape(input, (-1,))
+
+
+@composite(namespace=None)
+def view_as(input: Tensor, other: Tensor) -> Tensor:
+    """The view of the shape of another tensor."""
+    return ops.view(input, other._array.shape)
+
+
+@composite(namespace=None)
+def reshape_as(input: Tensor, other: Tensor) -> Tensor:
+    """The tensor reshaped to the shape of another."""
+    return ops.reshape(input, other._array.shape)
+
+
+@composite()
+def squeeze(input: Tensor, dim: Dims | None = None) -> Tensor:
+    """A view without axes of length one: without all of them, or those among the named ones.
+
+    >>> import adjoint
+    >>> adjoint.zeros(1, 2, 1).squeeze().shape, adjoint.zeros(1, 2, 1).squeeze(0).shape
+    (adjoint.Size([2]), adjoint.Size([2, 1]))
+    """
+    if dim is None:
+        return ops.squeeze_all(input, tuple(i for i, n in enumerate(input._array.shape) if n == 1))
+    if isinstance(dim, (tuple, list)):
+        return ops.squeeze_several(input, tuple(dim))
+    return ops.squeeze(input, dim)
+
+
+@composite(method=False)
+def atleast_1d(*tensors: Tensor) -> Any:
+    """Each tensor with at least one axis; a tuple unless there is one tensor."""
+    return _each(tensors, lambda x: x if x.ndim else ops.reshape(x, (1,)))
+
+
+@composite(method=False)
+def atleast_2d(*tensors: Tensor) -> Any:
+    """Each tensor with at least two axes, new ones in front; a tuple unless there is one tensor."""
+    return _each(tensors, _with_two_axes)
+
+
+@composite(method=False)
+def atleast_3d(*tensors: Tensor) -> Any:
+    """Each tensor with at least three axes, those of a vector in the middle; a tuple unless there is one tensor."""
+    return _each(tensors, lambda x: x if x.ndim > 2 else ops.unsqueeze(_with_two_axes(x), 2))
+
+
+def _with_two_axes(x: Tensor) -> Tensor:
+    if x.ndim > 1:
+        return x
+    return ops.unsqueeze(x, 0) if x.ndim else ops.reshape(x, (1, 1))
+
+
+def _each(tensors: tuple[Any, ...], change: Any) -> Any:
+    given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+    changed = tuple(map(change, given))
+    return changed if given is not tensors or len(changed) != 1 else changed[0]
+
+
+# another order of the axes --------------------------------------------------------------------------------------------
+
+
+@composite()
+def permute(input: Tensor, *dims: Any) -> Tensor:
+    """A view whose axis k is the input's axis dims[k].
+
+    Raises RuntimeError unless each axis is named once.
+
+    >>> import adjoint
+    >>> adjoint.zeros(2, 3, 4).permute(2, 0, 1).shape
+    adjoint.Size([4, 2, 3])
+    """
+    return _permuted(input, as_tuple(dims))
+
+
+def _permuted(input: Tensor, dims: tuple[int, ...]) -> Tensor:
+    ndim = input._array.ndim
+    if len(dims) != ndim:
+        raise RuntimeError(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+            f"ordering of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = {len(dims)}"
+        )
+    if len({d % ndim for d in dims}) != ndim and all(-ndim <= d < ndim for d in dims):
+        raise RuntimeError("permute(): duplicate dims are not allowed.")
+    return ops.permute(input, dims)
+
+
+@composite()
+def t(input: Tensor) -> Tensor:
+    """A matrix with its two axes exchanged; tensors with fewer axes as they are.
+
+    Raises RuntimeError for more than two axes.
+    """
+    ndim = input._array.ndim
+    if ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {ndim}D")
+    return ops.t(input) if ndim == 2 else ops.transpose(input, 0, 0)
+
+
+def _exchange(name: str) -> None:
+    def exchange(input: Tensor, axis0: int, axis1: int) -> Tensor:
+        return ops.transpose(input, axis0, axis1)
+
+    exchange.__doc__ = "Alias of transpose()."
+    composite(name=name)(exchange)
+
+
+_exchange("swapaxes")
+_exchange("swapdims")
+
+
+@composite()
+def movedim(input: Tensor, source: Dims, destination: Dims) -> Tensor:
+    """A view with the axes `source` moved to the places `destination`; the others keep their order.
+
+    Raises RuntimeError if the two differ in number or name an axis twice.
+
+    >>> import adjoint
+    >>> adjoint.zeros(2, 3, 4).movedim(0, -1).shape
+    adjoint.Size([3, 4, 2])
+    """
+    given, places = listed(source), listed(destination)
+    if len(given) != len(places):
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({given} dims) should contain the same number of "
+            f"dims as destination ({places} dims)"
+        )
+    ndim = input._array.ndim
+    moved = {}
+    for name, dims in (("source", given), ("destination", places)):
+        moved[name] = [normalize_dim(d, ndim) for d in dims]
+        if len(set(moved[name])) != len(dims):
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({dims})")
+    if not ndim:
+        return ops.transpose(input, 0, 0)
+    order = [d for d in range(ndim) if d not in moved["source"]]
+    for place, axis in sorted(zip(moved["destination"], moved["source"], strict=True)):
+        order.insert(place, axis)
+    return ops.permute(input, tuple(order))
+
+
+@composite()
+def moveaxis(input: Tensor, source: Dims, destination: Dims) -> Tensor:
+    """Alias of movedim()."""
+    return movedim(input, source, destination)
+
+
+# repeating ------------------------------------------------------------------------------------------------------------
+
+
+@composite(namespace=None)
+def expand_as(input: Tensor, other: Tensor) -> Tensor:
+    """A view expanded to the shape of another tensor."""
+    return ops.expand(input, other._array.shape)
+
+
+@composite()
+def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
+    """A view broadcast to a shape. Raises RuntimeError where it does not fit."""
+    return ops.expand(input, tuple(size))
+
+
+@composite(method=False)
+def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """Views of all tensors, broadcast to their common shape."""
+    given = as_tuple(tensors)
+    shape = broadcast_shapes(*[x._array.shape for x in given])
+    return tuple(ops.expand(x, shape) for x in given)
+
+
+@composite(namespace=None)
+def sum_to_size(input: Tensor, *size: Any) -> Tensor:
+    """The sum over the axes along which `size`, broadcast, would be repeated to the tensor's shape.
+
+    Raises RuntimeError if `size` cannot be broadcast to the tensor's shape.
+
+    >>> import adjoint
+    >>> adjoint.ones(2, 3).sum_to_size(1, 3)
+    tensor([[2., 2., 2.]])
+    """
+    wanted, shape = tuple(map(index, as_tuple(size))), input._array.shape
+    fits = len(wanted) <= len(shape) and all(
+        n in (1, m) for n, m in zip(wanted[::-1], shape[::-1], strict=False)
+    )
+    if not fits:
+        raise RuntimeError(f"size {{{sizes(wanted)}}} is not expandable to size {{{sizes(shape)}}}.")
+    return ops.sum_to_size(input, wanted)
+
+
+@composite()
+def tile(input: Tensor, *dims: Any) -> Tensor:
+    """The tensor put side by side dims[k] times along each axis, counted from the last; missing numbers are 1.
+
+    >>> import adjoint
+    >>> adjoint.tensor([1, 2]).tile(2)
+    tensor([1, 2, 1, 2])
+    """
+    repeats = as_tuple(dims)
+    return ops.repeat(input, (1,) * (input._array.ndim - len(repeats)) + repeats)
+
+
+@composite()
+def repeat_interleave(
+    input: Tensor, repeats: int | Tensor | None = None, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
+    """Each element (of the flattened tensor, or each slice along dim) repeated in place.
+
+    repeats: a number, or one for each slice. Without it `input` holds the numbers, and the slices' places are returned.
+
+    Raises RuntimeError for negative numbers, or not as many as there are slices.
+
+    >>> import adjoint
+    >>> adjoint.tensor([1, 2]).repeat_interleave(2)
+    tensor([1, 1, 2, 2])
+    """
+    if repeats is None:
+        return new_tensor(numpy.repeat(numpy.arange(input._array.size), input._array))
+    if dim is None:
+        input, dim = ops.reshape(input, (-1,)), 0
+    dim = normalize_dim(dim, input._array.ndim)
+    n = input._array.shape[dim] if input._array.ndim else 1
+    times = repeats._array if isinstance(repeats, TensorBase) else numpy.asarray(repeats)
+    if (times < 0).any():
+        raise RuntimeError("Repeats must be non-negative")
+    if times.size not in (1, n):
+        raise RuntimeError(
+            f"repeats must have the same size as input along dim, but got repeats.size(0) = {times.size} and "
+            f"input.size({dim}) = {n}"
+        )
+    return ops.index_select(input, dim, new_tensor(numpy.repeat(numpy.arange(n), times.reshape(-1))))
+
+
+# joining --------------------------------------------------------------------------------------------------------------
+
+
+@composite(method=False)
+def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The tensors joined along one axis. Empty one-dimensional tensors are left out beside others.
+
+    Raises ValueError for no tensors, RuntimeError for shapes that differ along another axis.
+
+    >>> import adjoint
+    >>> adjoint.cat([adjoint.tensor([1, 2]), adjoint.tensor([3])])
+    tensor([1, 2, 3])
+    """
+    if isinstance(tensors, (tuple, list)):
+        filled = [x for x in tensors if getattr(x, "shape", None) != (0,)]
+        if filled and len(filled) < len(tensors):
+            tensors = filled
+    return ops.cat(tensors, dim) if out is None else ops.cat(tensors, dim, out=out)
+
+
+def _cat_alias(name: str) -> None:
+    def alias(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+        return cat(tensors, dim, out=out)
+
+    alias.__doc__ = "Alias of cat()."
+    composite(name=name, method=False)(alias)
+
+
+_cat_alias("concat")
+_cat_alias("concatenate")
+
+
+@composite(method=False)
+def hstack(tensors: Sequence[Tensor]) -> Tensor:
+    """The tensors joined along the second axis, vectors along their only one."""
+    joined = [atleast_1d(x) for x in tensors]
+    return ops.cat(joined, 0 if joined and joined[0].ndim == 1 else 1)
+
+
+@composite(method=False)
+def vstack(tensors: Sequence[Tensor]) -> Tensor:
+    """The tensors joined along the first axis, vectors as rows."""
+    return ops.cat([atleast_2d(x) for x in tensors], 0)
+
+
+@composite(method=False, name="row_stack")
+def row_stack(tensors: Sequence[Tensor]) -> Tensor:
+    """Alias of vstack()."""
+    return vstack(tensors)
+
+
+@composite(method=False)
+def dstack(tensors: Sequence[Tensor]) -> Tensor:
+    """The tensors joined along the third axis."""
+    return ops.cat([atleast_3d(x) for x in tensors], 2)
+
+
+@composite(method=False)
+def column_stack(tensors: Sequence[Tensor]) -> Tensor:
+    """The tensors joined along the second axis, vectors as columns."""
+    return ops.cat([x if x.ndim > 1 else ops.reshape(x, (-1, 1)) for x in tensors], 1)
+
+
+# splitting ------------------------------------------------------------------------------------------------------------
+
+
+@composite()
+def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of pieces along one axis: all of one size but the last, or of the given sizes.
+
+    Raises RuntimeError for negative sizes, and for given ones that do not add up to the size of the axis.
+
+    >>> import adjoint
+    >>> adjoint.arange(5).split(2)
+    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    """
+    if isinstance(split_size_or_sections, (tuple, list)):
+        return ops.split_with_sizes(tensor, tuple(split_size_or_sections), dim)
+    try:
+        size = index(split_size_or_sections)
+    except TypeError:
+        raise TypeError(
+            "split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not "
+            f"{type(split_size_or_sections).__name__}"
+        ) from None
+    return ops.split(tensor, size, dim)
+
+
+@composite()
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of at most `chunks` pieces along one axis, of the same size but for the last.
+
+    Raises RuntimeError for less than one chunk.
+
+    >>> import adjoint
+    >>> adjoint.arange(5).chunk(3)
+    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    """
+    if not input._array.ndim:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    if chunks < 1:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    n = input._array.shape[normalize_dim(dim, input._array.ndim)]
+    if not n:
+        return ops.split_with_sizes(input, (0,) * chunks, dim)
+    return ops.split(input, -(-n // chunks), dim)
+
+
+@composite()
+def tensor_split(
+    input: Tensor, indices_or_sections: int | Sequence[int] | Tensor, dim: int = 0
+) -> tuple[Tensor, ...]:
+    """Views of pieces along one axis: a number of them as equal as possible, or cut before the given places.
+
+    Raises RuntimeError for less than one section.
+
+    >>> import adjoint
+    >>> adjoint.arange(5).tensor_split(2), adjoint.arange(5).tensor_split((1, 3))
+    ((tensor([0, 1, 2]), tensor([3, 4])), (tensor([0]), tensor([1, 2]), tensor([3, 4])))
+    """
+    if not input._array.ndim:
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+    dim = normalize_dim(dim, input._array.ndim)
+    n = input._array.shape[dim]
+    if isinstance(indices_or_sections, TensorBase):
+        indices_or_sections = indices_or_sections._array.tolist()
+    if isinstance(indices_or_sections, (tuple, list)):
+        stops = [*map(index, indices_or_sections), n]
+        starts = [0, *stops[:-1]]
+    else:
+        sections = index(indices_or_sections)  # type: ignore[arg-type]
+        if sections < 1:
+            raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
+        lengths = [n // sections + (i < n % sections) for i in range(sections)]
+        stops = [sum(lengths[: i + 1]) for i in range(sections)]
+        starts = [0, *stops[:-1]]
+    before = (slice(None),) * dim
+    return tuple(
+        ops.getitem_slice(input, (*before, slice(start, stop))) for start, stop in zip(starts, stops, strict=True)
+    )
+
+
+def _splitter(name: str, least: int) -> None:
+    def splitter(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
+        ndim = input._array.ndim
+        if ndim < least:
+            raise RuntimeError(
+                f"adjoint.{name} requires a tensor with at least {least} dimension, but got a tensor with {ndim} "
+                "dimensions!"
+            )
+        dim = {"hsplit": min(1, ndim - 1), "vsplit": 0, "dsplit": 2}[name]
+        n = input._array.shape[dim]
+        if isinstance(indices_or_sections, int) and (indices_or_sections < 1 or n % indices_or_sections):
+            raise RuntimeError(
+                f"adjoint.{name} attempted to split along dimension {dim}, but the size of the dimension {n} is not "
+                f"divisible by the split_size {indices_or_sections}!"
+            )
+        return tensor_split(input, indices_or_sections, dim)
+
+    splitter.__doc__ = f"tensor_split() along the axis that {name[0]}stack() joins; a number must divide its size."
+    composite(name=name)(splitter)
+
+
+_splitter("hsplit", 1)
+_splitter("vsplit", 2)
+_splitter("dsplit", 3)
+
+
+@composite()
+def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
+    """The view from start (counted from the end if negative), of the given length, along one axis.
+
+    Raises RuntimeError or IndexError if it would leave the axis.
+
+    >>> import adjoint
+    >>> adjoint.arange(5).narrow(0, 1, 3)
+    tensor([1, 2, 3])
+    """
+    if not input._array.ndim:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    dim = normalize_dim(dim, input._array.ndim)
+    n, start = input._array.shape[dim], index(start)
+    if not -n <= start <= n:
+        raise IndexError(f"start out of range (expected to be in range of [{-n}, {n}], but got {start})")
+    start = start + n if start < 0 else start
+    if start + length > n:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
+    return ops.getitem_slice(input, (*(slice(None),) * dim, slice(start, start + length)))
+
+
+# reordering -----------------------------------------------------------------------------------------------------------
+
+
+@composite()
+def fliplr(input: Tensor) -> Tensor:
+    """A copy with the order along the second axis reversed. Raises RuntimeError for fewer than two axes."""
+    if input._array.ndim < 2:
+        raise RuntimeError("Input must be >= 2-d.")
+    return ops.flip(input, (1,))
+
+
+@composite()
+def flipud(input: Tensor) -> Tensor:
+    """A copy with the order along the first axis reversed. Raises RuntimeError for a tensor without axes."""
+    if not input._array.ndim:
+        raise RuntimeError("Input must be >= 1-d.")
+    return ops.flip(input, (0,))
+
+
+@composite()
+def roll(input: Tensor, shifts: Dims, dims: Dims | None = None) -> Tensor:
+    """A copy with the elements moved along axes; those that leave one end come in at the other.
+
+    dims: as many axes as shifts; without them the flattened elements move.
+
+    Raises RuntimeError if shifts and dims differ in number.
+
+    >>> import adjoint
+    >>> adjoint.arange(4).roll(1)
+    tensor([3, 0, 1, 2])
+    """
+    moves = tuple(listed(shifts))
+    axes = () if dims is None else tuple(listed(dims))
+    if len(moves) != len(axes) and not (len(moves) == 1 and dims is None):
+        raise RuntimeError(
+            f"shifts and dimensions must align. shifts: {len(moves)}, dims:{len(axes)}"
+        )
+    if dims is None:
+        return ops.roll(input, moves, None)
+    total: dict[int, int] = {}
+    for axis, move in zip(axes, moves, strict=True):
+        axis = normalize_dim(axis, input._array.ndim)
+        total[axis] = total.get(axis, 0) + move
+    return ops.roll(input, tuple(total.values()), tuple(total))
+
+
+@composite()
+def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
+    """A copy turned k times by 90 degrees in the plane of two axes, from the first towards the second.
+
+    >>> import adjoint
+    >>> adjoint.tensor([[1, 2], [3, 4]]).rot90()
+    tensor([[2, 4],
+            [1, 3]])
+    """
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    first, second = normalize_dims(tuple(dims), input._array.ndim)
+    turns = k % 4
+    if turns == 0:
+        return ops.clone(input)
+    if turns == 2:
+        return ops.flip(input, (first, second))
+    return ops.flip(ops.transpose(input, first, second), (first if turns == 1 else second,))
+
+
+# diagonals ------------------------------------------------------------------------------------------------------------
+
+
+@composite()
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """Matrices, in the axes dim1 and dim2 of the result, with the last axis of the input along a diagonal.
+
+    >>> import adjoint
+    >>> adjoint.tensor([1, 2]).diag_embed()
+    tensor([[1, 0],
+            [0, 2]])
+    """
+    ndim = input._array.ndim
+    first, second = (normalize_dim(d, ndim + 1) for d in (dim1, dim2))
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    if not ndim:
+        normalize_dim(-2, 0)
+    n = input._array.shape[-1] + abs(offset)
+    return ops.embed_diagonal(input, offset, first, second, n, n)
+
+
+@composite()
+def diag(input: Tensor, diagonal: int = 0) -> Tensor:
+    """The square matrix with a vector along a diagonal, or a copy of a diagonal of a matrix.
+
+    Raises RuntimeError for another number of axes.
+    """
+    ndim = input._array.ndim
+    if ndim == 1:
+        return diag_embed(input, diagonal)
+    if ndim == 2:
+        return ops.clone(ops.diagonal(input, diagonal))
+    raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
+
+
+@composite()
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """The square matrix with the flattened elements along a diagonal."""
+    return diag_embed(ops.reshape(input, (-1,)), offset)
+
+
+# copies ---------------------------------------------------------------------------------------------------------------
+
+
+@composite(namespace=None)
+def contiguous(input: Tensor) -> Tensor:
+    """The tensor itself if its elements lie in row-major order, else a copy of which they do."""
+    return input if input._array.flags.c_contiguous else ops.contiguous(input)

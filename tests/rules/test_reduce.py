@@ -1,0 +1,405 @@
+"""Reductions: values against NumPy and SciPy, gradients against finite differences, and the odd cases by hand."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special
+
+import adjoint
+
+inf, nan = math.inf, math.nan
+RNG = np.random.default_rng(7)
+X = RNG.standard_normal((2, 3, 4))
+DIMS = [None, (), 0, -1, (0, 2), (1, -1), (0, 1, 2)]
+
+
+def tensor(values: Any, **options: Any) -> Any:
+    return adjoint.tensor(np.asarray(values, dtype=np.float64), **options)
+
+
+def gradient(f: Callable[[Any], Any], values: Any) -> np.ndarray:
+    x = tensor(values, requires_grad=True)
+    (g,) = adjoint.autograd.grad(f(x).sum(), [x])
+    return g.numpy()
+
+
+def second(f: Callable[[Any], Any], values: Any) -> np.ndarray:
+    """The gradient of the sum of the gradient: row sums of the Hessian."""
+    x = tensor(values, requires_grad=True)
+    (g,) = adjoint.autograd.grad(f(x).sum(), [x], create_graph=True)
+    (h,) = adjoint.autograd.grad(g.sum(), [x])
+    return h.numpy()
+
+
+def differences(f: Callable[[Any], Any], values: Any, step: float = 1e-6) -> np.ndarray:
+    values = np.asarray(values, dtype=np.float64)
+    result = np.empty_like(values)
+    for place in np.ndindex(values.shape):
+        change = np.zeros_like(values)
+        change[place] = step
+        up, down = (f(tensor(values + sign * change)).sum().item() for sign in (1, -1))
+        result[place] = (up - down) / (2 * step)
+    return result
+
+
+# values ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("keepdim", [False, True])
+@pytest.mark.parametrize("dim", DIMS)
+@pytest.mark.parametrize("name", ["sum", "mean", "amax", "amin", "var", "std", "logsumexp", "norm"])
+def test_values_agree_with_numpy(name: str, dim: Any, keepdim: bool) -> None:
+    axis = None if dim == () else dim
+    references: dict[str, Callable[..., Any]] = {
+        "logsumexp": scipy.special.logsumexp,
+        "var": lambda a, **k: np.var(a, ddof=1, **k),
+        "std": lambda a, **k: np.std(a, ddof=1, **k),
+        "norm": lambda a, **k: np.sqrt(np.sum(a * a, **k)),
+    }
+    wanted = references.get(name, getattr(np, name, None))(X, axis=axis, keepdims=keepdim)
+    given = {"dim": () if dim is None and name in ("amax", "amin", "logsumexp") else dim}
+    result = getattr(adjoint, name)(tensor(X), **given, keepdim=keepdim)
+    np.testing.assert_allclose(result.numpy(), wanted, rtol=1e-12)
+    assert result.shape == np.shape(wanted)
+
+
+@pytest.mark.parametrize("dim", [None, 0, 1, -1])
+@pytest.mark.parametrize("name", ["prod", "argmax", "argmin"])
+def test_one_axis_reductions_agree_with_numpy(name: str, dim: int | None) -> None:
+    for keepdim in (False, True):
+        wanted = getattr(np, name)(X, axis=dim, keepdims=keepdim)
+        result = getattr(tensor(X), name)(dim, keepdim)
+        np.testing.assert_allclose(result.numpy(), wanted)
+
+
+@pytest.mark.parametrize("dim", [0, 1, -1])
+def test_running_and_normalised_values_agree(dim: int) -> None:
+    x = tensor(X)
+    np.testing.assert_allclose(x.cumsum(dim).numpy(), np.cumsum(X, axis=dim))
+    np.testing.assert_allclose(x.cumprod(dim).numpy(), np.cumprod(X, axis=dim))
+    np.testing.assert_allclose(x.softmax(dim).numpy(), scipy.special.softmax(X, axis=dim))
+    np.testing.assert_allclose(x.log_softmax(dim).numpy(), scipy.special.log_softmax(X, axis=dim))
+
+
+@pytest.mark.parametrize("p", [0, 1, 2, 3, 2.5, 0.5, -1, inf, -inf])
+def test_norms_agree_with_numpy(p: float) -> None:
+    np.testing.assert_allclose(adjoint.norm(tensor(X[0, 0]), p).item(), np.linalg.norm(X[0, 0], p))
+    result = adjoint.linalg.vector_norm(tensor(X), p, dim=1, keepdim=True)
+    np.testing.assert_allclose(result.numpy(), np.linalg.norm(X, p, axis=1, keepdims=True))
+
+
+def test_zero_dimensional_input_has_one_axis_by_courtesy() -> None:
+    x = tensor(2.0)
+    for name in ("sum", "mean", "amax", "amin", "prod", "logsumexp", "norm", "cumsum", "cumprod"):
+        result = getattr(x, name)(dim=0)
+        assert result.shape == () and result.item() == 2.0, name
+        assert getattr(x, name)(dim=-1).shape == ()
+    assert x.softmax(0).item() == 1.0
+    assert x.log_softmax(-1).item() == 0.0
+    assert x.argmax(0).item() == 0
+    with np.errstate(invalid="ignore"):
+        assert math.isnan(x.var(0).item())
+    with pytest.raises(IndexError, match=r"Dimension out of range \(expected to be in range of \[-1, 0\], but got 1\)"):
+        x.sum(1)
+
+
+# data types -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["bool", "uint8", "int8", "int32", "int64"])
+def test_integers_are_summed_and_multiplied_in_int64(kind: str) -> None:
+    x = adjoint.tensor([1, 1, 1], dtype=getattr(adjoint, kind))
+    for result in (x.sum(), x.sum(0), x.prod(), x.prod(0), x.cumsum(0), x.cumprod(0)):
+        assert result.dtype is adjoint.int64
+    assert (x.sum().item(), x.prod().item()) == (3, 1)
+
+
+def test_dtype_is_what_the_input_is_cast_to_before() -> None:
+    x = adjoint.tensor([1.5, 2.5], requires_grad=True)
+    y = x.sum(dtype=adjoint.float64)
+    assert y.dtype is adjoint.float64
+    y.backward()
+    assert x.grad.dtype is adjoint.float32 and x.grad.tolist() == [1.0, 1.0]
+    assert x.sum(0, dtype=adjoint.int32).item() == 3
+    assert x.softmax(0, dtype=adjoint.float64).dtype is adjoint.float64
+    assert adjoint.mean(adjoint.tensor([1, 2]), dtype=adjoint.float32).item() == 1.5
+
+
+def test_half_precision_is_summed_in_single_precision() -> None:
+    assert adjoint.ones(5000, dtype=adjoint.float16).sum().item() == 5000.0
+    assert adjoint.ones(5000, dtype=adjoint.bfloat16).mean().item() == 1.0
+    assert adjoint.full((5,), 0.1, dtype=adjoint.float16).cumsum(0).dtype is adjoint.float16
+
+
+def test_uint8_keeps_its_type_in_any_and_all() -> None:
+    x = adjoint.tensor([1, 0], dtype=adjoint.uint8)
+    assert x.any().dtype is adjoint.uint8 and x.any().item() == 1
+    assert x.all().dtype is adjoint.uint8 and x.all().item() == 0
+    assert adjoint.tensor([1, 0]).any().dtype is adjoint.bool
+
+
+def test_no_axes_mean_none_in_any_and_all() -> None:
+    x = adjoint.tensor([[True, False]])
+    assert adjoint.any(x, dim=()).tolist() == [[True, False]]
+    assert adjoint.all(x, dim=(0, 1)).item() is False
+    assert adjoint.any(x, keepdim=True).tolist() == [[True]]
+
+
+def test_count_nonzero() -> None:
+    x = adjoint.tensor([[1.0, 0.0, nan], [0.0, 0.0, 2.0]])
+    assert x.count_nonzero().item() == 3
+    assert x.count_nonzero(0).tolist() == [1, 0, 2]
+    assert x.count_nonzero(0, 1).item() == 3
+    assert x.count_nonzero(dim=(0, 1)).dtype is adjoint.int64
+
+
+# errors ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda t: t.mean(adjoint.tensor([1, 2])), RuntimeError, r"mean\(\): could not infer .* Input .* Got: Long"),
+        (lambda t: t.mean(t.ones(2), dtype=t.int32), RuntimeError, r"Optional dtype must be .* Got: Int"),
+        (lambda t: t.std(t.tensor([1, 2])), RuntimeError, "std and var only support floating point and complex"),
+        (lambda t: t.sum(t.ones(2, 3), (0, 0)), RuntimeError, "dim 0 appears multiple times in the list of dims"),
+        (lambda t: t.sum(t.ones(2, 3), 5), IndexError, r"Dimension out of range .* \[-2, 1\], but got 5"),
+        (lambda t: t.amax(t.zeros(0)), RuntimeError, r"amax\(\): Expected reduction dim to be specified for"),
+        (lambda t: t.amin(t.zeros(0, 3), 0), IndexError, r"amin\(\): Expected reduction dim 0 to have non-zero"),
+        (lambda t: t.max(t.zeros(0)), RuntimeError, r"max\(\): Expected reduction dim to be specified"),
+        (lambda t: t.argmax(t.zeros(0)), IndexError, r"argmax\(\): Expected reduction dim to be specified"),
+        (lambda t: t.argmin(t.zeros(0, 3), 0), IndexError, r"argmin\(\): Expected reduction dim 0 to have"),
+        (lambda t: t.argmax(t.tensor([True])), RuntimeError, r"argmax\(\): does not support bool input"),
+        (lambda t: t.amax(t.tensor([1j])), RuntimeError, r"amax\(\): does not support complex input"),
+        (lambda t: t.softmax(t.tensor([1, 2]), 0), NotImplementedError, "softmax.* not implemented for 'Long'"),
+        (lambda t: t.log_softmax(t.tensor([1j]), 0), NotImplementedError, "log_softmax.* for 'ComplexFloat'"),
+        (lambda t: t.norm(t.tensor([1, 2])), RuntimeError, "vector_norm: Expected a floating point .* Got Long"),
+        (lambda t: t.linalg.vector_norm(t.zeros(0), inf), RuntimeError, "the inf norm on an empty tensor because"),
+        (lambda t: t.linalg.vector_norm(t.zeros(0, 2), -1, 0), RuntimeError, "the -1 norm on the dimension 0"),
+        (lambda t: t.linalg.vector_norm(t.ones(2), "fro"), TypeError, "argument 'ord' .* must be Number, not str"),
+        (lambda t: t.linalg.vector_norm(tensor([1.0]), dtype=t.float32), RuntimeError, r"\(Double\) should be"),
+        (lambda t: t.std(t.ones(2), 0, unbiased=True, correction=2), TypeError, "either unbiased or correction"),
+        (lambda t: t.sum([1, 2]), TypeError, r"sum\(\): argument 'input' \(position 1\) must be Tensor, not list"),
+    ],
+)  # fmt: skip
+def test_errors_are_worded_as_in_torch(call: Callable[[Any], Any], error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        call(adjoint)
+
+
+def test_reductions_of_nothing() -> None:
+    empty = adjoint.zeros(0, 3)
+    assert empty.sum().item() == 0.0 and empty.prod().item() == 1.0
+    assert empty.sum(0).tolist() == [0.0] * 3 and empty.prod(0).tolist() == [1.0] * 3
+    assert empty.amax(1).shape == (0,) and empty.softmax(1).shape == (0, 3)
+    assert empty.norm().item() == 0.0
+    with np.errstate(all="ignore"):
+        assert empty.logsumexp(0).tolist() == [-inf] * 3
+        for result in (empty.mean(), empty.var(), empty.std()):
+            assert math.isnan(result.item())
+        x = adjoint.zeros(0, requires_grad=True)
+        (x.mean() + x.var() + x.prod() + x.logsumexp(0)).backward()
+    assert x.grad.shape == (0,)
+
+
+# first and second derivatives -----------------------------------------------------------------------------------------
+
+SMOOTH: dict[str, Callable[[Any], Any]] = {
+    "sum": lambda x: (x * x).sum((0, 2)) ** 2,
+    "mean": lambda x: (x * x).mean(1, keepdim=True) ** 2,
+    "mean_all": lambda x: (x * x).mean() ** 2,
+    "prod": lambda x: x.prod(1),
+    "prod_all": lambda x: x.prod(),
+    "cumsum": lambda x: x.cumsum(1) ** 3,
+    "cumprod": lambda x: x.cumprod(2) ** 2,
+    "var": lambda x: x.var((0, 1)) ** 2,
+    "std": lambda x: x.std(-1, correction=0.5),
+    "logsumexp": lambda x: x.logsumexp((0, 2)),
+    "softmax": lambda x: x.softmax(1) ** 2,
+    "log_softmax": lambda x: x.log_softmax(-1) ** 2,
+    "amax": lambda x: x.amax((0, 1)) ** 3,
+    "max": lambda x: x.max() ** 3,
+    "norm 2": lambda x: x.norm(dim=1),
+    "norm 3": lambda x: x.norm(3),
+    "norm 1": lambda x: x.norm(1, 0) ** 2,
+    "norm inf": lambda x: x.norm(inf, (1, 2)) ** 2,
+    "norm -1": lambda x: x.norm(-1, 2),
+    "aminmax": lambda x: x.aminmax(dim=0).min * x.aminmax(dim=0).max,
+    "nanmean": lambda x: (x * x).nanmean(0) ** 2,
+}
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_derivatives_agree_with_differences(name: str) -> None:
+    f = SMOOTH[name]
+    np.testing.assert_allclose(gradient(f, X), differences(f, X), rtol=1e-5, atol=1e-6)
+
+    def slope(x: Any) -> Any:
+        x = x.detach().requires_grad_()
+        return adjoint.autograd.grad(f(x).sum(), [x])[0]
+
+    np.testing.assert_allclose(second(f, X), differences(slope, X), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("values", [[2.0, 0.0, 3.0], [2.0, 0.0, 0.0, 3.0], [0.0], [0.0, 0.0, 0.0]])
+def test_products_are_exact_at_zero_in_first_and_second_order(values: list[float]) -> None:
+    n = len(values)
+    others = [math.prod(values[:i] + values[i + 1 :]) for i in range(n)]
+    pairs = [[math.prod(v for k, v in enumerate(values) if k not in (i, j)) for j in range(n)] for i in range(n)]
+    hessian = np.array(pairs) * (1 - np.eye(n))
+    for f in (lambda x: x.prod(), lambda x: x.prod(0), lambda x: x.cumprod(0)[-1]):
+        np.testing.assert_array_equal(gradient(f, values), others)
+        np.testing.assert_array_equal(second(f, values), hessian.sum(0))
+
+
+def test_running_product_at_zeros() -> None:
+    values = [2.0, 0.0, 3.0, 0.0]
+    assert gradient(lambda x: x.cumprod(0), values).tolist() == [1.0, 8.0, 0.0, 0.0]
+    assert second(lambda x: x.cumprod(0), values).tolist() == [4.0, 12.0, 2.0, 6.0]
+
+
+def test_long_running_product_agrees_with_the_quotient() -> None:
+    values = RNG.uniform(0.9, 1.1, 1000)
+    products = np.cumprod(values)
+    np.testing.assert_allclose(
+        gradient(lambda x: x.cumprod(0), values), np.cumsum(products[::-1])[::-1] / values, rtol=1e-11
+    )
+
+
+def test_equal_elements_share_the_gradient() -> None:
+    values = [2.0, 2.0, 1.0]
+    for f in (lambda x: x.amax(), lambda x: x.amax(0), lambda x: x.max(), lambda x: x.norm(inf)):
+        assert gradient(f, values).tolist() == [0.5, 0.5, 0.0]
+    assert gradient(lambda x: x.amin(0, True), [1.0, 1.0, 1.0, 4.0]).tolist() == [1 / 3] * 3 + [0.0]
+    assert gradient(lambda x: x.max(), [1.0, nan]).tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("p", [0, 0.5, 1, 1.5, 2, 3, inf, -inf, -1])
+def test_gradient_of_a_norm_is_zero_at_zero(p: float) -> None:
+    with np.errstate(divide="ignore"):
+        assert gradient(lambda x: x.norm(p), [0.0, 0.0]).tolist() == [0.0, 0.0]
+    if p > 0:
+        assert gradient(lambda x: x.norm(p), [0.0, 2.0]).tolist() == [0.0, 1.0]
+        assert np.isfinite(second(lambda x: x.norm(p), [0.0, 0.0])).all()
+
+
+def test_standard_deviation_of_equal_numbers_has_gradient_zero() -> None:
+    assert gradient(lambda x: x.std(), [1.0, 1.0, 1.0]).tolist() == [0.0] * 3
+    assert second(lambda x: x.std(correction=0), [1.0, 1.0, 1.0]).tolist() == [0.0] * 3
+
+
+def test_too_few_elements_for_a_variance() -> None:
+    with np.errstate(all="ignore"):
+        assert math.isnan(tensor([1.0]).var().item())
+        assert tensor([1.0, 2.0]).var(correction=3).item() == inf
+        assert np.isnan(gradient(lambda x: x.var(), [1.0])).all()
+        assert np.isnan(gradient(lambda x: x.std(correction=3), [1.0, 2.0])).all()
+
+
+def test_signatures_of_the_standard_deviation() -> None:
+    x = tensor(X[0])
+    biased = np.std(X[0])
+    for result in (x.std(False), x.std(unbiased=False), x.std(correction=0), adjoint.std(x, None, False)):
+        np.testing.assert_allclose(result.item(), biased)
+    np.testing.assert_allclose(x.std(0, False, True).numpy(), np.std(X[0], axis=0, keepdims=True))
+    np.testing.assert_allclose(adjoint.var(x, axis=0, keepdims=True).numpy(), X[0].var(0, ddof=1, keepdims=True))
+    deviation, mean = adjoint.std_mean(x, 1)
+    np.testing.assert_allclose((deviation.numpy(), mean.numpy()), (X[0].std(1, ddof=1), X[0].mean(1)))
+
+
+def test_infinite_rows_of_logsumexp() -> None:
+    with np.errstate(divide="ignore"):
+        rows = tensor([[-inf, -inf], [-inf, 1.0], [inf, 1.0]])
+        assert rows.logsumexp(1).tolist() == [-inf, 1.0, inf]
+    assert gradient(lambda x: x.logsumexp(0), [-inf, 1.0]).tolist() == [0.0, 1.0]
+    assert second(lambda x: x.logsumexp(0), [-inf, 1.0]).tolist() == [0.0, 0.0]
+    assert tensor([1000.0, 1000.0]).logsumexp(0).item() == 1000.0 + math.log(2)
+
+
+def test_nansum_gives_no_gradient_to_nan() -> None:
+    assert gradient(lambda x: x.nansum(), [nan, 1.0, 2.0]).tolist() == [0.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda z: z.sum(0).abs() ** 2,
+        lambda z: z.mean().abs() ** 2,
+        lambda z: z.prod(1).abs() ** 2,
+        lambda z: z.cumprod(1).abs() ** 2,
+        lambda z: z.var(1),
+        lambda z: z.std(),
+        lambda z: z.logsumexp(0).abs() ** 2,
+        lambda z: z.norm(2, 0),
+        lambda z: z.norm(1),
+        lambda z: z.norm(3, 1),
+    ],
+)
+def test_complex_gradients_are_conjugate_wirtinger(f: Callable[[Any], Any]) -> None:
+    values = RNG.standard_normal((2, 3)) + 1j * RNG.standard_normal((2, 3))
+    z = adjoint.tensor(values, requires_grad=True)
+    (g,) = adjoint.autograd.grad(f(z).sum(), [z])
+    for direction in (1.0, 1j):
+        for place in np.ndindex(values.shape):
+            change = np.zeros_like(values)
+            change[place] = 1e-6 * direction
+            up, down = (f(adjoint.tensor(values + s * change)).sum().item() for s in (1, -1))
+            wanted = g.numpy()[place].real if direction == 1.0 else g.numpy()[place].imag
+            assert (up - down) / 2e-6 == pytest.approx(wanted, rel=1e-5, abs=1e-7)
+
+
+# names and conveniences -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("f", "name"),
+    [
+        (lambda x: x.sum(), "SumBackward0"),
+        (lambda x: x.sum(0), "SumBackward1"),
+        (lambda x: x.mean(), "MeanBackward0"),
+        (lambda x: x.mean(0), "MeanBackward1"),
+        (lambda x: x.prod(), "ProdBackward0"),
+        (lambda x: x.prod(0), "ProdBackward1"),
+        (lambda x: x.max(), "MaxBackward1"),
+        (lambda x: x.max(0).values, "MaxBackward0"),
+        (lambda x: x.median(), "MedianBackward0"),
+        (lambda x: x.median(0).values, "MedianBackward1"),
+        (lambda x: x.amax(), "AmaxBackward0"),
+        (lambda x: x.std(), "StdBackward0"),
+        (lambda x: x.norm(), "LinalgVectorNormBackward0"),
+        (lambda x: x.cumsum(0), "CumsumBackward0"),
+        (lambda x: x.log_softmax(0), "LogSoftmaxBackward0"),
+    ],
+)
+def test_nodes_have_torchs_names(f: Callable[[Any], Any], name: str) -> None:
+    assert f(tensor(X[0], requires_grad=True)).grad_fn.name() == name
+
+
+def test_numpys_names_of_arguments_and_out() -> None:
+    x = tensor(X)
+    assert adjoint.sum(x, axis=0, keepdims=True).shape == (1, 3, 4)
+    out = adjoint.zeros(3, 4, dtype=adjoint.float64)
+    assert adjoint.sum(x, 0, out=out) is out
+    np.testing.assert_allclose(out.numpy(), X.sum(0))
+    with pytest.raises(RuntimeError, match=r"sum\(\): functions with out=... arguments don't support automatic"):
+        adjoint.sum(tensor(X, requires_grad=True), 0, out=out)
+
+
+def test_functional_softmax_without_an_axis_warns() -> None:
+    x = tensor(X[0])
+    with pytest.warns(UserWarning, match="Implicit dimension choice for softmax has been deprecated"):
+        result = adjoint.nn.functional.softmax(x)
+    np.testing.assert_allclose(result.numpy(), scipy.special.softmax(X[0], axis=1))
+    np.testing.assert_allclose(adjoint.nn.functional.softmin(x, dim=0).numpy(), scipy.special.softmax(-X[0], axis=0))
+
+
+def test_norm_conveniences() -> None:
+    x = tensor(X[0])
+    wanted = np.linalg.norm(X[0])
+    for result in (x.norm(), x.norm("fro"), x.norm(None), x.norm(2, (0, 1)), adjoint.norm(x, tensor(2.0))):
+        np.testing.assert_allclose(result.item(), wanted)
+    np.testing.assert_allclose(x.norm("nuc").item(), np.linalg.svd(X[0], compute_uv=False).sum())
+    assert adjoint.norm(adjoint.ones(4), dtype=adjoint.float64).dtype is adjoint.float64
