@@ -185,6 +185,17 @@ TRIANGLE: list[Sample] = [
     {"input": draw(0, 2, 2)},
 ]
 
+ON_INTEGERS = {
+    "floor_divide",
+    "trunc_divide",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+}
+
 #: Samples besides those derived from the signature.
 MORE: dict[str, list[Sample]] = {
     "add": [{"input": draw(2, 3), "other": draw(3), "alpha": 2.5}],
@@ -228,7 +239,10 @@ SAMPLES: dict[str, list[Sample]] = {
         {"real": draw(2, 1, real=True), "imag": draw(3, real=True)},
         {"real": draw(real=True), "imag": draw(real=True)},
     ],
-    "cast": [{"input": draw(2, 3), "dtype": adjoint.float64}, {"input": draw(2, 3), "dtype": adjoint.complex128}],
+    "cast": [
+        {"input": draw(2, 3), "dtype": adjoint.float64},
+        {"input": draw(2, 3), "dtype": adjoint.complex128},
+    ],
     "copy": [
         {"input": draw(2, 3), "other": draw(3)},
         {"input": draw(2, 3), "other": draw(2, 3)},
@@ -236,6 +250,22 @@ SAMPLES: dict[str, list[Sample]] = {
         {"input": EMPTY, "other": EMPTY},
     ],
     "fill": [{"input": draw(2, 3), "other": draw()}, {"input": SCALAR, "other": SCALAR}],
+    # constants
+    "full_like": [{"input": draw(2, 3), "fill_value": 2.0}],
+    "zeros_of": [{"input": draw(2, 3), "shape": (4,)}],
+    "identity": [{"like": draw(2, 3), "rows": 2, "columns": 3}],
+    **{name: [{"input": index([5, 6], [7, 8]), "other": index(3, 9)}] for name in ON_INTEGERS},
+    "bitwise_not": [{"input": index([5, 6], [7, 8])}],
+    **{
+        name: [{"input": mask([True, False], [True, True])}, {"input": ORDERED, "dim": 1, "keepdim": True}]
+        for name in ("any", "all")
+    },
+    "count_nonzero": [{"input": index([0, 6], [7, 8])}, {"input": index([0, 6], [7, 8]), "dim": 1}],
+    **{
+        name: [{"input": ORDERED}, {"input": ORDERED, "dim": 1, "keepdim": True}]
+        for name in ("argmax", "argmin")
+    },
+    "argsort": [{"input": ORDERED}, {"input": ORDERED, "dim": 1, "descending": True}],
     # reductions
     "sum": REDUCTIONS,
     "sum_all": [{"input": WHOLE}, {"input": SCALAR}, {"input": EMPTY}],
@@ -315,7 +345,10 @@ SAMPLES: dict[str, list[Sample]] = {
         {"input": draw(2, 5, 3), "weight": draw(2, 3)},
         {"input": draw(3), "weight": draw(2, 3), "bias": draw(2)},
     ],
-    "linalg_cross": [{"input": draw(2, 3), "other": draw(2, 3)}, {"input": draw(3, 1), "other": draw(3, 2), "dim": 0}],
+    "linalg_cross": [
+        {"input": draw(2, 3), "other": draw(2, 3)},
+        {"input": draw(3, 1), "other": draw(3, 2), "dim": 0},
+    ],
     "trace": [{"input": SQUARE}, {"input": draw(2, 3)}, {"input": draw(0, 2)}],
     "conj_transpose": [{"input": draw(2, 3, 4)}, {"input": draw(0, 2)}],
     # linear algebra
@@ -423,10 +456,18 @@ SAMPLES: dict[str, list[Sample]] = {
         for name in ("reshape", "view")
     },
     "unsqueeze": [{"input": WHOLE, "dim": -1}, {"input": WHOLE, "dim": 1}, {"input": SCALAR, "dim": 0}],
-    "squeeze": [{"input": draw(2, 1, 3), "dim": 1}, {"input": draw(2, 1), "dim": 0}, {"input": SCALAR, "dim": 0}],
+    "squeeze": [
+        {"input": draw(2, 1, 3), "dim": 1},
+        {"input": draw(2, 1), "dim": 0},
+        {"input": SCALAR, "dim": 0},
+    ],
     "squeeze_all": [{"input": draw(1, 2, 1), "dim": (0, 1, 2)}, {"input": draw(2, 3), "dim": (0, 1)}],
     "squeeze_several": [{"input": draw(1, 2, 1), "dim": (0, 2)}, {"input": draw(1, 2), "dim": (1,)}],
-    "permute": [{"input": WHOLE, "dims": (2, 0, 1)}, {"input": SCALAR, "dims": ()}, {"input": EMPTY, "dims": (1, 0)}],
+    "permute": [
+        {"input": WHOLE, "dims": (2, 0, 1)},
+        {"input": SCALAR, "dims": ()},
+        {"input": EMPTY, "dims": (1, 0)},
+    ],
     "transpose": [{"input": WHOLE, "dim0": 0, "dim1": -1}, {"input": WHOLE, "dim0": 1, "dim1": 1}],
     "t": [{"input": draw(2, 3)}, {"input": EMPTY}],
     "expand": [
@@ -450,7 +491,11 @@ SAMPLES: dict[str, list[Sample]] = {
     "split": [{"input": draw(5, 2), "split_size": 2}, {"input": draw(2, 4), "split_size": 4, "dim": -1}],
     "split_with_sizes": [{"input": draw(2, 5), "split_sizes": (1, 4), "dim": 1}],
     "unbind": [{"input": draw(2, 3)}, {"input": draw(2, 3), "dim": -1}],
-    "flip": [{"input": WHOLE, "dims": (0, 2)}, {"input": SCALAR, "dims": (0,)}, {"input": draw(3), "dims": ()}],
+    "flip": [
+        {"input": WHOLE, "dims": (0, 2)},
+        {"input": SCALAR, "dims": (0,)},
+        {"input": draw(3), "dims": ()},
+    ],
     "roll": [{"input": WHOLE, "shifts": (1, -2), "dims": (0, 2)}],
     "tril": TRIANGLE,
     "triu": TRIANGLE,
@@ -473,6 +518,7 @@ GAPS: dict[str, str] = {
     "linalg_eig-*-[!b]*": _PHASE,
     "linalg_eigh-complex128-[!b]*": _PHASE,
     "linalg_svd-complex128-[!b]*": _PHASE,
+    "argwhere-*": "the size of its result depends on the values, so members of a batch do not fit together",
 }
 
 #: Operations that take their input to be Hermitian: only directions of that kind make sense.
@@ -492,14 +538,17 @@ def samples_of(rule: Rule) -> list[Sample]:
 
 
 def derived(rule: Rule) -> Iterator[Sample]:
-    """Samples that the signature alone gives: for elementwise operations, and where a core signature names the axes."""
+    """Samples that the signature gives: for elementwise operations, one array, or axes that a core signature names."""
     filled = set(rule.inputs) | {p.name for p in rule.parameters if p.default is not p.empty}
     if set(rule.names) - filled or rule.sequence is not None:
         return
-    if rule.kind == "elementwise" or rule.core == "()->()" or (rule.kind == "linear" and len(rule.names) == 1):
+    lone_array = rule.kind in ("linear", "constant") and len(rule.names) == 1 and rule.core is None
+    if rule.kind == "elementwise" or rule.core == "()->()" or lone_array:
         required = [p.name for p in rule.parameters if p.name in rule.inputs and p.default is p.empty]
         for shapes in SHAPES[len(required)]:
-            yield {name: Draw(shape, *domain(rule, name)) for name, shape in zip(required, shapes, strict=True)}
+            yield {
+                name: Draw(shape, *domain(rule, name)) for name, shape in zip(required, shapes, strict=True)
+            }
     elif rule.core is not None:
         yield from (core_sample(rule, batch) for batch in ((), (2,)))
 
@@ -517,7 +566,10 @@ SIZES = {"m": 3, "k": 2, "n": 4, "p": 2, "b": 2}
 def core_sample(rule: Rule, batch: tuple[int, ...]) -> Sample:
     groups = re.findall(r"\(([^)]*)\)", rule.core.split("->")[0])
     shapes = [tuple(SIZES[letter] for letter in re.findall(r"\w+", group)) for group in groups]
-    return {name: Draw(batch + shape, *domain(rule, name)) for name, shape in zip(rule.inputs, shapes, strict=True)}
+    return {
+        name: Draw(batch + shape, *domain(rule, name))
+        for name, shape in zip(rule.inputs, shapes, strict=True)
+    }
 
 
 def domain(rule: Rule, name: str) -> tuple[float, float]:

@@ -4,6 +4,7 @@ Everything of numpy is here under its own name (the very same objects: a kernel 
 from SciPy is looked up when it is first used, so that importing adjoint does not import SciPy.
 """
 
+import builtins
 import functools
 import importlib
 from typing import Any
@@ -31,7 +32,9 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module("scipy.special"), _SPECIAL[name])
     else:
         value = getattr(numpy, name)
-    globals()[name] = value
+    if not hasattr(builtins, name):
+        # numpy.all and the like must not come between this module's own code and the builtins
+        globals()[name] = value
     return value
 
 

@@ -65,16 +65,11 @@ class View:
     """How a view was made from its base, so that its history can be made again when the base has moved on.
 
     base: the tensor that owns the memory; never a view itself.
-    replay: the operations that lead from the base to the view, as (operation, arguments after the tensor) pairs.
+    replay: the operations that lead from the base to the view, as (operation, arguments after the tensor, number of
+        the output or None).
     version: the version of the memory for which the view's grad_fn holds.
     origin: None, or why the view may not be modified in place while recording ("no_grad", "multi_output").
     """
-
-    def __init__(self, base, replay, version, origin):
-        self.base = base
-        self.replay = replay
-        self.version = version
-        self.origin = origin
 
 
 @cython.cclass
@@ -331,7 +326,8 @@ if not cython.compiled:
         return array.shape == shape
 
     # the values that fields of compiled classes have before they are set
-    VersionCounter.value = 0
+    VersionCounter.value = View.version = 0
+    View.base = View.replay = View.origin = None
     TensorBase._node = TensorBase._grad = TensorBase._accumulator = TensorBase._counter = None
     TensorBase._view = TensorBase._hooks = TensorBase._post_hooks = TensorBase._retain = None
     TensorBase._requires = False
@@ -377,17 +373,17 @@ def renew_history(tensor: TensorBase, view: View):
     enabled = state.grad_enabled
     state.grad_enabled = True
     try:
-        again: TensorBase = replay_view(view, base)
+        again: TensorBase = replay_view(view.replay, base)
     finally:
         state.grad_enabled = enabled
     tensor._node = again._node
     tensor._output_nr = again._output_nr
 
 
-def replay_view(view: View, array):
+def replay_view(steps, array):
     """The same view of another tensor (recorded) or raw array, of the base's shape."""
-    for operation, arguments in view.replay:
-        array = operation.replay(array, arguments)
+    for operation, others, nr in steps:
+        array = operation.replay(array, others, nr)
     return array
 
 

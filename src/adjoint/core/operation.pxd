@@ -56,7 +56,7 @@ cdef class OpNode(Node):
 
 
 cdef class CopySlices(Node):
-    cdef public View view
+    cdef public tuple replay
     cdef public OpNode inner
 
 
@@ -81,6 +81,9 @@ cdef class Operation:
     cdef public bint fast
     cdef public dict kernels
     cdef public object numpy_kernel
+    cdef object own_kernel
+    cdef tuple axes
+    cdef tuple new_axes
     cdef int symbol
     cdef public dict plans
     cdef list real_plans

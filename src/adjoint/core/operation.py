@@ -17,6 +17,7 @@ import numpy
 
 from adjoint.arrays.dtypes import float32, from_numpy_dtype
 from adjoint.arrays.namespace import is_array, namespace
+from adjoint.arrays.shapes import normalize_dims
 from adjoint.arrays.promotion import is_half, promote, upcast
 from adjoint.core import errors
 
@@ -324,6 +325,7 @@ class OpNode(Node):
         return self.value(self.plan.names.index(wanted), True)
 
 
+@cython.trashcan(True)
 @cython.cclass
 class CopySlices(Node):
     """The new history of a base of which a view was modified in place.
@@ -337,12 +339,12 @@ class CopySlices(Node):
             raise RuntimeError(errors.FREED)
         if create_graph:
             whole = registry.tensor_ops.clone(cotangent)
-            part = replay_view(self.view, whole)
+            part = replay_view(self.replay, whole)
             pulled = list(self.inner.pull(registry.tensor_ops.clone(part), True))
             part.copy_(pulled[0]) if pulled[0] is not None else part.zero_()
         else:
             whole = cotangent.copy()
-            part = replay_view(self.view, whole)
+            part = replay_view(self.replay, whole)
             pulled = list(self.inner.pull(part.copy(), False))
             part[...] = 0 if pulled[0] is None else pulled[0]
         pulled[0] = whole if self.first is not None else None
@@ -378,6 +380,8 @@ class Operation:
         self.takes_numbers = rule.scalars
         self.keeps_dtype = rule.dtypes == "any"
         self.has_axes = bool(rule.axes or rule.new_axes)
+        self.axes = tuple([self.names.index(n) for n in rule.axes])
+        self.new_axes = tuple([self.names.index(n) for n in rule.new_axes])
         self.is_view = rule.view
         tail = self.defaults[len(rule.inputs) :]
         self.fast = (
@@ -391,7 +395,8 @@ class Operation:
         )
         self.tail = tail
         self.kernels = {}
-        self.numpy_kernel = self.kernel_for(_numpy) if rule.fast is None else getattr(_numpy, rule.fast)
+        self.own_kernel = self.kernel_for(_numpy)
+        self.numpy_kernel = self.own_kernel if rule.fast is None else getattr(_numpy, rule.fast)
         self.symbol = _SYMBOLS.get(self.numpy_kernel, 0) if isinstance(self.numpy_kernel, numpy.ufunc) else 0
         self.plans = {}
         self.real_plans = [None] * 4
@@ -577,8 +582,11 @@ class Operation:
             place = self.array_places[0]
             raise TypeError(errors.must_be_tensor(self.name, self.names[place], place, values[place]))
         if self.has_axes and found is not None:
-            named = dict(zip(self.names, values))
-            values = list(self.rule.normalize(named, found._array.ndim).values())
+            ndim: cython.int = found._array.ndim
+            for place in self.axes:
+                values[place] = normalize_dims(values[place], ndim)
+            for place in self.new_axes:
+                values[place] = normalize_dims(values[place], ndim + 1)
         if self.rule.check is not None:
             self.rule.check(*values)
         return values
@@ -603,20 +611,32 @@ class Operation:
 
     def unwrapped(self, values):
         """Raw arguments for the kernel, promoted; the half type to round to or None; whether any is complex."""
-        raw = list(values)
-        operands = []
+        raw: list = list(values)
+        first = None
+        plain: cython.bint = True
         for place in self.array_places:
             value = raw[place]
-            if place == self.sequence:
+            if isinstance(value, TensorBase):
+                array = raw[place] = cython.cast(TensorBase, value)._array
+                if type(array) is not _ndarray:
+                    plain = False
+                elif first is None:
+                    first = dtype_of(array)
+                    plain = plain and (first is _FLOAT64 or first is _FLOAT32)
+                elif dtype_of(array) is not first:
+                    plain = False
+            elif place == self.sequence:
                 raw[place] = [cython.cast(TensorBase, member)._array for member in value]
-            elif isinstance(value, TensorBase):
-                raw[place] = cython.cast(TensorBase, value)._array
+                plain = False
+            elif isinstance(value, complex):
+                plain = False
+        if plain:
+            return raw, None, False
         half = None
         if not self.keeps_dtype:
             half = promote(raw, self.inputs, self.sequence, self.rule.dtypes)
         for place in self.inputs:
-            operands = raw[place] if place == self.sequence else [raw[place]]
-            for operand in operands:
+            for operand in raw[place] if place == self.sequence else (raw[place],):
                 kind = getattr(operand, "dtype", None)
                 if kind is not None and kind.kind == "c" or isinstance(operand, complex):
                     return raw, half, True
@@ -625,14 +645,15 @@ class Operation:
     def run(self, raw, half):
         """Call the kernel; results are arrays (zero-dimensional ones too), rounded to the half type if there is one."""
         xp = _numpy
+        kernel = self.own_kernel
         for place in self.array_places:
             sample = raw[place][0] if place == self.sequence and raw[place] else raw[place]
             if type(sample) is _ndarray:
                 break
             if is_array(sample):
                 xp = namespace(sample)
+                kernel = self.kernel_for(xp)
                 break
-        kernel = self.kernel_for(xp)
         n: cython.Py_ssize_t = self.n_positional
         try:
             if n == len(raw):
@@ -810,24 +831,25 @@ class Operation:
         source: TensorBase = values[0]
         if not shares_memory(source._array, result._array):
             return
-        step = (self, (tuple(values[1:]), nr))
         outer: View = source._view
         state: ThreadState = current()
-        origin = None
-        if nr is not None:
-            origin = "multi_output"
-        if not state.grad_enabled:
-            origin = "no_grad"
         counter = counter_of(source)
+        view: View = View.__new__(View)
+        view.base = source if outer is None else outer.base
+        step = (self, tuple(values[1:]), nr)
+        view.replay = (step,) if outer is None else (*outer.replay, step)
+        view.version = counter.value
+        if not state.grad_enabled:
+            view.origin = "no_grad"
+        elif nr is not None:
+            view.origin = "multi_output"
+        elif outer is not None:
+            view.origin = outer.origin
         result._counter = counter
-        if outer is None:
-            result._view = View(source, (step,), counter.value, origin)
-        else:
-            result._view = View(outer.base, outer.replay + (step,), counter.value, origin or outer.origin)
+        result._view = view
 
-    def replay(self, array, arguments):
+    def replay(self, array, others, nr):
         """The same view of another tensor or raw array."""
-        others, nr = arguments
         if isinstance(array, TensorBase):
             result = self.apply([array, *others])
         else:
@@ -994,7 +1016,7 @@ def rebase(tensor: TensorBase, node: Node):
     whole.n_outputs = 1
     whole.shape = base._array.shape
     whole.dtype = base._array.dtype
-    whole.view = View(None, view.replay, 0, None)
+    whole.replay = view.replay
     whole.inner = node
     whole.sequence_nr = next_sequence_nr()
     base._node = whole
@@ -1006,9 +1028,12 @@ def rebase(tensor: TensorBase, node: Node):
 
 def shares_memory(source, result):
     """True if a view operation really gave a view (reshape may copy)."""
-    if type(source) is _ndarray:
-        return numpy.may_share_memory(source, result)
-    return False
+    if type(source) is not _ndarray:
+        return False
+    base = result.base
+    if base is None:
+        return result is source
+    return base is source or base is source.base or numpy.may_share_memory(source, result)
 
 
 def derive_plan(operation: Operation, mask, is_complex) -> Plan:
@@ -1129,4 +1154,4 @@ if not cython.compiled:
     OpNode.versions = OpNode.plan = OpNode.counter = None
     OpNode.version = 0
     OpNode.half = False
-    CopySlices.inner = CopySlices.view = None
+    CopySlices.inner = CopySlices.replay = None

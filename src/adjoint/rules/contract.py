@@ -133,12 +133,33 @@ def vectors_do_not_fit(a, b):
 # matmul -------------------------------------------------------------------------------------------------------------
 
 
+def _misfit(a, b):
+    """The error for shapes that matmul cannot multiply, None if it can."""
+    if not (a and b):
+        return RuntimeError(
+            f"both arguments to matmul need to be at least 1D, but they are {len(a)}D and {len(b)}D"
+        )
+    rows = (prod(a[:-1]), a[-1])
+    fits = a[-1] == b[-2:][0]
+    if len(b) == 1:
+        return None if fits else vectors_do_not_fit(a, b) if len(a) == 1 else vector_does_not_fit(rows, b)
+    if len(b) == 2:
+        return None if fits else matrices_do_not_fit(rows, b)
+    a = (1, *a) if len(a) == 1 else a
+    try:
+        batch = prod(broadcast_shapes(a[:-2], b[:-2]))
+    except RuntimeError as mismatch:
+        return mismatch
+    return None if fits else batches_do_not_fit((batch, *a[-2:]), (batch, *b[-2:]))
+
+
 def _check_matmul(input, other):
     a, b = input._array, other._array
-    if not (a.ndim and b.ndim):
-        raise RuntimeError(
-            f"both arguments to matmul need to be at least 1D, but they are {a.ndim}D and {b.ndim}D"
-        )
+    if a.dtype == b.dtype and a.dtype.kind != "b":
+        return  # whether the shapes fit is for the product to find out
+    misfit = _misfit(a.shape, b.shape)
+    if misfit is not None:
+        raise misfit
     if b.ndim == 1:
         (check_vectors_dtype if a.ndim == 1 else check_matrix_vector_dtype)(a, b)
     elif b.ndim == 2:
@@ -148,22 +169,7 @@ def _check_matmul(input, other):
 
 
 def _explain_matmul(error, input, other):
-    a, b = tuple(input.shape), tuple(other.shape)
-    if not (a and b):
-        return RuntimeError(
-            f"both arguments to matmul need to be at least 1D, but they are {len(a)}D and {len(b)}D"
-        )
-    if len(b) == 1:
-        return vectors_do_not_fit(a, b) if len(a) == 1 else vector_does_not_fit((prod(a[:-1]), a[-1]), b)
-    if len(b) == 2:
-        return matrices_do_not_fit((prod(a[:-1]), a[-1]), b)
-    if len(a) == 1:
-        a = (1, *a)
-    try:
-        batch = broadcast_shapes(a[:-2], b[:-2])
-    except RuntimeError as mismatch:
-        return mismatch
-    return batches_do_not_fit((prod(batch), *a[-2:]), (prod(batch), *b[-2:]))
+    return _misfit(tuple(input.shape), tuple(other.shape))
 
 
 matmul = TABLE.add(
@@ -209,14 +215,12 @@ def _check_mm(input, mat2):
     for name, array in (("self", a), ("mat2", b)):
         if array.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix")
+    if a.shape[1] != b.shape[0]:
+        raise matrices_do_not_fit(a.shape, b.shape)
     check_matrices_dtype(a, b)
 
 
-@multilinear(
-    core="(m,k),(k,n)->(m,n)",
-    check=_check_mm,
-    explain=lambda error, input, mat2: matrices_do_not_fit(input.shape, mat2.shape),
-)
+@multilinear(core="(m,k),(k,n)->(m,n)", check=_check_mm)
 def mm(xp, input: Array, mat2: Array):
     """The product of two matrices, without broadcasting."""
     return xp.matmul(input, mat2)
@@ -232,14 +236,18 @@ def _(ops, g, input):
     return ops.conj_transpose(input) @ g
 
 
-def _check_bmm(input, mat2):
-    a, b = input._array, mat2._array
+def check_batches(a, b):
+    """Raise RuntimeError unless two arrays are batches of matrices to be multiplied in pairs."""
     for name, array in (("batch1", a), ("batch2", b)):
         if array.ndim != 3:
             raise RuntimeError(f"{name} must be a 3D tensor")
     if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
         raise batches_do_not_fit(a.shape, b.shape)
-    check_batches_dtype(a, b)
+
+
+def _check_bmm(input, mat2):
+    check_batches(input._array, mat2._array)
+    check_batches_dtype(input._array, mat2._array)
 
 
 @multilinear(core="(b,m,k),(b,k,n)->(b,m,n)", check=_check_bmm)
@@ -260,6 +268,8 @@ def _(ops, g, input):
 
 def _check_mv(input, vec):
     a, b = input._array, vec._array
+    if a.ndim == 0:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     if a.ndim != 2 or b.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got 1, {a.ndim}, {b.ndim}")
     if a.shape[1] != b.shape[0]:
@@ -431,11 +441,27 @@ def _(ops, g, input, other_shape, dims_self, dims_other):
 # products with something added --------------------------------------------------------------------------------------
 
 
-def _check_added(input, a, b):
-    if a._array.dtype != b._array.dtype or input._array.dtype != a._array.dtype:
-        raise RuntimeError(
-            f"self and mat2 must have the same dtype, but got {long_name(input._array)} and {long_name(b._array)}"
-        )
+def check_same_dtype(said, *tensors):
+    """Raise RuntimeError unless all have one type; `said` names them in the message."""
+    kinds = [t._array.dtype for t in tensors]
+    if any(kind != kinds[0] for kind in kinds):
+        raise RuntimeError(said(*[t._array for t in tensors]))
+
+
+def addmm_dtypes(input, a, b):
+    """What torch says of matrices of different types."""
+    return f"self and mat2 must have the same dtype, but got {long_name(input)} and {long_name(b)}"
+
+
+def _addmv_dtypes(input, a, b):
+    return (
+        f"addmv input tensors must have the same dtype, but got {long_name(input)}, {long_name(a)}, and {long_name(b)}"
+    )
+
+
+def _baddbmm_dtypes(input, a, b):
+    names = [from_numpy_dtype(x.dtype).c_name for x in (input, a, b)]
+    return "Input dtypes must be the same, got: input {}, batch1: {}, batch2: {}".format(*names)
 
 
 def check_expands(array, target):
@@ -444,8 +470,8 @@ def check_expands(array, target):
     for i, n in enumerate(reversed(source), 1):
         if i > len(target):
             raise RuntimeError(
-                f"expand(adjoint.{long_name(array)}Tensor{{{listed(source)}}}, size={listed(target)}): the number of sizes "
-                f"provided ({len(target)}) must be greater or equal to the number of dimensions in the tensor "
+                f"expand(adjoint.{long_name(array)}Tensor{{{listed(source)}}}, size={listed(target)}): the number of "
+                f"sizes provided ({len(target)}) must be greater or equal to the number of dimensions in the tensor "
                 f"({len(source)})"
             )
         if n not in (1, target[-i]):
@@ -474,6 +500,7 @@ def _pulled(x, factor):
 
 
 def _check_addmm(input, mat1, mat2, beta, alpha):
+    check_same_dtype(addmm_dtypes, input, mat1, mat2)
     for name, matrix in (("mat1", mat1), ("mat2", mat2)):
         if matrix._array.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, got {matrix._array.ndim}-D tensor")
@@ -481,7 +508,6 @@ def _check_addmm(input, mat1, mat2, beta, alpha):
     if a[1] != b[0]:
         raise matrices_do_not_fit(a, b)
     check_expands(input._array, (a[0], b[1]))
-    _check_added(input, mat1, mat2)
 
 
 @general(core="(m,n),(m,k),(k,n)->(m,n)", inplace=True, check=_check_addmm)
@@ -491,10 +517,10 @@ def addmm(xp, input: Array, mat1: Array, mat2: Array, *, beta=1, alpha=1):
 
 
 def _check_baddbmm(input, batch1, batch2, beta, alpha):
+    check_same_dtype(_baddbmm_dtypes, input, batch1, batch2)
     _check_bmm(batch1, batch2)
     a, b = batch1._array.shape, batch2._array.shape
     check_expands(input._array, (a[0], a[1], b[2]))
-    _check_added(input, batch1, batch2)
 
 
 @general(core="(b,m,n),(b,m,k),(b,k,n)->(b,m,n)", inplace=True, check=_check_baddbmm)
@@ -511,7 +537,7 @@ def _check_addmv(input, mat, vec, beta, alpha):
         raise RuntimeError(
             f"size mismatch, got input ({input._array.shape[0]}), mat ({a[0]}x{a[1]}), vec ({vec._array.shape[0]})"
         )
-    _check_added(input, mat, vec)
+    check_same_dtype(_addmv_dtypes, input, mat, vec)
 
 
 @general(core="(m),(m,k),(k)->(m)", inplace=True, check=_check_addmv)
@@ -594,6 +620,15 @@ for _rule in (addmm, baddbmm, addmv):
 
 def _check_linear(input, weight, bias):
     x, w = input._array, weight._array
+    b = None if bias is None else bias._array
+    if (
+        w.ndim == 2
+        and x.dtype == w.dtype
+        and x.dtype.kind != "b"
+        and x.shape[-1:] == w.shape[1:]
+        and (b is None or (b.dtype == x.dtype and b.shape == w.shape[:1]))
+    ):
+        return
     if w.ndim not in (1, 2):
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {w.ndim}D")
     if x.ndim == 0:
@@ -604,7 +639,7 @@ def _check_linear(input, weight, bias):
         raise _linear_does_not_fit(x.shape, w.shape)
     if bias is not None:
         check_expands(bias._array, (*x.shape[:-1], *w.shape[:-1]))
-        _check_added(bias, input, weight)
+        check_same_dtype(addmm_dtypes, bias, input, weight)
     elif w.ndim == 1:
         (check_vectors_dtype if x.ndim == 1 else check_matrix_vector_dtype)(x, w)
     else:

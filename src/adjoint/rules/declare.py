@@ -54,6 +54,7 @@ axes of the first input without the batch axis. It returns the arguments that ch
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -173,11 +174,13 @@ class Rule:
         self._read_signature(arrays)
 
     def _read_signature(self, arrays: tuple[str, ...] | None) -> None:
+        self.constants: tuple[str, ...] = ()
+        self.sequence: str | None = None
         if arrays is not None:
             self.parameters = [
                 inspect.Parameter(a, inspect.Parameter.POSITIONAL_OR_KEYWORD) for a in arrays
             ]
-            self.inputs, self.constants, self.sequence = arrays, (), None
+            self.inputs = arrays
             return
         self.parameters = parameters_of(self._kernel)[1:]  # type: ignore[arg-type]
         marked = {p.name: p.annotation for p in self.parameters}
@@ -202,7 +205,7 @@ class Rule:
         if isinstance(self._kernel, str):
             return _lookup(xp, self._kernel)
         body = self._kernel
-        return lambda *args, **kwargs: body(xp, *args, **kwargs)
+        return functools.partial(body, xp)
 
     def vjp(self, *inputs: str) -> Callable[[Function], Rule]:
         """Declare the formula for the cotangents of the named inputs (a tuple of them if several are named)."""
@@ -347,7 +350,8 @@ def elementwise(kernel: str | None = None, /, *, name: str | None = None, **part
     """Declare an elementwise operation: the kernel's name and, for each input, its partial derivative.
 
     A partial is a function of saved values, or, shorter, the name of one ("other") or a number. Options are those of
-    `Rule`; without partials, `arrays` names the inputs. Without a kernel's name this is a decorator for a kernel of several steps or with parameters.
+    `Rule`; without partials, `arrays` names the inputs. Without a kernel's name this is a decorator for a kernel of
+    several steps or with parameters.
     """
     options = {k: v for k, v in partials_and_options.items() if k in _OPTIONS}
     partials = {k: v for k, v in partials_and_options.items() if k not in _OPTIONS}

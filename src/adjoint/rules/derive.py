@@ -20,10 +20,11 @@ Values = Mapping[str, Any]
 
 
 def call(rule: Rule, ops: Any, values: Values) -> Any:
-    """The operation itself, on arguments given by name."""
+    """The operation itself, on arguments given by name; several results are a tuple."""
     operation = getattr(ops, rule.name)
     by_name = {p.name: values[p.name] for p in rule.parameters if p.kind is p.KEYWORD_ONLY}
-    return operation(*[values[name] for name in rule.names if name not in by_name], **by_name)
+    result = operation(*[values[name] for name in rule.names if name not in by_name], **by_name)
+    return result if rule.outputs is None else tuple(result)
 
 
 def saved(rule: Rule, name: str, values: Values, y: Any) -> Any:
@@ -39,7 +40,9 @@ def saved(rule: Rule, name: str, values: Values, y: Any) -> Any:
         return tuple(member.shape for member in values[stem])
     if attribute in ("shape", "dtype") and stem in values:
         return getattr(values[stem], attribute, ())
-    raise TypeError(f"a formula of {rule.name} asks for {name!r}; known are y, needs and {', '.join(rule.names)}")
+    raise TypeError(
+        f"a formula of {rule.name} asks for {name!r}; known are y, needs and {', '.join(rule.names)}"
+    )
 
 
 def run(formula: Formula, ops: Any, driver: Any, found: Callable[[str], Any]) -> Any:
@@ -66,7 +69,7 @@ def vjp(rule: Rule, ops: Any, g: Any, values: Values, y: Any, needs: Sequence[bo
     def found(name: str) -> Any:
         return tuple(needs) if name == "needs" else saved(rule, name, values, y)
 
-    cotangents = {}
+    cotangents: dict[str, Any] = {}
     for formula in rule.vjps:
         if not wanted.intersection(formula.inputs):
             continue
@@ -161,9 +164,7 @@ def _general_jvp(
             t = tangents[name]
             if name == rule.sequence:
                 t = tangent_or_zero(ops, t, values[name])
-            total = plus(
-                total, run(rule.jvps[name], ops, t, lambda needed: saved(rule, needed, values, y))
-            )
+            total = plus(total, run(rule.jvps[name], ops, t, lambda needed: saved(rule, needed, values, y)))
     if not rest:
         return total
     if transposed is None:
@@ -215,7 +216,8 @@ def batch(rule: Rule, ops: Any, values: Values, in_dims: Values) -> tuple[Any, i
 
     in_dims: for each array argument that has a batch axis, which one it is (for a sequence a list, None for members
     without). Everything else that `values` holds is the same for all members of the batch, and as `values` would hold
-    it without a batch. The batch axis of the result comes first; it is None if no argument has one.
+    it without a batch. The batch axis of the result comes first; its place is None if no argument has one, or if the
+    result is no array but, say, a truth value that holds for the whole batch.
 
     Raises ValueError for an empty batch of an operation that can only be run in a loop.
     """
@@ -225,7 +227,9 @@ def batch(rule: Rule, ops: Any, values: Values, in_dims: Values) -> tuple[Any, i
     values = {**values, **{name: in_front(ops, values[name], dim) for name, dim in dims.items()}}
     size = next(_arrays(values, dims)).shape[0]
     fit = _fit(rule, ops, values, dims, size)
-    return (_loop(rule, ops, values, dims, size) if fit is None else call(rule, ops, fit)), 0
+    result = _loop(rule, ops, values, dims, size) if fit is None else call(rule, ops, fit)
+    has_axis = isinstance(result, tuple) or bool(getattr(result, "ndim", None))
+    return result, 0 if has_axis else None
 
 
 def _is_batched(dim: Any) -> bool:
@@ -279,7 +283,11 @@ def _fit_ranks(rule: Rule, ops: Any, values: Values, dims: Values, size: int, nd
     rank = max(ranks.values())
     return {
         **values,
-        **{name: values[name][(slice(None), *(None,) * (rank - ranks[name]))] for name in names if name in dims},
+        **{
+            name: values[name][(slice(None), *(None,) * (rank - ranks[name]))]
+            for name in names
+            if name in dims
+        },
         **_shifted(rule, values, ndim, 1 + rank - ranks[names[0]]),
     }
 
@@ -321,7 +329,7 @@ def on_all(ops: Any, array: Any, dim: Any, size: int) -> Any:
 def _shifted(rule: Rule, values: Values, ndim: int, by: int) -> dict[str, Any]:
     """The axis parameters for arrays with `by` more axes in front; None, or a default of (), becomes all axes."""
     defaults = {p.name: p.default for p in rule.parameters}
-    shifted = {}
+    shifted: dict[str, Any] = {}
     for names, n in ((rule.axes, ndim), (rule.new_axes, ndim + 1)):
         for name in names:
             dim = normalize_dims(values[name], n)
@@ -349,7 +357,9 @@ _FITS: dict[str, Callable[..., Any]] = {
 def _loop(rule: Rule, ops: Any, values: Values, dims: Values, size: int) -> Any:
     """One run for each member of the batch, and the results stacked."""
     if size == 0:
-        raise ValueError(f"{rule.name} runs a batch one by one, and the batch is empty: the result's shape is unknown")
+        raise ValueError(
+            f"{rule.name} runs a batch one by one, and the batch is empty: the result's shape is unknown"
+        )
     results = []
     for i in range(size):
         member = {name: _pick(values[name], dim, i) for name, dim in dims.items()}

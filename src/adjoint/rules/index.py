@@ -19,9 +19,7 @@ def _explain_basic(error, input, index):
     if not isinstance(error, IndexError):
         return None
     if not input.ndim:
-        return IndexError(
-            "invalid index of a 0-dim tensor. Use `tensor.item()` to convert a 0-dim tensor to a number"
-        )
+        return IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` to convert a 0-dim tensor to a number")
     if "too many indices" in str(error):
         return IndexError(f"too many indices for tensor of dimension {input.ndim}")
     return IndexError(str(error).replace("axis", "dimension"))
@@ -110,9 +108,7 @@ def _explain_index(error, input, indices):
         return wrong
     if "could not be broadcast" in str(error):
         shapes = ", ".join(str(places_shape(item)) for item in indices if not isinstance(item, slice))
-        return IndexError(
-            f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
-        )
+        return IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}")
     return IndexError(str(error).replace("axis", "dimension"))
 
 
@@ -249,9 +245,7 @@ def check_indices(operation, index, n, *, dim=0, error=RuntimeError, wording=Non
         raise RuntimeError(f"{operation}(): Expected dtype {kinds} for index")
     if raw.size and (raw.min() < 0 or raw.max() >= n):
         wrong = raw[(raw < 0) | (raw >= n)][0] if raw.ndim else raw
-        raise error(
-            wording or f"{prefix}index {int(wrong)} is out of bounds for dimension {dim} with size {n}"
-        )
+        raise error(wording or f"{prefix}index {int(wrong)} is out of bounds for dimension {dim} with size {n}")
 
 
 def check_places(operation, input, dim, index):
@@ -295,11 +289,12 @@ def _check_scatter(operation):
     def check(input, dim, index, src):
         check_places(operation, input, dim, index)
         given = hasattr(src, "shape")
-        apart = f"Expected index {list(index.shape)} to be no larger than self {list(input.shape)} apart from dimension {dim}"
+        own, places = list(input.shape), list(index.shape)
         too_large = larger(index, input, but=dim) is not None
         if index.numel() and (too_large or (given and larger(index, src) is not None)):
             raise RuntimeError(
-                apart + (f" and to be no larger size than src {list(src.shape)}" if given else "")
+                f"Expected index {places} to be no larger than self {own} apart from dimension {dim}"
+                + (f" and to be no larger size than src {list(src.shape)}" if given else "")
             )
         same_dtype(input, src, f"{operation}(): Expected self.dtype to be equal to src.dtype")
 
@@ -315,7 +310,15 @@ def _scattered(xp, input, dim, index, src):
     return result, result, xp.along_axis(index, dim), part
 
 
-@linear(axes=("dim",), batching="joint", scalars=True, inplace=True, check=_check_scatter("scatter"), method=False, function=False)
+@linear(
+    axes=("dim",),
+    batching="joint",
+    scalars=True,
+    inplace=True,
+    method=False,
+    function=False,
+    check=_check_scatter("scatter"),
+)
 def scatter(xp, input: Array, dim, index: Constant, src: Array):
     """A copy of input with the elements of src (or a number) written to the places that index names along one axis."""
     result, target, where, part = _scattered(xp, input, dim, index, src)
@@ -490,7 +493,7 @@ def _(value, ndim):
     return {"value": value[(slice(None), *(None,) * ndim)]} if hasattr(value, "ndim") else {}
 
 
-# places in the flattened tensor ----------------------------------------------------------------------------------------
+# places in the flattened tensor ---------------------------------------------------------------------------------------
 
 
 def _check_take(input, index):
@@ -520,7 +523,11 @@ def _check_put(input, index, source, accumulate):
             "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
             f"{source.numel()}, index.numel() = {index.numel()}"
         )
-    same_dtype(input, source, "put_(): self and source expected to have the same dtype, but got self.dtype = {} and source.dtype = {}")
+    same_dtype(
+        input,
+        source,
+        "put_(): self and source expected to have the same dtype, but got self.dtype = {} and source.dtype = {}",
+    )
 
 
 @linear(batching="loop", inplace=True, check=_check_put)
@@ -549,9 +556,7 @@ def _(ops, g, source_shape, index):
 
 def _check_masked_fill(input, mask, value):
     if mask._array.dtype.kind != "b":
-        raise RuntimeError(
-            f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype.c_name}"
-        )
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype.c_name}")
     check_value("masked_fill", input, value)
     broadcast_shapes(mask.shape, input.shape)
 
@@ -593,9 +598,7 @@ def _(ops, g, input_shape, mask):
 
 def _check_masked_scatter(input, mask, source):
     if mask._array.dtype.kind != "b":
-        raise RuntimeError(
-            f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.c_name}"
-        )
+        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.c_name}")
     same_dtype(input, source, "masked_scatter: expected self and source to have same dtypes but got {} and {}")
     shape = broadcast_shapes(mask.shape, input.shape)
     repeats = 1

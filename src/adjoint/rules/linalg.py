@@ -360,11 +360,13 @@ def _cofactors_derivative(ops, direction, A):
     Where A is diagonal, the adjugate changes by products of all its elements but two; the singular vectors make any
     matrix diagonal.
     """
+    if not A.shape[-1]:
+        return ops.zeros_like(A)
     u, s, vh = ops.linalg_svd(A, False)
     phase = ops.conjugated(ops.linalg_det(u) * ops.linalg_det(vh))[..., None, None]
     turned = vh @ H(ops, direction) @ u
     pairs = _products_without_two(ops, s)
-    along = (pairs @ diagonal(ops, turned)[..., None])[..., 0]
+    along = ops.sum(pairs * diagonal(ops, turned)[..., None, :], (pairs.ndim - 1,))
     return phase * (u @ (on_diagonal(ops, along) - pairs * turned) @ vh)
 
 
@@ -490,7 +492,9 @@ def _gaps(values):
 def _(ops, g, y0, y1):
     inner = H(ops, y1) @ g[1]
     without_phase(ops, diagonal(ops, inner), "linalg_eigh_backward")
-    return y1 @ (quotient(ops, inner, _gaps(y0)) + on_diagonal(ops, g[0])) @ H(ops, y1)
+    # only the skew part can come from a change of the vectors, which stay orthonormal
+    turning = quotient(ops, 0.5 * (inner - H(ops, inner)), _gaps(y0))
+    return y1 @ (turning + on_diagonal(ops, g[0])) @ H(ops, y1)
 
 
 @linalg_eigh.jvp("A")

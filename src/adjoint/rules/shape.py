@@ -236,15 +236,11 @@ def _(batch_ndim):
 def check_repeat(input, repeats):
     """Raise RuntimeError unless there is a number for each axis, none negative."""
     if len(repeats) < input.ndim:
-        raise RuntimeError(
-            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
-        )
+        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     if any(n < 0 for n in repeats):
         shape = (1,) * (len(repeats) - input.ndim) + tuple(input.shape)
         sizes = [n * m for n, m in zip(repeats, shape, strict=True)]
-        raise RuntimeError(
-            f"Trying to create tensor with negative dimension {min(sizes)}: {sizes}"
-        )
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(sizes)}: {sizes}")
 
 
 @linear(spread="repeats", check=check_repeat)
@@ -527,5 +523,3 @@ def contiguous(xp, input: Array):
 @contiguous.vjp("input")
 def _(g):
     return g
-
-

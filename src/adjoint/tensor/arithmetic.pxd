@@ -29,3 +29,4 @@ cdef class ArithmeticTensor(TensorBase):
 
 cpdef bint is_operand(object value)
 cpdef bint is_fast(object other)
+cpdef bint is_tensor(object value)

@@ -30,6 +30,11 @@ def is_operand(value) -> bool:
     return isinstance(value, (TensorBase, int, float, complex, numbers.Number)) or is_array(value)
 
 
+def is_tensor(value) -> bool:
+    """True for a Tensor or an array."""
+    return isinstance(value, TensorBase) or is_array(value)
+
+
 @cython.cclass
 class ArithmeticTensor(TensorBase):
     """A tensor with Python's arithmetic operators."""
@@ -68,10 +73,10 @@ class ArithmeticTensor(TensorBase):
         return _pow.binary(other, self) if is_fast(other) else NotImplemented
 
     def __matmul__(self, other):
-        return _matmul.binary(self, other) if is_fast(other) else NotImplemented
+        return _matmul.binary(self, other) if is_tensor(other) else NotImplemented
 
     def __rmatmul__(self, other):
-        return _matmul.binary(other, self) if is_fast(other) else NotImplemented
+        return _matmul.binary(other, self) if is_tensor(other) else NotImplemented
 
     def __mod__(self, other):
         return _remainder.binary(self, other) if is_fast(other) else NotImplemented

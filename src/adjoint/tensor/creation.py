@@ -133,7 +133,7 @@ def asarray(
         result = result.clone()
     if requires_grad is None or requires_grad == result.requires_grad:
         return result
-    return result.detach().requires_grad_(requires_grad)
+    return _wrapped(result._array, requires_grad, "asarray")
 
 
 def from_numpy(ndarray: numpy.ndarray[Any, Any]) -> Tensor:
@@ -244,6 +244,9 @@ def arange(
         raise TypeError('arange() missing 1 required positional arguments: "end"')
     start = 0 if start is None else start
     start, end, step = (_python_number(value) for value in (start, end, step))
+    for name, value in (("start", start), ("end", end), ("step", step)):
+        if not isinstance(value, (int, float)):
+            raise TypeError(f"arange(): argument '{name}' must be Number, not {type_name(value)}")
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
     if dtype is None:
@@ -353,7 +356,8 @@ def randint(
     if low is None:
         low = given.pop() if given else 0
     if size is None or high is None:
-        raise TypeError('randint() missing required arguments: "high" and "size"')
+        missing = ["high"] * (high is None) + ["size"] * (size is None)
+        raise TypeError(f"randint() missing required arguments: {', '.join(missing)}; size must be a tuple of ints")
     kind = numpy.dtype("int64") if dtype is None else as_dtype(dtype, "randint").numpy
     shape = check_shape("randint", (size,), position=2, allow_int=False)
     return _wrapped(draws.integers(generator, low, high, shape, kind), requires_grad, "randint", device)

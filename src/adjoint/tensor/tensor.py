@@ -112,7 +112,10 @@ class Tensor(ArithmeticTensor):
 
     def stride(self, dim: int | None = None) -> tuple[int, ...] | int:
         """How many elements apart neighbours along each axis (or one) lie in memory."""
-        strides = tuple(s // self._array.itemsize for s in self._array.strides)
+        array = self._array
+        # NumPy gives empty arrays strides of 0; torch those that rows would have
+        steps = array.strides if array.size else numpy.empty([max(n, 1) for n in array.shape], array.dtype).strides
+        strides = tuple(step // array.itemsize for step in steps)
         return strides if dim is None else strides[_axis(dim, self)]
 
     def storage_offset(self) -> int:
@@ -393,7 +396,7 @@ class Tensor(ArithmeticTensor):
 
     def detach_(self) -> Tensor:
         """Take the tensor out of the graph that made it, so that it becomes a leaf."""
-        if self._view is not None and self._view.origin is not None:
+        if self._view is not None:
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
         self._node = None
         self._output_nr = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from adjoint.core.grad_mode import enable_grad
@@ -25,19 +26,17 @@ def transposed_jvp(rule: Rule, tangents: dict[str, Any], values: Values, y: Any)
         cotangents = [blank(output, nr, rule) for nr, output in enumerate(outputs)]
         driver = cotangents[0] if rule.outputs is None else tuple(cotangents)
         pulled = vjp(rule, ops, driver, values, y, needs(rule, tangents))
-        ends, directions = [], []
-        for name, t in tangents.items():
-            members = zip(pulled[name], values[name], t, strict=True) if name == rule.sequence else [
-                (pulled[name], values[name], t)
-            ]
-            for cotangent, value, direction in members:
-                if direction is not None and cotangent is not None:
-                    ends.append(project_tensor(cotangent, value._array.shape, value._array.dtype))
-                    directions.append(direction)
-        ends, directions = recorded(ends, directions)
+        pairs = [
+            (project_tensor(cotangent, value._array.shape, value._array.dtype), t)
+            for cotangent, value, t in matched(rule, pulled, values, tangents)
+            if t is not None and cotangent is not None
+        ]
+    # what does not depend on the blanks adds nothing
+    pairs = [(end, t) for end, t in pairs if end.requires_grad]
     wanted = [u for u in cotangents if u.requires_grad]
     found = dict.fromkeys(map(id, cotangents))
-    if ends and wanted:
+    if pairs and wanted:
+        ends, directions = zip(*pairs, strict=True)
         slopes = grad(ends, wanted, directions, create_graph=create_graph, materialize_grads=True)
         found.update(zip(map(id, wanted), slopes, strict=True))
     results = tuple(found[id(u)] for u in cotangents)
@@ -52,14 +51,19 @@ def blank(output: TensorBase, nr: int, rule: Rule) -> TensorBase:
     return zeros
 
 
+def matched(
+    rule: Rule, pulled: Any, values: Values, tangents: dict[str, Any]
+) -> Iterator[tuple[Any, Any, Any]]:
+    """Cotangent, value and tangent of each input, or of each member of a sequence."""
+    for name, t in tangents.items():
+        if name == rule.sequence:
+            yield from zip(pulled[name], values[name], t, strict=True)
+        else:
+            yield pulled[name], values[name], t
+
+
 def needs(rule: Rule, tangents: dict[str, Any]) -> tuple[bool, ...]:
     """Which inputs (members of a sequence) have a tangent."""
     if rule.sequence is not None:
         return tuple(t is not None for t in tangents[rule.sequence])
     return tuple(name in tangents for name in rule.inputs)
-
-
-def recorded(ends: list[Any], directions: list[Any]) -> tuple[list[Any], list[Any]]:
-    """Only those cotangents that depend on the blanks."""
-    kept = [(end, t) for end, t in zip(ends, directions, strict=True) if end.requires_grad]
-    return [end for end, _ in kept], [t for _, t in kept]

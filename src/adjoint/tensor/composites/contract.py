@@ -9,10 +9,10 @@ from typing import Any
 
 from adjoint.arrays import contraction
 from adjoint.arrays.namespace import is_array
-from adjoint.arrays.shapes import normalize_dims
+from adjoint.arrays.shapes import normalize_dim, normalize_dims
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.operation import operations
-from adjoint.rules.contract import check_expands, listed, matrices_do_not_fit
+from adjoint.rules.contract import check_batches, listed, matrices_do_not_fit
 from adjoint.tensor.composites.declare import composite, ops
 
 Tensor = Any
@@ -125,7 +125,8 @@ def tensordot(a: Tensor, b: Tensor, dims: int | Sequence[Any] | Tensor = 2) -> T
         raise RuntimeError("both dimension lists should have same length")
     if a.dtype is not b.dtype:
         raise RuntimeError("both inputs should have same dtype")
-    dims_a, dims_b = normalize_dims(tuple(of_a), a.ndim), normalize_dims(tuple(of_b), b.ndim)
+    dims_a = tuple([normalize_dim(d, a.ndim) for d in of_a])
+    dims_b = tuple([normalize_dim(d, b.ndim) for d in of_b])
     wide_a, wide_b = a.shape, b.shape
     for i, (da, db) in enumerate(zip(dims_a, dims_b, strict=True)):
         n, m = wide_a[da], wide_b[db]
@@ -140,7 +141,7 @@ def tensordot(a: Tensor, b: Tensor, dims: int | Sequence[Any] | Tensor = 2) -> T
                 f"contracted dimensions need to match, but first has size {n} in dim {of_a[i]} and second has size "
                 f"{m} in dim {of_b[i]}"
             )
-    return ops.tensordot(a, b, dims_a, dims_b)
+    return ops.tensordot(a, b, normalize_dims(dims_a, a.ndim), normalize_dims(dims_b, b.ndim))
 
 
 @composite()
@@ -152,10 +153,10 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     tensor(11.)
     """
     a, b = as_tensor("inner", "input", 1, input), as_tensor("inner", "other", 2, other)
-    if a.dtype is not b.dtype:
-        raise RuntimeError("both inputs should have same dtype")
     if a.ndim == 0 or b.ndim == 0:
         return ops.mul(a, b)
+    if a.dtype is not b.dtype:
+        raise RuntimeError("both inputs should have same dtype")
     if a.shape[-1] != b.shape[-1]:
         raise RuntimeError(
             f"inner() the last dimension must match on both input tensors but got shapes {listed(a.shape)} and "
@@ -215,22 +216,22 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, al
 
     Shapes: input broadcasts to (m, n), batch1 is (b, m, k), batch2 (b, k, n).
     """
-    total = ops.bmm(batch1, batch2).sum(0)
-    check_expands(as_tensor("addbmm", "input", 1, input)._array, tuple(total.shape))
-    return _plus(input, total, beta, alpha)
+    a, b = as_tensor("addbmm", "batch1", 2, batch1), as_tensor("addbmm", "batch2", 3, batch2)
+    check_batches(a._array, b._array)
+    n, rows, inner = a.shape
+    # side by side, the pairs are one product of matrices
+    left = ops.reshape(ops.permute(a, (1, 0, 2)), (rows, n * inner))
+    return ops.addmm(input, left, ops.reshape(b, (n * inner, b.shape[2])), beta=beta, alpha=alpha)
 
 
 @composite()
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta * input + alpha * outer(vec1, vec2), input broadcast."""
-    product = outer(vec1, vec2)
-    check_expands(as_tensor("addr", "input", 1, input)._array, tuple(product.shape))
-    return _plus(input, product, beta, alpha)
-
-
-def _plus(input: Tensor, product: Tensor, beta: float, alpha: float) -> Tensor:
-    scaled = product if alpha == 1 else product * alpha
-    return scaled if beta == 0 else ops.add(scaled, input, alpha=beta)
+    a, b = as_tensor("addr", "vec1", 2, vec1), as_tensor("addr", "vec2", 3, vec2)
+    for place, vector in ((1, a), (2, b)):
+        if vector.ndim != 1:
+            raise RuntimeError(f"addr: Expected 1-D argument vec{place}, but got {vector.ndim}-D")
+    return ops.addmm(input, a[:, None], b[None], beta=beta, alpha=alpha)
 
 
 @lru_cache(256)

@@ -251,9 +251,7 @@ def assignable(tensor: Tensor, value: Any) -> Any:
     if isinstance(value, (bool, int, float, complex, numpy.number, numpy.bool)):
         return _converted(value.item() if isinstance(value, numpy.generic) else value, own)
     if isinstance(value, (numpy.ndarray, list, tuple)):
-        return new_tensor(
-            array_from_data(value, own, unwrap=lambda v: v._array if isinstance(v, TensorBase) else None)
-        )
+        return new_tensor(array_from_data(value, own, unwrap=lambda v: v._array if isinstance(v, TensorBase) else None))
     raise TypeError(f"can't assign a {type(value).__name__} to a adjoint.{own.long_name}Tensor")
 
 
@@ -278,7 +276,7 @@ def _without_ones(value: Any, ndim: int) -> Any:
 
 
 def _fitted(value: Tensor, target: Any) -> Tensor:
-    """A value of the target's type that can be broadcast to it. Raises RuntimeError, in the words of expand(), if it cannot."""
+    """A value with the target's type. Raises RuntimeError, as expand() does, if it cannot be broadcast to it."""
     value = _without_ones(value, target.ndim)
     if value._array.dtype != target.dtype:
         value = ops.cast(value, from_numpy_dtype(target.dtype))
@@ -305,9 +303,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     dim, index = normalize_dim(dim, len(shape)), as_int(index)
     if not -shape[dim] <= index < shape[dim]:
-        raise IndexError(
-            f"select(): index {index} out of range for tensor of size {list(shape)} at dimension {dim}"
-        )
+        raise IndexError(f"select(): index {index} out of range for tensor of size {list(shape)} at dimension {dim}")
     return ops.getitem_select(input, (*(_ALL,) * dim, index, ...))
 
 
@@ -331,14 +327,12 @@ def _places(indices: Any) -> tuple[Any, ...]:
 
 def _require_tensor(values: Any) -> None:
     if not isinstance(values, (TensorBase, numpy.ndarray)):
-        raise TypeError(
-            f"index_put(): argument 'values' (position 2) must be Tensor, not {type(values).__name__}"
-        )
+        raise TypeError(f"index_put(): argument 'values' (position 2) must be Tensor, not {type(values).__name__}")
 
 
 @composite()
 def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy with values, broadcast, written at (or, if accumulate, added to) the places that the indices pick together.
+    """A copy with values, broadcast, written at (or, if accumulate, added to) the places that the indices pick.
 
     Raises RuntimeError for values of another dtype or a shape that does not fit, IndexError for places out of range.
 
@@ -430,8 +424,10 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
         )
     dim = normalize_dim(dim, len(own))
     common = broadcast_shapes((*own[:dim], 1, *own[dim + 1 :]), (*other[:dim], 1, *other[dim + 1 :]))
-    expanded = [ops.expand(x, (*common[:dim], shape[dim], *common[dim + 1 :])) for x, shape in ((input, own), (indices, other))]
-    return ops.gather(expanded[0], dim, expanded[1])
+    before, after = common[:dim], common[dim + 1 :]
+    return ops.gather(
+        ops.expand(input, (*before, own[dim], *after)), dim, ops.expand(indices, (*before, other[dim], *after))
+    )
 
 
 @composite()

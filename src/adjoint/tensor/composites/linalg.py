@@ -137,7 +137,8 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     """X that minimises the sum of squares of A X - B; of several such X the smallest.
 
     Shapes: A (..., m, n), B (..., m, k) or (..., m); the solution is (..., n, k) or (..., n). It is differentiable for
-    matrices of constant rank. driver is accepted for torch's sake; the pseudoinverse serves for all.
+    matrices of constant rank. The pseudoinverse serves for all drivers; with "gels", "gelsd" and "gelss" residuals
+    are computed where m > n and all matrices have full rank, with the latter two singular values.
 
     >>> import adjoint
     >>> adjoint.linalg.lstsq(adjoint.tensor([[1.0], [1.0]]), adjoint.tensor([[1.0], [3.0]])).solution
@@ -148,11 +149,13 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     solution = pinv(A, rtol=rcond) @ columns
     rank = matrix_rank(A, rtol=rcond)
     rows, unknowns = A.shape[-2:]
-    residuals = ops.zeros_like(columns[..., :0, 0])
-    if rows > unknowns and bool((rank == unknowns).all()):
-        deviation = A @ solution - columns
-        residuals = (deviation * ops.conjugated(deviation)).real.sum(-2) if A.is_complex() else (deviation**2).sum(-2)
-    return _LeastSquares(solution[..., 0] if vector else solution, residuals, rank, svdvals(A).detach())
+    values = svdvals(A).detach()
+    residuals = ops.zeros_like(values[..., :0])
+    if driver not in ("gelsd", "gelss"):
+        values = residuals
+    if driver not in (None, "gelsy") and rows > unknowns and bool((rank == unknowns).all()):
+        residuals = ops.abs(A @ solution - columns).square().sum(-2)
+    return _LeastSquares(solution[..., 0] if vector else solution, residuals, rank, values)
 
 
 # inverses and determinants ------------------------------------------------------------------------------------------
@@ -494,11 +497,11 @@ def matrix_norm(
     tensor(2.)
     """
     A = as_tensor("linalg_matrix_norm", "A", 1, A)
+    if not (ord == "fro" or ord in _BY_SINGULAR_VALUES or ord in _BY_SUMS):
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     check_matrix("linalg.matrix_norm", A._array)
     if len(dim) != 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
-    if not (ord == "fro" or ord in _BY_SINGULAR_VALUES or ord in _BY_SUMS):
-        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     rows, columns = [normalize_dims(d, A.ndim) for d in dim]
     if rows == columns:
         raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
@@ -521,8 +524,8 @@ def matrix_norm(
 
 
 def _reduced(values: Tensor, reduction: str, axis: int) -> Tensor:
-    """Reduce one axis to size 1; the norm of an empty matrix is 0."""
-    if not values.shape[axis]:
+    """Reduce one axis to size 1; the largest of no values is 0."""
+    if reduction == "amax" and not values.shape[axis]:
         reduction = "sum"
     return getattr(ops, reduction)(values, (axis,), True)
 
@@ -548,10 +551,10 @@ def norm(
     """
     A = as_tensor("linalg_norm", "A", 1, A)
     axes = None if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
-    if ord is None:
-        return _vector_norm(A, 2, axes, keepdim, dtype)
     if axes is not None and len(axes) not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(axes)}")
+    if ord is None:
+        return _vector_norm(A, 2, axes, keepdim, dtype)
     if axes is None and A.ndim not in (1, 2):
         raise RuntimeError(
             f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.ndim}D."

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from math import prod
 from operator import index
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy
 
@@ -16,6 +17,7 @@ from adjoint.tensor.composites.declare import composite, ops
 
 Tensor = Any
 Dims = int | Sequence[int]
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def as_tuple(values: Any) -> tuple[Any, ...]:
@@ -28,6 +30,18 @@ def as_tuple(values: Any) -> tuple[Any, ...]:
 def listed(dims: Dims) -> list[int]:
     """One number as a list, a sequence as a list."""
     return list(dims) if isinstance(dims, (tuple, list)) else [index(dims)]  # type: ignore[arg-type]
+
+
+def takes_axis(function: F) -> F:
+    """Let a function with a parameter `dim` be called with NumPy's name for it, `axis`, as torch does."""
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if "axis" in kwargs:
+            kwargs["dim"] = kwargs.pop("axis")
+        return function(*args, **kwargs)
+
+    return call  # type: ignore[return-value]
 
 
 # another shape --------------------------------------------------------------------------------------------------------
@@ -72,7 +86,8 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
         raise RuntimeError("only one dimension can be inferred")
     if known != n if -1 not in new else not known or n % known:
         raise RuntimeError(
-            f"unflatten: Provided sizes {list(new)} don't multiply up to the size of dim {dim} ({n}) in the input tensor"
+            f"unflatten: Provided sizes {list(new)} don't multiply up to the size of dim {dim} ({n}) in the input "
+            "tensor"
         )
     new = tuple(n // known if size == -1 else size for size in new)
     return ops.view(input, (*shape[:dim], *new, *shape[dim + 1 :]))
@@ -102,6 +117,7 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
 
 
 @composite()
+@takes_axis
 def squeeze(input: Tensor, dim: Dims | None = None) -> Tensor:
     """A view without axes of length one: without all of them, or those among the named ones.
 
@@ -268,9 +284,7 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     tensor([[2., 2., 2.]])
     """
     wanted, shape = tuple(map(index, as_tuple(size))), input._array.shape
-    fits = len(wanted) <= len(shape) and all(
-        n in (1, m) for n, m in zip(wanted[::-1], shape[::-1], strict=False)
-    )
+    fits = len(wanted) <= len(shape) and all(n in (1, m) for n, m in zip(wanted[::-1], shape[::-1], strict=False))
     if not fits:
         raise RuntimeError(f"size {{{sizes(wanted)}}} is not expandable to size {{{sizes(shape)}}}.")
     return ops.sum_to_size(input, wanted)
@@ -289,6 +303,7 @@ def tile(input: Tensor, *dims: Any) -> Tensor:
 
 
 @composite()
+@takes_axis
 def repeat_interleave(
     input: Tensor, repeats: int | Tensor | None = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
@@ -323,6 +338,7 @@ def repeat_interleave(
 
 
 @composite(method=False)
+@takes_axis
 def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The tensors joined along one axis. Empty one-dimensional tensors are left out beside others.
 
@@ -344,7 +360,7 @@ def _cat_alias(name: str) -> None:
         return cat(tensors, dim, out=out)
 
     alias.__doc__ = "Alias of cat()."
-    composite(name=name, method=False)(alias)
+    composite(name=name, method=False)(takes_axis(alias))
 
 
 _cat_alias("concat")
@@ -386,6 +402,7 @@ def column_stack(tensors: Sequence[Tensor]) -> Tensor:
 
 
 @composite()
+@takes_axis
 def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Views of pieces along one axis: all of one size but the last, or of the given sizes.
 
@@ -408,6 +425,7 @@ def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int 
 
 
 @composite()
+@takes_axis
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of at most `chunks` pieces along one axis, of the same size but for the last.
 
@@ -428,9 +446,8 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 @composite()
-def tensor_split(
-    input: Tensor, indices_or_sections: int | Sequence[int] | Tensor, dim: int = 0
-) -> tuple[Tensor, ...]:
+@takes_axis
+def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of pieces along one axis: a number of them as equal as possible, or cut before the given places.
 
     Raises RuntimeError for less than one section.
@@ -545,9 +562,7 @@ def roll(input: Tensor, shifts: Dims, dims: Dims | None = None) -> Tensor:
     moves = tuple(listed(shifts))
     axes = () if dims is None else tuple(listed(dims))
     if len(moves) != len(axes) and not (len(moves) == 1 and dims is None):
-        raise RuntimeError(
-            f"shifts and dimensions must align. shifts: {len(moves)}, dims:{len(axes)}"
-        )
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(moves)}, dims:{len(axes)}")
     if dims is None:
         return ops.roll(input, moves, None)
     total: dict[int, int] = {}

@@ -1,0 +1,584 @@
+"""Indexing: brackets against NumPy on random indices, gradients of reading and writing, every function, torch's errors.
+
+The rules themselves are tested from their declarations in test_table.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import hypothesis.extra.numpy as hnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import adjoint
+from adjoint import Tensor
+
+A = np.arange(24.0).reshape(2, 3, 4)
+M = np.arange(6.0).reshape(2, 3)
+
+
+def leaf(array: Any) -> Tensor:
+    return adjoint.from_numpy(np.array(array, dtype=np.float64)).requires_grad_()
+
+
+def integers(*values: Any) -> Tensor:
+    return adjoint.tensor(values, dtype=adjoint.int64)
+
+
+# random indices -------------------------------------------------------------------------------------------------------
+
+SHAPES = hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)
+
+
+def slices(n: int) -> st.SearchStrategy[slice]:
+    places = st.none() | st.integers(-n - 2, n + 2)
+    return st.builds(slice, places, places, st.none() | st.integers(1, 3))
+
+
+@st.composite
+def basic_indices(draw: Any, shape: tuple[int, ...]) -> Any:
+    """A tuple of slices, ints, None and perhaps an ellipsis."""
+    used = draw(st.integers(0, len(shape)))
+    after = draw(st.booleans())
+    axes = range(len(shape) - used, len(shape)) if after else range(used)
+    items: list[Any] = []
+    for axis in axes:
+        n = shape[axis]
+        items.append(draw(slices(n) | st.integers(-n, n - 1) if n else slices(n)))
+    if after:
+        items.insert(0, ...)
+    elif draw(st.booleans()):
+        items.append(...)
+    for _ in range(draw(st.integers(0, 2))):
+        items.insert(draw(st.integers(0, len(items))), None)
+    return items[0] if len(items) == 1 and draw(st.booleans()) else tuple(items)
+
+
+@st.composite
+def advanced_indices(draw: Any, shape: tuple[int, ...]) -> Any:
+    """A tuple in which arrays of ints, or one mask, stand among slices, None and perhaps an ellipsis."""
+    items: list[Any] = []
+    common = draw(hnp.array_shapes(min_dims=1, max_dims=2, min_side=0, max_side=3))
+    axis, masked = 0, False
+    while axis < len(shape) and draw(st.integers(0, 5)):
+        n = shape[axis]
+        kind = draw(st.sampled_from(["slice", "array", "mask"]))
+        if kind == "mask" and not masked and not any(isinstance(i, np.ndarray) for i in items):
+            covers = draw(st.integers(1, len(shape) - axis))
+            items.append(draw(hnp.arrays(bool, shape[axis : axis + covers])))
+            axis, masked = axis + covers, True
+            continue
+        if kind == "array" and n and not masked:
+            places = draw(hnp.broadcastable_shapes(common, max_dims=2, max_side=1) | st.just(common))
+            places = places if len(places) else (1,)
+            items.append(draw(hnp.arrays(np.int64, places, elements=st.integers(-n, n - 1))))
+        else:
+            items.append(draw(slices(n)))
+        axis += 1
+    if draw(st.booleans()):
+        items.append(...)
+    if draw(st.booleans()):
+        items.insert(draw(st.integers(0, len(items))), None)
+    return tuple(items)
+
+
+@st.composite
+def indexed(draw: Any, kinds: Any) -> tuple[np.ndarray[Any, Any], Any]:
+    shape = draw(SHAPES)
+    return np.arange(1.0, 1 + np.prod(shape, dtype=int)).reshape(shape), draw(kinds(shape))
+
+
+def forms(index: Any) -> list[Any]:
+    """The same index with arrays, with tensors, and with lists."""
+    items = index if isinstance(index, tuple) else (index,)
+    if not any(isinstance(item, np.ndarray) for item in items):
+        return [index]
+
+    def changed(change: Callable[[Any], Any]) -> Any:
+        return tuple(change(item) if isinstance(item, np.ndarray) else item for item in items)
+
+    lists = changed(lambda item: item.tolist() if item.size else item)
+    return [index, changed(adjoint.from_numpy), lists]
+
+
+def check_getitem(array: np.ndarray[Any, Any], index: Any) -> None:
+    expected = array[index]
+    for form in forms(index):
+        x = leaf(array)
+        y = x[form]
+        assert y.shape == np.shape(expected)
+        np.testing.assert_array_equal(y.detach().numpy(), expected)
+        weights = np.arange(2.0, 2 + y.numel()).reshape(y.shape)
+        g = leaf(weights)
+        (first,) = adjoint.autograd.grad(y, x, g, create_graph=True)
+        total = np.zeros(array.shape)
+        np.add.at(total, index, weights)
+        np.testing.assert_array_equal(first.detach().numpy(), total)
+        (second,) = adjoint.autograd.grad(first, g, x.detach())
+        np.testing.assert_array_equal(second.numpy(), expected)
+
+
+@given(indexed(basic_indices))
+def test_getitem_basic(case: tuple[np.ndarray[Any, Any], Any]) -> None:
+    array, index = case
+    check_getitem(array, index)
+    x = adjoint.from_numpy(array)
+    y = x[index]
+    assert y._base is x or not y.numel()
+    assert y.numel() == 0 or np.shares_memory(y.numpy(), array)
+
+
+@given(indexed(advanced_indices))
+def test_getitem_advanced(case: tuple[np.ndarray[Any, Any], Any]) -> None:
+    check_getitem(*case)
+
+
+@given(indexed(lambda shape: basic_indices(shape) | advanced_indices(shape)), st.data())
+def test_setitem(case: tuple[np.ndarray[Any, Any], Any], data: Any) -> None:
+    array, index = case
+    picked = np.shape(array[index])
+    shape = data.draw(hnp.broadcastable_shapes(picked, max_dims=len(picked), max_side=4) | st.just(picked))
+    if np.broadcast_shapes(shape, picked) != picked:
+        return
+    value = np.asarray(-np.arange(1.0, 1 + np.prod(shape, dtype=int)).reshape(shape))
+    if has_repeats(array, index):
+        # which of several values stays at one place is not defined
+        value = np.full(shape, -1.0)
+    expected = array.copy()
+    expected[index] = value
+    for form in forms(index):
+        plain = adjoint.from_numpy(array.copy())
+        plain[form] = adjoint.from_numpy(value)
+        np.testing.assert_array_equal(plain.numpy(), expected)
+        assert plain._version == 1
+        x, v = leaf(array), leaf(value)
+        y = x * 1
+        y[form] = v
+        np.testing.assert_array_equal(y.detach().numpy(), expected)
+        weights = np.arange(2.0, 2 + array.size).reshape(array.shape)
+        of_x, of_v = adjoint.autograd.grad(y, (x, v), adjoint.from_numpy(weights), materialize_grads=True)
+        kept = weights.copy()
+        kept[index] = 0
+        np.testing.assert_array_equal(of_x.numpy(), kept)
+        np.testing.assert_array_equal(of_v.numpy(), summed_to(weights[index], shape))
+
+
+def has_repeats(array: np.ndarray[Any, Any], index: Any) -> bool:
+    places = np.arange(array.size).reshape(array.shape)[index]
+    return np.unique(places).size < np.size(places)
+
+
+def summed_to(array: np.ndarray[Any, Any], shape: tuple[int, ...]) -> Any:
+    extra = array.ndim - len(shape)
+    array = array.sum(tuple(range(extra)))
+    return array.sum(tuple(i for i, n in enumerate(shape) if n == 1), keepdims=True).reshape(shape)
+
+
+# what differs from NumPy, and odd indices -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("index", "shape"),
+    [
+        ((0, slice(None), [0, 1]), (3, 2)),
+        (([0, 1], slice(None), [0, 1]), (2, 3)),
+        (([0, 1], 0, [0, 1]), (2,)),
+        ((slice(None), [0, 1], None), (2, 2, 1, 4)),
+        ([[0, 1], [1, 0]], (2, 4)),
+        ([slice(0, 1)], (1, 3, 4)),
+        ((..., ...), (2, 3, 4)),
+        ((True, 0), (1, 3, 4)),
+        (False, (0, 2, 3, 4)),
+        ([], (0, 3, 4)),
+        ([True, False], (1, 3, 4)),
+        (range(2), (2, 3, 4)),
+        (np.int64(1), (3, 4)),
+        (np.array(1), (3, 4)),
+        (integers(1)[0], (3, 4)),
+        (slice(integers(0)[0], np.int64(1)), (1, 3, 4)),
+        (adjoint.tensor([1, 0], dtype=adjoint.uint8), (1, 3, 4)),
+        (adjoint.tensor([1, 0], dtype=adjoint.int32), (2, 3, 4)),
+        ((), (2, 3, 4)),
+    ],
+)
+def test_an_int_beside_an_array_and_other_special_cases(index: Any, shape: tuple[int, ...]) -> None:
+    assert tuple(adjoint.from_numpy(A)[index].shape) == shape
+
+
+@pytest.mark.parametrize("index", [True, False, adjoint.tensor(True), (None, False)])
+def test_a_bool_is_a_mask_of_a_new_axis(index: Any) -> None:
+    raw = index.numpy() if isinstance(index, Tensor) else index
+    np.testing.assert_array_equal(adjoint.from_numpy(M)[index].numpy(), M[raw])
+    z = adjoint.tensor(3.0)
+    np.testing.assert_array_equal(z[index].numpy(), np.array(3.0)[raw])
+
+
+@pytest.mark.parametrize(
+    ("index", "node"),
+    [
+        (0, "SelectBackward0"),
+        (slice(0, 1), "SliceBackward0"),
+        (slice(None), "SliceBackward0"),
+        ((slice(None), 0), "SelectBackward0"),
+        ((0, slice(1, None)), "SliceBackward0"),
+        (None, "UnsqueezeBackward0"),
+        (..., "AliasBackward0"),
+        ([0, 1], "IndexBackward0"),
+        (integers(0)[0], "SelectBackward0"),
+    ],
+)
+def test_nodes_have_torchs_names(index: Any, node: str) -> None:
+    assert leaf(M)[index].grad_fn.name() == node
+
+
+def test_an_index_changed_later_does_not_change_the_gradient() -> None:
+    x, where = leaf(M), integers(0, 0)
+    y = x[where]
+    where.fill_(1)
+    y.sum().backward()
+    assert x.grad.tolist() == [[2, 2, 2], [0, 0, 0]]
+
+
+def test_an_index_of_gather_changed_later_is_noticed() -> None:
+    x, where = leaf(M), integers([0, 1])
+    y = x.gather(1, where)
+    where.fill_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+def test_many_repeated_rows_add_up() -> None:
+    rng = np.random.default_rng(0)
+    rows, weights = rng.integers(-50, 50, 2000), rng.standard_normal((2000, 8))
+    for pick in (lambda x, i: x[i], lambda x, i: x.index_select(0, i % 50)):
+        x = leaf(np.zeros((50, 8)))
+        pick(x, adjoint.from_numpy(rows)).backward(adjoint.from_numpy(weights))
+        expected = np.zeros((50, 8))
+        np.add.at(expected, rows, weights)
+        np.testing.assert_allclose(x.grad.numpy(), expected)
+
+
+# assignment -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("index", [0, [0], (slice(0, 1), slice(None))])
+@pytest.mark.parametrize("value", [5, 5.5, True, np.float32(5), np.full(3, 5), [5, 6, 7], adjoint.full((1, 1, 3), 5.0)])
+def test_assigned_values_are_converted(index: Any, value: Any) -> None:
+    x = adjoint.zeros(2, 3)
+    x[index] = value
+    expected = np.zeros((2, 3))
+    expected[index] = np.asarray(value)
+    np.testing.assert_array_equal(x.numpy(), expected)
+    assert x.dtype is adjoint.float32
+    assert x._version == 1
+
+
+def test_assignment_keeps_the_dtype() -> None:
+    x = adjoint.zeros(3, dtype=adjoint.int64)
+    x[0] = 1.5
+    x[1:] = adjoint.tensor([2.5, -2.5])
+    x[[0]] = 7.9
+    assert x.tolist() == [7, 2, -2]
+    y = adjoint.zeros(2)
+    y[0] = adjoint.tensor(3.0, dtype=adjoint.float64)
+    assert y.tolist() == [3, 0]
+
+
+def test_assignment_to_the_tensor_itself_may_overlap() -> None:
+    x = adjoint.arange(5)
+    x[1:] = x[:-1]
+    assert x.tolist() == [0, 0, 1, 2, 3]
+
+
+def test_assignment_through_a_view() -> None:
+    x = leaf(M)
+    y = x * 1
+    y[1][[0, 2]] = leaf([5.0, 6.0])
+    y.t()[0, 0] = 9
+    assert y.tolist() == [[9, 1, 2], [5, 4, 6]]
+    y.sum().backward()
+    assert x.grad.tolist() == [[0, 1, 1], [0, 1, 0]]
+
+
+def test_second_derivatives_through_assignments() -> None:
+    x = leaf([1.0, 2.0, 3.0])
+    y = x * 1
+    y[0] = y[1].clone() * y[2].clone()
+    y[1] = y[0].clone() * y[2].clone()
+    (g,) = adjoint.autograd.grad(y.sum(), x, create_graph=True)
+    # y = (b c, b c c, c)
+    assert g.tolist() == [0, 3 + 9, 2 + 2 * 2 * 3 + 1]
+    (h,) = adjoint.autograd.grad(g[1] + g[2], x)
+    assert h.tolist() == [0, 1 + 6, (1 + 6) + 4]
+
+
+def test_assignment_is_seen_by_the_version_check() -> None:
+    x = leaf([1.0, 2.0])
+    y = x * 1
+    z = y * y
+    y[0] = 5.0
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        z.sum().backward()
+
+
+def test_assignment_where_it_is_forbidden() -> None:
+    x = leaf(M)
+    for index in (0, (0, 0), slice(None)):
+        with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad is being used"):
+            x[index] = 1
+    for index in ([0], ...):
+        with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used"):
+            x[index] = 1
+    with adjoint.no_grad():
+        x[0] = 1
+        x[[1]] = 2
+    assert x.tolist() == [[1, 1, 1], [2, 2, 2]]
+    assert x.is_leaf
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        adjoint.zeros(3).expand(2, 3)[...] = 1
+
+
+# functions ------------------------------------------------------------------------------------------------------------
+
+ROWS, GRID = integers(2, 0, 2), integers([0, 2, 1], [1, 1, 1])
+MASK = adjoint.tensor([[True, False, True], [False, True, True]])
+N = np.arange(12.0).reshape(3, 4)
+Z = adjoint.tensor(1.0)
+
+
+def put_along(array: Any, index: Any, values: Any, axis: int) -> Any:
+    result = array.copy()
+    np.put_along_axis(result, index, values, axis)
+    return result
+
+
+def replaced(array: Any, where: Any, value: Any) -> Any:
+    result = array.copy()
+    result[where] = value
+    return result
+
+
+FUNCTIONS: dict[str, tuple[Any, Callable[[Tensor], Tensor], Callable[[Any], Any]]] = {
+    "select": (A, lambda x: x.select(1, -1), lambda a: a[:, -1]),
+    "gather": (M, lambda x: x.gather(1, GRID), lambda a: np.take_along_axis(a, GRID.numpy(), 1)),
+    "gather-part": (N, lambda x: x.gather(0, GRID), lambda a: np.take_along_axis(a[:, :3], GRID.numpy(), 0)),
+    "scatter": (
+        N,
+        lambda x: x.scatter(1, integers([3, 0], [1, 2], [0, 3]), adjoint.ones(3, 2, dtype=adjoint.float64)),
+        lambda a: put_along(a, np.array([[3, 0], [1, 2], [0, 3]]), 1.0, 1),
+    ),
+    "scatter-value": (
+        N,
+        lambda x: x.scatter(0, integers([2, 0, 1, 1]), value=2.0),
+        lambda a: put_along(a, np.array([[2, 0, 1, 1]]), 2.0, 0),
+    ),
+    "scatter-add": (
+        N,
+        lambda x: x.scatter(0, integers([2, 0]), 2.0, reduce="add"),
+        lambda a: a + np.array([[0, 2, 0, 0], [0, 0, 0, 0], [2, 0, 0, 0]]),
+    ),
+    "scatter_add": (
+        N,
+        lambda x: x.scatter_add(0, integers([1, 0], [1, 0]), adjoint.ones(3, 3, dtype=adjoint.float64)),
+        lambda a: a + np.array([[0, 2, 0, 0], [2, 0, 0, 0], [0, 0, 0, 0]]),
+    ),
+    "index_select": (N, lambda x: x.index_select(0, ROWS), lambda a: a[[2, 0, 2]]),
+    "index_add": (
+        N,
+        lambda x: x.index_add(0, ROWS, adjoint.ones(3, 4, dtype=adjoint.float64), alpha=2),
+        lambda a: a + np.array([[2], [0], [4]]),
+    ),
+    "index_copy": (N, lambda x: x.index_copy(1, integers(3), x[:, :1]), lambda a: replaced(a, (..., [3]), a[:, :1])),
+    "index_fill": (N, lambda x: x.index_fill(1, integers(3, 1), 7.0), lambda a: replaced(a, (..., [3, 1]), 7.0)),
+    "index_put": (
+        N,
+        lambda x: x.index_put((ROWS, integers(1)), adjoint.tensor(7.0, dtype=adjoint.float64)),
+        lambda a: replaced(a, ([2, 0, 2], [1]), 7.0),
+    ),
+    "masked_fill": (M, lambda x: x.masked_fill(MASK, 7), lambda a: np.where(MASK.numpy(), 7, a)),
+    "masked_fill-broadcast": (
+        M[0],
+        lambda x: adjoint.masked_fill(x, MASK, float("-inf")).exp(),
+        lambda a: np.exp(np.where(MASK.numpy(), -np.inf, a)),
+    ),
+    "masked_select": (M, lambda x: x.masked_select(MASK), lambda a: a[MASK.numpy()]),
+    "masked_scatter": (
+        M,
+        lambda x: x.masked_scatter(MASK, -x),
+        lambda a: replaced(a, MASK.numpy(), -a.reshape(-1)[:4]),
+    ),
+    "take": (M, lambda x: x.take(integers([0, -1], [5, 2])), lambda a: a.reshape(-1)[[[0, -1], [5, 2]]]),
+    "put": (
+        M,
+        lambda x: x.put(integers(0, -1), adjoint.ones(2, dtype=adjoint.float64)),
+        lambda a: replaced(a.reshape(-1), [0, -1], 1.0).reshape(2, 3),
+    ),
+    "take_along_dim": (
+        M,
+        lambda x: adjoint.take_along_dim(x, integers([1, 0, 2, 2]), 1),
+        lambda a: np.take_along_axis(a, np.array([[1, 0, 2, 2]]), 1),
+    ),
+    "take_along_dim-flat": (M, lambda x: x.take_along_dim(integers([5, 0])), lambda a: a.reshape(-1)[[5, 0]]),
+    "where": (M, lambda x: adjoint.where(MASK, x, -x), lambda a: np.where(MASK.numpy(), a, -a)),
+    "where-method": (M, lambda x: x.where(MASK, 0.5), lambda a: np.where(MASK.numpy(), a, 0.5)),
+    "select_scatter": (
+        M,
+        lambda x: adjoint.select_scatter(x, 2 * x[:, 0], 1, 2),
+        lambda a: replaced(a, (..., 2), 2 * a[:, 0]),
+    ),
+    "slice_scatter": (
+        M,
+        lambda x: x.slice_scatter(-x[:, :2], 1, 0, None, 2),
+        lambda a: replaced(a, (..., [0, 2]), -a[:, :2]),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_function(name: str) -> None:
+    array, function, reference = FUNCTIONS[name]
+    x = leaf(array)
+    y, expected = function(x), np.asarray(reference(np.array(array, dtype=float)))
+    assert y.shape == expected.shape
+    np.testing.assert_array_equal(y.detach().numpy(), expected)
+    weights = np.random.default_rng(0).standard_normal(expected.shape)
+    (g,) = adjoint.autograd.grad(y, x, adjoint.from_numpy(weights), create_graph=True)
+    numeric = np.zeros(array.shape)
+    for place in np.ndindex(array.shape):
+        step = np.zeros(array.shape)
+        step[place] = 1e-5
+        numeric[place] = ((reference(array + step) - reference(array - step)) * weights).sum() / 2e-5
+    np.testing.assert_allclose(g.detach().numpy(), numeric, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("inplace", "function"),
+    [
+        (lambda x, i: x.index_put_((i,), Z, accumulate=True), lambda x, i: x.index_put((i,), Z, True)),
+        (lambda x, i: x.scatter_(0, i, 2.0), lambda x, i: x.scatter(0, i, 2.0)),
+        (lambda x, i: x.scatter_(0, i, 2.0, reduce="add"), lambda x, i: x.scatter(0, i, 2.0, reduce="add")),
+        (lambda x, i: x.scatter_add_(0, i, adjoint.ones(2)), lambda x, i: x.scatter_add(0, i, adjoint.ones(2))),
+        (lambda x, i: x.index_fill_(0, i, 3.0), lambda x, i: x.index_fill(0, i, 3.0)),
+        (lambda x, i: x.masked_fill_(x > 1, 3.0), lambda x, i: x.masked_fill(x > 1, 3.0)),
+    ],
+)
+def test_in_place(inplace: Callable[..., Tensor], function: Callable[..., Tensor]) -> None:
+    i = integers(2, 2)
+    x, y = adjoint.arange(3.0).requires_grad_(), adjoint.arange(3.0).requires_grad_()
+    copy = x * 1
+    assert inplace(copy, i) is copy
+    other = function(y * 1, i)
+    assert copy.tolist() == other.tolist()
+    (copy * copy).sum().backward()
+    (other * other).sum().backward()
+    assert x.grad.tolist() == y.grad.tolist()
+
+
+def test_nonzero() -> None:
+    x = adjoint.tensor([[0, 1], [2, 0]])
+    assert x.nonzero().tolist() == x.argwhere().tolist() == [[0, 1], [1, 0]]
+    assert [t.tolist() for t in x.nonzero(as_tuple=True)] == [[0, 1], [1, 0]]
+    assert [t.tolist() for t in adjoint.where(x > 1)] == [[1], [0]]
+    zero, one = adjoint.tensor(0), adjoint.tensor(1)
+    assert (tuple(zero.nonzero().shape), tuple(one.nonzero().shape)) == ((0, 0), (1, 0))
+    assert one.nonzero(as_tuple=True)[0].tolist() == [0]
+
+
+X, Y = adjoint.zeros(2, 3), adjoint.zeros(3)
+ERRORS: list[tuple[Callable[[], Any], type[Exception], str]] = [
+    (lambda: X[5], IndexError, "index 5 is out of bounds for dimension 0 with size 2"),
+    (lambda: X[:, -4], IndexError, "index -4 is out of bounds for dimension 1 with size 3"),
+    (lambda: X[[5]], IndexError, "index 5 is out of bounds for dimension 0 with size 2"),
+    (lambda: X[0, 0, 0], IndexError, "too many indices for tensor of dimension 2"),
+    (lambda: X[[0], [0], [0]], IndexError, "too many indices for tensor of dimension 2"),
+    (lambda: Z[0], IndexError, "invalid index of a 0-dim tensor. Use `tensor.item()`"),
+    (lambda: X[1.0], IndexError, "None and long or byte Variables are valid indices (got float)"),
+    (lambda: X[adjoint.tensor([1.0])], IndexError, "tensors used as indices must be long, int, byte or bool tensors"),
+    (lambda: X["a"], TypeError, "new(): invalid data type 'str'"),
+    (lambda: X[::-1], ValueError, "step must be greater than zero"),
+    (lambda: X[0, ::0], ValueError, "step must be greater than zero"),
+    (
+        lambda: X[adjoint.tensor([True, False, True])],
+        IndexError,
+        "The shape of the mask [3] at index 0 does not match the shape of the indexed tensor [2, 3] at index 0",
+    ),
+    (lambda: X[:, [True, False]], IndexError, "does not match the shape of the indexed tensor [2, 3] at index 1"),
+    (
+        lambda: X[[0, 1], [0, 1, 2]],
+        IndexError,
+        "shape mismatch: indexing tensors could not be broadcast together with shapes [2], [3]",
+    ),
+    (
+        lambda: X.__setitem__(0, adjoint.ones(2)),
+        RuntimeError,
+        "The expanded size of the tensor (3) must match the existing size (2) at non-singleton dimension 0",
+    ),
+    (lambda: X.__setitem__(0, adjoint.ones(2, 3)), RuntimeError, "the number of sizes provided (1) must be greater"),
+    (
+        lambda: X.__setitem__([0, 1], adjoint.ones(2)),
+        RuntimeError,
+        "shape mismatch: value tensor of shape [2] cannot be broadcast to indexing result of shape [2, 3]",
+    ),
+    (
+        lambda: X.__setitem__([0], adjoint.ones(3, dtype=adjoint.float64)),
+        RuntimeError,
+        "Index put requires the source and destination dtypes match, got Float for the destination and Double",
+    ),
+    (lambda: X.__setitem__(0, 1j), RuntimeError, "value cannot be converted to type float without overflow"),
+    (lambda: X.__setitem__([0], 1j), RuntimeError, "value cannot be converted to type float without overflow"),
+    (lambda: X.__setitem__(0, None), TypeError, "can't assign a NoneType to a adjoint.FloatTensor"),
+    (lambda: X.__setitem__(0, "a"), TypeError, "can't assign a str to a adjoint.FloatTensor"),
+    (lambda: X.__setitem__(5, 0), IndexError, "index 5 is out of bounds for dimension 0 with size 2"),
+    (lambda: X.select(1, 5), IndexError, "select(): index 5 out of range for tensor of size [2, 3] at dimension 1"),
+    (lambda: Z.select(0, 0), IndexError, "select() cannot be applied to a 0-dim tensor."),
+    (lambda: X.gather(0, integers(0)), RuntimeError, "Index tensor must have the same number of dimensions as input"),
+    (
+        lambda: X.gather(1, integers([0], [0], [1])),
+        RuntimeError,
+        "Size does not match at dimension 0 expected index [3, 1] to be no larger than self [2, 3] apart from dim",
+    ),
+    (lambda: X.gather(0, integers([-1])), RuntimeError, "index -1 is out of bounds for dimension 0 with size 2"),
+    (lambda: X.gather(0, adjoint.zeros(1, 1)), RuntimeError, "gather(): Expected dtype int32/int64 for index"),
+    (
+        lambda: X.scatter(0, integers([0, 1]), adjoint.ones(1, 1)),
+        RuntimeError,
+        "Expected index [1, 2] to be no larger than self [2, 3] apart from dimension 0 and to be no larger size than",
+    ),
+    (
+        lambda: X.scatter(0, integers([0, 1]), adjoint.ones(1, 2).double()),
+        RuntimeError,
+        "scatter(): Expected self.dtype to be equal to src.dtype",
+    ),
+    (lambda: X.scatter(0, integers([5])), TypeError, "scatter(): give either src, a Tensor, or value, a number"),
+    (lambda: X.scatter(0, integers([5]), 1.0), RuntimeError, "index 5 is out of bounds for dimension 0 with size 2"),
+    (lambda: X.scatter(0, integers([0]), 1.0, reduce="multiply"), RuntimeError, "reduce must be None or 'add'"),
+    (lambda: X.index_select(0, integers([0])), IndexError, "index_select(): Index is supposed to be a vector"),
+    (lambda: X.index_select(0, integers(-1)), IndexError, "index out of range in self"),
+    (lambda: X.index_add(0, integers(0), X), RuntimeError, "Number of indices (1) should be equal to source.size(dim)"),
+    (lambda: X.index_add(0, integers(0), X[:1, :2]), RuntimeError, "Got self.shape = [2, 3] source.shape = [1, 2]"),
+    (lambda: X.index_copy(0, integers(5), X[:1]), IndexError, "index 5 is out of bounds for dimension 0 with size 2"),
+    (lambda: X.index_fill(0, integers(0), Y), RuntimeError, "index_fill_ only supports a 0-dimensional value tensor"),
+    (lambda: X.masked_fill(X > 1, Y), RuntimeError, "but got tensor with 1 dimension(s)."),
+    (lambda: X.masked_fill(integers(0, 1, 1), 0), RuntimeError, "only supports boolean masks, but got mask with dtype"),
+    (lambda: X.masked_fill(adjoint.ones(4) > 0, 0), RuntimeError, "The size of tensor a (4) must match the size of"),
+    (lambda: X.masked_select(integers(1, 0, 1)), RuntimeError, "masked_select: expected BoolTensor for mask"),
+    (lambda: X.masked_scatter(X < 1, Y), RuntimeError, "Number of elements of source < number of ones in mask"),
+    (lambda: X.take(integers(6)), IndexError, "out of range: tried to access index 6 on a tensor of 6 elements."),
+    (lambda: X.index_put(integers(0), Z), TypeError, "argument 'indices' (position 1) must be tuple of Tensors"),
+    (lambda: X.index_put((integers(0),), 1.0), TypeError, "argument 'values' (position 2) must be Tensor, not float"),
+    (lambda: X.index_put((None,), Z), TypeError, "expected Tensor as element 0 in argument 0, but got NoneType"),
+    (lambda: adjoint.where(X, X, 0), RuntimeError, "where expected condition to be a boolean tensor, but got a tensor"),
+    (lambda: adjoint.where(X > 0, X), TypeError, "where(): give both input and other, or neither"),
+    (lambda: adjoint.take_along_dim(X, integers(0), 0), RuntimeError, "but got 2 dimensions for input, and 1"),
+]
+
+
+@pytest.mark.parametrize(("function", "kind", "message"), ERRORS, ids=[m[:40] for _, _, m in ERRORS])
+def test_errors_are_torchs(function: Callable[[], Any], kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind) as caught:
+        function()
+    assert message in str(caught.value)

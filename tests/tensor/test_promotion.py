@@ -1,0 +1,127 @@
+"""The dtype of binary operations, for every pair of dtypes, ranks and numbers: torch's (tests/arrays/data)."""
+
+import json
+import operator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import adjoint
+
+ANSWERS = json.loads((Path(__file__).parents[1] / "arrays" / "data" / "promotion.json").read_text())
+DTYPES = [getattr(adjoint, name) for name in ANSWERS["dtypes"]]
+SCALARS = {"bool": True, "int64": 2, "float64": 2.5, "complex128": 2j}
+
+
+def operands(rank):
+    """The operands of a rank: one of each dtype, or Python's numbers."""
+    if rank == "scalar":
+        return [SCALARS[name] for name in ANSWERS["scalars"]]
+    shape = (2,) if rank == "array" else ()
+    return [adjoint.ones(shape, dtype=each) for each in DTYPES]
+
+
+def pairs(ranks):
+    """Two operands and torch's answer for them."""
+    table = ANSWERS["result_type"]["float32"][",".join(ranks)]
+    for row, left in zip(table, operands(ranks[0]), strict=True):
+        for answer, right in zip(row, operands(ranks[1]), strict=True):
+            yield left, right, answer
+
+
+RANKS = [tuple(key.split(",")) for key in ANSWERS["result_type"]["float32"] if key != "scalar,scalar"]
+
+
+def check(operation, left, right, expected):
+    """The operation gives `expected`, the name of a dtype or a message."""
+    if expected.startswith("RuntimeError"):
+        with pytest.raises(RuntimeError, match="Promotion for uint16, uint32, uint64 types is not supported"):
+            operation(left, right)
+    else:
+        # half precision with a complex number is complex32 in torch, which NumPy does not have
+        name = "complex64" if expected == "complex32" else expected
+        assert operation(left, right).dtype is getattr(adjoint, name), (left, right)
+
+
+@pytest.mark.parametrize("ranks", RANKS, ids="-".join)
+@pytest.mark.parametrize("operation", [operator.add, operator.mul, adjoint.add, adjoint.mul], ids=["+", "*", "add", "mul"])
+def test_arithmetic(operation, ranks):
+    for left, right, expected in pairs(ranks):
+        check(operation, left, right, expected)
+
+
+@pytest.mark.parametrize("ranks", RANKS, ids="-".join)
+def test_division_gives_floating_point(ranks):
+    for left, right, expected in pairs(ranks):
+        whole = "Error" not in expected and ("int" in expected or expected == "bool")
+        check(operator.truediv, left, right, "float32" if whole else expected)
+
+
+@pytest.mark.parametrize("ranks", RANKS, ids="-".join)
+def test_comparisons_give_truth_values(ranks):
+    for left, right, expected in pairs(ranks):
+        check(operator.eq, left, right, expected if "Error" in expected else "bool")
+
+
+@pytest.mark.parametrize("ranks", RANKS, ids="-".join)
+@pytest.mark.parametrize("name", ["maximum", "remainder"])
+def test_real_operations(name, ranks):
+    for left, right, expected in pairs(ranks):
+        unsupported = "complex" in expected or "Error" in expected or (name == "remainder" and expected == "bool")
+        if "scalar" not in ranks and not unsupported:
+            check(getattr(adjoint, name), left, right, expected)
+
+
+def test_where_promotes():
+    condition = adjoint.tensor([True, False])
+    for left, right, expected in pairs(("array", "array")):
+        check(lambda a, b: adjoint.where(condition, a, b), left, right, expected)
+
+
+def test_arrays_count_as_tensors():
+    x = adjoint.ones(2)
+    assert (x * np.ones(2)).dtype is (np.ones(2) * x).dtype is adjoint.float64
+    assert (x * np.ones(())).dtype is adjoint.float32 and (x * np.float64(2)).dtype is adjoint.float32
+
+
+def test_integers_follow_the_default_dtype():
+    adjoint.set_default_dtype(adjoint.float64)
+    try:
+        table = ANSWERS["result_type"]["float64"]["array,scalar"]
+        for row, left in zip(table, operands("array"), strict=True):
+            for expected, right in zip(row, operands("scalar"), strict=True):
+                check(operator.mul, left, right, expected)
+        assert (adjoint.tensor([1]) / 2).dtype is adjoint.tensor([1]).exp().dtype is adjoint.float64
+    finally:
+        adjoint.set_default_dtype(adjoint.float32)
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "result"),
+    [
+        (adjoint.float32, adjoint.float64, adjoint.float32),
+        (adjoint.float32, adjoint.int64, adjoint.float32),
+        (adjoint.int32, adjoint.int64, adjoint.int32),
+        (adjoint.complex64, adjoint.float64, adjoint.complex64),
+        (adjoint.bfloat16, adjoint.float32, adjoint.bfloat16),
+    ],
+)
+def test_in_place_keeps_the_dtype(own, other, result):
+    x = adjoint.ones(2, dtype=own)
+    x += adjoint.ones(2, dtype=other)
+    assert x.dtype is result and x.tolist() == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "names"),
+    [
+        (adjoint.int64, adjoint.float32, ("Float", "Long")),
+        (adjoint.float32, adjoint.complex64, ("ComplexFloat", "Float")),
+        (adjoint.bool, adjoint.int64, ("Long", "Bool")),
+    ],
+)
+def test_in_place_refuses_another_kind(own, other, names):
+    x = adjoint.ones(2, dtype=own)
+    with pytest.raises(RuntimeError, match=f"result type {names[0]} can't be cast to the desired output type {names[1]}"):
+        x += adjoint.ones(2, dtype=other)
