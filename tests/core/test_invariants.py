@@ -11,9 +11,7 @@ import numpy as np
 import pytest
 
 import adjoint
-from adjoint import core
 
-COMPILED = not core.uncompiled_modules()
 
 
 def leaf(*values, dtype=adjoint.float64):
@@ -393,7 +391,7 @@ def test_detach_in_place_after_saving_keeps_the_recorded_history():
 
 # 3. depth ------------------------------------------------------------------------------------------------------------
 
-DEPTH = 1_000_000 if COMPILED else 200_000
+DEPTH = 1_000_000
 
 
 def test_long_chain_builds_runs_and_is_freed():

@@ -55,7 +55,8 @@ def check_gradients(f: Callable[..., Any], *values: np.ndarray, tolerance: float
     expected = (slope(step, False) - slope(-step, False)) / (2 * step)
     assert along([g.numpy(force=True) for g in grads]) == pytest.approx(expected, rel=tolerance, abs=tolerance)
     total = sum(
-        adjoint.real((adjoint.from_numpy(np.asarray(d.conj())) * g).sum()) for d, g in zip(directions, grads, strict=True)
+        adjoint.real((adjoint.from_numpy(np.asarray(d.conj())) * g).sum())
+        for d, g in zip(directions, grads, strict=True)
     )
     curvature = (slope(step, True) - slope(-step, True)) / (2 * step)
     if total.requires_grad:
@@ -263,7 +264,7 @@ def test_einsum_broadcasts_size_one(equation: str, shapes: list[tuple[int, ...]]
             sizes[c] = max(n, sizes.get(c, 1))
     # with every axis repeated the sum is the same; a diagonal of one element stands for one along the diagonal
     whole = [
-        np.broadcast_to(o, [sizes[c] for c in labels]) if len(set(labels)) == len(labels) else o * np.eye(sizes[labels[0]])
+        o * np.eye(sizes[labels[0]]) if labels == "ii" else np.broadcast_to(o, [sizes[c] for c in labels])
         for o, labels in zip(operands, inputs, strict=True)
     ]
     result = adjoint.einsum(equation, *map(adjoint.from_numpy, operands))

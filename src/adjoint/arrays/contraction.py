@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
 from string import ascii_letters
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 
@@ -206,24 +206,37 @@ def einsum(xp: Any, arrays: Sequence[Any], equation: str) -> Any:
     """
     inputs, output = split_equation(equation)
     terms = []
-    for i, (array, labels) in enumerate(zip(arrays, inputs, strict=True)):
-        others = output + "".join(inputs[:i] + inputs[i + 1 :])
-        terms.append(_summed(xp, *_without_repeats(xp, array, labels), others))
+    for array, labels in zip(arrays, inputs, strict=True):
+        if len(set(labels)) < len(labels):
+            array, labels = _without_repeats(xp, array, labels)
+        terms.append((array, labels))
+    if len(terms) == 1:
+        return _alone(xp, *terms[0], output)
+    path = ((0, 1),)
     if len(terms) > 2:
         reduced = ",".join([labels for _, labels in terms]) + "->" + output
         path = contraction_path(reduced, tuple([array.shape for array, _ in terms]))
-    else:
-        path = ((0, 1),) if len(terms) == 2 else ()
     for step in path:
         picked = [terms.pop(i) for i in sorted(step, reverse=True)]
-        kept = output + "".join([labels for _, labels in terms])
         while len(picked) > 1:
-            picked.append(_pair(xp, picked.pop(), picked.pop(), kept + "".join([labels for _, labels in picked])))
+            left, right = picked.pop(), picked.pop()
+            kept = output + "".join([labels for _, labels in terms + picked])
+            picked.append(_pair(xp, left, right, kept))
         terms.append(picked[0])
     array, labels = terms[0]
-    result = _permuted(xp, array, [labels.index(c) for c in output])
-    # a lone operand, neither summed nor multiplied, is still the caller's memory
-    return xp.asarray(result, copy=True) if len(arrays) == 1 and len(labels) == len(set(inputs[0])) else result
+    return array if labels == output else xp.permute_dims(array, tuple([labels.index(c) for c in output]))
+
+
+def _alone(xp: Any, array: Any, labels: str, output: str) -> Any:
+    """Sum one operand over the axes that are not in the output, and bring the others in order."""
+    lost = tuple([i for i, c in enumerate(labels) if c not in output])
+    if lost:
+        array = xp.asarray(xp.sum(array, axis=lost, dtype=array.dtype))
+        labels = "".join([c for c in labels if c in output])
+    order = tuple([labels.index(c) for c in output])
+    result = xp.permute_dims(array, order) if labels != output else array
+    # what was not summed is still the caller's memory
+    return result if lost else xp.asarray(result, copy=True)
 
 
 def _without_repeats(xp: Any, array: Any, labels: str) -> tuple[Any, str]:
@@ -233,59 +246,91 @@ def _without_repeats(xp: Any, array: Any, labels: str) -> tuple[Any, str]:
             first = labels.index(letter)
             second = labels.index(letter, first + 1)
             rest = [i for i in range(len(labels)) if i not in (first, second)]
-            array = xp.linalg.diagonal(_permuted(xp, array, [*rest, first, second]))
+            array = xp.linalg.diagonal(xp.permute_dims(array, (*rest, first, second)))
             labels = "".join([labels[i] for i in rest]) + letter
     return array, labels
 
 
-def _summed(xp: Any, array: Any, labels: str, kept: str) -> tuple[Any, str]:
-    """Sum over the axes whose labels are not among those kept."""
-    axes = tuple([i for i, letter in enumerate(labels) if letter not in kept])
-    if not axes:
-        return array, labels
-    dtype = array.dtype
-    return xp.asarray(xp.sum(array, axis=axes, dtype=dtype)), "".join([c for c in labels if c in kept])
+class _Side(NamedTuple):
+    """What is done to one operand of a pair before the product; None or () where there is nothing to do."""
+
+    squeezed: Shape | None
+    summed: tuple[int, ...]
+    order: tuple[int, ...] | None
+    grouped: Shape | None
 
 
-def _permuted(xp: Any, array: Any, axes: list[int]) -> Any:
-    return array if axes == sorted(axes) else xp.permute_dims(array, tuple(axes))
-
-
-def _squeezed(xp: Any, array: Any, labels: str, other: str) -> tuple[Any, str]:
-    """Without axes of size 1 that broadcast against an axis of the other operand."""
-    keep = [i for i, c in enumerate(labels) if array.shape[i] != 1 or c not in other]
-    if len(keep) == len(labels):
-        return array, labels
-    return xp.reshape(array, tuple([array.shape[i] for i in keep])), "".join([labels[i] for i in keep])
+class _Pair(NamedTuple):
+    left: _Side
+    right: _Side
+    product: str
+    shape: Shape | None
+    labels: str
 
 
 def _pair(xp: Any, left: tuple[Any, str], right: tuple[Any, str], kept: str) -> tuple[Any, str]:
     """The contraction of two operands over all labels of theirs that are not kept."""
-    a, in_a = _squeezed(xp, *left, right[1])
-    b, in_b = _squeezed(xp, *right, in_a)
-    a, in_a = _summed(xp, a, in_a, kept + in_b)
-    b, in_b = _summed(xp, b, in_b, kept + in_a)
-    batch = [c for c in in_a if c in in_b and c in kept]
-    lost = [c for c in in_a if c in in_b and c not in kept]
-    free_a = [c for c in in_a if c not in in_b]
-    free_b = [c for c in in_b if c not in in_a]
-    size = {**dict(zip(in_a, a.shape, strict=True)), **dict(zip(in_b, b.shape, strict=True))}
+    (a, in_a), (b, in_b) = left, right
+    plan = _pair_plan(in_a, tuple(a.shape), in_b, tuple(b.shape), kept)
+    product = getattr(xp, plan.product)(_made_ready(xp, a, plan.left), _made_ready(xp, b, plan.right))
+    return (product if plan.shape is None else xp.reshape(product, plan.shape)), plan.labels
 
-    def grouped(array: Any, labels: str, *groups: Sequence[Shape], order: list[str]) -> Any:
-        array = _permuted(xp, array, [labels.index(c) for c in order])
-        shape = tuple([n for group in groups for n in group])
-        return array if array.shape == shape else xp.reshape(array, shape)
 
-    outer = [size[c] for c in batch]
-    sizes_a, sizes_b = [size[c] for c in free_a], [size[c] for c in free_b]
-    result_labels = "".join(batch + free_a + free_b)
-    if not lost:
-        a = grouped(a, in_a, outer, sizes_a, [1] * len(free_b), order=batch + free_a)
-        b = grouped(b, in_b, outer, [1] * len(free_a), sizes_b, order=batch + free_b)
-        return xp.multiply(a, b), result_labels
-    inner = prod([size[c] for c in lost])
-    a = grouped(a, in_a, outer, [prod(sizes_a), inner], order=batch + free_a + lost)
-    b = grouped(b, in_b, outer, [inner, prod(sizes_b)], order=batch + lost + free_b)
-    product = xp.matmul(a, b)
-    shape = (*outer, *sizes_a, *sizes_b)
-    return (product if product.shape == shape else xp.reshape(product, shape)), result_labels
+def _made_ready(xp: Any, array: Any, side: _Side) -> Any:
+    if side.squeezed is not None:
+        array = xp.reshape(array, side.squeezed)
+    if side.summed:
+        array = xp.asarray(xp.sum(array, axis=side.summed, dtype=array.dtype))
+    if side.order is not None:
+        array = xp.permute_dims(array, side.order)
+    return array if side.grouped is None else xp.reshape(array, side.grouped)
+
+
+@lru_cache(1024)
+def _pair_plan(in_a: str, shape_a: Shape, in_b: str, shape_b: Shape, kept: str) -> _Pair:
+    size = dict(zip(in_b, shape_b, strict=True))
+    # an axis of size 1 broadcasts against the other operand's, and can as well be left away
+    left = [c for c, n in zip(in_a, shape_a, strict=True) if n != 1 or c not in in_b]
+    right = [c for c, n in zip(in_b, shape_b, strict=True) if n != 1 or c not in left]
+    size.update({c: n for c, n in zip(in_a, shape_a, strict=True) if c in left})
+    own_a = [c for c in left if c in kept or c in right]
+    own_b = [c for c in right if c in kept or c in left]
+    batch = [c for c in own_a if c in own_b and c in kept]
+    lost = [c for c in own_a if c in own_b and c not in kept]
+    free_a = [c for c in own_a if c not in own_b]
+    free_b = [c for c in own_b if c not in own_a]
+    outer, rows, columns = [[size[c] for c in group] for group in (batch, free_a, free_b)]
+    if lost:
+        inner = prod([size[c] for c in lost])
+        groups = [*outer, prod(rows), inner], [*outer, inner, prod(columns)]
+        orders = batch + free_a + lost, batch + lost + free_b
+        found = [*outer, prod(rows), prod(columns)]
+    else:
+        groups = [*outer, *rows, *[1] * len(columns)], [*outer, *[1] * len(rows), *columns]
+        orders = batch + free_a, batch + free_b
+        found = [*outer, *rows, *columns]
+    sides = [
+        _side(labels, there, own, order, size, tuple(group))
+        for labels, there, own, order, group in zip(
+            (in_a, in_b), (left, right), (own_a, own_b), orders, groups, strict=True
+        )
+    ]
+    shape = (*outer, *rows, *columns)
+    return _Pair(
+        sides[0],
+        sides[1],
+        "matmul" if lost else "multiply",
+        None if tuple(found) == shape else shape,
+        "".join(batch + free_a + free_b),
+    )
+
+
+def _side(
+    labels: str, there: list[str], own: list[str], order: list[str], size: dict[str, int], group: Shape
+) -> _Side:
+    return _Side(
+        squeezed=None if len(there) == len(labels) else tuple([size[c] for c in there]),
+        summed=tuple([i for i, c in enumerate(there) if c not in own]),
+        order=None if order == own else tuple([own.index(c) for c in order]),
+        grouped=None if tuple([size[c] for c in order]) == group else group,
+    )

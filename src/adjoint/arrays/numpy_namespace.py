@@ -169,6 +169,31 @@ def average(array: Any) -> Any:
 # for the linear algebra family
 
 
+def triangular_solution(a: Any, b: Any, *, lower: bool, unit_diagonal: bool = False) -> Any:
+    """x with a @ x = b for triangular a, batched over leading axes; only the named triangle of a is read.
+
+    A zero on the diagonal gives infinite or undefined elements, as division does.
+
+    >>> triangular_solution(numpy.array([[2.0, 7.0], [0.0, 4.0]]), numpy.array([[9.0], [4.0]]), lower=False)
+    array([[1.],
+           [1.]])
+    """
+    from scipy.linalg.blas import get_blas_funcs
+
+    (trsm,) = get_blas_funcs(("trsm",), (a, b))
+    batch = numpy.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    result = numpy.empty(batch + b.shape[-2:], numpy.result_type(a, b))
+    if not result.size:
+        return result
+    # BLAS reads columns: a row-major array is its transpose there, and needs no copy
+    turned = numpy.matrix_transpose(numpy.broadcast_to(a, batch + a.shape[-2:]))
+    sides = numpy.broadcast_to(b, result.shape)
+    for place in numpy.ndindex(*batch):
+        result[place] = trsm(1, turned[place], sides[place], lower=not lower, trans_a=1, diag=unit_diagonal)
+    return result
+
+
+
 def expm(a: Any) -> Any:
     """The matrix exponential of square matrices, batched over leading axes."""
     from scipy.linalg import expm as exponential

@@ -31,7 +31,10 @@ cpdef list run_backward(
     list roots, list cotangents, bint retain_graph, bint create_graph, object captures, int n_captures, bint accumulate
 )
 cpdef object as_tensor(object cotangent, bint create_graph)
-cpdef object as_cotangent(object given, object before, bint create_graph)
+cpdef object as_cotangent(object given, object before, bint create_graph, object hook)
 cpdef object run_tensor_hooks(object hooks, object cotangent, bint create_graph)
+cpdef object output_values(Node node, object cotangent)
+cpdef object run_output_hooks(Node node, object cotangent, bint create_graph)
 cpdef object run_pre_hooks(Node node, object cotangent, bint create_graph)
+cpdef list replaced(object given, object values, bint create_graph, object hook)
 cpdef object run_post_hooks(Node node, object pulled, object received, bint create_graph)

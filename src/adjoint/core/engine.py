@@ -17,6 +17,7 @@ try:
 except ModuleNotFoundError:
     from adjoint.core import _cython_shim as cython
 
+import threading
 from heapq import heappop, heappush
 
 import numpy
@@ -51,6 +52,8 @@ else:
     from adjoint.core.modes import ThreadState, current
 
 _active_runs: set = set()
+# held while a pass marks its nodes, during which no code of the user runs
+_claiming = threading.RLock()
 
 
 @cython.final
@@ -161,8 +164,8 @@ class Run:
         target: Node
         cotangent = slot.buffer
         slot.buffer = None
-        if node.tensor_hooks is not None or node.pre_hooks is not None:
-            cotangent = run_pre_hooks(node, cotangent, self.create_graph)
+        if node.tensor_hooks is not None:
+            cotangent = run_output_hooks(node, cotangent, self.create_graph)
         leaf = isinstance(node, AccumulateGrad)
         if leaf and cython.cast(AccumulateGrad, node).variable._hooks:
             cotangent = run_tensor_hooks(cython.cast(AccumulateGrad, node).variable._hooks, cotangent, self.create_graph)
@@ -170,6 +173,8 @@ class Run:
             self.capture(node, cotangent)
             if not (leaf and self.accumulate) and self.is_end(node):
                 return
+        if node.pre_hooks:
+            cotangent = run_pre_hooks(node, cotangent, self.create_graph)
         pulled: list = None
         if cotangent is not None and (node.n_outputs == 1 or any_defined(cotangent)):
             if leaf:
@@ -275,7 +280,8 @@ def run_backward(roots: list, cotangents: list, retain_graph, create_graph, capt
         if captures is not None:
             run.needed = leading_to(nodes, captures)
             nodes = [node for node in nodes if node in run.needed]
-        run.count_consumers(nodes)
+        with _claiming:
+            run.count_consumers(nodes)
         for (node, nr), cotangent in zip(roots, cotangents):
             if run.needed is None or node in run.needed:
                 run.deliver(node, nr, cotangent)
@@ -285,9 +291,9 @@ def run_backward(roots: list, cotangents: list, retain_graph, create_graph, capt
     finally:
         state.grad_enabled = before
         state.backward_depth -= 1
-        _active_runs.discard(run.number)
         if not done:
             run.forget(nodes)
+        _active_runs.discard(run.number)
     return run.captured
 
 
@@ -317,7 +323,7 @@ def as_tensor(cotangent, create_graph):
     return cotangent if create_graph or cotangent is None else new_tensor(cotangent)
 
 
-def as_cotangent(given, before, create_graph):
+def as_cotangent(given, before, create_graph, hook):
     """What a hook returned, as the engine carries it, checked against what it was given."""
     if not isinstance(given, TensorBase):
         raise TypeError(f"expected Variable, but hook returned '{type(given).__name__}'")
@@ -325,9 +331,9 @@ def as_cotangent(given, before, create_graph):
     array = before._array if isinstance(before, TensorBase) else before
     if array is not None:
         if array.shape != tensor._array.shape:
-            raise RuntimeError("hook has changed the size of value")
+            raise RuntimeError(f"{errors.named_hook(hook)} has changed the size of value")
         if array.dtype != tensor._array.dtype:
-            raise RuntimeError("hook has changed the type of value")
+            raise RuntimeError(errors.hook_changed_type(hook, array, tensor._array))
     return tensor if create_graph else tensor._array
 
 
@@ -336,29 +342,43 @@ def run_tensor_hooks(hooks, cotangent, create_graph):
     for hook in list(hooks.values()):
         given = hook(as_tensor(cotangent, create_graph))
         if given is not None:
-            cotangent = as_cotangent(given, cotangent, create_graph)
+            cotangent = as_cotangent(given, cotangent, create_graph, hook)
     return cotangent
 
 
-def run_pre_hooks(node: Node, cotangent, create_graph):
-    """Call the hooks on the outputs of a node, then those on the node itself."""
-    values = [cotangent] if node.n_outputs == 1 else cotangent
-    if values is None:
-        values = [None] * node.n_outputs
-    if node.tensor_hooks is not None:
-        for nr, hooks in node.tensor_hooks.items():
-            if values[nr] is not None:
-                values[nr] = run_tensor_hooks(hooks, values[nr], create_graph)
-    if node.pre_hooks:
-        for hook in list(node.pre_hooks.values()):
-            given = hook(tuple([as_tensor(value, create_graph) for value in values]))
-            if given is not None:
-                given = given if isinstance(given, (tuple, list)) else (given,)
-                values = [
-                    None if new is None else as_cotangent(new, old, create_graph)
-                    for new, old in zip(given, values)
-                ]
+def output_values(node: Node, cotangent):
+    """What a node received for each of its outputs, as a list."""
+    if node.n_outputs == 1:
+        return [cotangent]
+    return [None] * node.n_outputs if cotangent is None else cotangent
+
+
+def run_output_hooks(node: Node, cotangent, create_graph):
+    """Call the hooks on the outputs of a node; they see None where no cotangent arrived."""
+    values = output_values(node, cotangent)
+    for nr, hooks in list(node.tensor_hooks.items()):
+        values[nr] = run_tensor_hooks(hooks, values[nr], create_graph)
     return values[0] if node.n_outputs == 1 else values
+
+
+def run_pre_hooks(node: Node, cotangent, create_graph):
+    """Call the hooks that want to see what a node received before it runs."""
+    values = output_values(node, cotangent)
+    for hook in list(node.pre_hooks.values()):
+        given = hook(tuple([as_tensor(value, create_graph) for value in values]))
+        if given is not None:
+            values = replaced(given, values, create_graph, hook)
+    return values[0] if node.n_outputs == 1 else values
+
+
+def replaced(given, values, create_graph, hook):
+    """The values that a hook on a node returned in place of those it saw."""
+    given = given if isinstance(given, (tuple, list)) else (given,)
+    if len(given) != len(values):
+        raise RuntimeError(errors.hook_changed_number(hook, len(given), len(values)))
+    return [
+        None if new is None else as_cotangent(new, old, create_graph, hook) for new, old in zip(given, values)
+    ]
 
 
 def run_post_hooks(node: Node, pulled, received, create_graph):
@@ -368,10 +388,5 @@ def run_post_hooks(node: Node, pulled, received, create_graph):
     for hook in list(node.post_hooks.values()):
         given = hook(tuple([as_tensor(value, create_graph) for value in pulled]), outputs)
         if given is not None:
-            given = given if isinstance(given, (tuple, list)) else (given,)
-            if len(given) != len(pulled):
-                raise RuntimeError(f"hook has returned an incorrect number of values (got {len(given)}, but expected {len(pulled)})")
-            pulled = [
-                None if new is None else as_cotangent(new, old, create_graph) for new, old in zip(given, pulled)
-            ]
+            pulled = replaced(given, pulled, create_graph, hook)
     return pulled

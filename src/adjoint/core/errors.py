@@ -15,6 +15,7 @@ REQUIRES_GRAD_OF_NON_LEAF = (
     "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph "
     "that doesn't require differentiation use var_no_grad = var.detach()."
 )
+REQUIRES_GRAD_OF_NON_LEAF_ON = "you can only change requires_grad flags of leaf variables."
 REQUIRES_GRAD_DTYPE_SETTER = "only Tensors of floating point and complex dtype can require gradients"
 REQUIRES_GRAD_DTYPE = "Only Tensors of floating point and complex dtype can require gradients"
 LEAF_IN_PLACE = "a leaf Variable that requires grad is being used in an in-place operation."
@@ -53,6 +54,11 @@ def is_differentiable(dtype: Any) -> bool:
     return bool(dtype.is_floating_point or dtype.is_complex)
 
 
+def operation_of(node: Any) -> str:
+    """What a node stands for, as messages show it: Mul for MulBackward0."""
+    return str(node.name().removesuffix("0").removesuffix("Backward"))
+
+
 def sizes(shape: tuple[int, ...]) -> str:
     """A shape as torch prints it in messages: [2, 3]."""
     return "[" + ", ".join(map(str, shape)) + "]"
@@ -63,13 +69,29 @@ def modified(array: Any, node: Any, output_nr: int, version: int, expected: int)
     kind = from_numpy_dtype(array.dtype).long_name
     made_by = ""
     if node is not None:
-        made_by = f", which is output {output_nr} of {node.name().removesuffix('0').removesuffix('Backward')},"
+        made_by = f", which is output {output_nr} of {operation_of(node)},"
     return (
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[adjoint.{kind}Tensor {sizes(array.shape)}]{made_by} is at version {version}; expected version {expected} "
         "instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
         "adjoint.autograd.set_detect_anomaly(True, check_nan=False)."
     )
+
+
+def named_hook(hook: Any) -> str:
+    """A hook as messages name it."""
+    return f"hook '{getattr(hook, '__name__', '<unknown>')}'"
+
+
+def hook_changed_type(hook: Any, before: Any, after: Any) -> str:
+    """The message for a hook that returned a gradient of another dtype."""
+    was, got = [from_numpy_dtype(array.dtype).long_name for array in (before, after)]
+    return f"{named_hook(hook)} has changed the type of value (was adjoint.{was}Tensor got adjoint.{got}Tensor)"
+
+
+def hook_changed_number(hook: Any, got: int, expected: int) -> str:
+    """The message for a hook on a node that returned too few or too many gradients."""
+    return f"{named_hook(hook)} has returned an incorrect number of values (got {got}, but expected {expected})"
 
 
 def must_be_tensor(operation: str, argument: str, place: int, value: object) -> str:
@@ -121,16 +143,16 @@ def check_in_place(tensor: Any, mask: int) -> None:
         raise RuntimeError(LEAF_IN_PLACE)
     if view is None:
         return
-    if view.base.requires_grad and view.base.is_leaf:
-        raise RuntimeError(VIEW_OF_LEAF_IN_PLACE)
     if not (mask or tensor.requires_grad or view.base.requires_grad):
         return
     if view.origin == "no_grad":
         raise RuntimeError(NO_GRAD_VIEW)
+    if view.base.requires_grad and view.base.is_leaf:
+        raise RuntimeError(VIEW_OF_LEAF_IN_PLACE)
     if view.origin == "multi_output":
         node = tensor.grad_fn
         raise RuntimeError(
-            MULTI_OUTPUT_VIEW.format(nr=tensor.output_nr, node="None" if node is None else node.name())
+            MULTI_OUTPUT_VIEW.format(nr=tensor.output_nr, node="None" if node is None else operation_of(node))
         )
 
 

@@ -36,8 +36,7 @@ class _GradMode:
 
             @functools.wraps(function)
             async def coroutine(*args: Any, **kwargs: Any) -> Any:
-                with self._clone():
-                    return await function(*args, **kwargs)
+                return await _Steps(self, function(*args, **kwargs))
 
             return coroutine  # type: ignore[return-value]
 
@@ -49,30 +48,43 @@ class _GradMode:
         return decorated  # type: ignore[return-value]
 
     def _decorate_generator(self, function: F) -> F:
-        # the mode holds while the generator's body runs, not while its consumer does
         @functools.wraps(function)
         def generator(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
-            body = function(*args, **kwargs)
-            step, value = body.send, None
-            try:
-                while True:
-                    with self._clone():
-                        try:
-                            result = step(value)
-                        except StopIteration as stop:
-                            return stop.value
-                    try:
-                        step, value = body.send, (yield result)
-                    except GeneratorExit:
-                        with self._clone():
-                            body.close()
-                        raise
-                    except BaseException as error:
-                        step, value = body.throw, error
-            finally:
-                body.close()
+            return (yield from self._stepped(function(*args, **kwargs)))
 
         return generator  # type: ignore[return-value]
+
+    def _stepped(self, body: Any) -> Generator[Any, Any, Any]:
+        """Run a generator or coroutine; the mode holds while its body runs, not while its consumer or others do."""
+        step, value = body.send, None
+        try:
+            while True:
+                with self._clone():
+                    try:
+                        result = step(value)
+                    except StopIteration as stop:
+                        return stop.value
+                try:
+                    step, value = body.send, (yield result)
+                except GeneratorExit:
+                    with self._clone():
+                        body.close()
+                    raise
+                except BaseException as error:
+                    step, value = body.throw, error
+        finally:
+            body.close()
+
+
+class _Steps:
+    """What a decorated coroutine awaits: its body, step by step."""
+
+    def __init__(self, mode: _GradMode, body: Any) -> None:
+        self._mode = mode
+        self._body = body
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        return self._mode._stepped(self._body)
 
 
 class no_grad(_GradMode):
@@ -130,7 +142,7 @@ class set_grad_enabled(_GradMode):
     def __init__(self, mode: bool) -> None:
         super().__init__()
         if not isinstance(mode, bool):
-            raise TypeError(f"set_grad_enabled(): argument 'mode' must be bool, not {type(mode).__name__}")
+            raise TypeError(f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}")
         self._enabled = mode
         self._outer = set_grad(mode)
         self._entered = False

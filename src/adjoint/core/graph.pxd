@@ -155,7 +155,7 @@ cdef class AccumulateGrad(Node):
 
 
 cdef long long _sequence
-cdef object _tensor_type, _native_tensor, _ndarray
+cdef object _tensor_type, _native_tensor, _ndarray, _accumulation
 cdef Saved make_saved(object array, VersionCounter counter, Node node, int output_nr, bint from_input)
 cpdef long long next_sequence_nr()
 cpdef TensorBase new_tensor(object array)
@@ -164,6 +164,7 @@ cpdef bint needs_grad(TensorBase tensor)
 cpdef bint is_leaf_tensor(TensorBase tensor)
 cpdef Node node_of(TensorBase tensor)
 cpdef object renew_history(TensorBase tensor, View view)
+cpdef object carry_retained(TensorBase tensor, Node before, int number)
 cpdef object replay_view(tuple steps, object array)
 cpdef long version_of(TensorBase tensor)
 cpdef VersionCounter counter_of(TensorBase tensor)

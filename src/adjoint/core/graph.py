@@ -10,6 +10,8 @@ try:
 except ModuleNotFoundError:
     from adjoint.core import _cython_shim as cython
 
+import itertools
+import threading
 import weakref
 
 import numpy
@@ -18,7 +20,7 @@ from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.namespace import namespace
 from adjoint.arrays.shapes import sum_to
 from adjoint.core import errors
-from adjoint.core.hooks import HookTable, RemovableHandle
+from adjoint.core.hooks import RETAIN, HookTable, RemovableHandle
 
 if cython.compiled:
     from cython.cimports.adjoint.core.modes import ThreadState, current
@@ -26,7 +28,7 @@ else:
     from adjoint.core.modes import ThreadState, current
 
 _ndarray = numpy.ndarray
-_NO_ARGUMENTS = ()
+_accumulation = threading.RLock()
 
 
 class Registry:
@@ -85,9 +87,7 @@ class TensorBase:
     def requires_grad(self, value):
         value = bool(value)
         if not is_leaf_tensor(self):
-            if not value:
-                raise RuntimeError(errors.REQUIRES_GRAD_OF_NON_LEAF)
-            return
+            raise RuntimeError(errors.REQUIRES_GRAD_OF_NON_LEAF if not value else errors.REQUIRES_GRAD_OF_NON_LEAF_ON)
         if value and not errors.is_differentiable(from_numpy_dtype(self._array.dtype)):
             raise RuntimeError(errors.REQUIRES_GRAD_DTYPE_SETTER)
         self._requires = value
@@ -264,10 +264,13 @@ class AccumulateGrad(Node):
         if create_graph:
             before = leaf._grad
             leaf._grad = registry.tensor_ops.clone(cotangent) if before is None else before + cotangent
-        elif leaf._grad is None:
-            leaf._grad = new_tensor(fit_layout(cotangent, leaf._array))
         else:
-            add_in_place(leaf._grad, cotangent)
+            # NumPy lets other threads run while it adds; no user's code runs under this lock, but for finalizers
+            with _accumulation:
+                if leaf._grad is None:
+                    leaf._grad = new_tensor(fit_layout(cotangent, leaf._array))
+                else:
+                    add_in_place(leaf._grad, cotangent)
         return []
 
 
@@ -325,6 +328,9 @@ if not cython.compiled:
         """True if an array has this shape."""
         return array.shape == shape
 
+    # `_sequence += 1` is more than one step of the interpreter, and threads may come between
+    next_sequence_nr = itertools.count(1).__next__
+
     # the values that fields of compiled classes have before they are set
     VersionCounter.value = View.version = 0
     View.base = View.replay = View.origin = None
@@ -376,8 +382,25 @@ def renew_history(tensor: TensorBase, view: View):
         again: TensorBase = replay_view(view.replay, base)
     finally:
         state.grad_enabled = enabled
+    before: Node = tensor._node
+    number = tensor._output_nr
     tensor._node = again._node
     tensor._output_nr = again._output_nr
+    carry_retained(tensor, before, number)
+
+
+def carry_retained(tensor: TensorBase, before, number):
+    """Let retain_grad() follow a tensor to its new node after an operation in place."""
+    if tensor._retain is None or tensor._retain is not before:
+        return
+    keep = before.tensor_hooks[number].pop(RETAIN, None)
+    node: Node = tensor._node
+    if keep is None or node is None:
+        return
+    if node.tensor_hooks is None:
+        node.tensor_hooks = {}
+    node.tensor_hooks.setdefault(tensor._output_nr, HookTable())[RETAIN] = keep
+    tensor._retain = node
 
 
 def replay_view(steps, array):

@@ -5,6 +5,9 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+#: The key of the hook that retains a gradient: it stays behind all others, so that it sees what they made of it.
+RETAIN = -1
+
 
 class HookTable(dict[int, Any]):
     """Hooks in the order of their registration; handles know the table weakly."""

@@ -31,6 +31,8 @@ cdef class Plan:
     cdef public bint holds_tensors
     cdef public bint mask_is_sequence
     cdef public bint promotes
+    cdef public bint several_results
+    cdef list input_numbers
 
 
 cdef class OpNode(Node):
@@ -42,10 +44,12 @@ cdef class OpNode(Node):
     cdef public tuple versions
     cdef public bint half
     cdef VersionCounter counter
+    cdef object owner
     cdef long version
     cdef object materialize(self, object cotangents, bint create_graph)
     cdef object entry(self, Py_ssize_t k)
     cdef object value(self, Py_ssize_t k, bint create_graph)
+    cdef TensorBase as_recorded(self, TensorBase tensor, Py_ssize_t i)
     cdef object kept(self, Saved saved, bint create_graph)
     cdef object widened(self, object value, bint create_graph)
     cdef TensorBase tensor_of(self, Saved saved)
@@ -57,6 +61,8 @@ cdef class OpNode(Node):
 
 cdef class CopySlices(Node):
     cdef public tuple replay
+    cdef tuple order
+    cdef TensorBase part(self)
     cdef public OpNode inner
 
 

@@ -11,6 +11,7 @@ except ModuleNotFoundError:
     from adjoint.core import _cython_shim as cython
 
 import inspect
+import weakref
 from collections import namedtuple
 
 import numpy
@@ -29,6 +30,7 @@ if cython.compiled:
         VersionCounter,
         View,
         bump_version,
+        carry_retained,
         counter_of,
         dtype_of,
         gradient_edge,
@@ -57,6 +59,7 @@ else:
         VersionCounter,
         View,
         bump_version,
+        carry_retained,
         counter_of,
         dtype_of,
         gradient_edge,
@@ -175,11 +178,11 @@ class OpNode(Node):
             ops = registry.tensor_ops
         else:
             ops = raw_ops(cotangent if self.n_outputs == 1 else defined(cotangent))
-        if self.n_outputs != 1:
-            cotangent = self.materialize(cotangent, create_graph)
+        plan: Plan = self.plan
+        if plan.several_results:
+            cotangent = self.materialize([cotangent] if self.n_outputs == 1 else cotangent, create_graph)
         elif self.half:
             cotangent = ops.cast(cotangent, float32)
-        plan: Plan = self.plan
         term: Term
         target: Node
         results: list = [None] * self.n_edges
@@ -209,7 +212,7 @@ class OpNode(Node):
             if g is None:
                 sample = defined(cotangents)
                 array = sample._array if create_graph else sample
-                g = namespace(array).zeros(self.shape[nr], dtype=self.dtype[nr])
+                g = namespace(array).zeros(output_shape(self, nr), dtype=output_dtype(self, nr))
                 if create_graph:
                     g = new_tensor(g)
             if self.half:
@@ -239,7 +242,9 @@ class OpNode(Node):
             self.check_version(entry, k)
             if not create_graph:
                 entry = cython.cast(TensorBase, entry)._array
-            elif plan.promotes and cython.cast(TensorBase, entry)._array.dtype.kind in "biu":
+            else:
+                entry = self.as_recorded(entry, plan.input_numbers[k])
+            if create_graph and plan.promotes and cython.cast(TensorBase, entry)._array.dtype.kind in "biu":
                 # the kernel saw it in the type of the result; a formula must not fall back on the default type
                 entry = registry.tensor_ops.cast(entry, from_numpy_dtype(self.dtype))
         elif isinstance(entry, Saved):
@@ -249,6 +254,19 @@ class OpNode(Node):
             if create_graph:
                 entry = self.result(entry)
         return self.widened(entry, create_graph) if self.half else entry
+
+    def as_recorded(self, tensor: TensorBase, i) -> TensorBase:
+        """A saved input with the history that it had when it was saved: detach_() may have cut it since."""
+        if i < 0 or tensor._view is not None:
+            return tensor
+        edge: Node = self.edge(i)
+        if edge is None or tensor._node is edge or tensor._requires:
+            return tensor
+        twin: TensorBase = new_tensor(tensor._array)
+        twin._counter = counter_of(tensor)
+        twin._node = edge
+        twin._output_nr = output_number(self, i)
+        return twin
 
     def kept(self, saved: Saved, create_graph):
         """The value of a `Saved`."""
@@ -277,7 +295,14 @@ class OpNode(Node):
         """The saved single result as a Tensor that knows its node."""
         tensor: TensorBase = new_tensor(array)
         tensor._counter = self.counter
-        tensor._node = self
+        if self.owner is None:
+            tensor._node = self
+        else:
+            # the result of an operation in place on a view is a view of the base's new history
+            owner: CopySlices = self.owner()
+            part: TensorBase = owner.part()
+            tensor._node = part._node
+            tensor._output_nr = part._output_nr
         return tensor
 
     def check_result(self, array):
@@ -333,19 +358,24 @@ class CopySlices(Node):
     Cotangents of the base pass through the in-place operation's node inside the view, and unchanged outside it.
     """
 
+    def part(self) -> TensorBase:
+        """A Tensor with the history, but not the values, that the view has after the operation."""
+        whole: TensorBase = new_tensor(laid_out(numpy.zeros((), self.dtype), self.shape, self.order))
+        whole._node = self
+        return replay_view(self.replay, whole)
+
     def pull(self, cotangent, create_graph):
         """Split the base's cotangent into what the operation's inputs get and what the old base gets."""
         if self.inner is None:
             raise RuntimeError(errors.FREED)
+        ops = registry.tensor_ops if create_graph else raw_ops(cotangent)
+        # the copy has the layout of the base, so that every view of the base is a view of it
+        whole = ops.clone_in_order(cotangent, self.order)
+        part = replay_view(self.replay, whole)
+        pulled = self.inner.pull(ops.clone(part), create_graph)
         if create_graph:
-            whole = registry.tensor_ops.clone(cotangent)
-            part = replay_view(self.replay, whole)
-            pulled = list(self.inner.pull(registry.tensor_ops.clone(part), True))
             part.copy_(pulled[0]) if pulled[0] is not None else part.zero_()
         else:
-            whole = cotangent.copy()
-            part = replay_view(self.replay, whole)
-            pulled = list(self.inner.pull(part.copy(), False))
             part[...] = 0 if pulled[0] is None else pulled[0]
         pulled[0] = whole if self.first is not None else None
         return pulled
@@ -859,14 +889,18 @@ class Operation:
     def into(self, out, values):
         """The operation with `out=`: the result is written into a given Tensor."""
         targets = out if isinstance(out, (tuple, list)) else (out,)
-        involved = [v for v in values if isinstance(v, TensorBase)]
+        members = values[self.sequence] if self.sequence >= 0 else ()
+        involved = [v for v in (*values, *members) if isinstance(v, TensorBase)]
         state: ThreadState = current()
         if state.grad_enabled and any([needs_grad(t) for t in [*targets, *involved]]):
             raise RuntimeError(errors.out_requires_grad(self.name))
         results = self.apply(values)
+        if self.rule.outputs is None:
+            results = (results,)
         target: TensorBase
-        for target, result in zip(targets, results if self.rule.outputs is not None else (results,)):
+        for target, result in zip(targets, results):
             errors.check_cast(result._array.dtype, target._array.dtype)
+        for target, result in zip(targets, results):
             if target._array.shape != result._array.shape:
                 target._array = result._array.astype(target._array.dtype)
             else:
@@ -1002,9 +1036,12 @@ def rebase(tensor: TensorBase, node: Node):
     """Make `node` the history of a tensor that was modified in place, and of its base if it is a view."""
     view: View = tensor._view
     if view is None:
+        before: Node = tensor._node
+        number = tensor._output_nr
         tensor._node = node
         tensor._output_nr = 0
         tensor._requires = False
+        carry_retained(tensor, before, number)
         return
     base: TensorBase = view.base
     whole: CopySlices = CopySlices.__new__(CopySlices)
@@ -1017,13 +1054,35 @@ def rebase(tensor: TensorBase, node: Node):
     whole.shape = base._array.shape
     whole.dtype = base._array.dtype
     whole.replay = view.replay
+    whole.order = memory_order(base._array)
+    if isinstance(node, OpNode):
+        cython.cast(OpNode, node).owner = weakref.ref(whole)
     whole.inner = node
     whole.sequence_nr = next_sequence_nr()
+    before = base._node
+    number = base._output_nr
     base._node = whole
     base._output_nr = 0
     base._requires = False
+    carry_retained(base, before, number)
     # the view's own history is made again from the base's when it is asked for
     view.version = -1
+
+
+def memory_order(array):
+    """The axes of an array from the longest stride to the shortest, None if that is their own order."""
+    strides = getattr(array, "strides", None)
+    if strides is None or array.flags.c_contiguous:
+        return None
+    return tuple(sorted(range(array.ndim), key=lambda axis: -strides[axis]))
+
+
+def laid_out(value, shape, order):
+    """An array of a given shape whose axes lie in memory in a given order, filled with one value."""
+    if order is None:
+        return numpy.full(shape, value)
+    filled = numpy.full([shape[axis] for axis in order], value)
+    return filled.transpose(numpy.argsort(order))
 
 
 def shares_memory(source, result):
@@ -1055,6 +1114,11 @@ def derive_plan(operation: Operation, mask, is_complex) -> Plan:
     slots = tuple([slot_of(operation, name) for name in names])
     plan = Plan(tuple(names), slots, tuple(terms), flags)
     plan.mask_is_sequence = sequence
+    plan.input_numbers = [
+        operation.inputs.index(place) if kind == _INPUT and place in operation.inputs and not sequence else -1
+        for kind, place in slots
+    ]
+    plan.several_results = rule.outputs is not None
     plan.promotes = operation.elementwise and not operation.keeps_dtype
     return plan
 
@@ -1151,7 +1215,7 @@ if not cython.compiled:
     # the values that fields of compiled classes have before they are set
     OpNode.saved0 = OpNode.saved1 = OpNode.saved_others = None
     OpNode.freed = False
-    OpNode.versions = OpNode.plan = OpNode.counter = None
+    OpNode.versions = OpNode.plan = OpNode.counter = OpNode.owner = None
     OpNode.version = 0
     OpNode.half = False
-    CopySlices.inner = CopySlices.replay = None
+    CopySlices.inner = CopySlices.replay = CopySlices.order = None

@@ -416,6 +416,29 @@ def _(g):
     return g
 
 
+@linear(method=False, function=False, node="CloneBackward0")
+def clone_in_order(xp, input: Array, order=None):
+    """A copy whose axes lie in memory in the given order, from the longest stride to the shortest (None: row-major)."""
+    if order is None:
+        return row_major_copy(xp, input)
+    back = [0] * len(order)
+    for place, axis in enumerate(order):
+        back[axis] = place
+    return xp.permute_dims(row_major_copy(xp, xp.permute_dims(input, order)), tuple(back))
+
+
+@clone_in_order.vjp("input")
+def _(g):
+    return g
+
+
+def row_major_copy(xp, input):
+    """A row-major copy."""
+    result = xp.empty(input.shape, dtype=input.dtype)
+    result[...] = input
+    return result
+
+
 @linear(method=False, function=False, node="ToCopyBackward0")
 def cast(xp, input: Array, dtype):
     """A copy with another data type; a complex number gives its real part to a real type."""
@@ -430,16 +453,23 @@ def _(g):
     return g
 
 
-@elementwise(other=1, method=False, function=False, inplace="copy_", node="CopyBackwards")
+def _written(xp, input, other):
+    other = xp.asarray(other)
+    if other.dtype.kind == "c" and input.dtype.kind not in "cb":
+        other = xp.real(other)
+    return xp.astype(xp.broadcast_to(other, input.shape), input.dtype)
+
+
+@elementwise(input=0, other=1, dtypes="any", method=False, function=False, inplace="copy_", node="CopyBackwards")
 def copy(xp, input: Array, other: Array):
     """other, broadcast to and with the type of input: what copy_ and item assignment write."""
-    return xp.astype(xp.broadcast_to(xp.asarray(other), input.shape), input.dtype)
+    return _written(xp, input, other)
 
 
-@elementwise(other=1, input=0, method=False, function=False, inplace="fill_", node="FillBackward0")
-def fill(xp, input: Array, other: Array):
-    """other everywhere: what fill_ and zero_ write."""
-    return xp.astype(xp.broadcast_to(xp.asarray(other), input.shape), input.dtype)
+@elementwise(input=0, value=1, dtypes="any", method=False, function=False, inplace="fill_", node="FillBackward0")
+def fill(xp, input: Array, value: Array):
+    """value everywhere: what fill_ and zero_ write."""
+    return _written(xp, input, value)
 
 
 # helpers of formulas, through which no gradient flows ----------------------------------------------------------------

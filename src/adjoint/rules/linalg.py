@@ -170,7 +170,7 @@ def _check_solve_triangular(A, B, upper, unitriangular):
 @general(core="(n,n),(n,k)->(n,k)", method=False, function=False, check=_check_solve_triangular)
 def linalg_solve_triangular(xp, A: Array, B: Array, *, upper, unitriangular=False):
     """X with A X = B for triangular A; only the named triangle of A is read."""
-    return xp.solve_triangular(A, B, lower=not upper, unit_diagonal=unitriangular)
+    return xp.triangular_solution(A, B, lower=not upper, unit_diagonal=unitriangular)
 
 
 def _triangle(ops, x, upper, unitriangular):

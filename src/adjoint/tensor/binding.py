@@ -8,6 +8,7 @@ from typing import Any
 from adjoint.tensor import composites
 from adjoint.tensor.arithmetic import bind_operators, inherit_operators, is_fast, make_inplace, make_method, named
 from adjoint.tensor.composites.declare import COMPOSITES
+from adjoint.tensor.signatures import method_signature_of
 from adjoint.tensor.table import operations
 from adjoint.tensor.tensor import Tensor
 
@@ -32,12 +33,16 @@ def bind() -> None:
     for name, operation in operations.items():
         rule = operation.rule
         if rule.method:
-            setattr(Tensor, name if rule.method is True else rule.method, make_method(operation))
+            method = make_method(operation)
+            method.__signature__ = method_signature_of(rule)
+            setattr(Tensor, name if rule.method is True else rule.method, method)
         if rule.function:
             functions[""][name] = operation
         if rule.inplace:
             own = f"{name}_" if rule.inplace is True else rule.inplace
-            setattr(Tensor, own, make_inplace(operation, own))
+            method = make_inplace(operation, own)
+            method.__signature__ = method_signature_of(rule)
+            setattr(Tensor, own, method)
     for (namespace, name), declared in COMPOSITES.items():
         if namespace != "(method)":
             functions.setdefault(namespace, {})[name] = declared.function

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -45,6 +46,7 @@ def backward(
     if grad_variables is not None:
         if grad_tensors is not None:
             raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use `grad_tensors`.")
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", DeprecationWarning, stacklevel=2)
         grad_tensors = grad_variables
     roots = as_sequence(tensors)
     wanted = None if inputs is None else as_sequence(inputs)
@@ -116,7 +118,7 @@ def grad(
         )
     roots, wanted = as_sequence(outputs), as_sequence(inputs)
     if not wanted:
-        raise ValueError("grad requires non-empty inputs.")
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     cotangents = make_cotangents(roots, grad_outputs, create_graph)
     captures: dict[Any, list[tuple[int, int]]] = {}
     for place, tensor in enumerate(wanted):
@@ -177,7 +179,7 @@ def make_cotangents(tensors: list[TensorBase], given: Any, create_graph: bool) -
     else:
         given = list(given)
         if len(given) < len(tensors):
-            given += [None] * (len(tensors) - len(given))
+            raise RuntimeError(f"got {len(tensors)} tensors and {len(given)} gradients")
     return [
         make_cotangent(tensor, cotangent, index, create_graph)
         for index, (tensor, cotangent) in enumerate(zip(tensors, given, strict=False))

@@ -17,7 +17,7 @@ from adjoint.arrays.infer import array_from_data
 from adjoint.arrays.size import Size, as_device, check_shape, device, type_name
 from adjoint.core import errors
 from adjoint.core.graph import bump_version, counter_of, new_tensor, node_of, set_tensor_type
-from adjoint.core.hooks import HookTable, RemovableHandle
+from adjoint.core.hooks import RETAIN, HookTable, RemovableHandle
 from adjoint.tensor.arithmetic import ArithmeticTensor, is_operand
 from adjoint.tensor.differentiate import backward
 from adjoint.tensor.formatting import format_tensor
@@ -88,7 +88,11 @@ class Tensor(ArithmeticTensor):
         """The number of axes."""
         return int(self._array.ndim)
 
-    dim = ndimension = lambda self: int(self._array.ndim)
+    def dim(self) -> int:
+        """The number of axes."""
+        return int(self._array.ndim)
+
+    ndimension = dim
 
     def numel(self) -> int:
         """The number of elements."""
@@ -422,7 +426,7 @@ class Tensor(ArithmeticTensor):
             if self._hooks is None:
                 self._hooks = HookTable()
             return RemovableHandle(self._hooks, hook)
-        return RemovableHandle(self._node_hooks(), hook, last=_RETAIN)
+        return RemovableHandle(self._node_hooks(), hook, last=RETAIN)
 
     def _node_hooks(self) -> HookTable:
         node = node_of(self)
@@ -451,10 +455,10 @@ class Tensor(ArithmeticTensor):
 
         def keep(gradient: Tensor) -> None:
             tensor = owner()
-            if tensor is not None:
+            if tensor is not None and gradient is not None:
                 tensor._grad = gradient.clone() if tensor._grad is None else tensor._grad + gradient
 
-        self._node_hooks()[_RETAIN] = keep
+        self._node_hooks()[RETAIN] = keep
 
     # in place --------------------------------------------------------------------------------------------------------
 
@@ -467,10 +471,6 @@ class Tensor(ArithmeticTensor):
         self._array = source._array
         bump_version(self)
         return self
-
-
-#: The key of the hook that retains a gradient: it stays behind all others, so that it sees what they made of it.
-_RETAIN = -1
 
 
 def unwrap(value: object) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 import numpy
@@ -53,7 +54,9 @@ def _alias(name: str, of: str, inplace: bool = True) -> None:
     def alias(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return operation(input, *args, **kwargs)
 
+    alias.__name__ = alias.__qualname__ = name
     alias.__doc__ = f"Alias of {of}()."
+    alias.__signature__ = signature(operation)  # type: ignore[attr-defined]
     composite(name=name)(alias)
 
 
@@ -148,4 +151,4 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 for _name in ("softplus", "sigmoid", "tanh"):
-    composite(namespace="nn.functional", method=False, name=_name)(operations[_name].__call__)
+    composite(namespace="nn.functional", method=False, name=_name)(operations[_name])

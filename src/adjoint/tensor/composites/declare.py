@@ -32,7 +32,8 @@ def composite(*, namespace: str | None = "", method: bool | str = True, name: st
     """
 
     def declare(function: F) -> F:
-        own = name or function.__name__.rstrip("_")
+        # a function's trailing underscore avoids Python's own names, a method's says that it works in place
+        own = name or (function.__name__ if namespace is None else function.__name__.rstrip("_"))
         key = ("(method)" if namespace is None else namespace, own)
         if key in COMPOSITES:
             raise ValueError(f"composite {own!r} is declared twice in namespace {namespace!r}")

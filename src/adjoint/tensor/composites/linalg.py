@@ -142,7 +142,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
 
     >>> import adjoint
     >>> adjoint.linalg.lstsq(adjoint.tensor([[1.0], [1.0]]), adjoint.tensor([[1.0], [3.0]])).solution
-    tensor([[2.]])
+    tensor([[2.0000]])
     """
     vector = B.ndim == A.ndim - 1 and A.shape[:-1] == B.shape
     columns = B[..., None] if vector else B

@@ -1,0 +1,75 @@
+"""Signatures of operations, as inspect, help(), editors and the type stubs show them: torch's, with types."""
+
+from __future__ import annotations
+
+import inspect
+from inspect import Parameter, Signature
+
+from adjoint.rules.declare import Rule
+
+# what parameters hold whose default does not tell
+_TYPES = {
+    "k": "int",
+    "fill_value": "complex",
+    "indices": "Sequence[Tensor]",
+    "split_sizes": "Sequence[int]",
+    "alpha": "complex",
+    "beta": "complex",
+    "logsumexp.dim": "int | Sequence[int]",
+}
+
+
+def signature_of(rule: Rule) -> Signature:
+    """The signature of a function: all parameters of the rule, and out=.
+
+    >>> from adjoint.rules import TABLE
+    >>> str(signature_of(TABLE["tril"])).replace("'", "")
+    '(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor'
+    """
+    parameters = [_typed(rule, parameter) for parameter in rule.parameters]
+    if not rule.view:
+        out = "Tensor | None" if rule.outputs is None else "Sequence[Tensor] | None"
+        parameters.append(Parameter("out", Parameter.KEYWORD_ONLY, default=None, annotation=out))
+    return Signature(parameters, return_annotation=_result(rule), __validate_parameters__=False)
+
+
+def method_signature_of(rule: Rule) -> Signature:
+    """The signature of a method, in place or not."""
+    parameters = [_typed(rule, parameter) for parameter in rule.parameters]
+    parameters[0] = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
+    return Signature(parameters, return_annotation=_result(rule), __validate_parameters__=False)
+
+
+def _typed(rule: Rule, parameter: Parameter) -> Parameter:
+    return parameter.replace(annotation=_annotation(rule, parameter))
+
+
+def _result(rule: Rule) -> str:
+    if rule.outputs is None:
+        return "Tensor"
+    return result_name(rule.outputs) if rule.outputs else "tuple[Tensor, ...]"
+
+
+def result_name(outputs: tuple[str, ...]) -> str:
+    """What the type of several named results is called.
+
+    >>> result_name(("values", "indices"))
+    'ValuesIndices'
+    """
+    return "".join(map(str.title, outputs))
+
+
+def _annotation(rule: Rule, parameter: Parameter) -> str:
+    name, default = parameter.name, parameter.default
+    if name == rule.sequence:
+        return "Sequence[Tensor]"
+    if name in rule.inputs or name in rule.constants:
+        first = name == rule.names[0]
+        numbers = rule.scalars and name in rule.inputs and (rule.kind == "elementwise" if first else True)
+        text = "Tensor | complex" if numbers and len(rule.inputs) > 1 else "Tensor"
+        return f"{text} | None" if default is None else text
+    known = _TYPES.get(f"{rule.name}.{name}") or _TYPES.get(name)
+    if known is None and (name == rule.spread or name in rule.axes + rule.new_axes):
+        several = name == rule.spread or default in ((), None)
+        return "int" if not several else "int | Sequence[int] | None" if default is None else "int | Sequence[int]"
+    return known or type(default).__name__
