@@ -249,7 +249,8 @@ SAMPLES: dict[str, list[Sample]] = {
         {"input": SCALAR, "other": SCALAR},
         {"input": EMPTY, "other": EMPTY},
     ],
-    "fill": [{"input": draw(2, 3), "other": draw()}, {"input": SCALAR, "other": SCALAR}],
+    "clone_in_order": [{"input": draw(2, 3), "order": None}, {"input": draw(2, 3, 4), "order": (1, 2, 0)}],
+    "fill": [{"input": draw(2, 3), "value": draw()}, {"input": SCALAR, "value": SCALAR}],
     # constants
     "full_like": [{"input": draw(2, 3), "fill_value": 2.0}],
     "zeros_of": [{"input": draw(2, 3), "shape": (4,)}],

@@ -252,6 +252,7 @@ def test_einsum(equation: str, shapes: list[tuple[int, ...]], dtype: str) -> Non
         ("ij,ij->ij", [(2, 3), (1, 3)]),
         ("ii,ij->", [(1, 1), (3, 2)]),
         ("ij,ij->", [(1, 3), (2, 1)]),
+        ("ij,jk,ki->i", [(2, 1), (3, 4), (1, 2)]),
     ],
 )
 def test_einsum_broadcasts_size_one(equation: str, shapes: list[tuple[int, ...]]) -> None:

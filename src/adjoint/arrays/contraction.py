@@ -212,7 +212,7 @@ def einsum(xp: Any, arrays: Sequence[Any], equation: str) -> Any:
         terms.append((array, labels))
     if len(terms) == 1:
         return _alone(xp, *terms[0], output)
-    path = ((0, 1),)
+    path: tuple[tuple[int, ...], ...] = ((0, 1),)
     if len(terms) > 2:
         reduced = ",".join([labels for _, labels in terms]) + "->" + output
         path = contraction_path(reduced, tuple([array.shape for array, _ in terms]))

@@ -416,7 +416,7 @@ def _(g):
     return g
 
 
-@linear(method=False, function=False, node="CloneBackward0")
+@linear(axes=("order",), method=False, function=False, node="CloneBackward0")
 def clone_in_order(xp, input: Array, order=None):
     """A copy whose axes lie in memory in the given order, from the longest stride to the shortest (None: row-major)."""
     if order is None:
@@ -430,6 +430,11 @@ def clone_in_order(xp, input: Array, order=None):
 @clone_in_order.vjp("input")
 def _(g):
     return g
+
+
+@clone_in_order.batch
+def _(order):
+    return {"order": None if order is None else (0, *order)}
 
 
 def row_major_copy(xp, input):

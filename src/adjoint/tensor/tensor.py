@@ -389,7 +389,8 @@ class Tensor(ArithmeticTensor):
         """Switch on (or off) that gradients are accumulated for this leaf; returns the tensor itself."""
         if requires_grad and self.is_leaf and not errors.is_differentiable(self.dtype):
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
-        self.requires_grad = requires_grad
+        if self.is_leaf or not requires_grad:
+            self.requires_grad = requires_grad
         return self
 
     def detach(self) -> Tensor:

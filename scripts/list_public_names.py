@@ -1,0 +1,33 @@
+"""Write the list of public names that tests/test_public_names.py compares with. Run after an intended change:
+
+python scripts/list_public_names.py
+"""
+
+import json
+import runpy
+from pathlib import Path
+
+import adjoint
+
+ROOT = Path(__file__).parents[1]
+LIST = ROOT / "tests" / "data" / "public_names.json"
+public = runpy.run_path(str(ROOT / "scripts" / "generate_stubs.py"))["public"]
+SPACES = {
+    "adjoint": adjoint,
+    "adjoint.Tensor": adjoint.Tensor,
+    "adjoint.autograd": adjoint.autograd,
+    "adjoint.linalg": adjoint.linalg,
+    "adjoint.nn": adjoint.nn,
+    "adjoint.nn.functional": adjoint.nn.functional,
+    "adjoint.testing": adjoint.testing,
+}
+
+
+def names() -> dict[str, list[str]]:
+    """The public names of each module and of Tensor, sorted."""
+    return {space: public(value) for space, value in SPACES.items()}
+
+
+if __name__ == "__main__":
+    LIST.write_text(json.dumps(names(), indent=1) + "\n")
+    print({space: len(listed) for space, listed in names().items()})

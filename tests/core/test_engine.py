@@ -1,0 +1,833 @@
+"""backward and grad in all their arguments, nodes as the user sees them, hooks, and a plain engine as an oracle."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import adjoint
+from adjoint.autograd import backward, grad
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+def leaf(*values, dtype=adjoint.float64):
+    return adjoint.tensor(values, dtype=dtype, requires_grad=True)
+
+
+def scalar(value, dtype=adjoint.float64, requires_grad=True):
+    return adjoint.tensor(value, dtype=dtype, requires_grad=requires_grad)
+
+
+def lists(tensors):
+    return [None if t is None else t.tolist() for t in tensors]
+
+
+# backward ---------------------------------------------------------------------------------------------------------------
+
+
+def test_backward_of_a_scalar():
+    x = leaf(1.0, 2.0)
+    y = (x * x).sum()
+    assert y.backward() is None
+    assert x.grad.tolist() == [2.0, 4.0]
+    assert not x.grad.requires_grad and x.grad.is_leaf
+
+
+def test_backward_accumulates():
+    x = leaf(1.0, 2.0)
+    for n in (1, 2, 3):
+        (x * x).sum().backward()
+        assert x.grad.tolist() == [2.0 * n, 4.0 * n]
+
+
+def test_backward_with_a_cotangent():
+    x = leaf(1.0, 2.0)
+    (x * x).backward(adjoint.tensor([10.0, 100.0], dtype=adjoint.float64))
+    assert x.grad.tolist() == [20.0, 400.0]
+
+
+def test_backward_of_one_element_of_any_rank():
+    x = leaf(3.0)
+    (x * x).reshape(1, 1).backward()
+    assert x.grad.tolist() == [6.0]
+
+
+def test_backward_of_several_tensors():
+    x = leaf(1.0, 2.0)
+    w = scalar(3.0)
+    seed = adjoint.tensor([1.0, 10.0], dtype=adjoint.float64)
+    backward([x * w, w * w, (x * x).sum()], [seed, None, None])
+    assert x.grad.tolist() == [1 * 3 + 2, 10 * 3 + 4]
+    assert w.grad.item() == 1 * 1 + 10 * 2 + 6
+
+
+def test_one_root_given_twice():
+    x = leaf(1.0, 2.0)
+    y = (x * x).sum()
+    backward([y, y])
+    assert x.grad.tolist() == [4.0, 8.0]
+
+
+def test_root_that_another_root_depends_on():
+    x = scalar(3.0)
+    y = x * x
+    z = y * y
+    (g,) = grad([y, z], x)
+    assert g.item() == 2 * 3 + 4 * 27
+
+
+def test_leaf_as_root():
+    x = leaf(1.0, 2.0)
+    seed = adjoint.tensor([5.0, 6.0], dtype=adjoint.float64)
+    x.backward(seed)
+    assert x.grad.tolist() == [5.0, 6.0]
+
+
+def test_only_one_cotangent_need_not_be_a_list():
+    x = leaf(1.0, 2.0)
+    backward(x * 2, adjoint.ones(2, dtype=adjoint.float64))
+    assert x.grad.tolist() == [2.0, 2.0]
+
+
+def test_cotangents_are_cast_to_the_dtype_of_the_output():
+    x = leaf(1.0, 2.0)
+    backward(x * 2, adjoint.tensor([1, 2]))
+    assert x.grad.tolist() == [2.0, 4.0] and x.grad.dtype is adjoint.float64
+
+
+def test_retain_graph():
+    x = scalar(3.0)
+    y = x * x
+    y.backward(retain_graph=True)
+    y.backward()
+    assert x.grad.item() == 12.0
+    with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
+        y.backward()
+    assert x.grad.item() == 12.0
+
+
+def test_create_graph_retains_unless_told_otherwise():
+    x = scalar(3.0)
+    y = x * x
+    (g,) = grad(y, x, create_graph=True)
+    assert grad(y, x, create_graph=True, retain_graph=False)[0].item() == 6.0
+    with pytest.raises(RuntimeError, match="second time"):
+        grad(y, x)
+    assert grad(g, x)[0].item() == 2.0
+
+
+def test_graph_that_saved_nothing_can_run_again():
+    x = leaf(1.0, 2.0)
+    y = (x + 1).sum()
+    for _ in range(2):
+        y.backward()
+    assert x.grad.tolist() == [2.0, 2.0]
+
+
+def test_third_order():
+    x = scalar(1.5)
+    derivatives = [x**4]
+    for _ in range(4):
+        derivatives.append(grad(derivatives[-1], x, create_graph=True)[0])
+    expected = [1.5**4, 4 * 1.5**3, 12 * 1.5**2, 24 * 1.5, 24.0]
+    np.testing.assert_allclose([d.item() for d in derivatives], expected)
+
+
+def test_second_order_by_backward():
+    x = scalar(2.0)
+    (x**3).backward(create_graph=True)
+    slope = x.grad
+    x.grad = None
+    slope.backward()
+    assert x.grad.item() == 12.0
+
+
+def test_mixed_second_derivatives():
+    x, y = scalar(2.0), scalar(3.0)
+    z = x**2 * y**3
+    dx, dy = grad(z, [x, y], create_graph=True)
+    assert grad(dx, [x, y], retain_graph=True)[1].item() == grad(dy, [x, y])[0].item() == 2 * 2 * 3 * 9.0
+
+
+# inputs= ------------------------------------------------------------------------------------------------------------------
+
+
+def test_inputs_restricts_backward_to_some_leaves():
+    x, w = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    (x * w).sum().backward(inputs=[x])
+    assert x.grad.tolist() == [3.0, 4.0] and w.grad is None
+
+
+def test_inputs_may_be_one_tensor():
+    x, w = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    (x * w).sum().backward(inputs=w)
+    assert w.grad.tolist() == [1.0, 2.0] and x.grad is None
+
+
+def test_inputs_that_are_not_leaves():
+    x = leaf(1.0, 2.0)
+    y = x * 3
+    (y * y).sum().backward(inputs=[y])
+    assert y.grad.tolist() == [6.0, 12.0] and x.grad is None
+
+
+def test_inputs_at_both_ends_of_a_path():
+    x = leaf(1.0, 2.0)
+    y = x * 3
+    (y * y).sum().backward(inputs=[x, y])
+    assert y.grad.tolist() == [6.0, 12.0] and x.grad.tolist() == [18.0, 36.0]
+
+
+def test_inputs_that_are_not_reached_stay_without_gradient():
+    x, w = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    x.sum().backward(inputs=[w])
+    assert x.grad is None and w.grad is None
+
+
+def test_inputs_accumulate_too():
+    x = leaf(1.0, 2.0)
+    for _ in range(2):
+        (x * 2).sum().backward(inputs=[x])
+    assert x.grad.tolist() == [4.0, 4.0]
+
+
+# grad -----------------------------------------------------------------------------------------------------------------------
+
+
+def test_grad_returns_a_tuple_and_leaves_grad_alone():
+    x, w = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    x.grad = adjoint.tensor([9.0, 9.0], dtype=adjoint.float64)
+    found = grad((x * w).sum(), (w, x))
+    assert isinstance(found, tuple)
+    assert lists(found) == [[1.0, 2.0], [3.0, 4.0]]
+    assert x.grad.tolist() == [9.0, 9.0] and w.grad is None
+    assert not found[0].requires_grad
+
+
+def test_grad_of_several_outputs():
+    x = leaf(1.0, 2.0)
+    seeds = [adjoint.tensor([1.0, 2.0], dtype=adjoint.float64), None]
+    assert lists(grad([x * x, x.sum()], x, seeds)) == [[3.0, 9.0]]
+
+
+def test_grad_with_a_dict_of_inputs():
+    x, w = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    found = grad((x * w).sum(), {"x": x, "w": w})
+    assert list(found) == ["x", "w"]
+    assert found["x"].tolist() == [3.0, 4.0] and found["w"].tolist() == [1.0, 2.0]
+
+
+def test_grad_with_respect_to_the_same_input_twice():
+    x = leaf(1.0, 2.0)
+    y = x * x
+    found = grad(y.sum(), [x, y, x, y])
+    assert lists(found) == [[2.0, 4.0], [1.0, 1.0], [2.0, 4.0], [1.0, 1.0]]
+
+
+def test_grad_with_respect_to_an_output():
+    x = leaf(1.0, 2.0)
+    y = x * x
+    seed = adjoint.tensor([3.0, 4.0], dtype=adjoint.float64)
+    assert lists(grad([y], [y, x], [seed])) == [[3.0, 4.0], [6.0, 16.0]]
+    assert lists(grad(x, x, seed)) == [[3.0, 4.0]]
+
+
+def test_grad_with_respect_to_intermediate_values_does_not_run_what_lies_behind():
+    x = leaf(1.0, 2.0)
+    y = x.exp()
+    y.grad_fn.register_hook(lambda pulled, received: pytest.fail("the node behind the input was run"))
+    assert lists(grad((y * 2).sum(), y)) == [[2.0, 2.0]]
+    (y * 3).sum().backward(inputs=[y])
+    assert y.grad.tolist() == [3.0, 3.0]
+
+
+def test_grad_runs_only_what_leads_to_the_inputs():
+    x, w = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    behind = w.exp()
+    behind.register_hook(lambda g: pytest.fail("a branch that was not asked for was run"))
+    assert lists(grad((x * 2 + behind).sum(), x)) == [[2.0, 2.0]]
+
+
+def test_unused_inputs():
+    x, w = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    y = (x * 2).sum()
+    with pytest.raises(RuntimeError, match="The differentiated Tensor at index 1 appears to not have been used"):
+        grad(y, [x, w], retain_graph=True)
+    assert lists(grad(y, [x, w], retain_graph=True, allow_unused=True)) == [[2.0, 2.0], None]
+    found = grad(y, [x, w], materialize_grads=True)
+    assert lists(found) == [[2.0, 2.0], [0.0, 0.0]]
+    assert found[1].dtype is adjoint.float64
+
+
+def test_second_derivative_that_is_zero_everywhere():
+    x = leaf(1.0, 2.0)
+    w = leaf(3.0, 4.0)
+    (first,) = grad((x * w).sum(), x, create_graph=True)
+    assert lists(grad(first.sum(), [x, w], allow_unused=True)) == [None, [1.0, 1.0]]
+
+
+def test_grad_under_no_grad():
+    x = leaf(1.0, 2.0)
+    y = (x * x).sum()
+    with adjoint.no_grad():
+        (g,) = grad(y, x)
+    assert g.tolist() == [2.0, 4.0]
+
+
+def test_old_names_warn():
+    x = leaf(1.0, 2.0)
+    with pytest.warns(DeprecationWarning, match="`grad_variables` is deprecated. Use `grad_tensors` instead."):
+        backward(x * 2, grad_variables=adjoint.ones(2, dtype=adjoint.float64))
+    assert x.grad.tolist() == [2.0, 2.0]
+
+
+# shapes of graphs -------------------------------------------------------------------------------------------------------------
+
+
+def test_diamond_runs_each_node_once():
+    x = scalar(2.0)
+    y = x * x
+    runs = []
+    y.grad_fn.register_hook(lambda pulled, received: runs.append(received[0].item()))
+    z = y.sin() + y.cos() + y * 3
+    z.backward()
+    cotangent = np.cos(4) - np.sin(4) + 3
+    np.testing.assert_allclose(runs, [cotangent])
+    np.testing.assert_allclose(x.grad.item(), 4 * cotangent)
+
+
+def test_ladder_of_diamonds_takes_linear_time():
+    x = scalar(1.0)
+    y = x
+    for _ in range(200):
+        y = y * 0.5 + y * 0.5
+    y.backward()
+    assert x.grad.item() == 1.0
+
+
+def test_unused_branches_do_not_count():
+    x = scalar(2.0)
+    y = x * x
+    y.exp()
+    (y + y.detach()).backward()
+    assert x.grad.item() == 4.0
+
+
+def test_branches_without_gradient():
+    x, c = leaf(1.0, 2.0), adjoint.tensor([3.0, 4.0], dtype=adjoint.float64)
+    (x * c + c * c).sum().backward()
+    assert x.grad.tolist() == [3.0, 4.0] and c.grad is None
+
+
+def test_nodes_run_latest_first():
+    x = scalar(2.0)
+    order = []
+
+    def noted(tensor, name):
+        tensor.grad_fn.register_prehook(lambda received: order.append(name))
+        return tensor
+
+    a = noted(x * 1, "a")
+    b = noted(x * 2, "b")
+    c = noted(a * 3, "c")
+    d = noted(b * 4, "d")
+    noted(d + c, "end").backward()
+    assert order == ["end", "d", "c", "b", "a"]
+
+
+def test_sequence_numbers_ascend():
+    x = scalar(2.0)
+    a = x * 1
+    b = x * 2
+    c = a + b
+    assert a.grad_fn._sequence_nr() < b.grad_fn._sequence_nr() < c.grad_fn._sequence_nr()
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_some_outputs_of_a_node_unused(create_graph):
+    x = leaf(1.0, 2.0, 3.0)
+    _, b, _ = (x * x).unbind(0)
+    assert lists(grad(b, x, create_graph=create_graph)) == [[0.0, 4.0, 0.0]]
+    head, _ = (x * x).split([2, 1])
+    assert lists(grad(head.sum(), x, create_graph=create_graph)) == [[2.0, 4.0, 0.0]]
+    values, indices = (x * x).topk(2)
+    assert indices.tolist() == [2, 1] and not indices.requires_grad
+    assert lists(grad(values[1], x, create_graph=create_graph)) == [[0.0, 4.0, 0.0]]
+
+
+def test_all_outputs_of_a_node_used_more_than_once():
+    x = leaf(1.0, 2.0)
+    a, b = (x * x).unbind(0)
+    (a * b + a).backward(retain_graph=True)
+    assert x.grad.tolist() == [2 * (4 + 1.0), 4 * 1.0]
+    assert lists(grad(a * b, [b, a])) == [1.0, 4.0]
+
+
+def test_second_order_through_several_outputs():
+    x = leaf(1.0, 2.0)
+    a, b = (x * x).unbind(0)
+    (first,) = grad(a * b, x, create_graph=True)  # x0^2 x1^2
+    assert lists(grad(first.sum(), x)) == [[2 * 4 + 4 * 1 * 2.0, 4 * 1 * 2 + 2.0]]
+
+
+# nodes ------------------------------------------------------------------------------------------------------------------------
+
+
+def test_nodes_and_edges():
+    x, w = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    y = x * w
+    z = y + x
+    assert x.grad_fn is None and x.is_leaf and not y.is_leaf
+    assert y.grad_fn.name() == "MulBackward0" and z.grad_fn.name() == "AddBackward0"
+    (first, number), (second, _) = z.grad_fn.next_functions
+    assert first is y.grad_fn and number == 0
+    assert second is y.grad_fn.next_functions[0][0], "one node accumulates all gradients of a leaf"
+    assert second.name() == "adjoint::autograd::AccumulateGrad"
+    assert second.variable is x
+    assert second.next_functions == ()
+    assert isinstance(second, adjoint.autograd.graph.Node)
+
+
+def test_edges_to_constants_are_none():
+    x, c = leaf(1.0, 2.0), adjoint.ones(2, dtype=adjoint.float64)
+    assert [node for node, _ in (c * x).grad_fn.next_functions][0] is None
+    assert (c * c).grad_fn is None
+
+
+def test_edges_name_the_output():
+    x = leaf(1.0, 2.0, 3.0)
+    parts = (x * 1).unbind(0)
+    assert [part.output_nr for part in parts] == [0, 1, 2]
+    z = parts[2] * parts[1]
+    assert z.grad_fn.next_functions == ((parts[0].grad_fn, 2), (parts[0].grad_fn, 1))
+    stacked = adjoint.stack(parts)
+    assert [number for _, number in stacked.grad_fn.next_functions] == [0, 1, 2]
+
+
+def test_metadata_and_saved_values():
+    x, w = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    y = x * w
+    y.grad_fn.metadata["note"] = 1
+    assert y.grad_fn.metadata == {"note": 1}
+    assert y.grad_fn._saved_self.tolist() == [1.0, 2.0]
+    assert y.grad_fn._saved_other.tolist() == [3.0, 4.0]
+    e = x.exp()
+    assert e.grad_fn._saved_result.tolist() == e.tolist()
+    with pytest.raises(AttributeError, match="_saved_nothing"):
+        e.grad_fn._saved_nothing  # noqa: B018
+    y.sum().backward()
+    with pytest.raises(RuntimeError, match="directly access saved tensors after they have already been freed"):
+        y.grad_fn._saved_self  # noqa: B018
+
+
+# hooks ------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("where", ["leaf", "result", "several results"])
+def test_hooks_see_and_replace_gradients(where, create_graph):
+    x = leaf(1.0, 2.0)
+    y = x * 1
+    part = y.unbind(0)[1]
+    tensor = {"leaf": x, "result": y, "several results": part}[where]
+    seen = []
+    tensor.register_hook(lambda g: seen.append(g.tolist()))
+    tensor.register_hook(lambda g: g * 10)
+    tensor.register_hook(lambda g: seen.append(g.tolist()))
+    (g,) = grad(part * 3, x, create_graph=create_graph)
+    one = 3.0 if where == "several results" else [0.0, 3.0]
+    ten = 30.0 if where == "several results" else [0.0, 30.0]
+    assert seen == [one, ten]
+    assert g.tolist() == [0.0, 30.0]
+
+
+def test_replacement_is_recorded():
+    x = scalar(3.0)
+    y = x * x
+    y.register_hook(lambda g: g * x)
+    (first,) = grad(y, x, create_graph=True)  # 2 x * x
+    assert first.item() == 18.0
+    assert grad(first, x)[0].item() == 12.0
+
+
+def test_removed_hooks_do_not_run():
+    x = leaf(1.0, 2.0)
+    calls = []
+    first = x.register_hook(lambda g: calls.append("first"))
+    x.register_hook(lambda g: calls.append("second"))
+    with x.register_hook(lambda g: calls.append("in the block")):
+        x.sum().backward()
+    first.remove()
+    first.remove()
+    x.sum().backward()
+    assert calls == ["first", "second", "in the block", "second"]
+
+
+def test_hook_removes_itself_and_adds_another():
+    x = leaf(1.0, 2.0)
+    calls = []
+
+    def once(g):
+        calls.append("once")
+        handle.remove()
+        x.register_hook(lambda g: calls.append("later"))
+
+    handle = x.register_hook(once)
+    x.sum().backward()
+    assert calls == ["once"]
+    x.sum().backward()
+    assert calls == ["once", "later"]
+
+
+def test_hooks_see_the_whole_sum():
+    x = leaf(1.0, 2.0)
+    seen = []
+    x.register_hook(lambda g: seen.append(g.tolist()))
+    (x * 2 + x * 3 + x.sin() * 0).sum().backward()
+    assert seen == [[5.0, 5.0]]
+
+
+def test_hooks_on_an_output_that_got_nothing():
+    x = leaf(1.0, 2.0)
+    a, b = (x * 1).unbind(0)
+    seen = []
+    b.register_hook(seen.append)
+    a.backward()
+    assert seen == [None]
+
+
+def test_retain_grad():
+    x = leaf(1.0, 2.0)
+    y = x * 3
+    assert not y.retains_grad and y.grad is None
+    y.retain_grad()
+    y.retain_grad()
+    x.retain_grad()
+    assert y.retains_grad and not x.retains_grad
+    z = (y * y).sum()
+    z.backward(retain_graph=True)
+    assert y.grad.tolist() == [6.0, 12.0]
+    z.backward()
+    assert y.grad.tolist() == [12.0, 24.0]
+
+
+def test_retained_gradient_is_what_the_hooks_made_of_it():
+    x = leaf(1.0, 2.0)
+    y = x * 3
+    y.retain_grad()
+    y.register_hook(lambda g: g * 100)
+    y.sum().backward()
+    assert y.grad.tolist() == [100.0, 100.0]
+    assert x.grad.tolist() == [300.0, 300.0]
+
+
+def test_post_accumulate_hooks():
+    x = leaf(1.0, 2.0)
+    seen = []
+    handle = x.register_post_accumulate_grad_hook(lambda t: seen.append((t is x, t.grad.tolist())))
+    grad((x * 2).sum(), x)
+    assert seen == []
+    (x * 2).sum().backward()
+    (x * 2).sum().backward()
+    assert seen == [(True, [2.0, 2.0]), (True, [4.0, 4.0])]
+    handle.remove()
+    (x * 2).sum().backward()
+    assert len(seen) == 2
+
+
+def test_post_accumulate_hook_may_step_and_clear():
+    x = leaf(1.0, 2.0)
+
+    def step(t):
+        with adjoint.no_grad():
+            t.sub_(t.grad * 0.5)
+        t.grad = None
+
+    x.register_post_accumulate_grad_hook(step)
+    (x * x).sum().backward()
+    assert x.tolist() == [0.0, 0.0] and x.grad is None
+
+
+def test_hooks_on_nodes():
+    x = leaf(1.0, 2.0)
+    y = x * x
+    order = []
+    y.register_hook(lambda g: order.append(("tensor", g.tolist())))
+    y.grad_fn.register_prehook(lambda received: (order.append(("before", lists(received))), (received[0] * 2,))[1])
+    y.grad_fn.register_hook(
+        lambda pulled, received: (order.append(("after", lists(received))), (pulled[0] * 5, None))[1]
+    )
+    y.sum().backward()
+    assert order == [("tensor", [1.0, 1.0]), ("before", [[1.0, 1.0]]), ("after", [[2.0, 2.0]])]
+    assert x.grad.tolist() == [10.0, 20.0]
+
+
+def test_captured_value_is_from_before_the_hooks_on_the_node():
+    x = leaf(1.0, 2.0)
+    y = x * 2
+    y.register_hook(lambda g: g * 3)
+    y.grad_fn.register_prehook(lambda received: (received[0] * 10,))
+    assert lists(grad(y.sum(), [y, x])) == [[3.0, 3.0], [60.0, 60.0]]
+
+
+def test_prehook_does_not_run_where_the_node_does_not():
+    y = leaf(1.0, 2.0) * 2
+    y.grad_fn.register_prehook(lambda received: pytest.fail("the node is not run"))
+    assert lists(grad(y.sum(), y)) == [[1.0, 1.0]]
+
+
+def test_hook_on_the_node_of_a_leaf():
+    x = leaf(1.0, 2.0)
+    y = x * 2
+    seen = []
+    accumulator = y.grad_fn.next_functions[0][0]
+    accumulator.register_prehook(lambda received: seen.append(("before", lists(received))))
+    accumulator.register_hook(lambda pulled, received: seen.append(("after", pulled, lists(received))))
+    y.sum().backward()
+    assert seen == [("before", [[2.0, 2.0]]), ("after", (), [[2.0, 2.0]])]
+
+
+# numbers ------------------------------------------------------------------------------------------------------------------------
+
+
+def finite_difference(loss, z, step=1e-6):
+    """dL/dRe + i dL/dIm, the direction of steepest ascent."""
+    found = np.zeros_like(z)
+    for index in np.ndindex(z.shape):
+        for direction in (1.0, 1.0j) if np.iscomplexobj(z) else (1.0,):
+            there, back = z.copy(), z.copy()
+            there[index] += step * direction
+            back[index] -= step * direction
+            found[index] += direction * (loss(there) - loss(back)) / (2 * step)
+    return found
+
+
+COMPLEX = {
+    "holomorphic": lambda z, w, r: ((z * w).sin() / (z + 2)).real.sum(),
+    "modulus": lambda z, w, r: (z * w).abs().sum(),
+    "conjugate": lambda z, w, r: (z.conj() * w * z).imag.sum(),
+    "parts": lambda z, w, r: (z.real * w.imag).sum() + (z.real**2 * r).sum(),
+    "real times complex": lambda z, w, r: (r * z).abs().sum() + (r * w).imag.sum(),
+    "real minus complex": lambda z, w, r: ((r - z) * (w - r)).real.sum(),
+    "powers": lambda z, w, r: (z**3 + z.exp() * w**2).abs().sum(),
+    "built from parts": lambda z, w, r: (adjoint.complex(r, r * r) * z).real.sum(),
+    "number": lambda z, w, r: (z * (1 + 2j) + r * 3j).abs().sum(),
+    "matrix product": lambda z, w, r: (z.reshape(2, 2) @ w.reshape(2, 2)).abs().sum(),
+}
+
+
+@pytest.mark.parametrize("name", COMPLEX)
+def test_complex_gradients_follow_the_direction_of_steepest_ascent(name):
+    rng = np.random.default_rng(1)
+    arrays = [rng.normal(size=4) + 1j * rng.normal(size=4) for _ in range(2)] + [rng.normal(size=4)]
+    tensors = [adjoint.tensor(a, requires_grad=True) for a in arrays]
+    found = grad(COMPLEX[name](*tensors), tensors, materialize_grads=True)
+    for k, (g, array) in enumerate(zip(found, arrays, strict=True)):
+
+        def loss(value, k=k):
+            values = [adjoint.tensor(value if i == k else a) for i, a in enumerate(arrays)]
+            return COMPLEX[name](*values).item()
+
+        assert g.numpy().dtype == array.dtype
+        np.testing.assert_allclose(g.numpy(), finite_difference(loss, array), rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", COMPLEX)
+def test_complex_second_order(name):
+    rng = np.random.default_rng(2)
+    arrays = [rng.normal(size=4) + 1j * rng.normal(size=4) for _ in range(2)] + [rng.normal(size=4)]
+    directions = [rng.normal(size=a.shape) + (1j * rng.normal(size=4) if np.iscomplexobj(a) else 0) for a in arrays]
+
+    def slope(values):
+        """The derivative along `directions`, a real function."""
+        tensors = [adjoint.tensor(value, requires_grad=True) for value in values]
+        firsts = grad(COMPLEX[name](*tensors), tensors, create_graph=True, materialize_grads=True)
+        terms = [
+            (g.conj() * adjoint.tensor(d)).real.sum() if g.is_complex() else (g * adjoint.tensor(d)).sum()
+            for g, d in zip(firsts, directions, strict=True)
+        ]
+        return tensors, terms[0] + terms[1] + terms[2]
+
+    tensors, total = slope(arrays)
+    seconds = grad(total, tensors, materialize_grads=True) if total.requires_grad else [t * 0 for t in tensors]
+    for k, g in enumerate(seconds):
+
+        def loss(value, k=k):
+            return slope([value if i == k else a for i, a in enumerate(arrays)])[1].item()
+
+        np.testing.assert_allclose(g.detach().numpy(), finite_difference(loss, arrays[k]), rtol=1e-5, atol=1e-6)
+
+
+def test_dtypes_differ_on_edges():
+    a = leaf(1.0, 2.0, dtype=adjoint.float64)
+    b = leaf(3.0, 4.0, dtype=adjoint.float32)
+    c = leaf(1 + 2j, 3.0, dtype=adjoint.complex64)
+    (a * b).sum().backward()
+    assert (a.grad.dtype, b.grad.dtype) == (adjoint.float64, adjoint.float32)
+    assert lists([a.grad, b.grad]) == [[3.0, 4.0], [1.0, 2.0]]
+    (b * c).abs().sum().backward()
+    assert (b.grad.dtype, c.grad.dtype) == (adjoint.float32, adjoint.complex64)
+    np.testing.assert_allclose(b.grad.numpy(), [1 + 5**0.5, 2 + 3.0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_cast_sends_gradients_back_in_the_old_dtype(create_graph):
+    x = leaf(1.0, 2.0, dtype=adjoint.float32)
+    (g,) = grad((x.to(adjoint.float64) * 3).sum(), x, create_graph=create_graph)
+    assert g.dtype is adjoint.float32 and g.tolist() == [3.0, 3.0]
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_broadcast_inputs_get_gradients_of_their_shape(create_graph):
+    a = adjoint.ones(3, 1, dtype=adjoint.float64, requires_grad=True)
+    b = adjoint.ones(4, dtype=adjoint.float64, requires_grad=True)
+    c = scalar(2.0)
+    found = grad((a * b * c).sum(), [a, b, c], create_graph=create_graph)
+    assert [tuple(g.shape) for g in found] == [(3, 1), (4,), ()]
+    assert lists(found) == [[[8.0]] * 3, [6.0] * 4, 12.0]
+
+
+@pytest.mark.parametrize("dtype", [adjoint.float16, adjoint.bfloat16])
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_half_precision(dtype, create_graph):
+    rng = np.random.default_rng(3)
+    values = [rng.normal(size=(3, 3)), rng.normal(size=(3, 3))]
+
+    def differentiate(kind):
+        x, w = [adjoint.tensor(value).to(dtype).to(kind).detach().requires_grad_() for value in values]
+        y = ((x @ w).tanh() * x + w.exp()).sort()[0].mean()
+        return [y, *grad(y, [x, w], create_graph=create_graph)]
+
+    eps = {adjoint.float16: 2.0**-10, adjoint.bfloat16: 2.0**-7}[dtype]
+    for half, full in zip(differentiate(dtype), differentiate(adjoint.float32), strict=True):
+        assert half.dtype is dtype
+        half = half.detach().to(adjoint.float32).numpy()
+        np.testing.assert_allclose(half, full.detach().numpy(), rtol=8 * eps, atol=8 * eps)
+
+
+@pytest.mark.parametrize("dtype", [adjoint.float16, adjoint.bfloat16])
+def test_half_precision_accumulates(dtype):
+    x = adjoint.ones(3, dtype=dtype, requires_grad=True)
+    for _ in range(2):
+        (x * 3 + x * 4).sum().backward()
+    assert x.grad.dtype is dtype and x.grad.to(adjoint.float32).tolist() == [14.0] * 3
+
+
+def test_half_precision_second_order():
+    x = adjoint.tensor(1.5, dtype=adjoint.float16, requires_grad=True)
+    (first,) = grad(x**3, x, create_graph=True)
+    (second,) = grad(first, x)
+    assert (first.item(), second.item()) == (6.75, 9.0) and second.dtype is adjoint.float16
+
+
+# an engine of twenty lines as oracle ----------------------------------------------------------------------------------------------
+
+
+def reversed_by_unbind(x):
+    return adjoint.stack(x.unbind(0)[::-1])
+
+
+def first_twice(x):
+    parts = x.unbind(0)
+    return adjoint.stack([parts[0], parts[0], parts[2]])
+
+
+def halves_joined(x, y):
+    return adjoint.cat([x.split([1, 2])[1], y.split([1, 2])[0]])
+
+
+#: name: (function of Tensors, function of arrays, cotangents of the arguments from that of the result)
+OPERATIONS = {
+    "add": (lambda a, b: a + b, lambda a, b: a + b, lambda g, a, b: (g, g)),
+    "subtract": (lambda a, b: a - b, lambda a, b: a - b, lambda g, a, b: (g, -g)),
+    "multiply": (lambda a, b: a * b, lambda a, b: a * b, lambda g, a, b: (g * b, g * a)),
+    "sine": (lambda a: a.sin(), np.sin, lambda g, a: (g * np.cos(a),)),
+    "tanh": (lambda a: a.tanh(), np.tanh, lambda g, a: (g / np.cosh(a) ** 2,)),
+    "halve": (lambda a: a * 0.5, lambda a: a * 0.5, lambda g, a: (g * 0.5,)),
+    "spread": (
+        lambda a: a.mean().expand(3), lambda a: np.full(3, a.mean()), lambda g, a: (np.full(3, g.sum() / 3),),
+    ),
+    "reverse": (reversed_by_unbind, lambda a: a[::-1], lambda g, a: (g[::-1],)),
+    "first twice": (
+        first_twice, lambda a: a[[0, 0, 2]], lambda g, a: (np.array([g[0] + g[1], 0.0, g[2]]),),
+    ),
+    "join": (
+        halves_joined,
+        lambda a, b: np.array([a[1], a[2], b[0]]),
+        lambda g, a, b: (np.array([0.0, g[0], g[1]]), np.array([g[2], 0.0, 0.0])),
+    ),
+}  # fmt: skip
+
+
+class Value:
+    """A value of the plain engine: what it is, what it was made from, and how cotangents go back."""
+
+    def __init__(self, array, sources=(), vjp=None):
+        self.array, self.sources, self.vjp = array, sources, vjp
+
+
+def plain_gradient(wanted, roots):
+    """The gradient of sum(root . cotangent) by recursion over all paths that lead to `wanted`."""
+
+    def along(value, g):
+        total = g if value is wanted else np.zeros(3)
+        if value.vjp is not None and value is not wanted:
+            for source, pulled in zip(value.sources, value.vjp(g), strict=True):
+                total = total + along(source, pulled)
+        return total
+
+    return sum(along(root, g) for root, g in roots)
+
+
+@st.composite
+def programs(draw):
+    n_leaves = draw(st.integers(1, 3))
+    steps, n = [], n_leaves
+    for _ in range(draw(st.integers(1, 8))):
+        name = draw(st.sampled_from(sorted(OPERATIONS)))
+        arity = OPERATIONS[name][2].__code__.co_argcount - 1
+        steps.append((name, [draw(st.integers(0, n - 1)) for _ in range(arity)]))
+        n += 1
+    roots = draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=3))
+    wanted = draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=3))
+    return n_leaves, steps, roots, wanted, draw(st.integers(0, 2**16))
+
+
+@settings(max_examples=150, deadline=None)
+@given(programs(), st.booleans())
+def test_random_graphs_against_a_plain_engine(program, create_graph):
+    n_leaves, steps, roots, wanted, seed = program
+    rng = np.random.default_rng(seed)
+    starts = rng.normal(size=(n_leaves, 3))
+    cotangents = rng.normal(size=(len(roots), 3))
+
+    plain = [Value(start) for start in starts]
+    tensors = [adjoint.tensor(start, requires_grad=True) for start in starts]
+    for name, places in steps:
+        ours, theirs, vjp = OPERATIONS[name]
+        sources = [plain[p] for p in places]
+        arrays = [source.array for source in sources]
+        plain.append(Value(theirs(*arrays), sources, lambda g, vjp=vjp, arrays=arrays: vjp(g, *arrays)))
+        tensors.append(ours(*[tensors[p] for p in places]))
+
+    ends = [(plain[r], g) for r, g in zip(roots, cotangents, strict=True)]
+    seeds = [adjoint.tensor(g) for g in cotangents]
+    outputs, inputs = [tensors[r] for r in roots], [tensors[w] for w in wanted]
+    found = grad(outputs, inputs, seeds, retain_graph=True, create_graph=create_graph, materialize_grads=True)
+    for w, g in zip(wanted, found, strict=True):
+        np.testing.assert_allclose(tensors[w].detach().numpy(), plain[w].array, atol=1e-12)
+        np.testing.assert_allclose(g.detach().numpy(), plain_gradient(plain[w], ends), atol=1e-10)
+
+    backward(outputs, seeds, retain_graph=True, inputs=inputs)
+    for w in set(wanted):
+        expected = plain_gradient(plain[w], ends)
+        got = tensors[w].grad
+        np.testing.assert_allclose(np.zeros(3) if got is None else got.numpy(), expected, atol=1e-10)
+
+    for tensor in tensors[:n_leaves]:
+        tensor.grad = None
+    backward(outputs, seeds)
+    for tensor, value in zip(tensors[:n_leaves], plain, strict=False):
+        got = np.zeros(3) if tensor.grad is None else tensor.grad.numpy()
+        np.testing.assert_allclose(got, plain_gradient(value, ends), atol=1e-10)

@@ -1,0 +1,85 @@
+"""The committed type stubs are what scripts/generate_stubs.py writes, and user code passes a strict type checker."""
+
+import importlib.util
+import inspect
+import os
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import adjoint
+
+ROOT = Path(__file__).parents[2]
+USER_CODE = Path(__file__).with_name("user_code.py")
+
+specification = importlib.util.spec_from_file_location("generate_stubs", ROOT / "scripts" / "generate_stubs.py")
+generate_stubs = importlib.util.module_from_spec(specification)
+specification.loader.exec_module(generate_stubs)
+STUBS = generate_stubs.stubs()
+
+
+@pytest.mark.parametrize("path", STUBS, ids=str)
+def test_stubs_are_up_to_date(path):
+    committed = ROOT / "src" / "adjoint" / path
+    assert committed.read_text() == STUBS[path], "run: python scripts/generate_stubs.py"
+
+
+def test_no_other_stubs_are_left_behind():
+    package = ROOT / "src" / "adjoint"
+    assert {path.relative_to(package) for path in package.rglob("*.pyi")} == set(STUBS)
+
+
+def test_user_code_is_well_typed():
+    environment = {**os.environ, "MYPYPATH": str(ROOT / "src")}
+    options = ["--strict", "--follow-imports=silent", "--config-file=", "--explicit-package-bases"]
+    command = [sys.executable, "-m", "mypy", *options, str(USER_CODE)]
+    result = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=ROOT)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_mistakes_are_found(tmp_path):
+    mistaken = tmp_path / "mistaken.py"
+    mistaken.write_text(
+        "import adjoint\n"
+        "x = adjoint.ones(2)\n"
+        "adjoint.tanh('a')\n"
+        "x.sun()\n"
+        "adjoint.topk(x)\n"
+        "x + 'a'\n"
+        "n: int = x.exp()\n"
+    )
+    environment = {**os.environ, "MYPYPATH": str(ROOT / "src")}
+    command = [sys.executable, "-m", "mypy", "--follow-imports=silent", "--config-file=", str(mistaken)]
+    result = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=ROOT)
+    lines = {int(line.split(":")[-3 if line.startswith("C:") else 1]) for line in result.stdout.splitlines()[:-1]}
+    assert lines == {3, 4, 5, 6, 7}, result.stdout
+
+
+def test_user_code_runs(capsys):
+    runpy.run_path(str(USER_CODE), run_name="__main__")
+    assert "Size" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        (adjoint.tanh, "(input: Tensor, *, out: Tensor | None = None) -> Tensor"),
+        (adjoint.Tensor.tanh, "(self) -> Tensor"),
+        (adjoint.ones(1).add_, "(other: Tensor | complex, *, alpha: complex = 1) -> Tensor"),
+        (adjoint.stack, "(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor"),
+        (adjoint.unbind, "(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]"),
+    ],
+)
+def test_signatures(function, text):
+    assert str(inspect.signature(function)).replace("'", "") == text
+
+
+@pytest.mark.parametrize("space", [adjoint, adjoint.linalg, adjoint.nn.functional, adjoint.Tensor], ids=lambda s: s.__name__)
+def test_everything_has_a_signature_and_a_documentation(space):
+    for name in generate_stubs.public(space):
+        value = getattr(space, name)
+        if inspect.isroutine(value) or type(value).__name__ == "Operation":
+            assert inspect.signature(value) and inspect.getdoc(value), name

@@ -1,0 +1,77 @@
+"""What users write, for the type checker: `mypy --strict` must find nothing wrong here. It also runs."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+import adjoint
+from adjoint import Tensor
+
+
+def rosenbrock(x: Tensor) -> Tensor:
+    return (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
+
+
+def gradient(f: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    y = f(x)
+    y.backward()
+    if x.grad is None:
+        raise RuntimeError("f does not depend on x")
+    return x.grad
+
+
+def fit(steps: int = 3) -> list[float]:
+    adjoint.manual_seed(0)
+    weight = adjoint.randn(3, 1, dtype=adjoint.float64, requires_grad=True)
+    inputs, targets = adjoint.rand(8, 3, dtype=adjoint.float64), adjoint.zeros((8, 1), dtype=adjoint.float64)
+    losses: list[float] = []
+    for _ in range(steps):
+        loss: Tensor = ((inputs @ weight - targets) ** 2).mean()
+        (slope,) = adjoint.autograd.grad(loss, weight)
+        with adjoint.no_grad():
+            weight -= 0.1 * slope
+        losses.append(loss.item())
+    return losses
+
+
+def shapes(x: Tensor) -> tuple[int, ...]:
+    rows, columns = x.shape
+    flat = x.reshape(rows * columns).view(-1, 1).expand(-1, 2).permute(1, 0)
+    both = adjoint.cat([flat, flat], dim=0)
+    return tuple(both.size()) + both.T.stride() + (len(both), both.ndim, both.numel())
+
+
+def mixed(x: Tensor) -> Tensor:
+    array = np.ones(3)
+    total: Tensor = x + 1 - 2.0 * x / x.abs().clamp(min=1e-3)
+    total = total * array + 1j
+    mask: Tensor = (x > 0) & (x <= 3) | ~(x == 2)
+    return adjoint.where(mask, total.real, adjoint.tanh(x)).to(adjoint.float32)
+
+
+def selected(x: Tensor) -> tuple[Tensor, Tensor]:
+    found = adjoint.topk(x, 2)
+    first, places = adjoint.sort(x, descending=True)
+    return found.values + first[:2], found.indices.long() + places[:2]
+
+
+def solved(a: Tensor, b: Tensor) -> Tensor:
+    size: adjoint.Size = a.shape
+    eye = adjoint.eye(size[0], dtype=a.dtype)
+    return adjoint.linalg.solve(a + eye, b) + adjoint.nn.functional.relu(b)
+
+
+def numbers(x: Tensor) -> tuple[float, int, bool, str]:
+    kind: adjoint.dtype = x.dtype
+    return float(x.sum()), int(x[0]), bool(x.any()), f"{kind} {x.detach().numpy().shape}"
+
+
+def main() -> None:
+    x = adjoint.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    print(gradient(rosenbrock, x), fit(), shapes(adjoint.ones(2, 3)), mixed(x), selected(x), numbers(x))
+    print(solved(adjoint.ones(2, 2), adjoint.ones(2, 1)))
+    adjoint.testing.assert_close(x, x)
+
+
+if __name__ == "__main__":
+    main()
