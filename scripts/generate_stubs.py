@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, get_overloads
 
 import adjoint
 from adjoint.core.graph import TensorBase
@@ -33,8 +33,8 @@ from typing import Any, NamedTuple, TypeAlias, overload
 from numpy.typing import NDArray
 
 from adjoint.arrays.dtypes import dtype as _dtype
-from adjoint.arrays.random import Generator
-from adjoint.arrays.size import Size
+from adjoint.arrays.random import Generator as _Generator
+from adjoint.arrays.size import Size as _Size
 from adjoint.arrays.size import device as _device
 from adjoint.core.graph import Node, TensorBase
 from adjoint.core.hooks import RemovableHandle
@@ -47,7 +47,7 @@ Operand: TypeAlias = Tensor | NDArray[Any] | builtins.complex
 '''
 # names that mean something else inside Tensor or adjoint, where methods and dtypes are called so
 HIDDEN = {name: f"builtins.{name}" for name in ("bool", "complex", "float", "int", "str", "tuple", "type")}
-HIDDEN |= {"dtype": "_dtype", "device": "_device"}
+HIDDEN |= {name: f"_{name}" for name in ("dtype", "device", "Size", "Generator")}
 # what the core's attributes hold; its sources are in Cython's dialect
 OF_CORE = {"grad": "Tensor | None", "grad_fn": "Node | None", "is_leaf": "bool", "output_nr": "int", "retains_grad": "bool"}
 OF_CORE |= {"requires_grad": "bool", "_base": "Tensor | None", "_version": "int"}
@@ -77,7 +77,15 @@ def plain(parameter: inspect.Parameter) -> inspect.Parameter:
     return parameter.replace(annotation=annotated(parameter.annotation), default=default)
 
 
-def definition(name: str, function: Callable[..., Any], *, method: bool = False, note: str = "") -> str:
+def definitions(name: str, function: Callable[..., Any], *, method: bool = False) -> str:
+    """A function of a stub, or each of its overloads."""
+    overloads = get_overloads(function) if inspect.isfunction(function) else []
+    if not overloads:
+        return definition(name, function, method=method)
+    return "".join("@overload\n" + definition(name, each, method=method) for each in overloads)
+
+
+def definition(name: str, function: Callable[..., Any], *, method: bool = False) -> str:
     """A function of a stub."""
     signature = inspect.signature(function)
     parameters = [plain(parameter) for parameter in signature.parameters.values()]
@@ -87,7 +95,7 @@ def definition(name: str, function: Callable[..., Any], *, method: bool = False,
     text = str(signature.replace(parameters=parameters, return_annotation=result)).replace("(self, /", "(self")
     summary = (inspect.getdoc(function) or "").partition("\n\n")[0].replace("\n", " ")
     body = f'\n    """{summary}"""' if summary else " ..."
-    return f"def {name}{text}:{note}{body}\n"
+    return f"def {name}{text}:{body}\n"
 
 
 def results() -> Iterator[str]:
@@ -141,7 +149,7 @@ def method(name: str, function: Callable[..., Any]) -> str:
     """A method of a stub; sizes can be given one by one or as a sequence."""
     operation = operations.get(name)
     spread = operation.rule.spread if operation is not None and operation.rule.method is True else None
-    text = definition(name, function, method=True)
+    text = definitions(name, function, method=True)
     if spread is None:
         return text
     head = f"@overload\ndef {name}(self, *{spread}: builtins.int) -> Tensor: ...\n@overload\n"
@@ -159,7 +167,7 @@ def module_stub(module: ModuleType, names: list[str]) -> Iterator[str]:
         elif isinstance(value, str):
             yield f"{name}: builtins.str\n"
         elif isinstance(value, Operation) or value.__module__.startswith("adjoint.tensor.c"):
-            yield definition(name, value)
+            yield definitions(name, value)
         else:
             yield f"from {value.__module__} import {value.__qualname__} as {name}\n"
 

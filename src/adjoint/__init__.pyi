@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, TypeAlias, overload
 from numpy.typing import NDArray
 
 from adjoint.arrays.dtypes import dtype as _dtype
-from adjoint.arrays.random import Generator
-from adjoint.arrays.size import Size
+from adjoint.arrays.random import Generator as _Generator
+from adjoint.arrays.size import Size as _Size
 from adjoint.arrays.size import device as _device
 from adjoint.core.graph import Node, TensorBase
 from adjoint.core.hooks import RemovableHandle
@@ -139,7 +139,7 @@ from adjoint import autograd as autograd
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1, out: Tensor | None = None) -> Tensor:
     """beta * input + alpha * bmm(batch1, batch2), input broadcast."""
 
-def bernoulli(input: Tensor, *, generator: Generator | None = None) -> Tensor:
+def bernoulli(input: Tensor, *, generator: _Generator | None = None) -> Tensor:
     """0 or 1 at random, 1 with the probability that each element of input gives."""
 
 bfloat16: _dtype
@@ -643,22 +643,22 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool 
 def qr(input: Tensor, some: builtins.bool = True) -> Any:
     """Older form of linalg.qr()."""
 
-def rand(*size: Any, generator: Generator | None = None, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, **out: Any) -> Tensor:
+def rand(*size: Any, generator: _Generator | None = None, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, **out: Any) -> Tensor:
     """Random numbers, uniform in [0, 1)."""
 
 def rand_like(input: Tensor, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False) -> Tensor:
     """rand() of the shape and, unless another is given, the dtype of a tensor."""
 
-def randint(*bounds: Any, generator: Generator | None = None, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, low: builtins.int | None = None, high: builtins.int | None = None, size: Any = None) -> Tensor:
+def randint(*bounds: Any, generator: _Generator | None = None, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, low: builtins.int | None = None, high: builtins.int | None = None, size: Any = None) -> Tensor:
     """Random integers from low (0) up to but not including high: randint(high, size) or randint(low, high, size)."""
 
-def randn(*size: Any, generator: Generator | None = None, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, **out: Any) -> Tensor:
+def randn(*size: Any, generator: _Generator | None = None, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, **out: Any) -> Tensor:
     """Random numbers of the standard normal distribution; complex ones have variance 1 in all."""
 
 def randn_like(input: Tensor, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False) -> Tensor:
     """randn() of the shape and, unless another is given, the dtype of a tensor."""
 
-def randperm(n: builtins.int, *, generator: Generator | None = None, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False) -> Tensor:
+def randperm(n: builtins.int, *, generator: _Generator | None = None, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False) -> Tensor:
     """The integers below n in random order."""
 
 def ravel(input: Tensor) -> Tensor:

@@ -77,7 +77,10 @@ def test_signatures(function, text):
     assert str(inspect.signature(function)).replace("'", "") == text
 
 
-@pytest.mark.parametrize("space", [adjoint, adjoint.linalg, adjoint.nn.functional, adjoint.Tensor], ids=lambda s: s.__name__)
+SPACES = [adjoint, adjoint.linalg, adjoint.nn.functional, adjoint.Tensor]
+
+
+@pytest.mark.parametrize("space", SPACES, ids=lambda space: space.__name__)
 def test_everything_has_a_signature_and_a_documentation(space):
     for name in generate_stubs.public(space):
         value = getattr(space, name)

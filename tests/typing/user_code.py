@@ -46,7 +46,8 @@ def mixed(x: Tensor) -> Tensor:
     total: Tensor = x + 1 - 2.0 * x / x.abs().clamp(min=1e-3)
     total = total * array + 1j
     mask: Tensor = (x > 0) & (x <= 3) | ~(x == 2)
-    return adjoint.where(mask, total.real, adjoint.tanh(x)).to(adjoint.float32)
+    chosen: Tensor = adjoint.where(mask, total.real, adjoint.tanh(x))
+    return chosen.to(adjoint.float32)
 
 
 def selected(x: Tensor) -> tuple[Tensor, Tensor]:

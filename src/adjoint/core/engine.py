@@ -193,11 +193,15 @@ class Run:
 
     def accumulate_into(self, node: AccumulateGrad, cotangent):
         """Add to a leaf's gradient and tell whoever waits for it."""
+        # made before, so that the leaf does not keep for itself what hooks are going to see
+        received = as_tensor(cotangent, self.create_graph) if node.post_hooks else None
         node.pull(cotangent, self.create_graph)
         hooks = node.variable._post_hooks
         if hooks:
             for hook in list(hooks.values()):
                 hook(node.variable)
+        if received is not None:
+            run_post_hooks(node, [], received, True)
 
     def pass_on(self, node: Node, pulled):
         """Deliver along the edges; None (undefined) counts as delivered."""

@@ -278,7 +278,9 @@ class OpNode(Node):
         """A half-precision value in the type that formulas are computed in."""
         if not create_graph:
             return upcast(value)
-        return registry.tensor_ops.cast(value, float32) if isinstance(value, TensorBase) else value
+        if isinstance(value, TensorBase) and is_half(cython.cast(TensorBase, value)._array.dtype):
+            return registry.tensor_ops.cast(value, float32)
+        return value
 
     def tensor_of(self, saved: Saved) -> TensorBase:
         """A `Saved` as a Tensor that knows its node."""

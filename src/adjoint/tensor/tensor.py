@@ -8,7 +8,7 @@ from __future__ import annotations
 import numbers
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy
 
@@ -69,6 +69,10 @@ class Tensor(ArithmeticTensor):
         """The lengths of the axes."""
         return Size(self._array.shape)
 
+    @overload
+    def size(self) -> Size: ...
+    @overload
+    def size(self, dim: int) -> int: ...
     def size(self, dim: int | None = None) -> Size | int:
         """The shape, or the length of one axis."""
         return self.shape if dim is None else self.shape[_axis(dim, self)]
@@ -114,6 +118,10 @@ class Tensor(ArithmeticTensor):
         """Bytes of all elements."""
         return int(self._array.size * self._array.itemsize)
 
+    @overload
+    def stride(self) -> tuple[int, ...]: ...
+    @overload
+    def stride(self, dim: int) -> int: ...
     def stride(self, dim: int | None = None) -> tuple[int, ...] | int:
         """How many elements apart neighbours along each axis (or one) lie in memory."""
         array = self._array

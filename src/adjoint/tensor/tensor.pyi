@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, TypeAlias, overload
 from numpy.typing import NDArray
 
 from adjoint.arrays.dtypes import dtype as _dtype
-from adjoint.arrays.random import Generator
-from adjoint.arrays.size import Size
+from adjoint.arrays.random import Generator as _Generator
+from adjoint.arrays.size import Size as _Size
 from adjoint.arrays.size import device as _device
 from adjoint.core.graph import Node, TensorBase
 from adjoint.core.hooks import RemovableHandle
@@ -132,11 +132,13 @@ class Tensor(TensorBase):
         """Initialize self.  See help(type(self)) for accurate signature."""
 
     @property
-    def shape(self) -> Size:
+    def shape(self) -> _Size:
         """The lengths of the axes."""
 
-    def size(self, dim: builtins.int | None = None) -> Size | builtins.int:
-        """The shape, or the length of one axis."""
+    @overload
+    def size(self) -> _Size: ...
+    @overload
+    def size(self, dim: builtins.int) -> builtins.int: ...
 
     @property
     def dtype(self) -> _dtype:
@@ -173,8 +175,10 @@ class Tensor(TensorBase):
     def nbytes(self) -> builtins.int:
         """Bytes of all elements."""
 
-    def stride(self, dim: builtins.int | None = None) -> builtins.tuple[builtins.int, ...] | builtins.int:
-        """How many elements apart neighbours along each axis (or one) lie in memory."""
+    @overload
+    def stride(self) -> builtins.tuple[builtins.int, ...]: ...
+    @overload
+    def stride(self, dim: builtins.int) -> builtins.int: ...
 
     def storage_offset(self) -> builtins.int:
         """How many elements into its base's memory the tensor starts."""

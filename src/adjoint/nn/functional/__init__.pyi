@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, TypeAlias, overload
 from numpy.typing import NDArray
 
 from adjoint.arrays.dtypes import dtype as _dtype
-from adjoint.arrays.random import Generator
-from adjoint.arrays.size import Size
+from adjoint.arrays.random import Generator as _Generator
+from adjoint.arrays.size import Size as _Size
 from adjoint.arrays.size import device as _device
 from adjoint.core.graph import Node, TensorBase
 from adjoint.core.hooks import RemovableHandle
