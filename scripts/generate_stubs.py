@@ -11,7 +11,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, NoneType
 from typing import Any, get_overloads
 
 import adjoint
@@ -49,8 +49,8 @@ Operand: TypeAlias = Tensor | NDArray[Any] | builtins.complex
 HIDDEN = {name: f"builtins.{name}" for name in ("bool", "complex", "float", "int", "str", "tuple", "type")}
 HIDDEN |= {name: f"_{name}" for name in ("dtype", "device", "Size", "Generator")}
 # what the core's attributes hold; its sources are in Cython's dialect
-OF_CORE = {"grad": "Tensor | None", "grad_fn": "Node | None", "is_leaf": "bool", "output_nr": "int", "retains_grad": "bool"}
-OF_CORE |= {"requires_grad": "bool", "_base": "Tensor | None", "_version": "int"}
+OF_CORE = {"grad": "Tensor | None", "grad_fn": "Node | None", "_base": "Tensor | None"}
+OF_CORE |= {"requires_grad": "bool", "is_leaf": "bool", "retains_grad": "bool", "output_nr": "int", "_version": "int"}
 # packages that are there, but that programs are not meant to use
 INTERNAL = {"arrays", "core", "demo", "interop", "rules", "tensor", "tools", "transforms"}
 SETTABLE = {"grad", "requires_grad", "data"}
@@ -72,7 +72,7 @@ def annotated(annotation: Any) -> Verbatim:
 def plain(parameter: inspect.Parameter) -> inspect.Parameter:
     """A parameter as a stub shows it: typed, and with its default where that can be written down."""
     default = parameter.default
-    if default is not inspect.Parameter.empty and not isinstance(default, (int, float, complex, str, tuple, type(None))):
+    if default is not inspect.Parameter.empty and not isinstance(default, (complex, float, int, str, tuple, NoneType)):
         default = Verbatim("...")
     return parameter.replace(annotation=annotated(parameter.annotation), default=default)
 
@@ -164,8 +164,8 @@ def module_stub(module: ModuleType, names: list[str]) -> Iterator[str]:
             yield f"from {module.__name__} import {name} as {name}\n"
         elif isinstance(value, adjoint.dtype):
             yield f"{name}: _dtype\n"
-        elif isinstance(value, str):
-            yield f"{name}: builtins.str\n"
+        elif isinstance(value, (float, str, NoneType)):
+            yield f"{name}: {annotated(type(value).__name__.removesuffix('Type'))}\n"
         elif isinstance(value, Operation) or value.__module__.startswith("adjoint.tensor.c"):
             yield definitions(name, value)
         else:
@@ -180,8 +180,9 @@ def public(module: ModuleType) -> list[str]:
 
 def stubs() -> dict[Path, str]:
     """All stubs, by path inside the package."""
-    shared = ", ".join(["Device", "Dims", "Dtype", "Operand", *(re.match(r"class (\w+)", r)[1] for r in results())])
-    header = HEADER + f"from adjoint.tensor.tensor import {shared}\nfrom adjoint.tensor.tensor import Tensor as Tensor\n"
+    named = re.findall(r"class (\w+)", "".join(results()))
+    shared = ", ".join(["Device", "Dims", "Dtype", "Operand", *named, "Tensor as Tensor"])
+    header = HEADER + f"from adjoint.tensor.tensor import {shared}\n"
     faces = {"__init__.pyi": adjoint, "linalg/__init__.pyi": adjoint.linalg}
     faces["nn/functional/__init__.pyi"] = adjoint.nn.functional
     texts = {Path("tensor/tensor.pyi"): tensor_stub()}

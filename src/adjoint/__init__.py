@@ -8,9 +8,12 @@
 tensor([2., 4., 6.])
 """
 
-from typing import Any
+from math import e, inf, nan, pi
 
 from adjoint import core
+from adjoint.arrays.dtypes import (
+    ALIASES as _ALIASES,
+)
 from adjoint.arrays.dtypes import (
     bfloat16,
     can_cast,
@@ -35,7 +38,6 @@ from adjoint.arrays.dtypes import (
     uint64,
 )
 from adjoint.arrays.random import Generator, initial_seed, manual_seed, seed
-from adjoint.arrays.shapes import broadcast_shapes as _broadcast_shapes
 from adjoint.arrays.size import Size, device
 from adjoint.core.grad_mode import enable_grad, no_grad, set_grad_enabled
 from adjoint.core.modes import is_grad_enabled
@@ -48,10 +50,10 @@ from . import autograd, linalg, nn, testing
 
 __version__ = "0.1.0.dev0"
 
-globals().update({name: getattr(_creation, name) for name in _creation.PUBLIC})
-globals().update({name: function for name, function in _functions[""].items() if name not in _creation.PUBLIC})
+newaxis = None
 
-from adjoint.arrays.dtypes import ALIASES as _ALIASES  # noqa: E402
-
-globals().update(_ALIASES)
+_public = _functions[""] | {name: getattr(_creation, name) for name in _creation.PUBLIC} | _ALIASES
+globals().update(_public)
 core.check_switches()
+
+__all__ = sorted({name for name in globals() if not name.startswith("_")} - {"arrays", "core", "rules"})

@@ -13,8 +13,7 @@ from adjoint.arrays.size import Size as _Size
 from adjoint.arrays.size import device as _device
 from adjoint.core.graph import Node, TensorBase
 from adjoint.core.hooks import RemovableHandle
-from adjoint.tensor.tensor import Device, Dims, Dtype, Operand, EigenvaluesEigenvectors, QR, SignLogabsdet, USVh, ValuesIndices, _LeastSquares, _Svd, _TriangularSolution
-from adjoint.tensor.tensor import Tensor as Tensor
+from adjoint.tensor.tensor import Device, Dims, Dtype, Operand, EigenvaluesEigenvectors, QR, SignLogabsdet, USVh, ValuesIndices, _LeastSquares, _Svd, _TriangularSolution, Tensor as Tensor
 
 from adjoint.arrays.random import Generator as Generator
 
@@ -284,6 +283,8 @@ def dstack(tensors: Sequence[Tensor]) -> Tensor:
 
 from adjoint.arrays.dtypes import dtype as dtype
 
+e: builtins.float
+
 def einsum(equation: builtins.str | Tensor, *operands: Any) -> Tensor:
     """The sum of products of the operands' elements that an equation in Einstein's notation names."""
 
@@ -306,9 +307,6 @@ def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.exp2, elementwise."""
-
-def expand(input: Tensor, size: builtins.int | Sequence[builtins.int]) -> Tensor:
-    """A view with axes of length one repeated to the given sizes (-1: as it is), and new axes in front."""
 
 def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.expm1, elementwise."""
@@ -412,6 +410,8 @@ def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumula
 
 def index_select(input: Tensor, dim: builtins.int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The slices along one axis that a vector of indices names."""
+
+inf: builtins.float
 
 from adjoint.arrays.random import initial_seed as initial_seed
 
@@ -577,6 +577,8 @@ def multiply(input: Tensor | builtins.complex, other: Tensor | builtins.complex,
 def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of a matrix with a vector."""
 
+nan: builtins.float
+
 def nanmean(input: Tensor, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
     """The mean over axes of the elements that are not NaN."""
 
@@ -594,6 +596,8 @@ def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def negative(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Alias of neg()."""
+
+newaxis: None
 
 from adjoint import nn as nn
 
@@ -622,6 +626,8 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
 
 def permute(input: Tensor, *dims: Any) -> Tensor:
     """A view whose axis k is the input's axis dims[k]."""
+
+pi: builtins.float
 
 def pinverse(input: Tensor, rcond: builtins.float = 1e-15) -> Tensor:
     """Alias of linalg.pinv()."""
@@ -675,9 +681,6 @@ def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def remainder(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """numpy.remainder, elementwise."""
-
-def repeat(input: Tensor, repeats: builtins.int | Sequence[builtins.int], *, out: Tensor | None = None) -> Tensor:
-    """The input put side by side repeats[k] times along each axis k."""
 
 def repeat_interleave(input: Tensor, repeats: builtins.int | Tensor | None = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Tensor:
     """Each element (of the flattened tensor, or each slice along dim) repeated in place."""
@@ -754,9 +757,6 @@ def slogdet(input: Tensor) -> Any:
 
 def softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
     """exp(input) along an axis, divided by its sum; `dtype` is what the input is cast to before."""
-
-def softplus(input: Tensor, beta: builtins.complex = 1.0, threshold: builtins.float = 20.0, *, out: Tensor | None = None) -> Tensor:
-    """log(1 + exp(beta * input)) / beta; the input itself where beta * input > threshold."""
 
 def sort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: Sequence[Tensor] | None = None) -> ValuesIndices:
     """The elements in order along an axis, and where they were; equal elements keep their order."""
@@ -881,9 +881,6 @@ def var_mean(input: Tensor, dim: Dims | builtins.bool = None, unbiased: builtins
 
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inner product of two vectors, the first conjugated."""
-
-def view(input: Tensor, shape: builtins.int | Sequence[builtins.int]) -> Tensor:
-    """The elements under another shape (one size may be -1), sharing memory."""
 
 def vsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
     """tensor_split() along the axis that vstack() joins; a number must divide its size."""

@@ -23,7 +23,7 @@ def lists(tensors):
     return [None if t is None else t.tolist() for t in tensors]
 
 
-# backward ---------------------------------------------------------------------------------------------------------------
+# backward ------------------------------------------------------------------------------------------------------------
 
 
 def test_backward_of_a_scalar():
@@ -150,7 +150,7 @@ def test_mixed_second_derivatives():
     assert grad(dx, [x, y], retain_graph=True)[1].item() == grad(dy, [x, y])[0].item() == 2 * 2 * 3 * 9.0
 
 
-# inputs= ------------------------------------------------------------------------------------------------------------------
+# inputs= -------------------------------------------------------------------------------------------------------------
 
 
 def test_inputs_restricts_backward_to_some_leaves():
@@ -192,7 +192,7 @@ def test_inputs_accumulate_too():
     assert x.grad.tolist() == [4.0, 4.0]
 
 
-# grad -----------------------------------------------------------------------------------------------------------------------
+# grad ----------------------------------------------------------------------------------------------------------------
 
 
 def test_grad_returns_a_tuple_and_leaves_grad_alone():
@@ -282,7 +282,7 @@ def test_old_names_warn():
     assert x.grad.tolist() == [2.0, 2.0]
 
 
-# shapes of graphs -------------------------------------------------------------------------------------------------------------
+# shapes of graphs ----------------------------------------------------------------------------------------------------
 
 
 def test_diamond_runs_each_node_once():
@@ -371,7 +371,7 @@ def test_second_order_through_several_outputs():
     assert lists(grad(first.sum(), x)) == [[2 * 4 + 4 * 1 * 2.0, 4 * 1 * 2 + 2.0]]
 
 
-# nodes ------------------------------------------------------------------------------------------------------------------------
+# nodes ---------------------------------------------------------------------------------------------------------------
 
 
 def test_nodes_and_edges():
@@ -391,7 +391,8 @@ def test_nodes_and_edges():
 
 def test_edges_to_constants_are_none():
     x, c = leaf(1.0, 2.0), adjoint.ones(2, dtype=adjoint.float64)
-    assert [node for node, _ in (c * x).grad_fn.next_functions][0] is None
+    (node, number), _ = (c * x).grad_fn.next_functions
+    assert node is None and number == 0
     assert (c * c).grad_fn is None
 
 
@@ -421,7 +422,7 @@ def test_metadata_and_saved_values():
         y.grad_fn._saved_self  # noqa: B018
 
 
-# hooks ------------------------------------------------------------------------------------------------------------------------
+# hooks ---------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("create_graph", [False, True])
@@ -588,7 +589,7 @@ def test_hook_on_the_node_of_a_leaf():
     assert seen == [("before", [[2.0, 2.0]]), ("after", (), [[2.0, 2.0]])]
 
 
-# numbers ------------------------------------------------------------------------------------------------------------------------
+# numbers -------------------------------------------------------------------------------------------------------------
 
 
 def finite_difference(loss, z, step=1e-6):
@@ -721,7 +722,7 @@ def test_half_precision_second_order():
     assert (first.item(), second.item()) == (6.75, 9.0) and second.dtype is adjoint.float16
 
 
-# an engine of twenty lines as oracle ----------------------------------------------------------------------------------------------
+# an engine of twenty lines as oracle ---------------------------------------------------------------------------------
 
 
 def reversed_by_unbind(x):

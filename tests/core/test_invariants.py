@@ -13,7 +13,6 @@ import pytest
 import adjoint
 
 
-
 def leaf(*values, dtype=adjoint.float64):
     return adjoint.tensor(values, dtype=dtype, requires_grad=True)
 
@@ -312,7 +311,7 @@ def test_overwritten_saved_value_is_found(build, create_graph):
 
     z, change = build(x)
     change()
-    with pytest.raises(RuntimeError, match="modified by an inplace operation.* expected version"):
+    with pytest.raises(RuntimeError, match=r"modified by an inplace operation.* expected version"):
         adjoint.autograd.grad(z.sum(), x, create_graph=create_graph)
 
 
@@ -360,7 +359,10 @@ def test_tensors_in_place_twice_the_same():
     assert_same(x.grad, [2.0, 4.0])
 
 
-@pytest.mark.parametrize("share", [lambda y: y[0], lambda y: y.detach(), lambda y: y[0].detach(), lambda y: y.reshape(2, 1)])
+SHARE = [lambda y: y[0], lambda y: y.detach(), lambda y: y[0].detach(), lambda y: y.reshape(2, 1)]
+
+
+@pytest.mark.parametrize("share", SHARE, ids=["view", "detach", "detached view", "reshape"])
 def test_versions_are_shared(share):
     y = leaf(1.0, 2.0) * 1
     other = share(y)
@@ -503,7 +505,7 @@ def test_failed_pass_over_a_long_chain_is_cleaned_up_without_recursion():
     on_small_stack(chain)
 
 
-# 4. no locks while user code runs -------------------------------------------------------------------------------------
+# 4. no locks while user code runs ------------------------------------------------------------------------------------
 
 
 def test_hook_runs_backward_on_another_graph():
@@ -649,7 +651,7 @@ def test_hook_may_wait_for_another_thread_that_runs_backward():
     assert_same(x.grad, [2.0, 4.0])
 
 
-# 5. modes are per thread and restored ----------------------------------------------------------------------------------
+# 5. modes are per thread and restored --------------------------------------------------------------------------------
 
 MODES = {
     "no_grad": (adjoint.no_grad, True, False),
@@ -773,7 +775,8 @@ def test_mode_of_coroutines_that_take_turns(mode, inside, outside, outer):
         return states
 
     async def main():
-        return await asyncio.gather(decorated(2), undecorated(6), decorated(5), decorated(3, True), return_exceptions=True)
+        turns = decorated(2), undecorated(6), decorated(5), decorated(3, True)
+        return await asyncio.gather(*turns, return_exceptions=True)
 
     first, _, third, failed = asyncio.run(main())
     assert first == [inside] * 2 and third == [inside] * 5
@@ -869,7 +872,7 @@ def test_numpys_error_handling_is_silent_in_a_pass_and_restored_after_it():
     assert x.grad.item() == np.inf
 
 
-# 6. views -------------------------------------------------------------------------------------------------------------
+# 6. views ------------------------------------------------------------------------------------------------------------
 
 
 def rows(*members):
@@ -1180,7 +1183,7 @@ def test_in_place_under_no_grad_is_not_recorded():
     assert_same(x.grad, [10.0, 20.0])
 
 
-# 7. errors inside a pass ----------------------------------------------------------------------------------------------
+# 7. errors inside a pass ---------------------------------------------------------------------------------------------
 
 
 class Fails:
@@ -1279,7 +1282,7 @@ def test_error_of_a_formula():
     assert x.grad is None
 
 
-# 9. memory of gradients -----------------------------------------------------------------------------------------------
+# 9. memory of gradients ----------------------------------------------------------------------------------------------
 
 
 def memory_of(tensor):

@@ -400,7 +400,7 @@ def test_rng_state():
     assert values(drawn()) == first
     with raises(TypeError, "RNG state must be"):
         adjoint.set_rng_state(adjoint.ones(2))
-    with pytest.raises(TypeError, match="expected an? .*ByteTensor, but got list"):
+    with pytest.raises(TypeError, match=r"expected an? .*ByteTensor, but got list"):
         adjoint.set_rng_state([1])
 
 
@@ -492,8 +492,9 @@ def test_bernoulli():
 @pytest.mark.usefixtures("float64_default")
 def test_the_default_dtype_is_taken_everywhere():
     for x in (
-        adjoint.tensor(1.0), adjoint.zeros(1), adjoint.ones(1), adjoint.empty(1), adjoint.full((1,), 1.0), adjoint.eye(1),
-        adjoint.arange(1.0), adjoint.linspace(0, 1, 2), adjoint.logspace(0, 1, 2), adjoint.rand(1), adjoint.randn(1),
+        adjoint.tensor(1.0), adjoint.zeros(1), adjoint.ones(1), adjoint.empty(1), adjoint.full((1,), 1.0),
+        adjoint.eye(1), adjoint.arange(1.0), adjoint.linspace(0, 1, 2), adjoint.logspace(0, 1, 2), adjoint.rand(1),
+        adjoint.randn(1),
         adjoint.Tensor([1]), adjoint.tensor([1]) * 1.0, adjoint.tensor([1]) / 2, adjoint.tensor([1]).exp(),
     ):  # fmt: skip
         assert x.dtype is adjoint.float64

@@ -325,9 +325,7 @@ def _pair_plan(in_a: str, shape_a: Shape, in_b: str, shape_b: Shape, kept: str) 
     )
 
 
-def _side(
-    labels: str, there: list[str], own: list[str], order: list[str], size: dict[str, int], group: Shape
-) -> _Side:
+def _side(labels: str, there: list[str], own: list[str], order: list[str], size: dict[str, int], group: Shape) -> _Side:
     return _Side(
         squeezed=None if len(there) == len(labels) else tuple([size[c] for c in there]),
         summed=tuple([i for i, c in enumerate(there) if c not in own]),

@@ -165,8 +165,7 @@ class _ByNumpy(dict[Any, dtype]):
                 "between byte orders is currently not supported."
             )
         raise TypeError(
-            f"can't convert np.ndarray of type numpy.{key.type.__name__}. "
-            f"The only supported types are: {_SUPPORTED}"
+            f"can't convert np.ndarray of type numpy.{key.type.__name__}. The only supported types are: {_SUPPORTED}"
         )
 
 
@@ -258,11 +257,7 @@ def promote_types(a: dtype, b: dtype) -> dtype:
                 f"promote_types(): argument 'type{number}' (position {number}) must be adjoint.dtype, "
                 f"not {type(each).__name__}"
             )
-        if (
-            each in _FLOATING_PARTNERS_ONLY
-            and other is not each
-            and not getattr(other, "is_floating_point", True)
-        ):
+        if each in _FLOATING_PARTNERS_ONLY and other is not each and not getattr(other, "is_floating_point", True):
             raise RuntimeError(
                 "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
                 f"{a.long_name} and {b.long_name}"
@@ -280,8 +275,7 @@ def can_cast(from_: dtype, to: dtype) -> bool:
     for position, (name, each) in enumerate((("from_", from_), ("to", to)), 1):
         if type(each) is not dtype:
             raise TypeError(
-                f"can_cast(): argument '{name}' (position {position}) must be adjoint.dtype, "
-                f"not {type(each).__name__}"
+                f"can_cast(): argument '{name}' (position {position}) must be adjoint.dtype, not {type(each).__name__}"
             )
     return from_.category <= to.category
 
@@ -434,8 +428,7 @@ class finfo(_Info):
         given = _default if type is None else as_dtype(type, "finfo", "argument 'type' (position 1)")
         if given.category < _FLOATING:
             raise TypeError(
-                "adjoint.finfo() requires a floating point input type. "
-                "Use adjoint.iinfo to handle 'adjoint.finfo'"
+                "adjoint.finfo() requires a floating point input type. Use adjoint.iinfo to handle 'adjoint.finfo'"
             )
         real = given.to_real()
         exponent, mantissa = _EXPONENT_AND_MANTISSA[real]

@@ -156,9 +156,7 @@ def _stack(items: list[Array], shape: tuple[int, ...], dim: int) -> Array | None
     if any(each.shape != items[0].shape or each.dtype.kind not in "biufcV" for each in items):
         return None
     wanted = promote_all(dict.fromkeys(from_numpy_dtype(each.dtype.newbyteorder("=")) for each in items))
-    return np.stack([each.astype(wanted.numpy, copy=False) for each in items]).reshape(
-        shape[:dim] + items[0].shape
-    )
+    return np.stack([each.astype(wanted.numpy, copy=False) for each in items]).reshape(shape[:dim] + items[0].shape)
 
 
 def _leaf(x: Any, dtype: dtype | None, unwrap: Unwrap) -> Any:

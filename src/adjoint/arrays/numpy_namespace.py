@@ -158,7 +158,6 @@ def triangular_solution(a: Any, b: Any, *, lower: bool, unit_diagonal: bool = Fa
     return result
 
 
-
 def expm(a: Any) -> Any:
     """The matrix exponential of square matrices, batched over leading axes."""
     from scipy.linalg import expm as exponential

@@ -82,9 +82,7 @@ class Generator:
     def get_state(self) -> Array:
         """The state, an array of bytes (uint8) for ``set_state``."""
         with self._lock:
-            return np.frombuffer(
-                _pack_state(self._seed, self._numpy.bit_generator.state), dtype=np.uint8
-            ).copy()
+            return np.frombuffer(_pack_state(self._seed, self._numpy.bit_generator.state), dtype=np.uint8).copy()
 
     def set_state(self, state: Array) -> Generator:
         """Continue from a state that ``get_state`` gave; returns self.
@@ -204,9 +202,7 @@ def _check_floating(dtype: np.dtype[Any], kernel: str) -> None:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{own.long_name}'")
 
 
-def uniform(
-    rng: Generator | None, shape: Shape, dtype: Any = np.float32, low: float = 0.0, high: float = 1.0
-) -> Array:
+def uniform(rng: Generator | None, shape: Shape, dtype: Any = np.float32, low: float = 0.0, high: float = 1.0) -> Array:
     """Numbers from [low, high), both parts of complex ones alike; ``rng=None`` is the default generator.
 
     Raises:
@@ -216,9 +212,7 @@ def uniform(
     dtype = np.dtype(dtype)
     _check_floating(dtype, "check_uniform_bounds")
     if low > high:
-        raise RuntimeError(
-            f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}"
-        )
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
     if dtype in _COMPLEX_PARTS:
         out = np.empty(tuple(shape), dtype)
         out.real = uniform(rng, shape, _COMPLEX_PARTS[dtype], low, high)
@@ -244,9 +238,7 @@ def _unit_interval(source: Generator, shape: tuple[int, ...], dtype: np.dtype[An
     return np.asarray(drawn / np.float32(steps)).astype(dtype)
 
 
-def normal(
-    rng: Generator | None, shape: Shape, dtype: Any = np.float32, mean: float = 0.0, std: float = 1.0
-) -> Array:
+def normal(rng: Generator | None, shape: Shape, dtype: Any = np.float32, mean: float = 0.0, std: float = 1.0) -> Array:
     """Normally distributed numbers; complex ones have the variance std**2, half of it in each part.
 
     Raises:
@@ -292,9 +284,7 @@ def integers(rng: Generator | None, low: int, high: int, shape: Shape, dtype: An
     source = _source(rng)
     draw_type = dtype if own.category == 1 else np.dtype(np.int64)
     with source._lock:
-        return np.asarray(source._numpy.integers(low, high, tuple(shape), dtype=draw_type)).astype(
-            dtype, copy=False
-        )
+        return np.asarray(source._numpy.integers(low, high, tuple(shape), dtype=draw_type)).astype(dtype, copy=False)
 
 
 def _range_of(own: Any) -> tuple[float, float]:
@@ -325,9 +315,7 @@ def permutation(rng: Generator | None, n: int, dtype: Any = np.int64) -> Array:
         return source._numpy.permutation(n).astype(dtype, copy=False)
 
 
-def bernoulli(
-    rng: Generator | None, p: float | Array, shape: Shape | None = None, dtype: Any = None
-) -> Array:
+def bernoulli(rng: Generator | None, p: float | Array, shape: Shape | None = None, dtype: Any = None) -> Array:
     """Ones with probability p, zeros otherwise; the shape and dtype of p (float32 for a number) unless given.
 
     Raises:
@@ -340,9 +328,7 @@ def bernoulli(
             raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{own.long_name}'")
         if not np.all((p >= 0) & (p <= 1)):
             wrong = p[~((p >= 0) & (p <= 1))].reshape(-1)[0]
-            raise RuntimeError(
-                f"Expected p_in >= 0 && p_in <= 1 to be true, but got false: one of p is {wrong}"
-            )
+            raise RuntimeError(f"Expected p_in >= 0 && p_in <= 1 to be true, but got false: one of p is {wrong}")
     elif not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
     shape = np.shape(p) if shape is None else shape

@@ -66,9 +66,7 @@ def broadcast_axes(shape: Shape, target: Shape) -> tuple[int, ...]:
     (0, 2)
     """
     extra = len(shape) - len(target)
-    return tuple(
-        [i for i, n in enumerate(shape) if i < extra or (target[i - extra] == 1 and n != 1)]
-    )
+    return tuple([i for i, n in enumerate(shape) if i < extra or (target[i - extra] == 1 and n != 1)])
 
 
 def sum_to(xp: Any, array: Any, shape: Shape) -> Any:

@@ -84,8 +84,7 @@ def _checked_items(items: tuple[Any, ...], start: int) -> tuple[int, ...]:
         value = _integer(items[position])
         if value is None:
             raise TypeError(
-                f"adjoint.Size() takes an iterable of 'int' "
-                f"(item {position} is '{type_name(items[position])}')"
+                f"adjoint.Size() takes an iterable of 'int' (item {position} is '{type_name(items[position])}')"
             )
         checked[position] = value
     return tuple(checked)
@@ -122,9 +121,7 @@ def check_shape(
     where = f"{name}(): argument '{argument}' (position {position}) must be tuple of ints"
     if is_sequence or not allow_int:
         if len(size) > 1:
-            raise TypeError(
-                f"{name}() takes {position} positional argument but {position + len(size) - 1} were given"
-            )
+            raise TypeError(f"{name}() takes {position} positional argument but {position + len(size) - 1} were given")
         if not is_sequence:
             raise TypeError(f"{where}, not {type_name(first)}")
         size = first
@@ -157,8 +154,7 @@ def _slow_check_shape(
             reason = f"type must be tuple of ints,but got {type_name(item)}"
         if value is None or not -_MAX_INDEX - 1 <= value <= _MAX_INDEX:
             raise TypeError(
-                f"{name}(): argument '{argument}' failed to unpack the object at pos {i + 1} "
-                f'with error "{reason}"'
+                f"{name}(): argument '{argument}' failed to unpack the object at pos {i + 1} with error \"{reason}\""
             )
         shape.append(value)
     for value in shape:
@@ -254,16 +250,12 @@ def _parse_device(text: str, number: int | None) -> tuple[str, int | None]:
         raise RuntimeError("Device string must not be empty")
     kind, colon, digits = text.partition(":")
     if kind not in _DEVICE_TYPES:
-        raise RuntimeError(
-            f"Expected one of {', '.join(_DEVICE_TYPES)} device type at start of device string: {text}"
-        )
+        raise RuntimeError(f"Expected one of {', '.join(_DEVICE_TYPES)} device type at start of device string: {text}")
     if colon:
         if not (digits.isascii() and digits.isdigit()) or (digits[0] == "0" and digits != "0"):
             raise RuntimeError(f"Invalid device string: '{text}'")
         if number is not None:
-            raise RuntimeError(
-                f"type (string) must not include an index because index was passed explicitly: {text}"
-            )
+            raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {text}")
         return kind, int(digits)
     if number is None:
         return kind, None

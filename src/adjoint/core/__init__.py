@@ -26,11 +26,7 @@ def uncompiled_modules() -> list[str]:
     >>> set(uncompiled_modules()) <= set(COMPILED)
     True
     """
-    return [
-        name
-        for name in COMPILED
-        if name in sys.modules and str(sys.modules[name].__file__).endswith(".py")
-    ]
+    return [name for name in COMPILED if name in sys.modules and str(sys.modules[name].__file__).endswith(".py")]
 
 
 def check_switches() -> None:

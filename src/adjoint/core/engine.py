@@ -33,8 +33,6 @@ if cython.compiled:
         new_tensor,
         next_sequence_nr,
         output_number,
-        project,
-        project_tensor,
     )
     from cython.cimports.adjoint.core.modes import ThreadState, current
 else:
@@ -46,8 +44,6 @@ else:
         new_tensor,
         next_sequence_nr,
         output_number,
-        project,
-        project_tensor,
     )
     from adjoint.core.modes import ThreadState, current
 
@@ -167,8 +163,10 @@ class Run:
         if node.tensor_hooks is not None:
             cotangent = run_output_hooks(node, cotangent, self.create_graph)
         leaf = isinstance(node, AccumulateGrad)
-        if leaf and cython.cast(AccumulateGrad, node).variable._hooks:
-            cotangent = run_tensor_hooks(cython.cast(AccumulateGrad, node).variable._hooks, cotangent, self.create_graph)
+        if leaf:
+            hooks = cython.cast(AccumulateGrad, node).variable._hooks
+            if hooks:
+                cotangent = run_tensor_hooks(hooks, cotangent, self.create_graph)
         if self.captures is not None:
             self.capture(node, cotangent)
             if not (leaf and self.accumulate) and self.is_end(node):
@@ -380,9 +378,7 @@ def replaced(given, values, create_graph, hook):
     given = given if isinstance(given, (tuple, list)) else (given,)
     if len(given) != len(values):
         raise RuntimeError(errors.hook_changed_number(hook, len(given), len(values)))
-    return [
-        None if new is None else as_cotangent(new, old, create_graph, hook) for new, old in zip(given, values)
-    ]
+    return [None if new is None else as_cotangent(new, old, create_graph, hook) for new, old in zip(given, values)]
 
 
 def run_post_hooks(node: Node, pulled, received, create_graph):

@@ -142,7 +142,8 @@ class set_grad_enabled(_GradMode):
     def __init__(self, mode: bool) -> None:
         super().__init__()
         if not isinstance(mode, bool):
-            raise TypeError(f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}")
+            given = type(mode).__name__
+            raise TypeError(f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {given}")
         self._enabled = mode
         self._outer = set_grad(mode)
         self._entered = False

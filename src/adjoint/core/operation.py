@@ -18,8 +18,8 @@ import numpy
 
 from adjoint.arrays.dtypes import float32, from_numpy_dtype
 from adjoint.arrays.namespace import is_array, namespace
-from adjoint.arrays.shapes import normalize_dims
 from adjoint.arrays.promotion import is_half, promote, upcast
+from adjoint.arrays.shapes import normalize_dims
 from adjoint.core import errors
 
 if cython.compiled:
@@ -318,15 +318,15 @@ class OpNode(Node):
         if self.versions is not None:
             expected = self.versions[k]
         if tensor._counter is not None and tensor._counter.value != expected:
-            raise RuntimeError(errors.modified(tensor._array, tensor._node, tensor._output_nr, version_of(tensor), expected))
+            raise RuntimeError(
+                errors.modified(tensor._array, tensor._node, tensor._output_nr, version_of(tensor), expected)
+            )
 
     def check_saved(self, saved: Saved):
         """Raise if a saved result was modified in place since."""
         if saved.counter is not None and saved.counter.value != saved.version:
             node = saved.node if saved.from_input else self
-            raise RuntimeError(
-                errors.modified(saved.array, node, saved.output_nr, saved.counter.value, saved.version)
-            )
+            raise RuntimeError(errors.modified(saved.array, node, saved.output_nr, saved.counter.value, saved.version))
 
     def release(self):
         """Free saved values; a node that saved no tensor can still be run again."""
@@ -520,7 +520,10 @@ class Operation:
             else:
                 out = self.numpy_kernel(left, right)
         except Exception as error:
-            raise self.explained(error, [left, right])
+            better = self.explained(error, [left, right])
+            if better is error:
+                raise
+            raise better from error
         if type(out) is not _ndarray:
             out = _asarray(out)
         result: TensorBase = new_tensor(out)
@@ -564,7 +567,7 @@ class Operation:
                     continue
             default = self.defaults[i]
             if default is _REQUIRED:
-                raise TypeError(f"{self.name}() missing 1 required positional arguments: \"{name}\"")
+                raise TypeError(f'{self.name}() missing 1 required positional arguments: "{name}"')
             values.append(default)
         if used != len(kwargs):
             raise TypeError(unexpected_keyword(self.name, self.names, len(args), kwargs))
@@ -635,9 +638,7 @@ class Operation:
             if is_array(member):
                 member = new_tensor(member)
             elif not isinstance(member, TensorBase):
-                raise TypeError(
-                    f"expected Tensor as element {i} in argument 0, but got {type(member).__name__}"
-                )
+                raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(member).__name__}")
             result.append(member)
         return tuple(result)
 
@@ -670,7 +671,7 @@ class Operation:
         for place in self.inputs:
             for operand in raw[place] if place == self.sequence else (raw[place],):
                 kind = getattr(operand, "dtype", None)
-                if kind is not None and kind.kind == "c" or isinstance(operand, complex):
+                if (kind is not None and kind.kind == "c") or isinstance(operand, complex):
                     return raw, half, True
         return raw, half, False
 
@@ -693,7 +694,10 @@ class Operation:
             else:
                 outs = kernel(*raw[:n], **dict(zip(self.names[n:], raw[n:])))
         except Exception as error:
-            raise self.explained(error, raw)
+            better = self.explained(error, raw)
+            if better is error:
+                raise
+            raise better from error
         if self.rule.outputs is None:
             return finished(outs, xp, half)
         return [finished(out, xp, half) for out in outs]
@@ -1108,7 +1112,6 @@ def derive_plan(operation: Operation, mask, is_complex) -> Plan:
         positions = range(len(flags)) if sequence else [rule.inputs.index(n) for n in formula.inputs]
         if not any([flags[p] for p in positions]):
             continue
-        factor = getattr(formula, "factor", None)
         for name in formula.needs:
             if name not in names:
                 names.append(name)
@@ -1140,9 +1143,7 @@ def make_term(rule, formula, positions, names, is_complex) -> Term:
         way = {1: _UNCHANGED, -1: _NEGATED, 0: _ZERO}.get(factor, _SCALED)
         scale = factor
     conjugate = is_complex and way in (_PARTIAL, _SAVED_FACTOR)
-    return Term(
-        way, formula.body, positions, arguments, formula.takes_ops, formula.takes_driver, conjugate, scale
-    )
+    return Term(way, formula.body, positions, arguments, formula.takes_ops, formula.takes_driver, conjugate, scale)
 
 
 def slot_of(operation: Operation, name):

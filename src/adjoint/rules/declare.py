@@ -177,9 +177,7 @@ class Rule:
         self.constants: tuple[str, ...] = ()
         self.sequence: str | None = None
         if arrays is not None:
-            self.parameters = [
-                inspect.Parameter(a, inspect.Parameter.POSITIONAL_OR_KEYWORD) for a in arrays
-            ]
+            self.parameters = [inspect.Parameter(a, inspect.Parameter.POSITIONAL_OR_KEYWORD) for a in arrays]
             self.inputs = arrays
             return
         self.parameters = parameters_of(self._kernel)[1:]  # type: ignore[arg-type]

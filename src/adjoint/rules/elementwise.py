@@ -34,7 +34,7 @@ def sub(xp, input: Array, other: Array, *, alpha=1):
     return xp.subtract(input, other) if alpha == 1 else xp.subtract(input, alpha * other)
 
 
-@elementwise(input=-1, other=lambda alpha: alpha, node="RsubBackward1")
+@elementwise(input=-1, other=lambda alpha: alpha, method=False, node="RsubBackward1")
 def rsub(xp, input: Array, other: Array, *, alpha=1):
     """alpha * other - input"""
     return xp.subtract(alpha * other, input)
@@ -64,9 +64,7 @@ def trunc_divide(xp, input: Array, other: Array):
     return quotient.astype(xp.result_type(input, other), copy=False)
 
 
-remainder = elementwise(
-    "remainder", input=1, other=lambda ops, input, other: -ops.floor(input / other), inplace=True
-)
+remainder = elementwise("remainder", input=1, other=lambda ops, input, other: -ops.floor(input / other), inplace=True)
 fmod = elementwise("fmod", input=1, other=lambda ops, input, other: -ops.trunc(input / other), inplace=True)
 
 
@@ -132,13 +130,19 @@ logaddexp = elementwise(
 sin = elementwise("sin", input=lambda ops, input: ops.cos(input), dtypes="float", inplace=True)
 cos = elementwise("cos", input=lambda ops, input: -ops.sin(input), dtypes="float", inplace=True)
 tan = elementwise("tan", input=lambda y: 1 + y * y, dtypes="float", inplace=True)
-asin = elementwise("arcsin", name="asin", input=lambda ops, input: ops.rsqrt(1 - input * input), dtypes="float", inplace=True)
-acos = elementwise("arccos", name="acos", input=lambda ops, input: -ops.rsqrt(1 - input * input), dtypes="float", inplace=True)
+asin = elementwise(
+    "arcsin", name="asin", input=lambda ops, input: ops.rsqrt(1 - input * input), dtypes="float", inplace=True
+)
+acos = elementwise(
+    "arccos", name="acos", input=lambda ops, input: -ops.rsqrt(1 - input * input), dtypes="float", inplace=True
+)
 atan = elementwise("arctan", name="atan", input=lambda input: 1 / (1 + input * input), dtypes="float", inplace=True)
 sinh = elementwise("sinh", input=lambda ops, input: ops.cosh(input), dtypes="float", inplace=True)
 cosh = elementwise("cosh", input=lambda ops, input: ops.sinh(input), dtypes="float", inplace=True)
 tanh = elementwise("tanh", input=lambda y: 1 - y * y, dtypes="float", inplace=True)
-asinh = elementwise("arcsinh", name="asinh", input=lambda ops, input: ops.rsqrt(input * input + 1), dtypes="float", inplace=True)
+asinh = elementwise(
+    "arcsinh", name="asinh", input=lambda ops, input: ops.rsqrt(input * input + 1), dtypes="float", inplace=True
+)
 
 
 @elementwise(input=lambda ops, input: ops.rsqrt(input - 1) * ops.rsqrt(input + 1), dtypes="float", inplace=True)
@@ -176,11 +180,10 @@ def relu(xp, input: Array):
 
 
 @elementwise(
-    input=lambda ops, input, beta, threshold: ops.where(
-        input * beta > threshold, 1, ops.sigmoid(input * beta)
-    ),
+    input=lambda ops, input, beta, threshold: ops.where(input * beta > threshold, 1, ops.sigmoid(input * beta)),
     dtypes="float",
     method=False,
+    function=False,
 )
 def softplus(xp, input: Array, beta=1.0, threshold=20.0):
     """log(1 + exp(beta * input)) / beta; the input itself where beta * input > threshold."""
@@ -206,12 +209,8 @@ def _larger(ops, input, other):
     return ops.where(input == other, 0.5, input > other)
 
 
-maximum = elementwise(
-    "maximum", input=_larger, other=lambda ops, input, other: _larger(ops, other, input)
-)
-minimum = elementwise(
-    "minimum", input=lambda ops, input, other: _larger(ops, other, input), other=_larger
-)
+maximum = elementwise("maximum", input=_larger, other=lambda ops, input, other: _larger(ops, other, input))
+minimum = elementwise("minimum", input=lambda ops, input, other: _larger(ops, other, input), other=_larger)
 
 
 def _clamp_inside(input, min, max):

@@ -55,7 +55,7 @@ def reshape(xp, input: Array, shape):
     return xp.reshape(input, proper_sizes("reshape", shape))
 
 
-@linear(view=True, spread="shape", node="ViewBackward0", explain=_explain_reshape)
+@linear(view=True, spread="shape", function=False, node="ViewBackward0", explain=_explain_reshape)
 def view(xp, input: Array, shape):
     """The elements under another shape (one size may be -1), sharing memory."""
     result = xp.reshape(input, proper_sizes("view", shape))
@@ -188,7 +188,7 @@ def expanded_sizes(input, size):
     return size[:extra] + tuple(m if n == -1 else n for n, m in zip(size[extra:], shape, strict=True))
 
 
-@linear(view=True, spread="size")
+@linear(view=True, spread="size", function=False)
 def expand(xp, input: Array, size):
     """A view with axes of length one repeated to the given sizes (-1: as it is), and new axes in front."""
     return xp.broadcast_to(input, expanded_sizes(input, size))
@@ -243,7 +243,7 @@ def check_repeat(input, repeats):
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(sizes)}: {sizes}")
 
 
-@linear(spread="repeats", check=check_repeat)
+@linear(spread="repeats", function=False, check=check_repeat)
 def repeat(xp, input: Array, repeats):
     """The input put side by side repeats[k] times along each axis k."""
     return xp.tile(input, integers("repeat", "repeats", repeats))

@@ -45,7 +45,10 @@ def backward(
     """
     if grad_variables is not None:
         if grad_tensors is not None:
-            raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use `grad_tensors`.")
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. "
+                "Please only use `grad_tensors`."
+            )
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", DeprecationWarning, stacklevel=2)
         grad_tensors = grad_variables
     roots = as_sequence(tensors)

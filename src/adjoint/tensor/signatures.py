@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from inspect import Parameter, Signature
 
 from adjoint.rules.declare import Rule

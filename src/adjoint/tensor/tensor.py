@@ -160,9 +160,7 @@ class Tensor(ArithmeticTensor):
         """A matrix, conjugated and transposed. Raises RuntimeError unless there are two axes (or none)."""
         if self.ndim not in (0, 2):
             hint = " For batches of matrices, consider using tensor.mH" if self.ndim > 2 else ""
-            raise RuntimeError(
-                f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.{hint}"
-            )
+            raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.{hint}")
         return self.mH if self.ndim else self.conj()
 
     @property

@@ -69,16 +69,7 @@ class Tensor(TensorBase):
         """The node that made this tensor, or None for a leaf."""
 
     @property
-    def is_leaf(self) -> builtins.bool:
-        """True for tensors made by the user, and by convention for all that do not require a gradient."""
-
-    @property
-    def output_nr(self) -> builtins.int:
-        """Which output of its node this tensor is."""
-
-    @property
-    def retains_grad(self) -> builtins.bool:
-        """True for a tensor that is not a leaf and keeps its gradient all the same."""
+    def _base(self) -> Tensor | None: ...
 
     @property
     def requires_grad(self) -> builtins.bool:
@@ -87,7 +78,16 @@ class Tensor(TensorBase):
     def requires_grad(self, value: builtins.bool) -> None: ...
 
     @property
-    def _base(self) -> Tensor | None: ...
+    def is_leaf(self) -> builtins.bool:
+        """True for tensors made by the user, and by convention for all that do not require a gradient."""
+
+    @property
+    def retains_grad(self) -> builtins.bool:
+        """True for a tensor that is not a leaf and keeps its gradient all the same."""
+
+    @property
+    def output_nr(self) -> builtins.int:
+        """Which output of its node this tensor is."""
 
     @property
     def _version(self) -> builtins.int: ...
@@ -407,9 +407,6 @@ class Tensor(TensorBase):
 
     def sub_(self, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1) -> Tensor:
         """In-place version of sub()."""
-
-    def rsub(self, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1) -> Tensor:
-        """alpha * other - input"""
 
     def true_divide(self, other: Tensor | builtins.complex) -> Tensor:
         """numpy.divide, elementwise."""

@@ -78,15 +78,15 @@ def _compare(actual: Any, expected: Any, rules: _Rules, place: str) -> None:
         for i, pair in enumerate(zip(actual, expected, strict=True)):
             _compare(*pair, rules, f"{place}[{i}]")
     elif _is_number(actual) and _is_number(expected):
-        _compare_scalars(actual, expected, _tolerances(rules, type(actual), type(expected)), rules, place)
+        _compare_numbers(_python_number(actual), _python_number(expected), rules, place)
     elif _array(actual) is not None and _array(expected) is not None:
         _compare_arrays(actual, expected, rules, place)
-    elif actual is None and expected is None:
-        return
+    elif actual is None or expected is None:
+        if actual is not expected:
+            _fail(f"None mismatch: {actual} is not {expected}", rules, place)
     else:
         raise TypeError(
-            "No comparison pair was able to handle inputs of type "
-            f"{type(actual)} and {type(expected)}." + _item(place)
+            f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}." + _item(place)
         )
 
 
@@ -96,6 +96,10 @@ def _is_sequence(value: object) -> bool:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, (bool, int, float, complex, numpy.number, numpy.bool))
+
+
+def _python_number(value: Any) -> Any:
+    return value.item() if isinstance(value, (numpy.number, numpy.bool)) else value
 
 
 def _array(value: object) -> Any:
@@ -120,8 +124,7 @@ def _compare_mappings(actual: Mapping[Any, Any], expected: Mapping[Any, Any], ru
         missing = sorted(expected.keys() - actual.keys(), key=str)
         extra = sorted(actual.keys() - expected.keys(), key=str)
         lines = ["The keys of the mappings do not match:"]
-        lines += [f"Missing keys in the actual mapping: {missing}"] if missing else []
-        lines += [f"Additional keys in the actual mapping: {extra}"] if extra else []
+        lines += [f"Missing keys in the actual mapping: {missing}", f"Additional keys in the actual mapping: {extra}"]
         _fail("\n".join(lines), rules, place)
     for key in expected:
         _compare(actual[key], expected[key], rules, f"{place}[{key!r}]")
@@ -163,7 +166,7 @@ def _attributes(actual: Any, expected: Any, a: Any, b: Any, rules: _Rules) -> li
     if rules.check_dtype:
         found.append(("dtype", from_numpy_dtype(a.dtype), from_numpy_dtype(b.dtype)))
     if rules.check_stride:
-        found.append(("stride()", a.strides, b.strides))
+        found.append(("stride()", *(tuple(step // c.itemsize for step in c.strides) for c in (a, b))))
     return found
 
 
@@ -184,7 +187,7 @@ def _differences(a: Any, b: Any, close: Any, tolerances: tuple[float, float]) ->
         absolute = numpy.abs(a.astype(wide) - b.astype(wide))
         relative = absolute / numpy.abs(b.astype(wide))
     absolute = numpy.where(close, 0, absolute)
-    relative = numpy.where(close, 0, relative)
+    relative = numpy.where(close, 0, relative).astype(_precision(a, b))
     wrong = int(close.size - close.sum())
     lines = [
         f"Tensor-likes are not {'equal' if exact else 'close'}!",
@@ -199,9 +202,23 @@ def _differences(a: Any, b: Any, close: Any, tolerances: tuple[float, float]) ->
     return "\n".join(lines)
 
 
-def _compare_scalars(
-    actual: Any, expected: Any, tolerances: tuple[float, float], rules: _Rules, place: str
-) -> None:
+def _precision(a: Any, b: Any) -> Any:
+    # the type in which relative differences are shown: that of the values, float32 for integers
+    floating = [c for c in (b, a) if c.dtype.kind not in "iub"]
+    return numpy.abs(floating[0][:0]).dtype if floating else numpy.float32
+
+
+def _compare_numbers(actual: Any, expected: Any, rules: _Rules, place: str) -> None:
+    if isinstance(actual, bool) and isinstance(expected, bool):
+        if actual is not expected:
+            _fail(f"Booleans mismatch: {actual} is not {expected}", rules, place)
+        return
+    if rules.check_dtype and type(actual) is not type(expected):
+        _fail(f"The (d)types do not match: {type(actual)} != {type(expected)}.", rules, place)
+    _compare_scalars(actual, expected, _tolerances(rules, type(actual), type(expected)), rules, place)
+
+
+def _compare_scalars(actual: Any, expected: Any, tolerances: tuple[float, float], rules: _Rules, place: str) -> None:
     rtol, atol = tolerances
     if _close(numpy.asarray(actual), numpy.asarray(expected), tolerances, rules).all():
         return
