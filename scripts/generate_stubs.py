@@ -30,6 +30,7 @@ import builtins
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias, overload
 
+import numpy
 from numpy.typing import NDArray
 
 from adjoint.arrays.dtypes import dtype as _dtype
@@ -130,7 +131,7 @@ def tensor_stub() -> str:
         elif inspect.isroutine(value) and name not in ("__reduce_ex__", "__weakref__"):
             members.append(method(name, value))
     body = textwrap.indent("\n".join(members), "    ")
-    return "\n".join([HEADER + TYPES, *results(), f"class Tensor(TensorBase):\n    __array_ufunc__: None\n\n{body}"])
+    return "\n".join([HEADER + TYPES, *results(), f"class Tensor(TensorBase):\n    __array_ufunc__: None\n    _array: Any\n\n{body}"])
 
 
 OPERATORS = {f"__{name}__" for name in ("eq", "ne", "lt", "le", "gt", "ge")}

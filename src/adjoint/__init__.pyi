@@ -5,6 +5,7 @@ import builtins
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias, overload
 
+import numpy
 from numpy.typing import NDArray
 
 from adjoint.arrays.dtypes import dtype as _dtype
@@ -343,7 +344,7 @@ def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.floor, elementwise."""
 
 def floor_divide(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
-    """The quotient rounded down; no gradient flows through it."""
+    """The quotient rounded down; its derivative is 0."""
 
 def fmod(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """numpy.fmod, elementwise."""

@@ -131,6 +131,11 @@ def check_in_place_result(array: Any, out: Any) -> None:
             f"output with shape {sizes(array.shape)} doesn't match the broadcast shape "
             f"{sizes(broadcast_shapes(out.shape, array.shape))}"
         )
+    check_overlap(array)
+
+
+def check_overlap(array: Any) -> None:
+    """Raise RuntimeError if an array that is to be written to repeats elements, as expanded ones do."""
     strides = getattr(array, "strides", None)
     if strides is not None and array.size and any(s == 0 and n > 1 for s, n in zip(strides, array.shape, strict=True)):
         raise RuntimeError(OVERLAP)

@@ -105,7 +105,8 @@ def descend(parameters: Parameters, learning_rate: float) -> None:
     """Take one step against the gradient, in place, and clear the gradients."""
     with adjoint.no_grad():
         for parameter in parameters:
-            parameter -= learning_rate * parameter.grad
+            if parameter.grad is not None:
+                parameter -= learning_rate * parameter.grad
             parameter.grad = None
 
 

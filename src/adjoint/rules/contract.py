@@ -729,4 +729,4 @@ def trace(xp, input: Array):
 
 @trace.vjp("input")
 def _(ops, g, input_shape):
-    return g[..., None, None] * ops.identity(g, input_shape[-2], input_shape[-1])
+    return ops.where(ops.identity(g, input_shape[-2], input_shape[-1]) == 1, g[..., None, None], 0)

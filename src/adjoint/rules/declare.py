@@ -57,23 +57,27 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from adjoint.arrays.shapes import normalize_dims
 
 Function = Callable[..., Any]
 
 
-class Array:
-    """Annotates a kernel's parameter: an array that may need a gradient (None is allowed where it is the default)."""
+if TYPE_CHECKING:
+    Array: TypeAlias = Any
+    Arrays: TypeAlias = Any
+    Constant: TypeAlias = Any
+else:
 
+    class Array:
+        """Annotates a kernel's parameter: an array that may need a gradient (None is allowed where it is the default)."""
 
-class Arrays:
-    """Annotates a kernel's parameter: a sequence of arrays that may need gradients; a rule has at most one such."""
+    class Arrays:
+        """Annotates a kernel's parameter: a sequence of arrays that may need gradients; a rule has at most one such."""
 
-
-class Constant:
-    """Annotates a kernel's parameter: an array through which no gradient flows (an index, a mask)."""
+    class Constant:
+        """Annotates a kernel's parameter: an array through which no gradient flows (an index, a mask)."""
 
 
 def parameters_of(function: Function) -> list[inspect.Parameter]:

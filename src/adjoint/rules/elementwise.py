@@ -5,6 +5,8 @@ the value follows torch: 0 for abs, sign and relu at 0, one half each for equal 
 clamp at its bounds.
 """
 
+from adjoint.arrays.promotion import common_dtype
+
 from .declare import Array, Constant, constant, elementwise, general, linear
 
 
@@ -13,9 +15,63 @@ def is_number(value):
     return isinstance(value, (bool, int, float, complex))
 
 
+# what is refused ----------------------------------------------------------------------------------------------------
+
+_LETTERS = {bool: "b", int: "i", float: "f", complex: "c"}
+
+
+def _kind(value):
+    # NumPy's letter for the kind of numbers that an argument holds; nothing for None
+    dtype = getattr(getattr(value, "_array", value), "dtype", None)
+    return _LETTERS.get(type(value), "") if dtype is None else dtype.kind
+
+
+def _refuse(kinds, message, error=NotImplementedError):
+    """A check that refuses arguments of some kinds of numbers; {} in the message is the dtype of all together."""
+
+    def check(*values):
+        if any(kind and kind in kinds for kind in map(_kind, values)):
+            operands = [getattr(value, "_array", value) for value in values if value is not None]
+            raise error(message.format(common_dtype(operands, "same").long_name))
+
+    return check
+
+
+def _refuse_complex(function):
+    return _refuse("c", f"\"{function}\" not implemented for '{{}}'")
+
+
+def _check_quotient(function):
+    """A check that refuses complex numbers, which have no order, and the integer 0 as a divisor."""
+    refuse = _refuse_complex(function)
+
+    def check(input, other):
+        refuse(input, other)
+        whole = _kind(input) in "biu" and _kind(other) in "biu"
+        if whole and not (other._array.all() if hasattr(other, "_array") else other):
+            raise RuntimeError("ZeroDivisionError")
+
+    return check
+
+
+_INVERT = "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
+_check_neg = _refuse("b", f"Negation, the `-` operator, on a bool tensor is not supported. {_INVERT}", RuntimeError)
+
+
+def _check_sub(input, other, alpha=1):
+    kinds = _kind(input), _kind(other)
+    if kinds == ("b", "b"):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+            "operator instead."
+        )
+    if "b" in kinds:
+        raise RuntimeError(f"Subtraction, the `-` operator, with a bool tensor is not supported. {_INVERT}")
+
+
 # arithmetic ---------------------------------------------------------------------------------------------------------
 
-neg = elementwise("negative", name="neg", input=-1, inplace=True)
+neg = elementwise("negative", name="neg", input=-1, inplace=True, fast="negative", check=_check_neg)
 positive = elementwise("positive", input=1)
 mul = elementwise("multiply", name="mul", input="other", other="input", inplace=True)
 square = elementwise("square", input=lambda input: 2 * input, inplace=True, node="PowBackward0")
@@ -28,13 +84,13 @@ def add(xp, input: Array, other: Array, *, alpha=1):
     return xp.add(input, other) if alpha == 1 else xp.add(input, alpha * other)
 
 
-@elementwise(input=1, other=lambda alpha: -alpha, fast="subtract", inplace=True)
+@elementwise(input=1, other=lambda alpha: -alpha, fast="subtract", inplace=True, check=_check_sub)
 def sub(xp, input: Array, other: Array, *, alpha=1):
     """input - alpha * other"""
     return xp.subtract(input, other) if alpha == 1 else xp.subtract(input, alpha * other)
 
 
-@elementwise(input=-1, other=lambda alpha: alpha, method=False, node="RsubBackward1")
+@elementwise(input=-1, other=lambda alpha: alpha, method=False, node="RsubBackward1", check=_check_sub)
 def rsub(xp, input: Array, other: Array, *, alpha=1):
     """alpha * other - input"""
     return xp.subtract(alpha * other, input)
@@ -51,21 +107,37 @@ true_divide = elementwise(
 )
 
 
-@elementwise(arrays=("input", "other"), inplace=True)
+@elementwise(input=0, other=0, inplace=True, check=_check_quotient("div_floor_cpu"), node="DivBackward1")
 def floor_divide(xp, input: Array, other: Array):
-    """The quotient rounded down; no gradient flows through it."""
+    """The quotient rounded down; its derivative is 0."""
     return xp.floor_divide(input, other)
 
 
-@elementwise(arrays=("input", "other"), method=False, function=False)
+@elementwise(
+    input=0, other=0, method=False, function=False, check=_check_quotient("div_trunc_cpu"), node="DivBackward1"
+)
 def trunc_divide(xp, input: Array, other: Array):
-    """The quotient rounded towards zero; no gradient flows through it."""
+    """The quotient rounded towards zero; its derivative is 0."""
     quotient = xp.trunc(xp.divide(input, other))
     return quotient.astype(xp.result_type(input, other), copy=False)
 
 
-remainder = elementwise("remainder", input=1, other=lambda ops, input, other: -ops.floor(input / other), inplace=True)
-fmod = elementwise("fmod", input=1, other=lambda ops, input, other: -ops.trunc(input / other), inplace=True)
+remainder = elementwise(
+    "remainder",
+    input=1,
+    other=lambda ops, input, other: -ops.floor(input / other),
+    inplace=True,
+    fast="remainder",
+    check=_check_quotient("remainder_cpu"),
+)
+fmod = elementwise(
+    "fmod",
+    input=1,
+    other=lambda ops, input, other: -ops.trunc(input / other),
+    inplace=True,
+    fast="fmod",
+    check=_check_quotient("fmod_cpu"),
+)
 
 
 def _power_partial(ops, input, exponent):
@@ -108,7 +180,7 @@ expm1 = elementwise("expm1", input=lambda y: y + 1, dtypes="float", inplace=True
 log = elementwise("log", input=lambda input: 1 / input, dtypes="float", inplace=True)
 log2 = elementwise("log2", input=lambda input: 1 / (input * 0.6931471805599453), dtypes="float", inplace=True)
 log10 = elementwise("log10", input=lambda input: 1 / (input * 2.302585092994046), dtypes="float", inplace=True)
-log1p = elementwise("log1p", input=lambda input: 1 / (1 + input), dtypes="float", inplace=True)
+log1p = elementwise("log1p", input=lambda input: 1 / (1 + input), dtypes="float", inplace=True, node="Log1PBackward0")
 sqrt = elementwise("sqrt", input=lambda y: 0.5 / y, dtypes="float", inplace=True)
 
 
@@ -152,16 +224,32 @@ def acosh(xp, input: Array):
 
 
 atanh = elementwise("arctanh", name="atanh", input=lambda input: 1 / (1 - input * input), dtypes="float", inplace=True)
+
+
+def _squares(ops, input, other):
+    # at the origin, where the angle has no derivative, torch takes 0 and not 0 / 0
+    size = input * input + other * other
+    return ops.where(size == 0, 1, size)
+
+
 atan2 = elementwise(
     "arctan2",
     name="atan2",
-    input=lambda input, other: other / (input * input + other * other),
-    other=lambda input, other: -input / (input * input + other * other),
+    input=lambda ops, input, other: other / _squares(ops, input, other),
+    other=lambda ops, input, other: -input / _squares(ops, input, other),
     dtypes="float",
     inplace=True,
+    fast="arctan2",
+    check=_refuse_complex("atan2_cpu"),
 )
 hypot = elementwise(
-    "hypot", input=lambda y, input: input / y, other=lambda y, other: other / y, dtypes="float", inplace=True
+    "hypot",
+    input=lambda y, input: input / y,
+    other=lambda y, other: other / y,
+    dtypes="float",
+    inplace=True,
+    fast="hypot",
+    check=_refuse_complex("hypot_cpu"),
 )
 
 # activations of one argument ----------------------------------------------------------------------------------------
@@ -173,9 +261,11 @@ def sigmoid(xp, input: Array):
     return 1 / (1 + xp.exp(-input)) if input.dtype.kind == "c" else xp.expit(input)
 
 
-@elementwise(input=lambda y: y > 0, inplace=True)
+@elementwise(input=lambda ops, g, y: ops.where(y <= 0, 0, g), inplace=True)
 def relu(xp, input: Array):
     """input where it is positive, 0 elsewhere; NaN stays NaN."""
+    if input.dtype.kind == "c":
+        raise NotImplementedError("clamp is not supported for complex types")
     return xp.maximum(input, 0)
 
 
@@ -191,26 +281,52 @@ def softplus(xp, input: Array, beta=1.0, threshold=20.0):
     return xp.where(scaled > threshold, input, xp.logaddexp(scaled, 0) / beta)
 
 
-# kinks and steps ----------------------------------------------------------------------------------------------------
+# kinks and steps: where no gradient flows it is 0 and not g * 0, as g may be infinite ---------------------------------
 
-sign = elementwise("sign", input=0, inplace=True)
-floor = elementwise("floor", input=0, inplace=True)
-ceil = elementwise("ceil", input=0, inplace=True)
-trunc = elementwise("trunc", input=0, inplace=True)
+_check_sign = _refuse(
+    "c", "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."
+)
+sign = elementwise("sign", input=0, inplace=True, fast="sign", check=_check_sign)
 
 
-@elementwise(input=0, inplace=True)
+def _step(name):
+    check = _refuse("c", f"{name} is not supported for complex inputs")
+    return elementwise(name, input=0, inplace=True, fast=name, check=check)
+
+
+floor = _step("floor")
+ceil = _step("ceil")
+trunc = _step("trunc")
+
+
+@elementwise(input=0, inplace=True, check=_refuse_complex("round_vml_cpu"))
 def round(xp, input: Array, *, decimals=0):
     """input rounded to `decimals` places, halves to even."""
     return xp.round(input, decimals)
 
 
-def _larger(ops, input, other):
-    return ops.where(input == other, 0.5, input > other)
+def _to_larger(ops, g, input, other):
+    return ops.where(input == other, g / 2, ops.where(input < other, 0, g))
 
 
-maximum = elementwise("maximum", input=_larger, other=lambda ops, input, other: _larger(ops, other, input))
-minimum = elementwise("minimum", input=lambda ops, input, other: _larger(ops, other, input), other=_larger)
+def _to_smaller(ops, g, input, other):
+    return ops.where(input == other, g / 2, ops.where(input > other, 0, g))
+
+
+maximum = elementwise(
+    "maximum",
+    input=_to_larger,
+    other=lambda ops, g, input, other: _to_larger(ops, g, other, input),
+    fast="maximum",
+    check=_refuse("c", "maximum not implemented for complex tensors.", RuntimeError),
+)
+minimum = elementwise(
+    "minimum",
+    input=_to_smaller,
+    other=lambda ops, g, input, other: _to_smaller(ops, g, other, input),
+    fast="minimum",
+    check=_refuse("c", "minimum not implemented for complex tensors.", RuntimeError),
+)
 
 
 def _clamp_inside(input, min, max):
@@ -229,9 +345,16 @@ def _clamp_above(input, min, max):
 def _check_clamp(input, min, max):
     if min is None and max is None:
         raise RuntimeError("adjoint.clamp: At least one of 'min' or 'max' must not be None")
+    _refuse("c", "clamp is not supported for complex types")(input, min, max)
 
 
-@elementwise(input=_clamp_inside, min=_clamp_below, max=_clamp_above, inplace=True, check=_check_clamp)
+@elementwise(
+    input=lambda ops, g, input, min, max: ops.where(_clamp_inside(input, min, max), g, 0),
+    min=lambda ops, g, input, min, max: ops.where(_clamp_below(input, min, max), g, 0),
+    max=lambda ops, g, input, min, max: ops.where(_clamp_above(input, min, max), g, 0),
+    inplace=True,
+    check=_check_clamp,
+)
 def clamp(xp, input: Array, min: Array = None, max: Array = None):
     """input with values below min raised to it and above max lowered to it (max wins where min > max)."""
     if min is not None:
@@ -385,18 +508,33 @@ def _(ops, g):
 
 eq = elementwise("equal", name="eq", arrays=("input", "other"), inplace=True)
 ne = elementwise("not_equal", name="ne", arrays=("input", "other"), inplace=True)
-lt = elementwise("less", name="lt", arrays=("input", "other"), inplace=True)
-le = elementwise("less_equal", name="le", arrays=("input", "other"), inplace=True)
-gt = elementwise("greater", name="gt", arrays=("input", "other"), inplace=True)
-ge = elementwise("greater_equal", name="ge", arrays=("input", "other"), inplace=True)
+
+
+def _ordered(kernel, name):
+    check = _refuse_complex(f"{name}_cpu")
+    return elementwise(kernel, name=name, arrays=("input", "other"), inplace=True, fast=kernel, check=check)
+
+
+lt = _ordered("less", "lt")
+le = _ordered("less_equal", "le")
+gt = _ordered("greater", "gt")
+ge = _ordered("greater_equal", "ge")
 logical_and = elementwise("logical_and", arrays=("input", "other"), inplace=True)
 logical_or = elementwise("logical_or", arrays=("input", "other"), inplace=True)
 logical_xor = elementwise("logical_xor", arrays=("input", "other"), inplace=True)
 logical_not = elementwise("logical_not", arrays=("input",), inplace=True)
-bitwise_and = elementwise("bitwise_and", arrays=("input", "other"), inplace=True)
-bitwise_or = elementwise("bitwise_or", arrays=("input", "other"), inplace=True)
-bitwise_xor = elementwise("bitwise_xor", arrays=("input", "other"), inplace=True)
-bitwise_not = elementwise("invert", name="bitwise_not", arrays=("input",), inplace=True)
+
+
+def _bitwise(name):
+    check = _refuse("fcV", f"\"{name}_cpu\" not implemented for '{{}}'")
+    return elementwise(name, arrays=("input", "other"), inplace=True, check=check)
+
+
+bitwise_and = _bitwise("bitwise_and")
+bitwise_or = _bitwise("bitwise_or")
+bitwise_xor = _bitwise("bitwise_xor")
+_check_invert = _refuse("fcV", "~ (operator.invert) is only implemented on integer and Boolean-type tensors", TypeError)
+bitwise_not = elementwise("invert", name="bitwise_not", arrays=("input",), inplace=True, check=_check_invert)
 isnan = elementwise("isnan", arrays=("input",))
 isinf = elementwise("isinf", arrays=("input",))
 isfinite = elementwise("isfinite", arrays=("input",))

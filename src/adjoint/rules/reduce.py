@@ -323,7 +323,8 @@ def declare_attained(name, kernel, shares, **options):
     @rule.vjp("input")
     def _(ops, g, y, input, dim, keepdim):
         chosen, number = shares(ops, input, y, dim, keepdim)
-        return restore(g / number, input.shape, dim, keepdim) * chosen
+        # not g * 0 for the others: g may be infinite
+        return ops.where(chosen, restore(g / number, input.shape, dim, keepdim), 0)
 
     @rule.jvp("input")
     def _(ops, t, y, input, dim, keepdim):

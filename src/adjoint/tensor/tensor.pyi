@@ -5,6 +5,7 @@ import builtins
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias, overload
 
+import numpy
 from numpy.typing import NDArray
 
 from adjoint.arrays.dtypes import dtype as _dtype
@@ -57,6 +58,7 @@ class _TriangularSolution(NamedTuple):
 
 class Tensor(TensorBase):
     __array_ufunc__: None
+    _array: Any
 
     @property
     def grad(self) -> Tensor | None:
@@ -415,7 +417,7 @@ class Tensor(TensorBase):
         """In-place version of true_divide()."""
 
     def floor_divide(self, other: Tensor | builtins.complex) -> Tensor:
-        """The quotient rounded down; no gradient flows through it."""
+        """The quotient rounded down; its derivative is 0."""
 
     def floor_divide_(self, other: Tensor | builtins.complex) -> Tensor:
         """In-place version of floor_divide()."""
@@ -1287,7 +1289,7 @@ class Tensor(TensorBase):
 
     def __rxor__(self, other: Operand) -> Tensor: ...
 
-    def __invert__(self) -> Any:
+    def __invert__(self, *args: Any, **kwargs: Any) -> Any:
         """numpy.invert, elementwise."""
 
     def __pos__(self) -> Any:

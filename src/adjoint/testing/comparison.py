@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy
 
@@ -104,7 +104,7 @@ def _python_number(value: Any) -> Any:
 
 def _array(value: object) -> Any:
     if isinstance(value, Tensor):
-        return value._array
+        return cast(Any, value)._array
     return value if isinstance(value, numpy.ndarray) else None
 
 
@@ -159,10 +159,10 @@ def _compare_arrays(actual: Any, expected: Any, rules: _Rules, place: str) -> No
 
 
 def _attributes(actual: Any, expected: Any, a: Any, b: Any, rules: _Rules) -> list[tuple[str, Any, Any]]:
-    shapes = [tuple(a.shape), tuple(b.shape)]
+    shapes: list[Any] = [tuple(a.shape), tuple(b.shape)]
     if isinstance(actual, Tensor) and isinstance(expected, Tensor):
         shapes = [actual.shape, expected.shape]
-    found = [("shape", *shapes)]
+    found: list[tuple[str, Any, Any]] = [("shape", shapes[0], shapes[1])]
     if rules.check_dtype:
         found.append(("dtype", from_numpy_dtype(a.dtype), from_numpy_dtype(b.dtype)))
     if rules.check_stride:
