@@ -116,7 +116,7 @@ def tensor_stub() -> str:
     members = []
     for name, kind in OF_CORE.items():
         members.append(attribute(name, annotated(kind), getattr(TensorBase, name).__doc__))
-    for name in vars(ArithmeticTensor):
+    for name in sorted(vars(ArithmeticTensor)):
         if re.fullmatch("__r?(add|sub|mul|truediv|pow|matmul|mod|floordiv)__", name):
             members.append(f"def {name}(self, other: Operand) -> Tensor: ...\n")
     members += ["def __neg__(self) -> Tensor: ...\n", "def __abs__(self) -> Tensor: ...\n"]

@@ -127,6 +127,16 @@ def make_method(operation: Operation):
     return named(method, op.name, op.__doc__)
 
 
+def make_operator(operation: Operation):
+    """A method for one of Python's operators: what cannot stand beside a Tensor is left to Python."""
+    op: Operation = operation
+
+    def operator(self, other):
+        return op.binary(self, other) if is_fast(other) else NotImplemented
+
+    return operator
+
+
 def make_inplace(operation: Operation, name):
     """A method that runs an operation in place."""
     op: Operation = operation

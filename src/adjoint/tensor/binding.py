@@ -50,19 +50,18 @@ def bind() -> None:
             setattr(Tensor, declared.method, declared.function)
     for table in (_COMPARISONS, _LOGICAL, _REFLECTED):
         for name, special in table.items():
-            setattr(Tensor, special, named(_operator(operations[name]), special, operations[name].__doc__))
+            setattr(Tensor, special, named(make_operator(operations[name]), special, operations[name].__doc__))
     for name, special in _UNARY.items():
         setattr(Tensor, special, named(make_method(operations[name]), special, operations[name].__doc__))
     for name, special in _IN_PLACE.items():
-        setattr(Tensor, special, named(_operator(getattr(Tensor, name)), special, f"As {name}()."))
+        setattr(Tensor, special, named(_inplace_operator(getattr(Tensor, name)), special, f"As {name}()."))
     bind_operators(operations)
     inherit_operators(Tensor)
 
 
-def _operator(operation: Callable[..., Any]) -> Callable[..., Any]:
-    # what cannot stand beside a Tensor is left to Python: == is False then, < and += are errors
+def _inplace_operator(method: Callable[..., Any]) -> Callable[..., Any]:
     def operator(self: Tensor, other: object) -> Any:
-        return operation(self, other) if is_fast(other) else NotImplemented
+        return method(self, other) if is_fast(other) else NotImplemented
 
     return operator
 

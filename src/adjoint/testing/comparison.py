@@ -166,7 +166,8 @@ def _attributes(actual: Any, expected: Any, a: Any, b: Any, rules: _Rules) -> li
     if rules.check_dtype:
         found.append(("dtype", from_numpy_dtype(a.dtype), from_numpy_dtype(b.dtype)))
     if rules.check_stride:
-        found.append(("stride()", *(tuple(step // c.itemsize for step in c.strides) for c in (a, b))))
+        left, right = (tuple(step // c.itemsize for step in c.strides) for c in (a, b))
+        found.append(("stride()", left, right))
     return found
 
 
