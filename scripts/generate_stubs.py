@@ -131,7 +131,8 @@ def tensor_stub() -> str:
         elif inspect.isroutine(value) and name not in ("__reduce_ex__", "__weakref__"):
             members.append(method(name, value))
     body = textwrap.indent("\n".join(members), "    ")
-    return "\n".join([HEADER + TYPES, *results(), f"class Tensor(TensorBase):\n    __array_ufunc__: None\n    _array: Any\n\n{body}"])
+    head = "class Tensor(TensorBase):\n    __array_ufunc__: None\n    _array: Any\n\n"
+    return "\n".join([HEADER + TYPES, *results(), head + body])
 
 
 OPERATORS = {f"__{name}__" for name in ("eq", "ne", "lt", "le", "gt", "ge")}

@@ -344,7 +344,7 @@ def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.floor, elementwise."""
 
 def floor_divide(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
-    """The quotient rounded down; its derivative is 0."""
+    """The quotient rounded down; no gradient flows through it."""
 
 def fmod(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """numpy.fmod, elementwise."""

@@ -2,10 +2,12 @@
 
 import asyncio
 import gc
+import re
 import sys
 import threading
 import time
 import weakref
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -1419,3 +1421,15 @@ def test_gradient_has_the_strides_of_a_dense_leaf(make, strides, pull):
     pull(x).backward()
     assert x.grad.stride() == strides
     assert x.grad.shape == x.shape
+
+
+# the README itself ----------------------------------------------------------------------------------------------------
+
+
+def test_the_readme_names_tests_that_exist():
+    text = Path(adjoint.core.__file__).with_name("README.md").read_text()
+    named = set(re.findall(r"`(test_\w+)`", text))
+    sources = [file.read_text() for file in Path(__file__).parent.glob("test_*.py")]
+    defined = {name for source in sources for name in re.findall(r"def (test_\w+)", source)}
+    assert len(named) > 20
+    assert named <= defined

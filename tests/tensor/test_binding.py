@@ -126,6 +126,10 @@ def test_two_tensors(symbol, apply):
 @pytest.mark.parametrize("number", [2, 2.5, -3, True, np.float32(2), np.int64(2)], ids=repr)
 def test_with_numbers(symbol, apply, number):
     x = adjoint.tensor(A)
+    if symbol == "-" and number is True:
+        with pytest.raises(RuntimeError, match="Subtraction, the `-` operator, with a bool tensor is not supported"):
+            apply(x, number)
+        return
     for result, expected in (
         (apply(x, number), [apply(a, float(number)) for a in A]),
         (apply(number, x), [apply(float(number), a) for a in A]),
@@ -144,7 +148,7 @@ def test_with_arrays_on_either_side(symbol, apply):
     ):
         assert type(result) is Tensor and result.dtype is adjoint.float64
         assert result.tolist() == approx(expected.tolist())
-    assert apply(array, x).requires_grad is (symbol != "//")
+    assert symbol == "//" or apply(array, x).requires_grad
 
 
 def test_powers():

@@ -3,7 +3,7 @@ from adjoint.core.graph cimport Node, Saved, TensorBase, VersionCounter, View
 
 
 cdef int _INPUT, _RESULT, _PARAMETER, _SHAPE, _DTYPE, _NEEDS, _SEQUENCE, _SEQUENCE_SHAPES
-cdef int _FORMULA, _PARTIAL, _SAVED_FACTOR, _UNCHANGED, _NEGATED, _SCALED, _ZERO
+cdef int _FORMULA, _PARTIAL, _SAVED_FACTOR, _UNCHANGED, _NEGATED, _SCALED, _ZERO, _PRODUCT
 cdef int _TIMES, _PLUS, _MINUS, _OVER
 cdef object _ndarray, _asarray, _FLOAT32, _FLOAT64, _numpy_ops, registry
 

@@ -90,7 +90,7 @@ _ALIASES = {"axis": "dim", "axes": "dims", "keepdims": "keepdim", "self": "input
 # kinds of saved values, by where they come from
 _INPUT, _RESULT, _PARAMETER, _SHAPE, _DTYPE, _NEEDS, _SEQUENCE, _SEQUENCE_SHAPES = range(8)
 # ways to get a cotangent
-_FORMULA, _PARTIAL, _SAVED_FACTOR, _UNCHANGED, _NEGATED, _SCALED, _ZERO = range(7)
+_FORMULA, _PARTIAL, _SAVED_FACTOR, _UNCHANGED, _NEGATED, _SCALED, _ZERO, _PRODUCT = range(8)
 
 # ufuncs that are quicker as Python's operators
 _TIMES, _PLUS, _MINUS, _OVER = range(1, 5)
@@ -136,18 +136,22 @@ class Term:
             if type(factor) is int and factor == 1:
                 return g
         else:
+            if way == _PRODUCT and self.is_simple and not self.conjugate:
+                return self.body(g, node.value(self.place, create_graph))
             picked: list = [node.value(k, create_graph) for k in self.arguments]
             if self.takes_g:
-                picked.insert(0, g)
+                picked.insert(0, conjugated(g, ops) if self.conjugate else g)
             if self.takes_ops:
                 picked.insert(0, ops)
             factor = self.body(*picked)
             if way == _FORMULA:
                 return factor
+            if way == _PRODUCT:
+                return conjugated(factor, ops) if self.conjugate else factor
             if type(factor) is int and factor == 1:
                 return g
         if self.conjugate:
-            factor = factor.conjugate() if isinstance(factor, (int, float, complex)) else ops.conj(factor)
+            factor = conjugated(factor, ops)
         return g * factor
 
 
@@ -953,6 +957,11 @@ class Operation:
         rebase(tensor, node)
 
 
+def conjugated(value, ops):
+    """The conjugate of a number, raw array or Tensor."""
+    return value.conjugate() if isinstance(value, (int, float, complex)) else ops.conj(value)
+
+
 def defined(values):
     """The first that is not None."""
     for value in values:
@@ -1133,8 +1142,10 @@ def make_term(rule, formula, positions, names, is_complex) -> Term:
     arguments = tuple([names.index(n) for n in formula.needs])
     factor = getattr(formula, "factor", None)
     scale = None
-    if rule.kind != "elementwise" or formula.takes_driver:
+    if rule.kind != "elementwise":
         way = _FORMULA
+    elif formula.takes_driver:
+        way = _PRODUCT
     elif isinstance(factor, str):
         way = _SAVED_FACTOR
     elif factor is None:
@@ -1142,7 +1153,7 @@ def make_term(rule, formula, positions, names, is_complex) -> Term:
     else:
         way = {1: _UNCHANGED, -1: _NEGATED, 0: _ZERO}.get(factor, _SCALED)
         scale = factor
-    conjugate = is_complex and way in (_PARTIAL, _SAVED_FACTOR)
+    conjugate = is_complex and way in (_PARTIAL, _SAVED_FACTOR, _PRODUCT)
     return Term(way, formula.body, positions, arguments, formula.takes_ops, formula.takes_driver, conjugate, scale)
 
 

@@ -274,7 +274,10 @@ class Elementwise(Rule):
     kind = "elementwise"
 
     def partial(self, input: str, formula: Function | str | float) -> None:
-        """Declare the partial derivative by one input: a function, the name of a saved value, or a number."""
+        """Declare the partial derivative by one input: a function, the name of a saved value, or a number.
+
+        A function whose first parameter is `g` gives the product g * d instead of the partial d, where that is quicker.
+        """
         self._known((input,))
         body = formula if callable(formula) else _constant_partial(formula)
         declared = Formula(body, (input,), "g")
@@ -351,7 +354,8 @@ _OPTIONS = set(inspect.signature(Rule.__init__).parameters) - {"self", "name", "
 def elementwise(kernel: str | None = None, /, *, name: str | None = None, **partials_and_options: Any) -> Any:
     """Declare an elementwise operation: the kernel's name and, for each input, its partial derivative.
 
-    A partial is a function of saved values, or, shorter, the name of one ("other") or a number. Options are those of
+    A partial is a function of saved values, or, shorter, the name of one ("other") or a number. A function whose first
+    parameter is `g` gives the product of g and the partial, where that is quicker. Options are those of
     `Rule`; without partials, `arrays` names the inputs. Without a kernel's name this is a decorator for a kernel of
     several steps or with parameters.
     """

@@ -73,9 +73,13 @@ def vjp(rule: Rule, ops: Any, g: Any, values: Values, y: Any, needs: Sequence[bo
     for formula in rule.vjps:
         if not wanted.intersection(formula.inputs):
             continue
-        pulled = run(formula, ops, g, found)
-        if rule.kind == "elementwise" and not formula.takes_driver:
-            pulled = g * conj(ops, pulled)
+        if rule.kind != "elementwise":
+            pulled = run(formula, ops, g, found)
+        elif formula.takes_driver:
+            # t -> t * d was declared as one: conjugating on both sides gives g -> g * conj(d)
+            pulled = conj(ops, run(formula, ops, conj(ops, g), found))
+        else:
+            pulled = g * conj(ops, run(formula, ops, g, found))
         cotangents.update(zip(formula.inputs, pulled if len(formula.inputs) > 1 else (pulled,), strict=True))
     return {name: value for name, value in cotangents.items() if name in wanted}
 
@@ -128,8 +132,7 @@ def _elementwise_jvp(rule: Rule, ops: Any, tangents: Values, values: Values, y: 
             continue
         t = tangents[name]
         if formula.takes_driver:
-            # g -> g * conj(d) was declared as one: conjugating on both sides gives t -> t * d
-            term = conj(ops, run(formula, ops, conj(ops, t), lambda needed: saved(rule, needed, values, y)))
+            term = run(formula, ops, t, lambda needed: saved(rule, needed, values, y))
         else:
             term = t * run(formula, ops, t, lambda needed: saved(rule, needed, values, y))
         total = plus(total, term)

@@ -107,17 +107,15 @@ true_divide = elementwise(
 )
 
 
-@elementwise(input=0, other=0, inplace=True, check=_check_quotient("div_floor_cpu"), node="DivBackward1")
+@elementwise(arrays=("input", "other"), inplace=True, check=_check_quotient("div_floor_cpu"))
 def floor_divide(xp, input: Array, other: Array):
-    """The quotient rounded down; its derivative is 0."""
+    """The quotient rounded down; no gradient flows through it."""
     return xp.floor_divide(input, other)
 
 
-@elementwise(
-    input=0, other=0, method=False, function=False, check=_check_quotient("div_trunc_cpu"), node="DivBackward1"
-)
+@elementwise(arrays=("input", "other"), method=False, function=False, check=_check_quotient("div_trunc_cpu"))
 def trunc_divide(xp, input: Array, other: Array):
-    """The quotient rounded towards zero; its derivative is 0."""
+    """The quotient rounded towards zero; no gradient flows through it."""
     quotient = xp.trunc(xp.divide(input, other))
     return quotient.astype(xp.result_type(input, other), copy=False)
 
@@ -211,7 +209,8 @@ acos = elementwise(
 atan = elementwise("arctan", name="atan", input=lambda input: 1 / (1 + input * input), dtypes="float", inplace=True)
 sinh = elementwise("sinh", input=lambda ops, input: ops.cosh(input), dtypes="float", inplace=True)
 cosh = elementwise("cosh", input=lambda ops, input: ops.sinh(input), dtypes="float", inplace=True)
-tanh = elementwise("tanh", input=lambda y: 1 - y * y, dtypes="float", inplace=True)
+# g - g * y * y has no number in it, which NumPy would have to make an array of at every call
+tanh = elementwise("tanh", input=lambda g, y: g - g * y * y, dtypes="float", inplace=True)
 asinh = elementwise(
     "arcsinh", name="asinh", input=lambda ops, input: ops.rsqrt(input * input + 1), dtypes="float", inplace=True
 )
@@ -255,7 +254,7 @@ hypot = elementwise(
 # activations of one argument ----------------------------------------------------------------------------------------
 
 
-@elementwise(input=lambda y: y * (1 - y), dtypes="float", inplace=True)
+@elementwise(input=lambda g, y: g * (y - y * y), dtypes="float", inplace=True)
 def sigmoid(xp, input: Array):
     """1 / (1 + exp(-input)), without overflow."""
     return 1 / (1 + xp.exp(-input)) if input.dtype.kind == "c" else xp.expit(input)

@@ -6,7 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.tensor import composites
-from adjoint.tensor.arithmetic import bind_operators, inherit_operators, is_fast, make_inplace, make_method, named
+from adjoint.tensor.arithmetic import (
+    bind_operators,
+    inherit_operators,
+    is_fast,
+    make_inplace,
+    make_method,
+    make_operator,
+    named,
+)
 from adjoint.tensor.composites.declare import COMPOSITES
 from adjoint.tensor.signatures import method_signature_of
 from adjoint.tensor.table import operations
