@@ -17,7 +17,7 @@ def _decorator(*_arguments: object, **_options: object) -> Callable[[_T], _T]:
 
 cclass = final = _identity
 trashcan = freelist = _decorator
-int = long = longlong = Py_ssize_t = bint = double = object
+int = long = longlong = ulonglong = Py_ssize_t = bint = double = object
 
 
 def cast(_type: Any, value: _T, **_options: object) -> _T:

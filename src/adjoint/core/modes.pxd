@@ -3,6 +3,9 @@ cimport cython
 cdef extern from "Python.h":
     ctypedef struct PyObject
     PyObject* PyThreadState_GetDict()
+    ctypedef struct PyThreadState
+    PyThreadState* PyThreadState_Get()
+    unsigned long long PyThreadState_GetID(PyThreadState*)
 
 
 cdef class ThreadState:
@@ -10,6 +13,9 @@ cdef class ThreadState:
     cdef public int unusual
     cdef public int backward_depth
 
+
+cdef unsigned long long _last_number
+cdef ThreadState _last_state
 
 @cython.locals(table=dict)
 cpdef ThreadState current()

@@ -14,6 +14,8 @@ if not cython.compiled:
     _local = threading.local()
 
 _KEY = "adjoint.core.modes"
+_last_number = 0
+_last_state = None
 
 
 @cython.final
@@ -34,13 +36,21 @@ class ThreadState:
 
 def current() -> ThreadState:
     """The state of the calling thread, made when first asked for."""
+    global _last_number, _last_state
     if cython.compiled:
+        # the numbers of threads are never used again, so the last answer holds as long as the thread is the same
+        number: cython.ulonglong = PyThreadState_GetID(PyThreadState_Get())
+        if number == _last_number and _last_state is not None:
+            return _last_state
         table = cython.cast(dict, cython.cast(object, PyThreadState_GetDict()))
     else:
         table = _local.__dict__
     state = table.get(_KEY)
     if state is None:
         state = table[_KEY] = ThreadState()
+    if cython.compiled:
+        _last_number = number
+        _last_state = state
     return state
 
 

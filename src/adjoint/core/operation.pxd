@@ -29,6 +29,7 @@ cdef class Plan:
     cdef public tuple terms
     cdef public tuple mask
     cdef public bint holds_tensors
+    cdef public bint saves_inputs
     cdef public bint mask_is_sequence
     cdef public bint promotes
     cdef public bint several_results

@@ -166,6 +166,7 @@ class Plan:
         self.places = [place for _, place in slots]
         self.terms = terms
         self.mask = mask
+        self.saves_inputs = any([kind == _INPUT for kind, _ in slots])
         self.holds_tensors = any([kind in (_INPUT, _RESULT, _SEQUENCE) for kind, _ in slots])
 
 
@@ -833,6 +834,8 @@ class Operation:
             node.saved1 = self.entry(node, plan, 1, values, result, results)
         if n > 2:
             node.saved_others = tuple([self.entry(node, plan, k, values, result, results) for k in range(2, n)])
+        if not plan.saves_inputs:
+            return
         for k in range(n):
             saved = node.entry(k)
             if isinstance(saved, TensorBase):

@@ -6,6 +6,7 @@ clamp at its bounds.
 """
 
 from adjoint.arrays.promotion import common_dtype
+from adjoint.arrays.shapes import broadcast_shapes
 
 from .declare import Array, Constant, constant, elementwise, general, linear
 
@@ -361,7 +362,12 @@ def clamp(xp, input: Array, min: Array = None, max: Array = None):
     return input if max is None else xp.minimum(input, max)
 
 
-@linear(dtypes="same", scalars=True)
+def _explain_shapes(error, *operands):
+    # in torch's words, if it is the shapes that do not fit
+    broadcast_shapes(*[operand.shape for operand in operands if not is_number(operand)])
+
+
+@linear(dtypes="same", scalars=True, explain=_explain_shapes)
 def where(xp, condition: Constant, input: Array, other: Array):
     """input where the condition holds, other elsewhere, broadcast."""
     return xp.where(condition, input, other)
@@ -525,8 +531,12 @@ logical_not = elementwise("logical_not", arrays=("input",), inplace=True)
 
 
 def _bitwise(name):
-    check = _refuse("fcV", f"\"{name}_cpu\" not implemented for '{{}}'")
-    return elementwise(name, arrays=("input", "other"), inplace=True, check=check)
+    refuse = _refuse("fcV", f"\"{name}_cpu\" not implemented for '{{}}'")
+
+    def explain(error, input, other):
+        refuse(input, other)
+
+    return elementwise(name, arrays=("input", "other"), inplace=True, explain=explain)
 
 
 bitwise_and = _bitwise("bitwise_and")
@@ -601,13 +611,42 @@ def _written(xp, input, other):
     return xp.astype(xp.broadcast_to(other, input.shape), input.dtype)
 
 
-@elementwise(input=0, other=1, dtypes="any", method=False, function=False, inplace="copy_", node="CopyBackwards")
+def _explain_copy(error, input, other):
+    broadcast = broadcast_shapes(input.shape, other.shape)
+    return RuntimeError(f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(broadcast)}")
+
+
+@elementwise(
+    input=0,
+    other=1,
+    dtypes="any",
+    method=False,
+    function=False,
+    inplace="copy_",
+    node="CopyBackwards",
+    explain=_explain_copy,
+)
 def copy(xp, input: Array, other: Array):
     """other, broadcast to and with the type of input: what copy_ and item assignment write."""
     return _written(xp, input, other)
 
 
-@elementwise(input=0, value=1, dtypes="any", method=False, function=False, inplace="fill_", node="FillBackward0")
+def _check_fill(input, value):
+    rank = value._array.ndim if hasattr(value, "_array") else 0
+    if rank:
+        raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {rank} dimensions.")
+
+
+@elementwise(
+    input=0,
+    value=1,
+    dtypes="any",
+    method=False,
+    function=False,
+    inplace="fill_",
+    node="FillBackward0",
+    check=_check_fill,
+)
 def fill(xp, input: Array, value: Array):
     """value everywhere: what fill_ and zero_ write."""
     return _written(xp, input, value)

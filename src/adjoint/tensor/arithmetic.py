@@ -45,8 +45,9 @@ class ArithmeticTensor(TensorBase):
     def __add__(self, other):
         return _add.binary(self, other) if is_fast(other) else NotImplemented
 
+    # what commutes is recorded with the Tensor first, as torch does
     def __radd__(self, other):
-        return _add.binary(other, self) if is_fast(other) else NotImplemented
+        return _add.binary(self, other) if is_fast(other) else NotImplemented
 
     def __sub__(self, other):
         return _sub.binary(self, other) if is_fast(other) else NotImplemented
@@ -58,7 +59,7 @@ class ArithmeticTensor(TensorBase):
         return _mul.binary(self, other) if is_fast(other) else NotImplemented
 
     def __rmul__(self, other):
-        return _mul.binary(other, self) if is_fast(other) else NotImplemented
+        return _mul.binary(self, other) if is_fast(other) else NotImplemented
 
     def __truediv__(self, other):
         return _div.binary(self, other) if is_fast(other) else NotImplemented
@@ -112,11 +113,12 @@ def make_method(operation: Operation):
     """A method that calls an operation, the direct way where it has one."""
     op: Operation = operation
 
-    def unary(self):
-        return op.unary(self)
+    # arguments by name, too many or too few take the way that knows the parameters' names
+    def unary(self, *args):
+        return op(self, *args) if args else op.unary(self)
 
-    def binary(self, other):
-        return op.binary(self, other)
+    def binary(self, *args, **kwargs):
+        return op(self, *args, **kwargs) if kwargs or len(args) != 1 else op.binary(self, args[0])
 
     def general(self, *args, **kwargs):
         return op(self, *args, **kwargs)

@@ -423,6 +423,8 @@ class Tensor(ArithmeticTensor):
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if self.requires_grad and not errors.is_differentiable(value.dtype):
+            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         self._array = value._array
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:

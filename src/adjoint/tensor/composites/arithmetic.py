@@ -9,6 +9,7 @@ import numpy
 
 from adjoint.arrays import dtypes
 from adjoint.arrays.dtypes import dtype
+from adjoint.core import errors
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.operation import operations
 from adjoint.tensor.composites.declare import composite, ops
@@ -93,11 +94,23 @@ def clamp_max_(input: Tensor, max: Tensor) -> Tensor:
     return input.clamp_(max=max)
 
 
+def _check_tensors(function: str, input: object, other: object) -> None:
+    for place, (name, value) in enumerate((("input", input), ("other", other))):
+        if not isinstance(value, TensorBase):
+            raise TypeError(errors.must_be_tensor(function, name, place, value))
+
+
 @composite()
 def isclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> Tensor:
-    """Elementwise abs(input - other) <= atol + rtol * abs(other)."""
+    """Elementwise abs(input - other) <= atol + rtol * abs(other).
+
+    Raises RuntimeError if the dtypes differ.
+    """
+    _check_tensors("isclose", input, other)
+    if input.dtype is not other.dtype:
+        raise RuntimeError(f"{input.dtype.long_name} did not match {other.dtype.long_name}")
     return new_tensor(numpy.isclose(input._array, other._array, rtol=rtol, atol=atol, equal_nan=equal_nan))
 
 
@@ -113,8 +126,7 @@ def allclose(
     >>> adjoint.allclose(adjoint.tensor([1.0]), adjoint.tensor([1.0 + 1e-9]))
     True
     """
-    if input.dtype is not other.dtype:
-        raise RuntimeError(f"{input.dtype.long_name} did not match {other.dtype.long_name}")
+    _check_tensors("allclose", input, other)
     return bool(isclose(input, other, rtol, atol, equal_nan)._array.all())
 
 
@@ -126,9 +138,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
     >>> adjoint.equal(adjoint.tensor([1, 2]), adjoint.tensor([1, 2]))
     True
     """
-    for position, value in enumerate((input, other), 1):
-        if not isinstance(value, TensorBase):
-            raise TypeError(f"equal(): argument {position} must be Tensor, not {type(value).__name__}")
+    _check_tensors("equal", input, other)
     return bool(input._array.shape == other._array.shape and (input._array == other._array).all())
 
 

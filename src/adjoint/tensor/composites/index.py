@@ -6,6 +6,7 @@ tensors) pick a copy of that. So an int beside an array keeps its place, other t
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Sequence
 from operator import index as as_int
 from typing import Any
@@ -14,6 +15,7 @@ import numpy
 
 from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.infer import array_from_data
+from adjoint.arrays.promotion import common_dtype
 from adjoint.arrays.shapes import broadcast_shapes, normalize_dim
 from adjoint.core.graph import TensorBase, bump_version, new_tensor
 from adjoint.core.modes import current, is_grad_enabled
@@ -443,20 +445,23 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     return tuple(new_tensor(places) for places in numpy.nonzero(numpy.atleast_1d(input._array)))
 
 
-def _chosen(condition: Tensor, input: Any, other: Any) -> Tensor:
+def _chosen(condition: Tensor, input: Any, other: Any, out: Tensor | None = None) -> Tensor:
     kind = from_numpy_dtype(condition._array.dtype)
     if kind.numpy.kind != "b":
         raise RuntimeError(
             f"where expected condition to be a boolean tensor, but got a tensor with dtype {kind.long_name}"
         )
-    return ops.where(condition, input, other)
+    if isinstance(input, numbers.Number) and isinstance(other, numbers.Number):
+        # two numbers have torch's type for numbers, not NumPy's
+        input = new_tensor(numpy.asarray(input, common_dtype([input, other], "same").numpy))
+    return ops.where(condition, input, other) if out is None else ops.where(condition, input, other, out=out)
 
 
 _GIVEN = object()
 
 
 @composite(method=False)
-def where(condition: Tensor, input: Any = _GIVEN, other: Any = _GIVEN) -> Any:
+def where(condition: Tensor, input: Any = _GIVEN, other: Any = _GIVEN, *, out: Tensor | None = None) -> Any:
     """input where the condition holds, other elsewhere, broadcast; with the condition alone, the places where it holds.
 
     Raises RuntimeError if the condition is not of bools.
@@ -470,7 +475,7 @@ def where(condition: Tensor, input: Any = _GIVEN, other: Any = _GIVEN) -> Any:
         return nonzero(condition, as_tuple=True)
     if input is _GIVEN or other is _GIVEN:
         raise TypeError("where(): give both input and other, or neither")
-    return _chosen(condition, input, other)
+    return _chosen(condition, input, other, out)
 
 
 @composite(namespace=None, name="where")

@@ -166,7 +166,7 @@ def _each(tensors: tuple[Any, ...], change: Any) -> Any:
 
 
 @composite()
-def permute(input: Tensor, *dims: Any) -> Tensor:
+def permute(input: Tensor, *args: Any, dims: Sequence[int] | None = None) -> Tensor:
     """A view whose axis k is the input's axis dims[k].
 
     Raises RuntimeError unless each axis is named once.
@@ -175,7 +175,7 @@ def permute(input: Tensor, *dims: Any) -> Tensor:
     >>> adjoint.zeros(2, 3, 4).permute(2, 0, 1).shape
     adjoint.Size([4, 2, 3])
     """
-    return _permuted(input, as_tuple(dims))
+    return _permuted(input, as_tuple(args) if dims is None else tuple(dims))
 
 
 def _permuted(input: Tensor, dims: tuple[int, ...]) -> Tensor:
@@ -401,7 +401,7 @@ def column_stack(tensors: Sequence[Tensor]) -> Tensor:
 # splitting ------------------------------------------------------------------------------------------------------------
 
 
-@composite()
+@composite(method=False)
 @takes_axis
 def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Views of pieces along one axis: all of one size but the last, or of the given sizes.
@@ -422,6 +422,13 @@ def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int 
             f"{type(split_size_or_sections).__name__}"
         ) from None
     return ops.split(tensor, size, dim)
+
+
+@composite(namespace=None, name="split")
+@takes_axis
+def split_method(input: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of pieces along one axis: all of one size but the last, or of the given sizes."""
+    return split(input, split_size, dim)
 
 
 @composite()
