@@ -625,7 +625,7 @@ def ones_like(input: Tensor, *, dtype: Any = None, device: Device = None, requir
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """The products of each element of one vector with each of another, as a matrix."""
 
-def permute(input: Tensor, *dims: Any) -> Tensor:
+def permute(input: Tensor, *args: Any, dims: Sequence[builtins.int] | None = None) -> Tensor:
     """A view whose axis k is the input's axis dims[k]."""
 
 pi: builtins.float
@@ -889,7 +889,7 @@ def vsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """The tensors joined along the first axis, vectors as rows."""
 
-def where(condition: Tensor, input: Any = ..., other: Any = ...) -> Any:
+def where(condition: Tensor, input: Any = ..., other: Any = ..., *, out: Tensor | None = None) -> Any:
     """input where the condition holds, other elsewhere, broadcast; with the condition alone, the places where it holds."""
 
 def zeros(*size: Any, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, **out: Any) -> Tensor:

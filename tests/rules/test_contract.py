@@ -492,3 +492,9 @@ def test_chain_errors() -> None:
         adjoint.trace(adjoint.ones(2, 3, 3))
     with pytest.raises(RuntimeError, match="inputs dimension -1 must have length 3"):
         adjoint.linalg.cross(adjoint.ones(2, 2), adjoint.ones(2, 2))
+
+
+def test_an_infinite_cotangent_of_a_trace_reaches_only_the_diagonal() -> None:
+    a = adjoint.zeros(2, 3, requires_grad=True)
+    adjoint.trace(a).sqrt().backward()
+    assert a.grad.tolist() == [[math.inf, 0.0, 0.0], [0.0, math.inf, 0.0]]

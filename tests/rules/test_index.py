@@ -582,3 +582,20 @@ def test_errors_are_torchs(function: Callable[[], Any], kind: type[Exception], m
     with pytest.raises(kind) as caught:
         function()
     assert message in str(caught.value)
+
+
+def test_where_of_numbers_takes_the_default_dtype() -> None:
+    mask = adjoint.tensor([True, False])
+    chosen = adjoint.where(mask, 1.0, 0)
+    assert chosen.tolist() == [1, 0] and chosen.dtype is adjoint.float32
+    assert adjoint.where(mask, 1, 0).dtype is adjoint.int64
+    assert adjoint.where(mask, 1j, 0).dtype is adjoint.complex64
+    assert adjoint.where(mask, 1.0, adjoint.zeros(2, dtype=adjoint.float64)).dtype is adjoint.float64
+
+
+def test_where_writes_into_out_and_says_which_shapes_differ() -> None:
+    out = adjoint.empty(2)
+    assert adjoint.where(adjoint.tensor([True, False]), adjoint.ones(2), adjoint.zeros(2), out=out) is out
+    assert out.tolist() == [1, 0]
+    with pytest.raises(RuntimeError, match=r"The size of tensor a \(2\) must match the size of tensor b \(3\)"):
+        adjoint.where(adjoint.tensor([True, False]), adjoint.ones(2), adjoint.ones(3))

@@ -403,3 +403,11 @@ def test_norm_conveniences() -> None:
         np.testing.assert_allclose(result.item(), wanted)
     np.testing.assert_allclose(x.norm("nuc").item(), np.linalg.svd(X[0], compute_uv=False).sum())
     assert adjoint.norm(adjoint.ones(4), dtype=adjoint.float64).dtype is adjoint.float64
+
+
+@pytest.mark.parametrize("pick", ["max", "min", "amax", "amin", "median"])
+def test_an_infinite_cotangent_reaches_only_the_chosen(pick: str) -> None:
+    values = np.array([3.0, 1.0, 2.0])
+    chosen = getattr(tensor(values), pick)().item()
+    result = gradient(lambda x: (getattr(x, pick)() - chosen).sqrt(), values)
+    np.testing.assert_array_equal(result, np.where(values == chosen, inf, 0.0))

@@ -327,3 +327,10 @@ def test_cat_promotes() -> None:
 def test_chunks_of_nothing() -> None:
     assert [tuple(p.shape) for p in adjoint.zeros(0).chunk(3)] == [(0,)] * 3
     assert [tuple(p.shape) for p in adjoint.zeros(0).split(2)] == [(0,)]
+
+
+def test_arguments_by_torchs_names() -> None:
+    x = adjoint.tensor(A)
+    assert x.permute(dims=(2, 0, 1)).shape == adjoint.permute(x, dims=(2, 0, 1)).shape == (4, 2, 3)
+    pieces = x.split(split_size=3, dim=2), adjoint.split(x, split_size_or_sections=[3, 1], dim=2)
+    assert [[piece.shape[2] for piece in several] for several in pieces] == [[3, 1], [3, 1]]

@@ -304,3 +304,29 @@ def test_shapes_that_do_not_broadcast():
     x = adjoint.ones(2)
     with pytest.raises(RuntimeError, match=re.escape("output with shape [2] doesn't match the broadcast shape [3, 2]")):
         x += adjoint.ones(3, 2)
+
+
+def test_methods_take_arguments_by_name():
+    x = adjoint.tensor([2.0, 3.0])
+    assert x.pow(exponent=2).tolist() == [4, 9] and x.mul(other=2).tolist() == [4, 6] and x.eq(other=3).any()
+    with pytest.raises(TypeError, match=re.escape('mul() missing 1 required positional arguments: "other"')):
+        x.mul()
+    with pytest.raises(TypeError, match=re.escape("exp() takes 1 arguments (input) but 2 were given")):
+        x.exp(1)
+
+
+@pytest.mark.parametrize("apply", [operator.add, operator.mul])
+def test_a_number_on_the_left_is_recorded_behind_the_tensor(apply):
+    x = adjoint.ones(2, requires_grad=True)
+    (first, _), (second, _) = apply(2, x).grad_fn.next_functions
+    assert first.variable is x and second is None
+
+
+def test_comparisons_of_tensors_refuse_what_is_none():
+    x = adjoint.ones(2)
+    for compare in (adjoint.isclose, adjoint.allclose, adjoint.equal):
+        with pytest.raises(TypeError, match=re.escape("argument 'other' (position 2) must be Tensor, not int")):
+            compare(x, 1)
+    for compare in (adjoint.isclose, adjoint.allclose):
+        with pytest.raises(RuntimeError, match="Float did not match Double"):
+            compare(x, x.double())

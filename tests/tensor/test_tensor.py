@@ -616,6 +616,8 @@ def test_data_can_be_replaced():
     assert x.shape == (3,) and x.requires_grad and x.is_leaf
     with raises(TypeError, "Variable data has to be a tensor, but got int"):
         x.data = 1
+    with raises(RuntimeError, "data set to a tensor that requires gradients must be floating point or complex dtype"):
+        x.data = adjoint.tensor([1])
 
 
 def test_set_():

@@ -1187,7 +1187,7 @@ class Tensor(TensorBase):
     def squeeze(self, dim: Dims | None = None) -> Tensor:
         """A view without axes of length one: without all of them, or those among the named ones."""
 
-    def permute(self, *dims: Any) -> Tensor:
+    def permute(self, *args: Any, dims: Sequence[builtins.int] | None = None) -> Tensor:
         """A view whose axis k is the input's axis dims[k]."""
 
     def t(self) -> Tensor:
@@ -1220,7 +1220,7 @@ class Tensor(TensorBase):
     def repeat_interleave(self, repeats: builtins.int | Tensor | None = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Tensor:
         """Each element (of the flattened tensor, or each slice along dim) repeated in place."""
 
-    def split(self, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+    def split(self, split_size: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """Views of pieces along one axis: all of one size but the last, or of the given sizes."""
 
     def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
@@ -1292,7 +1292,7 @@ class Tensor(TensorBase):
     def __invert__(self, *args: Any, **kwargs: Any) -> Any:
         """numpy.invert, elementwise."""
 
-    def __pos__(self) -> Any:
+    def __pos__(self, *args: Any) -> Any:
         """numpy.positive, elementwise."""
 
     def __iadd__(self, other: Operand) -> Tensor: ...
