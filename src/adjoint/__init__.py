@@ -46,7 +46,7 @@ from adjoint.tensor.binding import functions as _functions
 from adjoint.tensor.formatting import set_printoptions
 from adjoint.tensor.tensor import Tensor
 
-from . import autograd, linalg, nn, testing
+from . import autograd, func, linalg, nn, testing
 
 __version__ = "0.1.0.dev0"
 

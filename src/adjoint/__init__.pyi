@@ -358,6 +358,8 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Device = None
 def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False) -> Tensor:
     """A number repeated to the shape of a tensor, with its dtype unless another is given."""
 
+from adjoint import func as func
+
 def gather(input: Tensor, dim: builtins.int, index: Tensor, sparse_grad: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """result[i, j, ..] = input[i, .., index[i, j, ..], ..]: the elements that index names along one axis."""
 

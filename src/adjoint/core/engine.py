@@ -270,8 +270,12 @@ def run_backward(roots: list, cotangents: list, retain_graph, create_graph, capt
 
     Returns the captured cotangents, in the order of their places, as raw arrays, or Tensors with create_graph.
     """
-    run: Run = Run(retain_graph, create_graph, captures, accumulate, n_captures)
     state: ThreadState = current()
+    # where forward mode is on, cotangents must be Tensors, since they have tangents
+    on_tensors = create_graph or bool(state.dual_stack)
+    run: Run = Run(retain_graph, on_tensors, captures, accumulate, n_captures)
+    if on_tensors:
+        cotangents = [c if isinstance(c, TensorBase) else new_tensor(c) for c in cotangents]
     nodes = [node for node, _ in roots]
     before = state.grad_enabled
     state.grad_enabled = create_graph

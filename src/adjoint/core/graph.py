@@ -36,6 +36,11 @@ class Registry:
 
     tensor_type: type = type(None)
     tensor_ops: object = None
+    # forward mode: running an operation on tensors with tangents, and asking for a tangent
+    dual_apply: object = None
+    dual_in_place: object = None
+    tangent_of: object = None
+    has_tangent: object = None
 
 
 registry = Registry()
@@ -333,9 +338,10 @@ if not cython.compiled:
 
     # the values that fields of compiled classes have before they are set
     VersionCounter.value = View.version = 0
+    Saved.tangents = None
     View.base = View.replay = View.origin = None
     TensorBase._node = TensorBase._grad = TensorBase._accumulator = TensorBase._counter = None
-    TensorBase._view = TensorBase._hooks = TensorBase._post_hooks = TensorBase._retain = None
+    TensorBase._tangents = TensorBase._view = TensorBase._hooks = TensorBase._post_hooks = TensorBase._retain = None
     TensorBase._requires = False
     TensorBase._output_nr = 0
     Slot.run = Slot.pending = 0

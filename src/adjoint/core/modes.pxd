@@ -11,6 +11,9 @@ cdef extern from "Python.h":
 cdef class ThreadState:
     cdef public bint grad_enabled
     cdef public int unusual
+    cdef public tuple dual_stack
+    cdef public long long public_level
+    cdef public bint forward_off
     cdef public int backward_depth
 
 

@@ -25,12 +25,17 @@ class ThreadState:
 
     grad_enabled: operations on tensors that require a gradient are recorded.
     unusual: how many things that the fast paths do not know of are on (dual levels, vmap, saved-tensor hooks ...).
+    dual_stack: the numbers of the forward-mode levels that are open, the innermost last.
+    public_level: the number of the level that forward_ad has open, -1 for none; forward_off: tangents are not passed on.
     backward_depth: how many backward passes are running in this thread, one inside the other.
     """
 
     def __init__(self):
         self.grad_enabled = True
         self.unusual = 0
+        self.dual_stack = ()
+        self.public_level = -1
+        self.forward_off = False
         self.backward_depth = 0
 
 

@@ -46,6 +46,7 @@ cdef class OpNode(Node):
     cdef public bint half
     cdef VersionCounter counter
     cdef object owner
+    cdef dict tangents
     cdef long version
     cdef object materialize(self, object cotangents, bint create_graph)
     cdef object entry(self, Py_ssize_t k)
@@ -100,6 +101,7 @@ cdef class Operation:
     cdef object __weakref__
     cpdef object unary(self, object x)
     cpdef object binary(self, object x, object y)
+    cpdef object run_in_place(self, list values)
     cpdef list bind(self, tuple args, dict kwargs)
     cpdef object apply(self, list values)
     cpdef list prepared(self, list values)

@@ -271,6 +271,7 @@ class OpNode(Node):
         twin._counter = counter_of(tensor)
         twin._node = edge
         twin._output_nr = output_number(self, i)
+        twin._tangents = tensor._tangents
         return twin
 
     def kept(self, saved: Saved, create_graph):
@@ -296,7 +297,18 @@ class OpNode(Node):
         else:
             tensor._node = self
         tensor._output_nr = saved.output_nr
+        tensor._tangents = saved.tangents if saved.from_input else self.tangents_of(saved.output_nr)
         return tensor
+
+    def note_tangents(self, nr, tangents):
+        """Keep the tangents of a result, so that it still has them when it is unpacked."""
+        if self.tangents is None:
+            self.tangents = {}
+        self.tangents[nr] = tangents
+
+    def tangents_of(self, nr):
+        """The tangents of a result, or None."""
+        return None if self.tangents is None else self.tangents.get(nr)
 
     def result(self, array) -> TensorBase:
         """The saved single result as a Tensor that knows its node."""
@@ -310,6 +322,7 @@ class OpNode(Node):
             part: TensorBase = owner.part()
             tensor._node = part._node
             tensor._output_nr = part._output_nr
+        tensor._tangents = self.tangents_of(0)
         return tensor
 
     def check_result(self, array):
@@ -581,9 +594,13 @@ class Operation:
     def apply(self, values):
         """Run the operation on bound arguments and record it if a gradient is needed."""
         values = self.prepared(values)
+        state: ThreadState = current()
+        if state.dual_stack and not state.forward_off:
+            dual = registry.dual_apply(self, values)
+            if dual is not None:
+                return dual
         raw, half, is_complex = self.unwrapped(values)
         outs = self.run(raw, half)
-        state: ThreadState = current()
         mask = self.mask(values) if state.grad_enabled and self.differentiable else 0
         if self.rule.outputs is None:
             result: TensorBase = new_tensor(outs)
@@ -907,6 +924,10 @@ class Operation:
         state: ThreadState = current()
         if state.grad_enabled and any([needs_grad(t) for t in [*targets, *involved]]):
             raise RuntimeError(errors.out_requires_grad(self.name))
+        if state.dual_stack and any([registry.has_tangent(t) for t in [*targets, *involved]]):
+            raise NotImplementedError(
+                f"Trying to use forward AD with {self.name}_out that does not support it because it is an out= function"
+            )
         results = self.apply(values)
         if self.rule.outputs is None:
             results = (results,)
@@ -924,6 +945,13 @@ class Operation:
     def inplace(self, args, kwargs):
         """The operation in place: its result is written into its first argument, whose history goes on from here."""
         values = self.prepared(self.bind(args, kwargs))
+        state: ThreadState = current()
+        if not (state.dual_stack and not state.forward_off and registry.dual_in_place(self, values)):
+            self.run_in_place(values)
+        return values[0]
+
+    def run_in_place(self, values):
+        """Write the result of prepared arguments into the first of them, and record that."""
         tensor: TensorBase = values[0]
         state: ThreadState = current()
         mask = self.mask(values) if state.grad_enabled and self.differentiable else 0
@@ -1034,7 +1062,9 @@ def save_input(tensor: TensorBase) -> Saved:
     """An input as a node keeps it that does not keep the Tensor itself."""
     counter: VersionCounter = counter_of(tensor)
     node = gradient_edge(tensor) if needs_grad(tensor) else None
-    return make_saved(tensor._array, counter, node, tensor._output_nr, True)
+    saved: Saved = make_saved(tensor._array, counter, node, tensor._output_nr, True)
+    saved.tangents = tensor._tangents
+    return saved
 
 
 def save_result(result: TensorBase, nr) -> Saved:
@@ -1047,6 +1077,8 @@ def overwritten(tensor: TensorBase) -> TensorBase:
     twin: TensorBase = new_tensor(tensor._array.copy())
     twin._node = node_of(tensor)
     twin._output_nr = tensor._output_nr
+    if tensor._tangents is not None:
+        twin._tangents = {level: registry.tensor_ops.clone(t) for level, t in tensor._tangents.items()}
     return twin
 
 
@@ -1232,7 +1264,7 @@ if not cython.compiled:
     # the values that fields of compiled classes have before they are set
     OpNode.saved0 = OpNode.saved1 = OpNode.saved_others = None
     OpNode.freed = False
-    OpNode.versions = OpNode.plan = OpNode.counter = OpNode.owner = None
+    OpNode.tangents = OpNode.versions = OpNode.plan = OpNode.counter = OpNode.owner = None
     OpNode.version = 0
     OpNode.half = False
     CopySlices.inner = CopySlices.replay = CopySlices.order = None

@@ -71,7 +71,7 @@ if TYPE_CHECKING:
 else:
 
     class Array:
-        """Annotates a kernel's parameter: an array that may need a gradient (None is allowed where it is the default)."""
+        """Annotates a kernel's parameter: an array that may need a gradient (None is allowed as the default)."""
 
     class Arrays:
         """Annotates a kernel's parameter: a sequence of arrays that may need gradients; a rule has at most one such."""

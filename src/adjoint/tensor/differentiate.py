@@ -12,6 +12,7 @@ from adjoint.arrays.size import Size
 from adjoint.core import errors
 from adjoint.core.engine import run_backward
 from adjoint.core.graph import TensorBase, gradient_edge, new_tensor
+from adjoint.core.modes import current
 
 Tensors = TensorBase | Sequence[TensorBase]
 
@@ -143,7 +144,7 @@ def finish(
         if not allow_unused:
             raise RuntimeError(errors.UNUSED_INPUT.format(index=index))
         return new_tensor(namespace(tensor._array).zeros_like(tensor._array)) if materialize else None
-    return value if create_graph else new_tensor(value)  # type: ignore[no-any-return]
+    return value if isinstance(value, TensorBase) else new_tensor(value)
 
 
 def as_sequence(tensors: Any) -> list[TensorBase]:
@@ -213,7 +214,7 @@ def make_cotangent(tensor: TensorBase, given: Any, index: int, create_graph: boo
         )
     if given._array.dtype != array.dtype:
         given = given.to(from_numpy_dtype(array.dtype))  # type: ignore[attr-defined]
-    return given if create_graph else given._array
+    return given if create_graph or current().dual_stack else given._array
 
 
 def check_implicit(array: Any) -> None:

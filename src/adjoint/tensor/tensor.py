@@ -16,8 +16,9 @@ from adjoint.arrays.dtypes import DTYPES, as_dtype, dtype, from_numpy_dtype, get
 from adjoint.arrays.infer import array_from_data
 from adjoint.arrays.size import Size, as_device, check_shape, device, type_name
 from adjoint.core import errors
-from adjoint.core.graph import bump_version, counter_of, new_tensor, node_of, set_tensor_type
+from adjoint.core.graph import bump_version, counter_of, new_tensor, node_of, registry, set_tensor_type
 from adjoint.core.hooks import RETAIN, HookTable, RemovableHandle
+from adjoint.core.modes import current
 from adjoint.tensor.arithmetic import ArithmeticTensor, is_operand
 from adjoint.tensor.differentiate import backward
 from adjoint.tensor.formatting import format_tensor
@@ -202,6 +203,10 @@ class Tensor(ArithmeticTensor):
             suffixes.append(f"grad_fn=<{type(self.grad_fn).__name__}>")
         elif self._requires:
             suffixes.append("requires_grad=True")
+        stack = current().dual_stack
+        tangent = registry.tangent_of(self, stack[-1]) if stack else None
+        if tangent is not None:
+            suffixes.append(f"tangent={tangent!r}")
         return format_tensor(self._array, suffixes=suffixes)
 
     def __format__(self, spec: str) -> str:

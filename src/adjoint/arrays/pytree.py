@@ -1,0 +1,205 @@
+"""Trees of containers: taking the leaves out, and putting others in their places.
+
+Containers are tuple, list, dict, OrderedDict, named tuples and dataclasses; None is a container without leaves.
+Everything else is a leaf, also an instance of a subclass of these (a Size is a leaf). A dataclass field declared with
+`field(metadata={"static": True})` belongs to the structure and is not searched for leaves.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+
+class Kind(NamedTuple):
+    """How one kind of container is taken apart and made.
+
+    keys: what its children are called; item: the child of that name; make: a container from (an example's type, keys,
+    children, static fields); access: how a child is written after the name of its container.
+    """
+
+    keys: Callable[[Any], tuple[Any, ...]]
+    item: Callable[[Any, Any], Any]
+    make: Callable[[Any, tuple[Any, ...], list[Any], dict[str, Any]], Any]
+    access: str
+
+
+def _positions(container: Any) -> tuple[int, ...]:
+    return tuple(range(len(container)))
+
+
+def _dynamic_fields(container: Any) -> tuple[str, ...]:
+    fields = dataclasses.fields(container)
+    return tuple(field.name for field in fields if field.init and not field.metadata.get("static", False))
+
+
+def _static_fields(container: Any) -> dict[str, Any]:
+    fields = dataclasses.fields(container)
+    names = [field.name for field in fields if field.init and field.metadata.get("static", False)]
+    return {name: getattr(container, name) for name in names}
+
+
+def _index(container: Any, key: Any) -> Any:
+    return container[key]
+
+
+_SEQUENCE = Kind(_positions, _index, lambda kind, keys, children, static: kind(children), "[{!r}]")
+_MAPPING = Kind(tuple, _index, lambda kind, keys, children, static: kind(zip(keys, children, strict=True)), "[{!r}]")
+_NAMED_TUPLE = Kind(
+    lambda container: container._fields,
+    getattr,
+    lambda kind, keys, children, static: kind._make(children),
+    ".{}",
+)
+_DATACLASS = Kind(
+    _dynamic_fields,
+    getattr,
+    lambda kind, keys, children, static: kind(**dict(zip(keys, children, strict=True)), **static),
+    ".{}",
+)
+_NONE = Kind(lambda container: (), _index, lambda kind, keys, children, static: None, "")
+_KINDS = {tuple: _SEQUENCE, list: _SEQUENCE, dict: _MAPPING, OrderedDict: _MAPPING, type(None): _NONE}
+
+
+def _kind_of(tree_type: type) -> Kind | None:
+    """How containers of this type are taken apart, or None for the type of a leaf."""
+    kind = _KINDS.get(tree_type)
+    if kind is not None:
+        return kind
+    if issubclass(tree_type, tuple) and hasattr(tree_type, "_fields") and hasattr(tree_type, "_make"):
+        return _NAMED_TUPLE
+    return _DATACLASS if dataclasses.is_dataclass(tree_type) else None
+
+
+@dataclasses.dataclass(frozen=True)
+class TreeDef:
+    """The structure of a tree: its containers, with places where the leaves were.
+
+    type: the type of the container, or None for a leaf. Two structures are equal if they have the same containers with
+    the same keys in the same order and the same static fields.
+    """
+
+    type: type | None
+    keys: tuple[Any, ...] = ()
+    children: tuple[TreeDef, ...] = ()
+    static: dict[str, Any] = dataclasses.field(default_factory=dict, hash=False)
+
+    @property
+    def is_leaf(self) -> bool:
+        """True for the structure of a single leaf."""
+        return self.type is None
+
+    @property
+    def n_leaves(self) -> int:
+        """The number of leaves."""
+        return 1 if self.type is None else sum(child.n_leaves for child in self.children)
+
+    def unflatten(self, leaves: Iterable[Any]) -> Any:
+        """A tree of this structure with the given leaves.
+
+        Raises ValueError if there are too many or too few.
+
+        >>> _, structure = flatten({"a": 1, "b": (2, None)})
+        >>> structure.unflatten([10, 20])
+        {'a': 10, 'b': (20, None)}
+        """
+        values = list(leaves)
+        if len(values) != self.n_leaves:
+            raise ValueError(f"a tree with {self.n_leaves} leaves cannot be made from {len(values)}")
+        return self._take(iter(values))
+
+    def _take(self, leaves: Iterator[Any]) -> Any:
+        if self.type is None:
+            return next(leaves)
+        children = [child._take(leaves) for child in self.children]
+        kind = _kind_of(self.type)
+        assert kind is not None  # it was, when this structure was read
+        return kind.make(self.type, self.keys, children, self.static)
+
+    def flatten_up_to(self, tree: Any) -> list[Any]:
+        """The parts of `tree` that stand where this structure has leaves; dictionaries may be in another order.
+
+        Raises ValueError, naming the place, if `tree` has other containers or keys above these places.
+
+        >>> _, structure = flatten({"a": 1, "b": 2})
+        >>> structure.flatten_up_to({"b": [4, 5], "a": 3})
+        [3, [4, 5]]
+        """
+        return list(self._parts(tree, ""))
+
+    def _parts(self, tree: Any, place: str) -> Iterator[Any]:
+        if self.type is None:
+            yield tree
+            return
+        if type(tree) is not self.type:
+            raise ValueError(
+                f"expected {self.type.__name__}{_at(place)}, as in the other tree, but got {type(tree).__name__}"
+            )
+        kind = _kind_of(self.type)
+        assert kind is not None
+        keys = kind.keys(tree)
+        if len(keys) != len(self.keys) or set(keys) != set(self.keys):
+            raise ValueError(f"expected the keys {list(self.keys)}{_at(place)} but got {list(keys)}")
+        for key, child in zip(self.keys, self.children, strict=True):
+            yield from child._parts(kind.item(tree, key), place + kind.access.format(key))
+
+
+LEAF = TreeDef(None)
+
+
+def _at(place: str) -> str:
+    return f" at {place}" if place else ""
+
+
+def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], TreeDef]:
+    """The leaves of a tree, in order, and its structure.
+
+    `is_leaf` says of a container, or of None, whether it is to be a leaf.
+
+    >>> leaves, structure = flatten({"weights": [1, 2], "bias": 3})
+    >>> leaves
+    [1, 2, 3]
+    >>> structure.unflatten("abc")
+    {'weights': ['a', 'b'], 'bias': 'c'}
+    """
+    leaves: list[Any] = []
+    return leaves, _read(tree, leaves, is_leaf)
+
+
+def _read(tree: Any, leaves: list[Any], is_leaf: Callable[[Any], bool] | None) -> TreeDef:
+    kind = _kind_of(type(tree))
+    if kind is None or (is_leaf is not None and is_leaf(tree)):
+        leaves.append(tree)
+        return LEAF
+    keys = kind.keys(tree)
+    children = tuple([_read(kind.item(tree, key), leaves, is_leaf) for key in keys])
+    return TreeDef(type(tree), keys, children, _static_fields(tree) if kind is _DATACLASS else {})
+
+
+def map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
+    """A tree of the structure of `tree`, each leaf made by `function` from the leaves in the same place.
+
+    Raises ValueError where one of the others has another structure.
+
+    >>> map(lambda a, b: a + b, {"x": 1, "y": (2,)}, {"y": (20,), "x": 10})
+    {'x': 11, 'y': (22,)}
+    """
+    leaves, structure = flatten(tree)
+    columns = [structure.flatten_up_to(other) for other in others]
+    return structure.unflatten(function(*values) for values in zip(leaves, *columns, strict=True))
+
+
+def places(structure: TreeDef) -> list[str]:
+    """Where each leaf stands, as Python writes it after the name of the tree.
+
+    >>> places(flatten({"a": 1, "b": (2, 3)})[1])
+    ["['a']", "['b'][0]", "['b'][1]"]
+    """
+    if structure.type is None:
+        return [""]
+    kind = _kind_of(structure.type)
+    assert kind is not None
+    pairs = zip(structure.keys, structure.children, strict=True)
+    return [kind.access.format(key) + rest for key, child in pairs for rest in places(child)]

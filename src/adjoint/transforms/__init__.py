@@ -1,0 +1,1 @@
+"""Transformations of functions: forward mode, vmap, the functional API."""

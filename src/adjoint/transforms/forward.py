@@ -1,0 +1,248 @@
+"""Forward mode: tangents travel beside values, level by level.
+
+A level is one derivation in progress. Tensors carry at most one tangent for each level that is open in the thread; an
+operation at the innermost level is run with that level closed, which gives the value (with whatever outer levels and
+the graph make of it), and then its jvp, from the same declaration as everything else, gives the tangent. So levels nest
+to any depth, and reverse mode may be inside or outside of them.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from typing import Any
+
+from adjoint.arrays.dtypes import from_numpy_dtype
+from adjoint.core import errors
+from adjoint.core.graph import TensorBase, registry, replay_view
+from adjoint.core.modes import current
+from adjoint.core.operation import Operation
+from adjoint.rules.derive import jvp
+from adjoint.tensor.table import operations, ops
+from adjoint.tensor.transpose import transposed_jvp
+
+Tensor = Any
+
+_numbers = count(1)
+# weak references to the tensors that carry a tangent, by the level's number: its end takes their tangents away
+_carriers: dict[int, list[weakref.ref[Any]]] = {}
+
+
+def open_level() -> int:
+    """Begin a derivation, the innermost one of this thread; returns its number."""
+    state = current()
+    level = next(_numbers)
+    _carriers[level] = []
+    state.dual_stack = (*state.dual_stack, level)
+    state.unusual += 1
+    return level
+
+
+def close_level(level: int) -> None:
+    """End the innermost derivation: its tangents are dropped everywhere."""
+    state = current()
+    if not state.dual_stack or state.dual_stack[-1] != level:
+        raise RuntimeError(
+            "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
+        )
+    state.dual_stack = state.dual_stack[:-1]
+    state.unusual -= 1
+    for reference in _carriers.pop(level):
+        tensor = reference()
+        if tensor is not None and tensor._tangents is not None:
+            tensor._tangents.pop(level, None)
+
+
+@contextmanager
+def level() -> Iterator[int]:
+    """A derivation for the duration of a with block."""
+    number = open_level()
+    try:
+        yield number
+    finally:
+        close_level(number)
+
+
+@contextmanager
+def outside(levels: tuple[int, ...]) -> Iterator[None]:
+    """Run with only these levels open: values at an inner level are made from values of the outer ones."""
+    state = current()
+    before = state.dual_stack
+    state.dual_stack = levels
+    try:
+        yield
+    finally:
+        state.dual_stack = before
+
+
+def tangent_of(tensor: Tensor, number: int) -> Tensor | None:
+    """The tangent of a tensor at a level; a view of a base that has one shares in it."""
+    if tensor._tangents is not None and number in tensor._tangents:
+        return tensor._tangents[number]
+    view = tensor._view
+    if view is None or view.base._tangents is None or number not in view.base._tangents:
+        return None
+    tangent = replay_view(view.replay, view.base._tangents[number])
+    set_tangent(tensor, number, tangent)
+    return tangent
+
+
+def set_tangent(tensor: Tensor, number: int, tangent: Tensor) -> None:
+    """Give a tensor its tangent at a level."""
+    if tensor._tangents is None:
+        tensor._tangents = {}
+    tensor._tangents[number] = tangent
+    _carriers[number].append(weakref.ref(tensor))
+    node = tensor._node
+    if node is not None and hasattr(node, "note_tangents"):
+        node.note_tangents(tensor._output_nr, tensor._tangents)
+
+
+def apply(operation: Operation, values: list[Any]) -> Any:
+    """Run an operation whose arguments may have tangents; None if none has one at the innermost level."""
+    state = current()
+    *outer, number = state.dual_stack
+    with outside(tuple(outer)):
+        tangents = tangents_of(operation, values, number)
+        if not tangents:
+            # an outer level may still be concerned
+            return operation.apply(list(values)) if outer else None
+        result = operation.apply(list(values))
+        tangent = derived(operation, tangents, values, result)
+    outputs = (result,) if operation.rule.outputs is None else tuple(result)
+    found = (tangent,) if operation.rule.outputs is None else tangent or (None,) * len(outputs)
+    for output, t in zip(outputs, found, strict=True):
+        if t is not None and output._array.dtype.kind not in "biu":
+            set_tangent(output, number, t)
+    return result
+
+
+def tangents_of(operation: Operation, values: list[Any], number: int) -> dict[str, Any]:
+    """The tangents of the inputs that have one, by name (for a sequence a list with None for the others)."""
+    found: dict[str, Any] = {}
+    for place in operation.inputs:
+        value = values[place]
+        if isinstance(value, TensorBase):
+            t = tangent_of(value, number)
+            if t is not None:
+                found[operation.names[place]] = t
+        elif isinstance(value, tuple) and place == operation.sequence:
+            members = [tangent_of(member, number) for member in value]
+            if any(t is not None for t in members):
+                found[operation.names[place]] = members
+    return found
+
+
+def derived(operation: Operation, tangents: dict[str, Any], values: list[Any], result: Any) -> Any:
+    """The tangent of the result (a tuple for several), of the result's dtype."""
+    by_name = dict(zip(operation.names, values, strict=True))
+    y = result if operation.rule.outputs is None else tuple(result)
+    tangent = jvp(operation.rule, ops, tangents, by_name, y, transposed_jvp)
+    if operation.rule.outputs is None:
+        return fit(tangent, result)
+    return None if tangent is None else tuple(fit(t, output) for t, output in zip(tangent, y, strict=True))
+
+
+def fit(tangent: Any, output: Tensor) -> Tensor | None:
+    """A tangent as a Tensor of the output's shape and dtype."""
+    if tangent is None:
+        return None
+    if not isinstance(tangent, TensorBase):
+        tangent = ops.full_like(output, tangent)
+    wanted = output._array.dtype
+    if tangent._array.dtype != wanted:
+        if tangent._array.dtype.kind == "c" and wanted.kind != "c":
+            tangent = ops.real(tangent)
+        tangent = ops.cast(tangent, from_numpy_dtype(wanted))
+    if tangent._array.shape != output._array.shape:
+        tangent = ops.expand(tangent, output._array.shape)
+    return tangent
+
+
+def apply_in_place(operation: Operation, values: list[Any]) -> bool:
+    """The same for an operation in place: writes value and tangent; False if no argument has a tangent."""
+    state = current()
+    *outer, number = state.dual_stack
+    target = values[0]
+    with outside(tuple(outer)):
+        tangents = tangents_of(operation, values, number)
+        if not tangents:
+            if not outer:
+                return False
+            operation.run_in_place(list(values))
+            return True
+        out = operation.apply(list(values))
+        tangent = derived(operation, tangents, values, out)
+        own = tangent_of(target, number)
+        if tangent is not None:
+            tangent = ops.clone(tangent)
+        operation.run_in_place(list(values))
+    if tangent is None:
+        return True
+    if target._view is None and (own is None or overlaps(own)):
+        set_tangent(target, number, tangent)
+        return True
+    # other views of the same memory share in the tangent's memory too
+    with outside(tuple(outer)):
+        own = make_zero_tangent(target, number) if own is None else own
+        operations["copy"].inplace((own, tangent), {})
+    return True
+
+
+def overlaps(tensor: Tensor) -> bool:
+    """True if several elements lie in one place, so that the tensor cannot be written to."""
+    strides = getattr(tensor._array, "strides", ())
+    return any(step == 0 and n > 1 for step, n in zip(strides, tensor._array.shape, strict=True))
+
+
+def make_zero_tangent(tensor: Tensor, number: int) -> Tensor:
+    """Zeros as the tangent of a tensor that had none, and of the base whose memory it is part of."""
+    if tensor._view is None:
+        set_tangent(tensor, number, ops.zeros_like(tensor))
+        return tensor._tangents[number]
+    base = tensor._view.base
+    if base._tangents is None or number not in base._tangents:
+        set_tangent(base, number, ops.zeros_like(base))
+    return tangent_of(tensor, number)
+
+
+def check_pair(primal: Tensor, tangent: Tensor) -> None:
+    """Raise unless `tangent` can be the tangent of `primal`."""
+    for name, value in (("primal", primal), ("tangent", tangent)):
+        if not isinstance(value, TensorBase):
+            raise TypeError(f"Expected {name} to be a Tensor, but got {type(value).__name__}")
+        dtype = from_numpy_dtype(value._array.dtype)
+        if not errors.is_differentiable(dtype):
+            raise ValueError(f"Expected {name} to be floating point or complex, but got: {dtype}")
+    if primal._array.shape != tangent._array.shape:
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+            f"supported. Tensor is of size {errors.sizes(primal._array.shape)} while the given forward gradient is of "
+            f"size {errors.sizes(tangent._array.shape)}."
+        )
+
+
+def dual(primal: Tensor, tangent: Tensor, number: int) -> Tensor:
+    """A view of the primal that has the tangent at a level."""
+    check_pair(primal, tangent)
+    if tangent_of(primal, number) is not None:
+        raise RuntimeError(
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 "
+            "is not supported."
+        )
+    result = ops.view(primal, primal._array.shape)
+    set_tangent(result, number, tangent)
+    return result
+
+
+def has_tangent(tensor: Tensor) -> bool:
+    """True if a tensor has a tangent at some open level."""
+    return any(tangent_of(tensor, number) is not None for number in current().dual_stack)
+
+
+registry.dual_apply = apply
+registry.dual_in_place = apply_in_place
+registry.tangent_of = tangent_of
+registry.has_tangent = has_tangent

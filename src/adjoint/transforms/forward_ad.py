@@ -1,0 +1,129 @@
+"""Forward mode under torch.autograd.forward_ad's names: dual levels, dual tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from adjoint.core.graph import TensorBase
+from adjoint.core.modes import current
+from adjoint.tensor.table import ops
+from adjoint.tensor.tensor import Tensor
+from adjoint.transforms.forward import close_level, dual, open_level, outside, tangent_of
+
+# the number of the one level that this interface has open in each thread, kept with the thread's other modes
+_NONE = -1
+
+
+class UnpackedDualTensor(NamedTuple):
+    """What unpack_dual() gives: the primal and the tangent, None if there is none."""
+
+    primal: Tensor
+    tangent: Tensor | None
+
+
+def enter_dual_level() -> int:
+    """Enter a new forward grad level; returns its number, 0.
+
+    Raises RuntimeError if one is open in this thread: this interface does not nest (`adjoint.func.jvp` does).
+    """
+    if current().public_level != _NONE:
+        raise RuntimeError("Nested forward mode AD is not supported at the moment")
+    current().public_level = open_level()
+    return 0
+
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    """Leave the forward grad level: the tangents made in it are dropped.
+
+    Raises RuntimeError if no level is open, or another one than that which was entered last is named.
+    """
+    state = current()
+    if state.public_level == _NONE:
+        raise RuntimeError("Dual level must be a positive number.")
+    if level not in (None, 0):
+        raise RuntimeError(
+            "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
+        )
+    number, state.public_level = state.public_level, _NONE
+    close_level(number)
+
+
+class dual_level:
+    """The level for the duration of a with block; all forward-mode computation happens inside one.
+
+    >>> import adjoint
+    >>> from adjoint.autograd import forward_ad
+    >>> x, t = adjoint.tensor([1.0, 2.0]), adjoint.tensor([1.0, 0.0])
+    >>> with forward_ad.dual_level():
+    ...     y = forward_ad.make_dual(x, t) ** 2
+    ...     forward_ad.unpack_dual(y).tangent
+    tensor([2., 0.])
+    """
+
+    def __enter__(self) -> int:
+        return enter_dual_level()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        exit_dual_level()
+
+
+def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
+    """A view of `tensor` with `tangent` as its forward gradient.
+
+    Args:
+        tensor: the primal, floating point or complex.
+        tangent: of the same shape, floating point or complex.
+
+    Raises:
+        RuntimeError: no level is open, shapes differ, or the tensor has a tangent already.
+        ValueError: a tensor of whole numbers.
+    """
+    number = current().public_level
+    if number == _NONE:
+        raise RuntimeError(
+            "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
+        )
+    if level not in (None, 0):
+        raise RuntimeError("Invalid level given to _make_dual")
+    return dual(tensor, tangent, number)
+
+
+def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
+    """The primal (a view) and the tangent of a tensor; the tangent is None if it has none or no level is open."""
+    state = current()
+    number = state.public_level
+    if number == _NONE or level not in (None, 0) or not isinstance(tensor, TensorBase):
+        return UnpackedDualTensor(tensor, None)
+    tangent = tangent_of(tensor, number)
+    if tangent is None:
+        return UnpackedDualTensor(tensor, None)
+    with outside(tuple(n for n in state.dual_stack if n != number)):
+        primal = ops.view(tensor, tensor._array.shape)
+    # a view shares in its base's tangent; this one does not
+    primal._tangents = {**(primal._tangents or {}), number: None}
+    return UnpackedDualTensor(primal, tangent)
+
+
+def _is_fwd_grad_enabled() -> bool:
+    """True unless forward mode is switched off in this thread."""
+    return not current().forward_off
+
+
+@contextmanager
+def _set_fwd_grad_enabled(mode: bool) -> Iterator[None]:
+    """Forward mode on or off for the duration of a with block: while off, results have no tangents."""
+    state: Any = current()
+    before = state.forward_off
+    state.forward_off = not mode
+    try:
+        yield
+    finally:
+        state.forward_off = before
+
+
+set_fwd_grad_enabled = _set_fwd_grad_enabled
