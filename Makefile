@@ -45,7 +45,7 @@ help:
 	@echo 'make demo     adjoint at work, in a minute or two'
 	@echo 'make test     all the tests, the core compiled and as plain Python, then lint'
 	@echo '              (make test ARGS="-m '"'not slow'"'" for a quick round)'
-	@echo 'make bench    speed and memory beside other libraries (installs them: large)'
+	@echo 'make bench    speed beside other libraries (installs them: large)'
 	@echo 'make lint     ruff and mypy'
 	@echo 'make clean    remove all that was built'
 	@echo

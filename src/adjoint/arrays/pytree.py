@@ -17,13 +17,15 @@ class Kind(NamedTuple):
     """How one kind of container is taken apart and made.
 
     keys: what its children are called; item: the child of that name; make: a container from (an example's type, keys,
-    children, static fields); access: how a child is written after the name of its container.
+    children, static fields); access: how a child is written after the name of its container; show: how the container
+    is written, from its type and pairs of a key and the text of a child.
     """
 
     keys: Callable[[Any], tuple[Any, ...]]
     item: Callable[[Any, Any], Any]
     make: Callable[[Any, tuple[Any, ...], list[Any], dict[str, Any]], Any]
     access: str
+    show: Callable[[Any, list[tuple[Any, str]]], str]
 
 
 def _positions(container: Any) -> tuple[int, ...]:
@@ -45,22 +47,48 @@ def _index(container: Any, key: Any) -> Any:
     return container[key]
 
 
-_SEQUENCE = Kind(_positions, _index, lambda kind, keys, children, static: kind(children), "[{!r}]")
-_MAPPING = Kind(tuple, _index, lambda kind, keys, children, static: kind(zip(keys, children, strict=True)), "[{!r}]")
+def _show_tuple(kind: type, pairs: list[tuple[Any, str]]) -> str:
+    return f"({', '.join(text for _, text in pairs)}{',' if len(pairs) == 1 else ''})"
+
+
+def _show_list(kind: type, pairs: list[tuple[Any, str]]) -> str:
+    return f"[{', '.join(text for _, text in pairs)}]"
+
+
+def _show_dict(kind: type, pairs: list[tuple[Any, str]]) -> str:
+    items = "{" + ", ".join(f"{key!r}: {text}" for key, text in pairs) + "}"
+    return items if kind is dict else f"{kind.__name__}({items})"
+
+
+def _show_fields(kind: type, pairs: list[tuple[Any, str]]) -> str:
+    return f"{kind.__name__}({', '.join(f'{key}={text}' for key, text in pairs)})"
+
+
+_TUPLE = Kind(_positions, _index, lambda kind, keys, children, static: tuple(children), "[{!r}]", _show_tuple)
+_LIST = Kind(_positions, _index, lambda kind, keys, children, static: children, "[{!r}]", _show_list)
+_MAPPING = Kind(
+    tuple,
+    _index,
+    lambda kind, keys, children, static: kind(zip(keys, children, strict=True)),
+    "[{!r}]",
+    _show_dict,
+)
 _NAMED_TUPLE = Kind(
     lambda container: container._fields,
     getattr,
     lambda kind, keys, children, static: kind._make(children),
     ".{}",
+    _show_fields,
 )
 _DATACLASS = Kind(
     _dynamic_fields,
     getattr,
     lambda kind, keys, children, static: kind(**dict(zip(keys, children, strict=True)), **static),
     ".{}",
+    _show_fields,
 )
-_NONE = Kind(lambda container: (), _index, lambda kind, keys, children, static: None, "")
-_KINDS = {tuple: _SEQUENCE, list: _SEQUENCE, dict: _MAPPING, OrderedDict: _MAPPING, type(None): _NONE}
+_NONE = Kind(lambda container: (), _index, lambda kind, keys, children, static: None, "", lambda kind, pairs: "None")
+_KINDS = {tuple: _TUPLE, list: _LIST, dict: _MAPPING, OrderedDict: _MAPPING, type(None): _NONE}
 
 
 def _kind_of(tree_type: type) -> Kind | None:
@@ -73,9 +101,9 @@ def _kind_of(tree_type: type) -> Kind | None:
     return _DATACLASS if dataclasses.is_dataclass(tree_type) else None
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class TreeDef:
-    """The structure of a tree: its containers, with places where the leaves were.
+    """The structure of a tree: its containers, with places where the leaves were, written as *.
 
     type: the type of the container, or None for a leaf. Two structures are equal if they have the same containers with
     the same keys in the same order and the same static fields.
@@ -85,6 +113,15 @@ class TreeDef:
     keys: tuple[Any, ...] = ()
     children: tuple[TreeDef, ...] = ()
     static: dict[str, Any] = dataclasses.field(default_factory=dict, hash=False)
+
+    def __repr__(self) -> str:
+        if self.type is None:
+            return "*"
+        kind = _kind_of(self.type)
+        assert kind is not None  # it was, when this structure was read
+        children = [(key, repr(child)) for key, child in zip(self.keys, self.children, strict=True)]
+        static = [(name, repr(value)) for name, value in self.static.items()]
+        return kind.show(self.type, children + static)
 
     @property
     def is_leaf(self) -> bool:

@@ -16,15 +16,17 @@ class _GradMode:
     """A context manager for one value of the grad mode; as a decorator it makes a fresh one for every call."""
 
     _enabled: bool
+    # switches the mode in the calling thread and says what it was
+    _switch = staticmethod(set_grad)
 
     def __init__(self) -> None:
-        self._before: list[bool] = []
+        self._before: list[Any] = []
 
     def __enter__(self) -> None:
-        self._before.append(set_grad(self._enabled))
+        self._before.append(self._switch(self._enabled))
 
     def __exit__(self, *exception: object) -> None:
-        set_grad(self._before.pop())
+        self._switch(self._before.pop())
 
     def _clone(self) -> _GradMode:
         return type(self)()
@@ -87,7 +89,18 @@ class _Steps:
         return self._mode._stepped(self._body)
 
 
-class no_grad(_GradMode):
+class _FixedMode(_GradMode):
+    """A mode that is always the same, so that it also decorates without parentheses: `@no_grad`."""
+
+    def __new__(cls, function: Any = None) -> Any:
+        mode = super().__new__(cls)
+        if function is None:
+            return mode
+        mode.__init__()
+        return mode(function)
+
+
+class no_grad(_FixedMode):
     """Switches recording off: results do not require a gradient, and nothing is saved.
 
     >>> import adjoint
@@ -100,16 +113,8 @@ class no_grad(_GradMode):
 
     _enabled = False
 
-    def __new__(cls, function: Any = None) -> Any:
-        # `@no_grad` without parentheses decorates
-        mode = super().__new__(cls)
-        if function is None:
-            return mode
-        mode.__init__()
-        return mode(function)
 
-
-class enable_grad(_GradMode):
+class enable_grad(_FixedMode):
     """Switches recording on again inside no_grad.
 
     >>> import adjoint
@@ -121,13 +126,6 @@ class enable_grad(_GradMode):
     """
 
     _enabled = True
-
-    def __new__(cls, function: Any = None) -> Any:
-        mode = super().__new__(cls)
-        if function is None:
-            return mode
-        mode.__init__()
-        return mode(function)
 
 
 class set_grad_enabled(_GradMode):
@@ -143,20 +141,21 @@ class set_grad_enabled(_GradMode):
         super().__init__()
         if not isinstance(mode, bool):
             given = type(mode).__name__
-            raise TypeError(f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {given}")
+            name = type(self).__name__
+            raise TypeError(f"{name}(): argument 'enabled' (position 1) must be bool, not {given}")
         self._enabled = mode
-        self._outer = set_grad(mode)
+        self._outer = self._switch(mode)
         self._entered = False
 
     def __enter__(self) -> None:
         # the switch was made when the object was; leaving restores what was before that
-        self._before.append(self._outer if not self._entered else set_grad(self._enabled))
+        self._before.append(self._outer if not self._entered else self._switch(self._enabled))
         self._entered = True
-        set_grad(self._enabled)
+        self._switch(self._enabled)
 
     def _clone(self) -> _GradMode:
         return type(self)(self._enabled)
 
     def __call__(self, function: F) -> F:
-        set_grad(self._outer)
+        self._switch(self._outer)
         return super().__call__(function)

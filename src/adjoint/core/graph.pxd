@@ -105,7 +105,7 @@ cdef class TensorBase:
     cdef public object _accumulator
     cdef public VersionCounter _counter
     cdef public View _view
-    cdef public dict _tangents
+    cdef public object _tangents
     cdef public object _hooks
     cdef public object _post_hooks
     cdef public object _retain
@@ -120,7 +120,7 @@ cdef class Saved:
     cdef public Node node
     cdef public int output_nr
     cdef public bint from_input
-    cdef public dict tangents
+    cdef public object tangents
 
 
 cdef class Slot:

@@ -41,9 +41,16 @@ class Registry:
     dual_in_place: object = None
     tangent_of: object = None
     has_tangent: object = None
+    copy_tangents: object = None
 
 
 registry = Registry()
+
+
+class Tangents(dict):
+    """The tangents of a tensor by the number of the level, shared with the nodes that saved the tensor."""
+
+    __slots__ = ("__weakref__",)
 
 
 def set_tensor_type(tensor_type: type, native: type, tensor_ops: object) -> None:

@@ -26,7 +26,8 @@ class ThreadState:
     grad_enabled: operations on tensors that require a gradient are recorded.
     unusual: how many things that the fast paths do not know of are on (dual levels, vmap, saved-tensor hooks ...).
     dual_stack: the numbers of the forward-mode levels that are open, the innermost last.
-    public_level: the number of the level that forward_ad has open, -1 for none; forward_off: tangents are not passed on.
+    public_level: the number of the level that forward_ad has open, -1 for none.
+    forward_off: results get no tangents.
     backward_depth: how many backward passes are running in this thread, one inside the other.
     """
 

@@ -25,11 +25,19 @@ cdef class Term:
 cdef class Plan:
     cdef public tuple names
     cdef public list kinds
+    cdef int kind0
     cdef public list places
     cdef public tuple terms
     cdef public tuple mask
     cdef public bint holds_tensors
     cdef public bint saves_inputs
+    cdef bint is_simple
+    cdef bint saves_result
+    cdef bint needs_first
+    cdef bint needs_second
+    cdef int n_saved
+    cdef int place0
+    cdef int place1
     cdef public bint mask_is_sequence
     cdef public bint promotes
     cdef public bint several_results
@@ -111,6 +119,8 @@ cdef class Operation:
     cpdef Plan plan(self, object mask, bint is_complex)
     cdef Plan real_plan(self, int mask)
     cdef object record(self, tuple values, Plan plan, bint half, object out, TensorBase result)
+    cdef object record_quick(self, object x, object y, Plan plan, object out, TensorBase result)
+    cdef object quick_entry(self, OpNode node, int place, object x, object y, TensorBase result, int k)
     cdef OpNode new_node(self, tuple values, Plan plan, bint half)
     cdef object save(self, OpNode node, tuple values, TensorBase result, object results)
     cdef object entry(self, OpNode node, Plan plan, Py_ssize_t k, tuple values, TensorBase result, object results)

@@ -80,7 +80,7 @@ else:
         version_of,
     )
     from adjoint.core.modes import ThreadState, current
-from adjoint.core.graph import registry
+from adjoint.core.graph import Tangents, registry
 
 _ndarray = numpy.ndarray
 _asarray = numpy.asarray
@@ -163,9 +163,23 @@ class Plan:
     def __init__(self, names, slots, terms, mask):
         self.names = names
         self.kinds = [kind for kind, _ in slots]
+        self.kind0 = self.kinds[0] if self.kinds else -1
         self.places = [place for _, place in slots]
         self.terms = terms
         self.mask = mask
+        # simple: at most two values, the result or one of at most two inputs; places are then 0, 1, or 2 for the result
+        self.n_saved = len(slots)
+        self.is_simple = (
+            len(mask) <= 2
+            and self.n_saved <= 2
+            and all([(kind == _INPUT and place < 2) or (kind == _RESULT and place == 0) for kind, place in slots])
+        )
+        places = [2 if kind == _RESULT else place for kind, place in slots]
+        self.place0 = places[0] if places and self.is_simple else 0
+        self.place1 = places[1] if len(places) > 1 and self.is_simple else 0
+        self.saves_result = any([kind == _RESULT for kind, _ in slots])
+        self.needs_first = bool(mask) and mask[0]
+        self.needs_second = len(mask) > 1 and mask[1]
         self.saves_inputs = any([kind == _INPUT for kind, _ in slots])
         self.holds_tensors = any([kind in (_INPUT, _RESULT, _SEQUENCE) for kind, _ in slots])
 
@@ -238,7 +252,11 @@ class OpNode(Node):
         """
         plan: Plan = self.plan
         entry = self.entry(k)
-        kind: cython.int = plan.kinds[k]
+        kind: cython.int = plan.kind0 if k == 0 else plan.kinds[k]
+        if kind == _RESULT and not create_graph and not self.half and not isinstance(entry, Saved):
+            if self.counter.value != self.version:
+                self.check_result(entry)
+            return entry
         if kind == _SEQUENCE:
             return [self.kept(member, create_graph) for member in entry]
         if kind != _INPUT and kind != _RESULT:
@@ -482,7 +500,7 @@ class Operation:
             out = _asarray(out)
         result: TensorBase = new_tensor(out)
         if self.differentiable and state.grad_enabled and needs_grad(tensor):
-            self.record((x, *self.tail) if self.tail else (x,), self.real_plan(1), False, out, result)
+            self.record_quick(tensor, None, self.real_plan(1), out, result)
         return result
 
     def binary(self, x, y):
@@ -546,7 +564,7 @@ class Operation:
             out = _asarray(out)
         result: TensorBase = new_tensor(out)
         if mask and self.differentiable:
-            self.record((x, y, *self.tail) if self.tail else (x, y), self.real_plan(mask), False, out, result)
+            self.record_quick(x, y, self.real_plan(mask), out, result)
         return result
 
     def __call__(self, *args, **kwargs):
@@ -781,6 +799,55 @@ class Operation:
         node.sequence_nr = next_sequence_nr()
         result._node = node
 
+    def record_quick(self, x, y, plan: Plan, out, result: TensorBase):
+        """What `record` does, for one or two inputs of which a plan saves nothing but themselves and the result."""
+        if not plan.is_simple:
+            values = (x,) if y is None else (x, y)
+            self.record((*values, *self.tail) if self.tail else values, plan, False, out, result)
+            return
+        dtype = dtype_of(out)
+        if not is_inexact(dtype):
+            return
+        node: OpNode = new_node(self.node_type, OpNode)
+        tensor: TensorBase
+        first: cython.int = 0
+        second: cython.int = 0
+        node.plan = plan
+        node.n_outputs = 1
+        node.n_edges = 1 if y is None else 2
+        if plan.needs_first:
+            tensor = x
+            node.first = gradient_edge(tensor)
+            first = tensor._output_nr
+        if plan.needs_second:
+            tensor = y
+            node.second = gradient_edge(tensor)
+            second = tensor._output_nr
+        if first or second:
+            node.output_nrs = tuple([first, second])
+        node.shape = recorded_shape(out, node)
+        node.dtype = dtype
+        if plan.saves_result:
+            node.counter = counter_of(result)
+            node.version = node.counter.value
+        if plan.n_saved > 0:
+            node.saved0 = self.quick_entry(node, plan.place0, x, y, result, 0)
+        if plan.n_saved > 1:
+            node.saved1 = self.quick_entry(node, plan.place1, x, y, result, 1)
+        node.sequence_nr = next_sequence_nr()
+        result._node = node
+
+    def quick_entry(self, node: OpNode, place, x, y, result: TensorBase, k):
+        """An input (place 0 or 1) or the result (place 2) as a node keeps it; notes an input's version if it has one."""
+        if place == 2:
+            return result._array
+        entry = x if place == 0 else y
+        if isinstance(entry, TensorBase):
+            version: cython.long = version_of(entry)
+            if version:
+                node.versions = (version, 0) if k == 0 else (0 if node.versions is None else node.versions[0], version)
+        return entry
+
     def record_several(self, values, plan: Plan, half, outs, tensors):
         """Make the node of several results."""
         flags = self.rule.differentiable or (True,) * len(outs)
@@ -985,6 +1052,11 @@ class Operation:
         node.shape = array.shape
         node.dtype = array.dtype
         node.sequence_nr = next_sequence_nr()
+        if current().dual_stack:
+            # the tangent of the result is written next
+            if tensor._tangents is None:
+                tensor._tangents = Tangents()
+            node.note_tangents(0, tensor._tangents)
         rebase(tensor, node)
 
 
@@ -1078,7 +1150,7 @@ def overwritten(tensor: TensorBase) -> TensorBase:
     twin._node = node_of(tensor)
     twin._output_nr = tensor._output_nr
     if tensor._tangents is not None:
-        twin._tangents = {level: registry.tensor_ops.clone(t) for level, t in tensor._tangents.items()}
+        registry.copy_tangents(tensor, twin)
     return twin
 
 

@@ -206,7 +206,7 @@ class Tensor(ArithmeticTensor):
         stack = current().dual_stack
         tangent = registry.tangent_of(self, stack[-1]) if stack else None
         if tangent is not None:
-            suffixes.append(f"tangent={tangent!r}")
+            suffixes.append(f"tangent={tangent}")
         return format_tensor(self._array, suffixes=suffixes)
 
     def __format__(self, spec: str) -> str:
@@ -417,6 +417,7 @@ class Tensor(ArithmeticTensor):
         self._node = None
         self._output_nr = 0
         self._requires = False
+        self._tangents = None
         return self
 
     @property

@@ -8,17 +8,17 @@ to any depth, and reverse mode may be inside or outside of them.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 from typing import Any
+from weakref import WeakValueDictionary
 
 from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.core import errors
-from adjoint.core.graph import TensorBase, registry, replay_view
+from adjoint.core.graph import Tangents, TensorBase, registry, replay_view
 from adjoint.core.modes import current
-from adjoint.core.operation import Operation
+from adjoint.core.operation import Operation, OpNode, memory_order
 from adjoint.rules.derive import jvp
 from adjoint.tensor.table import operations, ops
 from adjoint.tensor.transpose import transposed_jvp
@@ -26,15 +26,15 @@ from adjoint.tensor.transpose import transposed_jvp
 Tensor = Any
 
 _numbers = count(1)
-# weak references to the tensors that carry a tangent, by the level's number: its end takes their tangents away
-_carriers: dict[int, list[weakref.ref[Any]]] = {}
+# what holds tangents of a level, by the level's number and the holder's id: the level's end takes them away
+_holders: dict[int, WeakValueDictionary[int, Tangents]] = {}
 
 
 def open_level() -> int:
     """Begin a derivation, the innermost one of this thread; returns its number."""
     state = current()
     level = next(_numbers)
-    _carriers[level] = []
+    _holders[level] = WeakValueDictionary()
     state.dual_stack = (*state.dual_stack, level)
     state.unusual += 1
     return level
@@ -49,10 +49,8 @@ def close_level(level: int) -> None:
         )
     state.dual_stack = state.dual_stack[:-1]
     state.unusual -= 1
-    for reference in _carriers.pop(level):
-        tensor = reference()
-        if tensor is not None and tensor._tangents is not None:
-            tensor._tangents.pop(level, None)
+    for tangents in list(_holders.pop(level).values()):
+        tangents.pop(level, None)
 
 
 @contextmanager
@@ -78,7 +76,9 @@ def outside(levels: tuple[int, ...]) -> Iterator[None]:
 
 
 def tangent_of(tensor: Tensor, number: int) -> Tensor | None:
-    """The tangent of a tensor at a level; a view of a base that has one shares in it."""
+    """The tangent of a tensor at a level; a view of a base that has one shares in it. None while switched off."""
+    if current().forward_off:
+        return None
     if tensor._tangents is not None and number in tensor._tangents:
         return tensor._tangents[number]
     view = tensor._view
@@ -89,15 +89,24 @@ def tangent_of(tensor: Tensor, number: int) -> Tensor | None:
     return tangent
 
 
-def set_tangent(tensor: Tensor, number: int, tangent: Tensor) -> None:
-    """Give a tensor its tangent at a level."""
+def is_hidden(tensor: Tensor, number: int) -> bool:
+    """True if a tensor has no part in the tangent of its base: the primal that was taken from a dual."""
+    return tensor._tangents is not None and number in tensor._tangents and tensor._tangents[number] is None
+
+
+def set_tangent(tensor: Tensor, number: int, tangent: Tensor | None) -> None:
+    """Give a tensor its tangent at a level; None hides that of a view's base."""
     if tensor._tangents is None:
-        tensor._tangents = {}
+        tensor._tangents = Tangents()
     tensor._tangents[number] = tangent
-    _carriers[number].append(weakref.ref(tensor))
-    node = tensor._node
-    if node is not None and hasattr(node, "note_tangents"):
-        node.note_tangents(tensor._output_nr, tensor._tangents)
+    _holders[number][id(tensor._tangents)] = tensor._tangents
+
+
+def copy_tangents(source: Tensor, target: Tensor) -> None:
+    """Give a tensor copies of the tangents that another one has."""
+    for number, tangent in (source._tangents or {}).items():
+        if tangent is not None:
+            set_tangent(target, number, ops.clone(tangent))
 
 
 def apply(operation: Operation, values: list[Any]) -> Any:
@@ -107,8 +116,13 @@ def apply(operation: Operation, values: list[Any]) -> Any:
     with outside(tuple(outer)):
         tangents = tangents_of(operation, values, number)
         if not tangents:
+            hidden = operation.is_view and is_hidden(values[0], number)
             # an outer level may still be concerned
-            return operation.apply(list(values)) if outer else None
+            result = operation.apply(list(values)) if outer or hidden else None
+            if hidden:
+                for view in result if isinstance(result, tuple) else (result,):
+                    set_tangent(view, number, None)
+            return result
         result = operation.apply(list(values))
         tangent = derived(operation, tangents, values, result)
     outputs = (result,) if operation.rule.outputs is None else tuple(result)
@@ -116,6 +130,9 @@ def apply(operation: Operation, values: list[Any]) -> Any:
     for output, t in zip(outputs, found, strict=True):
         if t is not None and output._array.dtype.kind not in "biu":
             set_tangent(output, number, t)
+            if isinstance(output._node, OpNode):
+                # so that the result still has its tangents when it is unpacked
+                output._node.note_tangents(output._output_nr, output._tangents)
     return result
 
 
@@ -146,7 +163,7 @@ def derived(operation: Operation, tangents: dict[str, Any], values: list[Any], r
 
 
 def fit(tangent: Any, output: Tensor) -> Tensor | None:
-    """A tangent as a Tensor of the output's shape and dtype."""
+    """A tangent as a Tensor of the output's shape, dtype and layout."""
     if tangent is None:
         return None
     if not isinstance(tangent, TensorBase):
@@ -158,7 +175,20 @@ def fit(tangent: Any, output: Tensor) -> Tensor | None:
         tangent = ops.cast(tangent, from_numpy_dtype(wanted))
     if tangent._array.shape != output._array.shape:
         tangent = ops.expand(tangent, output._array.shape)
-    return tangent
+    return tangent if output._view is not None else laid_out_like(tangent, output)
+
+
+def laid_out_like(tangent: Tensor, primal: Tensor) -> Tensor:
+    """A tangent, copied unless it lies in memory as the primal does: what is a view of one is a view of the other."""
+    if steps(tangent._array) == steps(primal._array):
+        return tangent
+    return ops.clone_in_order(tangent, memory_order(primal._array))
+
+
+def steps(array: Any) -> tuple[int, ...]:
+    """How many elements lie between neighbours along each axis that has any."""
+    strides = getattr(array, "strides", ())
+    return tuple(step // array.itemsize for step, n in zip(strides, array.shape, strict=False) if n > 1)
 
 
 def apply_in_place(operation: Operation, values: list[Any]) -> bool:
@@ -167,39 +197,33 @@ def apply_in_place(operation: Operation, values: list[Any]) -> bool:
     *outer, number = state.dual_stack
     target = values[0]
     with outside(tuple(outer)):
-        tangents = tangents_of(operation, values, number)
-        if not tangents:
+        if not tangents_of(operation, values, number):
             if not outer:
                 return False
-            operation.run_in_place(list(values))
+            write(operation, values)
             return True
-        out = operation.apply(list(values))
-        tangent = derived(operation, tangents, values, out)
-        own = tangent_of(target, number)
-        if tangent is not None:
-            tangent = ops.clone(tangent)
-        operation.run_in_place(list(values))
-    if tangent is None:
-        return True
-    if target._view is None and (own is None or overlaps(own)):
-        set_tangent(target, number, tangent)
-        return True
-    # other views of the same memory share in the tangent's memory too
+    # what is written over may be needed again, by the tangent and by its derivative
+    before = ops.clone(target)
+    result = operation.apply([before if value is target else value for value in values])
     with outside(tuple(outer)):
+        write(operation, values)
+        tangent = tangent_of(result, number)
+        # other views of the same memory share in the tangent's memory too
+        own = tangent_of(target, number)
         own = make_zero_tangent(target, number) if own is None else own
-        operations["copy"].inplace((own, tangent), {})
+        operations["copy"].inplace((own, ops.zeros_like(own) if tangent is None else tangent), {})
     return True
 
 
-def overlaps(tensor: Tensor) -> bool:
-    """True if several elements lie in one place, so that the tensor cannot be written to."""
-    strides = getattr(tensor._array, "strides", ())
-    return any(step == 0 and n > 1 for step, n in zip(strides, tensor._array.shape, strict=True))
+def write(operation: Operation, values: list[Any]) -> None:
+    """Run an operation in place at the levels that are open, which may be none."""
+    if not current().dual_stack or not apply_in_place(operation, values):
+        operation.run_in_place(list(values))
 
 
 def make_zero_tangent(tensor: Tensor, number: int) -> Tensor:
     """Zeros as the tangent of a tensor that had none, and of the base whose memory it is part of."""
-    if tensor._view is None:
+    if tensor._view is None or is_hidden(tensor, number):
         set_tangent(tensor, number, ops.zeros_like(tensor))
         return tensor._tangents[number]
     base = tensor._view.base
@@ -232,8 +256,12 @@ def dual(primal: Tensor, tangent: Tensor, number: int) -> Tensor:
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 "
             "is not supported."
         )
+    if tangent_of(tangent, number) is not None:
+        raise RuntimeError(
+            "Setting a forward grad that itself has a forward gradient at the same level0 is not supported."
+        )
     result = ops.view(primal, primal._array.shape)
-    set_tangent(result, number, tangent)
+    set_tangent(result, number, laid_out_like(tangent, primal))
     return result
 
 
@@ -246,3 +274,4 @@ registry.dual_apply = apply
 registry.dual_in_place = apply_in_place
 registry.tangent_of = tangent_of
 registry.has_tangent = has_tangent
+registry.copy_tangents = copy_tangents

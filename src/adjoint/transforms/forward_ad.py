@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import TracebackType
 from typing import Any, NamedTuple
 
+from adjoint.core.grad_mode import _GradMode, set_grad_enabled
 from adjoint.core.graph import TensorBase
 from adjoint.core.modes import current
 from adjoint.tensor.table import ops
 from adjoint.tensor.tensor import Tensor
-from adjoint.transforms.forward import close_level, dual, open_level, outside, tangent_of
+from adjoint.transforms.forward import close_level, dual, open_level, outside, set_tangent, tangent_of
 
 # the number of the one level that this interface has open in each thread, kept with the thread's other modes
 _NONE = -1
@@ -47,12 +45,14 @@ def exit_dual_level(*, level: int | None = None) -> None:
         raise RuntimeError(
             "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
         )
-    number, state.public_level = state.public_level, _NONE
-    close_level(number)
+    close_level(state.public_level)
+    state.public_level = _NONE
 
 
-class dual_level:
-    """The level for the duration of a with block; all forward-mode computation happens inside one.
+class dual_level(_GradMode):
+    """The level for the duration of a with block, or of a call of what it decorates.
+
+    All forward-mode computation happens inside one.
 
     >>> import adjoint
     >>> from adjoint.autograd import forward_ad
@@ -63,12 +63,10 @@ class dual_level:
     tensor([2., 0.])
     """
 
-    def __enter__(self) -> int:
+    def __enter__(self) -> int:  # type: ignore[override]
         return enter_dual_level()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         exit_dual_level()
 
 
@@ -97,15 +95,19 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     """The primal (a view) and the tangent of a tensor; the tangent is None if it has none or no level is open."""
     state = current()
     number = state.public_level
-    if number == _NONE or level not in (None, 0) or not isinstance(tensor, TensorBase):
+    if not isinstance(tensor, TensorBase):
+        raise TypeError(f"_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type(tensor).__name__}")
+    if number == _NONE:
         return UnpackedDualTensor(tensor, None)
+    if level not in (None, 0):
+        raise RuntimeError("Invalid level given to _fw_primal")
     tangent = tangent_of(tensor, number)
     if tangent is None:
         return UnpackedDualTensor(tensor, None)
     with outside(tuple(n for n in state.dual_stack if n != number)):
         primal = ops.view(tensor, tensor._array.shape)
     # a view shares in its base's tangent; this one does not
-    primal._tangents = {**(primal._tangents or {}), number: None}
+    set_tangent(primal, number, None)
     return UnpackedDualTensor(primal, tangent)
 
 
@@ -114,16 +116,28 @@ def _is_fwd_grad_enabled() -> bool:
     return not current().forward_off
 
 
-@contextmanager
-def _set_fwd_grad_enabled(mode: bool) -> Iterator[None]:
-    """Forward mode on or off for the duration of a with block: while off, results have no tangents."""
+def _switch_forward(enabled: bool) -> bool:
+    """Switch forward mode on or off in the calling thread; returns what it was."""
     state: Any = current()
-    before = state.forward_off
-    state.forward_off = not mode
-    try:
-        yield
-    finally:
-        state.forward_off = before
+    before = not state.forward_off
+    state.forward_off = not enabled
+    return before
 
 
-set_fwd_grad_enabled = _set_fwd_grad_enabled
+class set_fwd_grad_enabled(set_grad_enabled):
+    """Switches forward mode on or off: at once when called, undone at the end of a with block.
+
+    While it is off, no tensor has a tangent.
+
+    >>> from adjoint.autograd import forward_ad
+    >>> import adjoint
+    >>> x = adjoint.ones(2)
+    >>> with forward_ad.dual_level(), forward_ad.set_fwd_grad_enabled(False):
+    ...     forward_ad.unpack_dual(forward_ad.make_dual(x, x)).tangent is None
+    True
+    """
+
+    _switch = staticmethod(_switch_forward)
+
+
+_set_fwd_grad_enabled = set_fwd_grad_enabled
