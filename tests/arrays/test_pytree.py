@@ -147,6 +147,24 @@ def test_other_structures_are_named(tree, message):
         pytree.map(max, {"a": 1, "b": (2, 3)}, tree)
 
 
+@pytest.mark.parametrize(
+    ("tree", "text"),
+    [
+        (1, "*"),
+        (None, "None"),
+        ((), "()"),
+        ((1,), "(*,)"),
+        ((1, [2, 3]), "(*, [*, *])"),
+        ({"a": 1, "b": {2: 3}}, "{'a': *, 'b': {2: *}}"),
+        (OrderedDict(a=1), "OrderedDict({'a': *})"),
+        (Point(1, (2, None)), "Point(x=*, y=(*, None))"),
+        (Model(1, [2], "m"), "Model(weight=*, bias=[*], name='m')"),
+    ],
+)
+def test_a_structure_is_written_as_its_tree_with_stars(tree, text):
+    assert repr(pytree.flatten(tree)[1]) == text
+
+
 def test_number_of_leaves():
     _, structure = pytree.flatten((1, 2))
     with pytest.raises(ValueError, match=r"^a tree with 2 leaves cannot be made from 3$"):

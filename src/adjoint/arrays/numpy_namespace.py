@@ -47,11 +47,16 @@ def index_add(array: Any, where: Any, source: Any) -> Any:
 
 def along_axis(index: Any, axis: int) -> tuple[Any, ...]:
     """The index tuple that picks, along one axis, the places that `index` names (see numpy.take_along_axis)."""
-    grid = list(numpy.ogrid[tuple(slice(n) for n in index.shape)])
-    if index.ndim:
-        grid[axis] = index
-        return tuple(grid)
-    return (index,)
+    if not index.ndim:
+        return (index,)
+    shape = [1] * index.ndim
+    grid = []
+    for i, n in enumerate(index.shape):
+        if i == axis:
+            grid.append(index)
+        else:
+            grid.append(numpy.arange(n).reshape((*shape[:i], n, *shape[i + 1 :])))
+    return tuple(grid)
 
 
 # shape and index -----------------------------------------------------------------------------------------------------

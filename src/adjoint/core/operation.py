@@ -824,7 +824,7 @@ class Operation:
             node.second = gradient_edge(tensor)
             second = tensor._output_nr
         if first or second:
-            node.output_nrs = tuple([first, second])
+            node.output_nrs = (first, second)
         node.shape = recorded_shape(out, node)
         node.dtype = dtype
         if plan.saves_result:
@@ -838,7 +838,7 @@ class Operation:
         result._node = node
 
     def quick_entry(self, node: OpNode, place, x, y, result: TensorBase, k):
-        """An input (place 0 or 1) or the result (place 2) as a node keeps it; notes an input's version if it has one."""
+        """An input (place 0 or 1) or the result (place 2) as a node keeps it; an input's version is noted."""
         if place == 2:
             return result._array
         entry = x if place == 0 else y
@@ -1052,8 +1052,8 @@ class Operation:
         node.shape = array.shape
         node.dtype = array.dtype
         node.sequence_nr = next_sequence_nr()
-        if current().dual_stack:
-            # the tangent of the result is written next
+        if current().unusual:
+            # forward mode writes the tangent of the result next
             if tensor._tangents is None:
                 tensor._tangents = Tangents()
             node.note_tangents(0, tensor._tangents)

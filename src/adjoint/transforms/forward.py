@@ -18,7 +18,7 @@ from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.core import errors
 from adjoint.core.graph import Tangents, TensorBase, registry, replay_view
 from adjoint.core.modes import current
-from adjoint.core.operation import Operation, OpNode, memory_order
+from adjoint.core.operation import Operation, OpNode, memory_order, shares_memory
 from adjoint.rules.derive import jvp
 from adjoint.tensor.table import operations, ops
 from adjoint.tensor.transpose import transposed_jvp
@@ -129,7 +129,7 @@ def apply(operation: Operation, values: list[Any]) -> Any:
     found = (tangent,) if operation.rule.outputs is None else tangent or (None,) * len(outputs)
     for output, t in zip(outputs, found, strict=True):
         if t is not None and output._array.dtype.kind not in "biu":
-            set_tangent(output, number, t)
+            set_tangent(output, number, t if output._view is not None else apart(t, tangents))
             if isinstance(output._node, OpNode):
                 # so that the result still has its tangents when it is unpacked
                 output._node.note_tangents(output._output_nr, output._tangents)
@@ -176,6 +176,15 @@ def fit(tangent: Any, output: Tensor) -> Tensor | None:
     if tangent._array.shape != output._array.shape:
         tangent = ops.expand(tangent, output._array.shape)
     return tangent if output._view is not None else laid_out_like(tangent, output)
+
+
+def apart(tangent: Tensor, tangents: dict[str, Any]) -> Tensor:
+    """A tangent in memory of its own, so that none is changed when another one is written to."""
+    for given in tangents.values():
+        for t in given if isinstance(given, list) else (given,):
+            if t is not None and shares_memory(t._array, tangent._array):
+                return ops.clone(tangent)
+    return tangent
 
 
 def laid_out_like(tangent: Tensor, primal: Tensor) -> Tensor:

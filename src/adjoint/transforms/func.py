@@ -5,6 +5,9 @@ are leaves of their own, or views where an outer transformation (or the user) al
 opens a level. So the two nest in any order, and with vmap.
 
 Arguments and results are pytrees: tensors in tuples, lists, dicts, named tuples and dataclasses.
+
+Under `no_grad` results have no history; recording inside a function that is differentiated goes on all the same,
+unless the function itself turns it off.
 """
 
 from __future__ import annotations
@@ -12,14 +15,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any
+from warnings import warn
 
+from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.namespace import namespace
 from adjoint.arrays.pytree import TreeDef, flatten
+from adjoint.arrays.size import Size
+from adjoint.core import errors
 from adjoint.core.grad_mode import enable_grad
 from adjoint.core.graph import AccumulateGrad, TensorBase, new_tensor, node_of
+from adjoint.core.modes import current, is_grad_enabled
 from adjoint.tensor import differentiate
 from adjoint.tensor.table import ops
-from adjoint.transforms import forward
+from adjoint.transforms import forward, functional
 
 Tensor = Any
 Tree = Any
@@ -34,7 +42,10 @@ def alias(tensor: Tensor) -> Tensor:
     """The same value with the same tangents, but without history."""
     result = new_tensor(tensor._array)
     result._counter = tensor._counter
-    result._tangents = tensor._tangents
+    for number in current().dual_stack:
+        tangent = forward.tangent_of(tensor, number)
+        if tangent is not None:
+            forward.set_tangent(result, number, tangent)
     return result
 
 
@@ -47,12 +58,26 @@ def followed(tensor: Tensor) -> Tensor:
     return leaf
 
 
-def tensor_leaves(tree: Tree, what: str) -> tuple[list[Tensor], TreeDef]:
-    """The leaves of a tree of tensors. Raises RuntimeError if one is no tensor."""
+def input_leaves(tree: Tree) -> tuple[list[Tensor], TreeDef]:
+    """The leaves of an argument. Raises ValueError if one is no tensor."""
     leaves, structure = flatten(tree)
     for leaf in leaves:
         if not isinstance(leaf, TensorBase):
-            raise RuntimeError(f"{what} to be a Tensor or a pytree of Tensors, got {type(leaf)}")
+            raise ValueError(f"Thing passed to transform API must be Tensor, got {type(leaf)}")
+    return leaves, structure
+
+
+def output_leaves(tree: Tree, call: str) -> tuple[list[Tensor], TreeDef]:
+    """The leaves of a result. Raises RuntimeError if there are none, or if one is no tensor."""
+    leaves, structure = flatten(tree)
+    if not leaves:
+        given = [None] if tree is None else []
+        raise RuntimeError(f"{call}: Expected f to be a function that has non-empty output (got output = {given})")
+    for leaf in leaves:
+        if not isinstance(leaf, TensorBase):
+            raise RuntimeError(
+                f"{call}: expected f(*primals) to return only tensors, got unsupported type {type(leaf)}"
+            )
     return leaves, structure
 
 
@@ -78,8 +103,8 @@ def leads_elsewhere(outputs: Iterable[Tensor], own: Iterable[Tensor]) -> bool:
 class Recording:
     """A run of a function on aliases of some of its arguments, ready to be pulled back.
 
-    outputs: the leaves of the result, with history. outer: True if something else than the aliases is followed too, so
-    that derivatives must be recorded and results keep their history.
+    outputs: the leaves of the result, with history. own: the aliases that nobody outside knows. outer: True if the
+    outputs depend on something else that is followed too, so that derivatives must be recorded.
     """
 
     def __init__(self, function: Function, args: tuple[Any, ...], places: tuple[int, ...], kwargs: dict[str, Any]):
@@ -88,46 +113,62 @@ class Recording:
         arguments = list(args)
         with enable_grad():
             for place in places:
-                leaves, structure = tensor_leaves(args[place], "Expected all inputs")
+                leaves, structure = input_leaves(args[place])
                 aliases = [followed(leaf) for leaf in leaves]
                 self.inputs += aliases
                 self.structures.append(structure)
                 arguments[place] = structure.unflatten(aliases)
+            self.own = [tensor for tensor in self.inputs if tensor.is_leaf]
+            nodes = [tensor.grad_fn for tensor in self.inputs]
             self.result = function(*arguments, **kwargs)
+        if any(tensor.grad_fn is not node for tensor, node in zip(self.inputs, nodes, strict=True)):
+            raise RuntimeError(errors.LEAF_IN_PLACE)
 
-    def finish(self, tree: Tree, what: str) -> None:
+    def finish(self, tree: Tree, call: str) -> None:
         """Note which part of the result is differentiated."""
-        self.outputs, self.structure = tensor_leaves(tree, what)
-        leaves = [tensor for tensor in self.inputs if tensor.is_leaf]
-        self.outer = leads_elsewhere(self.outputs, leaves)
+        self.outputs, self.structure = output_leaves(tree, call)
+        self.outer = leads_elsewhere(self.outputs, self.own)
 
-    def pull(self, cotangents: list[Tensor], retain_graph: bool) -> list[Tensor]:
-        """The cotangents of the inputs; zeros for those that nothing depends on."""
-        pairs = [(o, c) for o, c in zip(self.outputs, cotangents, strict=True) if o.requires_grad]
+    def check_outputs(self) -> None:
+        """Raise RuntimeError unless the outputs can have cotangents."""
+        for output in self.outputs:
+            dtype = from_numpy_dtype(output._array.dtype)
+            if not errors.is_differentiable(dtype):
+                raise RuntimeError(
+                    "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype "
+                    f"{dtype}"
+                )
+
+    def pull(self, outputs: list[Tensor], cotangents: list[Tensor], retain_graph: bool) -> list[Tensor]:
+        """The cotangents of the inputs for those of some outputs; zeros for inputs that nothing depends on."""
+        pairs = [(o, c) for o, c in zip(outputs, cotangents, strict=True) if o.requires_grad]
         if not pairs:
             return [zeros_like(tensor) for tensor in self.inputs]
-        record = self.outer or any(c.requires_grad for _, c in pairs)
-        outputs, drivers = zip(*pairs, strict=True)
-        return list(
-            differentiate.grad(
-                outputs,
-                self.inputs,
-                drivers,
-                retain_graph=retain_graph or record,
-                create_graph=record,
-                materialize_grads=True,
-            )
+        record = is_grad_enabled() and (self.outer or any(c.requires_grad for _, c in pairs))
+        ends, drivers = zip(*pairs, strict=True)
+        found = differentiate.grad(
+            ends,
+            self.inputs,
+            drivers,
+            retain_graph=retain_graph or record,
+            create_graph=record,
+            materialize_grads=True,
         )
+        return [self.release(cotangent) for cotangent in found]
 
     def released(self, tree: Tree) -> Tree:
         """A result as the caller gets it: without the history that only the aliases have."""
         leaves, structure = flatten(tree)
-        return structure.unflatten([self._release(leaf) for leaf in leaves])
+        return structure.unflatten([self.release(leaf) for leaf in leaves])
 
-    def _release(self, leaf: Any) -> Any:
-        if not isinstance(leaf, TensorBase) or self.outer:
+    def release(self, leaf: Any) -> Any:
+        """A leaf of a result as the caller gets it."""
+        if not isinstance(leaf, TensorBase) or not leaf.requires_grad:
             return leaf
-        return alias(leaf) if leaf.requires_grad else leaf
+        foreign = leaf.is_leaf and all(leaf is not tensor for tensor in self.own)
+        if foreign or (is_grad_enabled() and leads_elsewhere([leaf], self.own)):
+            return leaf
+        return alias(leaf)
 
     def gradients(self, cotangents: list[Tensor]) -> list[Tree]:
         """Cotangents of the inputs as trees, one for each followed argument."""
@@ -150,10 +191,17 @@ def places_of(argnums: Argnums, n: int) -> tuple[int, ...]:
     if not isinstance(argnums, (int, tuple)):
         raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
     numbers = (argnums,) if isinstance(argnums, int) else argnums
+    if not numbers:
+        raise RuntimeError("argnums must be non-empty")
     for number in numbers:
+        if not isinstance(number, int):
+            raise RuntimeError(f"argnum must be int, got: {type(number)}")
         if not -n <= number < n:
             raise RuntimeError(f"Got argnum={number}, but only {n} positional inputs")
-    return tuple(number % n for number in numbers)
+    places = tuple(number % n for number in numbers)
+    if len(set(places)) < len(places):
+        raise RuntimeError(f"argnums elements must be unique, got {places}")
+    return places
 
 
 def split_aux(result: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
@@ -173,7 +221,8 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
         argnums: which arguments to differentiate by; a tuple gives a tuple of gradients.
 
     Raises:
-        RuntimeError: the result is no scalar Tensor.
+        RuntimeError: the result is no real scalar Tensor; there is no argument of such a number.
+        ValueError: an argument to differentiate by is no tree of Tensors.
 
     >>> import adjoint
     >>> adjoint.func.grad_and_value(lambda x: (x**2).sum())(adjoint.tensor([1.0, 2.0]))
@@ -192,8 +241,10 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
                 f"{name}: Expected f(*args) to return a scalar Tensor, got tensor with {value.ndim} dims. "
                 "Maybe you wanted to use the vjp or jacrev APIs instead?"
             )
-        recording.finish(value, "Expected f(*args)")
-        found = recording.gradients(recording.pull([ones_like(value)], False))
+        if value.requires_grad:
+            differentiate.check_implicit(value._array)
+        recording.finish(value, name)
+        found = recording.gradients(recording.pull([value], [ones_like(value)], False))
         gradient = found[0] if isinstance(argnums, int) else tuple(found)
         value = recording.released(value)
         return gradient, (value, recording.released(aux)) if has_aux else value
@@ -224,7 +275,10 @@ def vjp(func: Function, *primals: Tree, has_aux: bool = False) -> tuple[Any, ...
     The pullback takes a cotangent of the structure of the value and gives a tuple, one cotangent for each primal; it
     may be called any number of times.
 
-    Raises RuntimeError if a cotangent has another structure than the value.
+    Raises:
+        RuntimeError: a result is no floating-point or complex Tensor; a cotangent has another structure or shape than
+            the value.
+        ValueError: a primal is no tree of Tensors.
 
     >>> import adjoint
     >>> value, pullback = adjoint.func.vjp(lambda x: x**2, adjoint.tensor([1.0, 2.0]))
@@ -233,7 +287,8 @@ def vjp(func: Function, *primals: Tree, has_aux: bool = False) -> tuple[Any, ...
     """
     recording = Recording(func, primals, tuple(range(len(primals))), {})
     value, aux = split_aux(recording.result, has_aux, "vjp(f, *primals)")
-    recording.finish(value, "vjp(f, *primals): Expected f(*primals)")
+    recording.finish(value, "vjp(f, *primals)")
+    recording.check_outputs()
 
     def pullback(cotangents: Tree) -> tuple[Tree, ...]:
         leaves, structure = flatten(cotangents)
@@ -242,7 +297,10 @@ def vjp(func: Function, *primals: Tree, has_aux: bool = False) -> tuple[Any, ...
                 "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
                 f"function. cotangents: {structure}, primal output: {recording.structure}"
             )
-        return tuple(recording.gradients(recording.pull(leaves, True)))
+        for leaf in leaves:
+            if not isinstance(leaf, TensorBase):
+                raise TypeError(f"gradients can be either Tensors or None, but got {type(leaf).__name__}")
+        return tuple(recording.gradients(recording.pull(recording.outputs, leaves, True)))
 
     value = recording.released(value)
     return (value, pullback, recording.released(aux)) if has_aux else (value, pullback)
@@ -252,7 +310,12 @@ def vjp(func: Function, *primals: Tree, has_aux: bool = False) -> tuple[Any, ...
 
 
 def jvp(
-    func: Function, primals: tuple[Tree, ...], tangents: tuple[Tree, ...], *, strict: bool = False, has_aux: bool = False
+    func: Function,
+    primals: tuple[Tree, ...],
+    tangents: tuple[Tree, ...],
+    *,
+    strict: bool = False,
+    has_aux: bool = False,
 ) -> tuple[Any, ...]:
     """The value of `func`, and its derivative along the tangents: (value, tangent), or (value, tangent, aux).
 
@@ -271,22 +334,30 @@ def jvp(
     name = "jvp(f, primals, tangents)"
     if not isinstance(primals, tuple):
         raise RuntimeError(f"{name}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
-    values, structure = tensor_leaves(primals, f"{name}: Expected primals")
-    directions, other = tensor_leaves(tangents, f"{name}: Expected tangents")
+    values, structure = flatten(primals)
+    directions, other = flatten(tangents)
     if structure != other:
         raise RuntimeError(
             f"{name}: Expected primals and tangents to have the same python structure. For example, if primals is a "
             f"tuple of 3 tensors, tangents also must be. Got primals with structure {structure} and tangents with "
             f"structure {other}"
         )
+    if not values:
+        raise RuntimeError(f"{name}: Expected primals to contain at least one Tensor.")
+    for what, leaves in (("primals", values), ("tangents", directions)):
+        for leaf in leaves:
+            if not isinstance(leaf, TensorBase):
+                raise RuntimeError(f"{name}: Expected {what} to only contain Tensors, got {type(leaf)}")
     with forward.level() as number:
         duals = [forward.dual(value, t, number) for value, t in zip(values, directions, strict=True)]
         result, aux = split_aux(func(*structure.unflatten(duals)), has_aux, name)
-        outputs, shape = tensor_leaves(result, f"{name}: Expected f(*primals)")
+        outputs, shape = output_leaves(result, name)
         found = [forward.tangent_of(output, number) for output in outputs]
     if strict and any(t is None for t in found):
-        place = next(i for i, t in enumerate(found) if t is None)
-        raise RuntimeError(f"{name}: The output of f with index {place} is independent of the primals, with strict=True.")
+        raise RuntimeError(
+            "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed "
+            "with strict=True."
+        )
     tangent = [zeros_like(output) if t is None else t for output, t in zip(outputs, found, strict=True)]
     pair = (result, shape.unflatten(tangent))
     return (*pair, aux) if has_aux else pair
@@ -301,28 +372,43 @@ def linearize(func: Function, *primals: Tree) -> tuple[Any, Function]:
     tensor([2., 4.])
     """
     recording = Recording(func, primals, tuple(range(len(primals))), {})
-    recording.finish(recording.result, "linearize(f, *primals): Expected f(*primals)")
+    recording.finish(recording.result, "linearize(f, *primals)")
+    expected = flatten(primals)[1]
+    kinds = [(Size(p._array.shape), from_numpy_dtype(p._array.dtype)) for p in recording.inputs]
     blanks = [zeros_like(output).requires_grad_() for output in recording.outputs]
     with enable_grad():
-        pulled = recording.pull(blanks, True)
+        pulled = recording.pull(recording.outputs, blanks, True)
 
     def derivative(*tangents: Tree) -> Tree:
         directions, structure = flatten(tangents)
-        if structure != flatten(primals)[1]:
-            raise RuntimeError(
-                f"Expected the tangents {structure} to have the same argspec as the primals {flatten(primals)[1]}"
-            )
+        if structure != expected:
+            raise RuntimeError(f"Expected the tangents {structure} to have the same argspec as the primals {expected}")
+        check_tangents(directions, kinds)
         pairs = [(p, t) for p, t in zip(pulled, directions, strict=True) if p.requires_grad]
         if not pairs:
             return recording.structure.unflatten([zeros_like(output) for output in recording.outputs])
         ends, drivers = zip(*pairs, strict=True)
-        record = any(t.requires_grad for t in drivers) or recording.outer
+        record = is_grad_enabled() and (recording.outer or any(t.requires_grad for t in drivers))
         found = differentiate.grad(
             ends, blanks, drivers, retain_graph=True, create_graph=record, materialize_grads=True
         )
-        return recording.structure.unflatten(found)
+        return recording.released(recording.structure.unflatten(found))
 
     return recording.released(recording.result), derivative
+
+
+def check_tangents(tangents: list[Any], kinds: list[tuple[Size, Any]]) -> None:
+    """Raise RuntimeError unless the tangents have these shapes and dtypes."""
+    for nr, (tangent, (shape, dtype)) in enumerate(zip(tangents, kinds, strict=True)):
+        if not isinstance(tangent, TensorBase):
+            raise RuntimeError(f"tangent:{nr} in flattened pytree must be a Tensor, got {type(tangent)}")
+        given = (("shape", Size(tangent._array.shape), shape), ("dtype", from_numpy_dtype(tangent._array.dtype), dtype))
+        for what, found, wanted in given:
+            if found != wanted:
+                raise RuntimeError(
+                    f"tangent:{nr} with {what} {found} in flattened pytree doesn't match the {what} {wanted} of the "
+                    "corresponding primal."
+                )
 
 
 def linear_transpose(func: Function, *primals: Tree) -> Function:
@@ -341,19 +427,48 @@ def linear_transpose(func: Function, *primals: Tree) -> Function:
 # Jacobians ------------------------------------------------------------------------------------------------------------
 
 
-def basis(tensor: Tensor) -> Iterable[Tensor]:
-    """The unit tensors of a tensor's shape, in row-major order."""
-    xp = namespace(tensor._array)
-    units = xp.reshape(xp.eye(tensor.numel(), dtype=tensor._array.dtype), (tensor.numel(), *tensor._array.shape))
-    return (new_tensor(units[i]) for i in range(tensor.numel()))
+def directions(tensor: Tensor, unit: complex) -> Iterable[Tensor]:
+    """The unit tensors of a tensor's shape times `unit`, in row-major order."""
+    return (functional.basis(tensor, i, i + 1, unit)[0] for i in range(tensor.numel()))
+
+
+def only(tensors: list[Tensor], place: int, direction: Tensor) -> list[Tensor]:
+    """A direction for one of the tensors, zeros for the others."""
+    return [direction if nr == place else zeros_like(tensor) for nr, tensor in enumerate(tensors)]
+
+
+def stack(parts: list[Tensor], dim: int, output: Tensor, input: Tensor) -> Tensor:
+    """Rows (dim 0) or columns (dim output.ndim) of a Jacobian as a block of the output's shape and then the input's."""
+    if not parts:
+        return functional.zero_block(output, input)
+    return ops.reshape(ops.stack(parts, dim), (*output._array.shape, *input._array.shape))
+
+
+def warn_of_mixed(job: functional.Job) -> None:
+    """Tell whoever called the Jacobian of a function that is not holomorphic."""
+    if job.mixed:
+        warn(functional.NOT_HOLOMORPHIC.format(job.name, *job.mixed[0]), UserWarning, stacklevel=3)
+
+
+def job_for(name: str) -> functional.Job:
+    """How the Jacobians of this module are computed."""
+    return functional.Job(name, create_graph=False, strict=False, vectorize=False, chunk_size=None, mixed=[])
 
 
 def jacrev(func: Function, argnums: Argnums = 0, *, has_aux: bool = False) -> Function:
     """A function that gives the Jacobian of `func` by reverse mode, one pass for each element of its result.
 
     For a result of shape R and an argument of shape A the Jacobian has shape R + A; trees give trees of these, the
-    result's structure outside. Complex: rows are the conjugated pullbacks of unit cotangents, so that for a holomorphic
-    function jacrev and jacfwd agree.
+    result's structure outside. With has_aux: (Jacobian, aux).
+
+    Complex numbers (two passes for each element of a complex result), as in `adjoint.autograd.functional` and in
+    `jacfwd`, with z = x + iy: ∂f/∂x for a real argument, complex if the result is; ∂f/∂z = (∂f/∂x - i ∂f/∂y)/2 where
+    both are complex, which is the derivative of a holomorphic function and half of that of another (a warning says
+    so); ∂f/∂x + i ∂f/∂y, the gradient, for a complex argument and a real result.
+
+    Raises:
+        RuntimeError: a result is no floating-point or complex Tensor; there is no argument of such a number.
+        ValueError: an argument to differentiate by is no tree of Tensors.
 
     >>> import adjoint
     >>> adjoint.func.jacrev(lambda x: x**2)(adjoint.tensor([1.0, 2.0]))
@@ -364,41 +479,43 @@ def jacrev(func: Function, argnums: Argnums = 0, *, has_aux: bool = False) -> Fu
     @wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         recording = Recording(func, args, places_of(argnums, len(args)), kwargs)
-        value, aux = split_aux(recording.result, has_aux, "jacrev(f)(*args)")
-        recording.finish(value, "jacrev(f)(*args): Expected f(*args)")
+        value, aux = split_aux(recording.result, has_aux, "vjp(f, *primals)")
+        recording.finish(value, "vjp(f, *primals)")
+        recording.check_outputs()
+        job = job_for("jacrev")
         rows_of = []
         for nr, output in enumerate(recording.outputs):
-            rows = [recording.pull(only(recording.outputs, nr, unit), True) for unit in basis(output)]
+            parts = [rows(recording, nr, unit) for unit in functional.units(output)]
             blocks = [
-                assembled([row[k] for row in rows], output, recording.inputs[k], conjugate=True)
-                for k in range(len(recording.inputs))
+                functional.block_of_cotangents(job, (nr, k), output, x, [part[k] for part in parts])
+                for k, x in enumerate(recording.inputs)
             ]
-            found = recording.gradients(blocks)
+            found = recording.gradients([recording.release(block) for block in blocks])
             rows_of.append(found[0] if isinstance(argnums, int) else tuple(found))
+        warn_of_mixed(job)
         jacobian = recording.structure.unflatten(rows_of)
         return (jacobian, recording.released(aux)) if has_aux else jacobian
 
     return wrapper
 
 
-def only(outputs: list[Tensor], place: int, unit: Tensor) -> list[Tensor]:
-    """Cotangents of all outputs: a unit for one, zeros for the others."""
-    return [unit if nr == place else zeros_like(output) for nr, output in enumerate(outputs)]
-
-
-def assembled(rows: list[Tensor], output: Tensor, input: Tensor, *, conjugate: bool) -> Tensor:
-    """Rows of a Jacobian as one tensor of the shape of the output and then that of the input."""
-    shape = (*output._array.shape, *input._array.shape)
-    if not rows:
-        return new_tensor(namespace(input._array).zeros(shape, dtype=input._array.dtype))
-    stacked = ops.reshape(ops.stack(rows, 0), shape)
-    return ops.conj(stacked) if conjugate and stacked.is_complex() else stacked
+def rows(recording: Recording, nr: int, unit: complex) -> list[Tensor]:
+    """For each input a block of what is pulled back from the elements of one output."""
+    output = recording.outputs[nr]
+    pulled = [recording.pull([output], [d], True) for d in directions(output, unit)]
+    return [stack([row[k] for row in pulled], 0, output, x) for k, x in enumerate(recording.inputs)]
 
 
 def jacfwd(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error") -> Function:
     """A function that gives the Jacobian of `func` by forward mode, one run for each element of its arguments.
 
-    The structure is that of `jacrev`.
+    The structure and the meaning of complex entries are those of `jacrev` (two runs for each complex element). The runs
+    get copies of the arguments, so that a function may change them in place.
+
+    Raises:
+        RuntimeError: a result is no Tensor; there is no argument of such a number; randomness is not one of "error",
+            "different" and "same".
+        ValueError: an argument to differentiate by is no tree of floating-point or complex Tensors.
 
     >>> import adjoint
     >>> adjoint.func.jacfwd(lambda x: x**2)(adjoint.tensor([1.0, 2.0]))
@@ -408,9 +525,12 @@ def jacfwd(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, rando
 
     @wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
+        if randomness not in ("error", "different", "same"):
+            raise RuntimeError(
+                f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}"
+            )
         places = places_of(argnums, len(args))
-        trees = [args[place] for place in places]
-        inputs, structure = tensor_leaves(tuple(trees), "jacfwd(f)(*args): Expected all inputs")
+        inputs, structure = input_leaves(tuple(args[place] for place in places))
 
         def run(*parts: Tree) -> Any:
             arguments = list(args)
@@ -418,39 +538,43 @@ def jacfwd(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, rando
                 arguments[place] = part
             return func(*arguments, **kwargs)
 
-        columns = []
-        aux = value = None
-        for nr, input in enumerate(inputs):
-            for unit in basis(input):
-                tangents = structure.unflatten(only(inputs, nr, unit))
-                value, tangent, *rest = jvp(run, tuple(trees), tangents, has_aux=has_aux)
-                aux = rest[0] if rest else None
-                columns.append(flatten(tangent)[0])
-        if value is None:
-            value, aux = split_aux(run(*trees), has_aux, "jacfwd(f)(*args)")
-        outputs, shape = tensor_leaves(value, "jacfwd(f)(*args): Expected f(*args)")
+        def push(tangents: list[Tensor]) -> tuple[Any, ...]:
+            copies = structure.unflatten([ops.clone(tensor) for tensor in inputs])
+            return jvp(run, copies, structure.unflatten(tangents), has_aux=has_aux)
+
+        # the value and aux, also where there is no element to differentiate by
+        value, _, *aux = push([zeros_like(tensor) for tensor in inputs])
+        outputs, shape = flatten(value)
+        parts = [[columns(push, inputs, k, unit, outputs) for unit in functional.units(x)]
+                 for k, x in enumerate(inputs)]  # fmt: skip
+        job = job_for("jacfwd")
         rows_of = []
-        for k, output in enumerate(outputs):
-            taken = iter([column[k] for column in columns])
-            blocks = [columns_block([next(taken) for _ in range(i.numel())], output, i) for i in inputs]
+        for nr, output in enumerate(outputs):
+            blocks = [
+                functional.block_of_tangents(job, (nr, k), output, x, [part[nr] for part in parts[k]])
+                for k, x in enumerate(inputs)
+            ]
             found = structure.unflatten(blocks)
-            rows_of.append(found[0] if isinstance(argnums, int) else tuple(found))
+            rows_of.append(found[0] if isinstance(argnums, int) else found)
+        warn_of_mixed(job)
         jacobian = shape.unflatten(rows_of)
-        return (jacobian, aux) if has_aux else jacobian
+        return (jacobian, *aux) if has_aux else jacobian
 
     return wrapper
 
 
-def columns_block(columns: list[Tensor], output: Tensor, input: Tensor) -> Tensor:
-    """Columns of a Jacobian as one tensor of the shape of the output and then that of the input."""
-    shape = (*output._array.shape, *input._array.shape)
-    if not columns:
-        return new_tensor(namespace(output._array).zeros(shape, dtype=output._array.dtype))
-    return ops.reshape(ops.stack(columns, output.ndim), shape)
+def columns(
+    push: Callable[[list[Tensor]], tuple[Any, ...]], inputs: list[Tensor], k: int, unit: complex, outputs: list[Tensor]
+) -> list[Tensor]:
+    """For each output a block of what comes from the elements of one input."""
+    found = [flatten(push(only(inputs, k, d))[1])[0] for d in directions(inputs[k], unit)]
+    return [
+        stack([column[nr] for column in found], output.ndim, output, inputs[k]) for nr, output in enumerate(outputs)
+    ]
 
 
 def hessian(func: Function, argnums: Argnums = 0) -> Function:
-    """A function that gives the Hessian of `func`: forward mode over reverse mode.
+    """A function that gives the Hessian of `func`, the Jacobian of its Jacobian: forward mode over reverse mode.
 
     >>> import adjoint
     >>> adjoint.func.hessian(lambda x: (x**3).sum())(adjoint.tensor([1.0, 2.0]))

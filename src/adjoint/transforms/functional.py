@@ -623,7 +623,7 @@ def basis(tensor: Tensor, start: int, stop: int, unit: complex) -> Tensor:
     """The basis vectors number start to stop of the space of a tensor, times unit, along a new first dimension."""
     xp, dtype = namespace(tensor._array), tensor._array.dtype
     ones = xp.arange(tensor.numel())[None, :] == xp.arange(start, stop)[:, None]
-    vectors = new_tensor(xp.reshape(xp.astype(ones, dtype), (stop - start, *tensor.shape)))
+    vectors: Tensor = new_tensor(xp.reshape(xp.astype(ones, dtype), (stop - start, *tensor.shape)))
     return vectors if unit == 1 else vectors * unit
 
 
@@ -671,7 +671,7 @@ def _rows_batched(output: Tensor, unit: complex, primals: list[Tensor], job: Job
 
 def spans(n: int, size: int | None) -> list[tuple[int, int]]:
     """The numbers from 0 to n in pieces, as (start, stop)."""
-    step = n if size is None else size
+    step = max(n, 1) if size is None else size
     return [(start, min(start + step, n)) for start in range(0, n, step)]
 
 
@@ -692,7 +692,7 @@ def joined(chunks: Sequence[Tensor | None], shape: tuple[int, ...]) -> Block:
 def zero_block(output: Tensor, x: Tensor) -> Tensor:
     """The block of an output that does not depend on an input: of the input's dtype, complex if one of them is."""
     array = x._array
-    zeros = new_tensor(namespace(array).zeros((*output.shape, *x.shape), dtype=array.dtype))
+    zeros: Tensor = new_tensor(namespace(array).zeros((*output.shape, *x.shape), dtype=array.dtype))
     return zeros + 0j if output.is_complex() and not x.is_complex() else zeros
 
 
