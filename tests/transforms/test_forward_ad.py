@@ -469,6 +469,10 @@ def test_integer_results_have_no_tangents() -> None:
         d = fresh()
         for result in (d > 1, d.argmax(), d.to(adjoint.int64), d.to(adjoint.int64).to(adjoint.float32), d.isnan()):
             assert tangent(result) is None
+        target = adjoint.zeros(3, dtype=adjoint.int64)
+        target.copy_(d)
+        assert tangent(target) is None
+        assert target.tolist() == [1, 2, 3]
 
 
 def test_several_results() -> None:
@@ -550,6 +554,11 @@ def tangent_outside(tensor: Any) -> Any:
         return tangent(tensor)
 
 
+def forward_ad_is_on() -> bool:
+    with dual_level():
+        return tangent(fresh()) is not None
+
+
 # levels ---------------------------------------------------------------------------------------------------------------
 
 
@@ -583,6 +592,8 @@ def test_errors_of_make_dual() -> None:
             make_dual(adjoint.ones(3, dtype=adjoint.int64), t)
         with pytest.raises(ValueError, match=r"Expected tangent to be floating point or complex, but got: .*bool"):
             make_dual(x, x > 1)
+        with pytest.raises(ValueError, match=r"Expected a real tangent for a primal of type .*float32, but got: .*c"):
+            make_dual(x, t * 1j)
         with pytest.raises(TypeError, match="Expected primal to be a Tensor, but got int"):
             make_dual(3, t)
         d = make_dual(x, t)
@@ -712,6 +723,11 @@ def test_forward_mode_can_be_switched_off() -> None:
         set_fwd_grad_enabled(True)
     with dual_level():
         assert tangent(fresh()) == T
+    with set_fwd_grad_enabled(False):
+        # what is a derivative by its own account is not concerned
+        assert derivative(lambda x: x * x)(number(3.0)).item() == 6.0
+        assert not forward_ad_is_on()
+    assert forward_ad_is_on()
     with pytest.raises(TypeError, match="must be bool, not int"):
         set_fwd_grad_enabled(1)
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy
 
-from adjoint.arrays import numpy_namespace
+from adjoint.arrays.numpy_namespace import xp
 
-_namespaces: dict[type, Any] = {numpy.ndarray: numpy_namespace}
+_namespaces: dict[type, Any] = {numpy.ndarray: xp}
 
 
 def namespace(array: object) -> Any:
@@ -43,7 +43,7 @@ def _is_other_array(value: object) -> bool:
 
 def _find(array: object) -> ModuleType:
     if isinstance(array, (bool, int, float, complex, numpy.generic, numpy.ndarray)):
-        found: Any = numpy_namespace
+        found: Any = xp
     elif _is_other_array(array):
         import array_api_compat
 

@@ -1,10 +1,10 @@
 """NumPy as the kernels see it: numpy itself, and the few functions that it lacks.
 
-Everything of numpy is here under its own name (the very same objects: a kernel named "tanh" is the ufunc). What comes
-from SciPy is looked up when it is first used, so that importing adjoint does not import SciPy.
+The namespace `xp` has everything of numpy under its own name (the very same objects: a kernel named "tanh" is the ufunc),
+and before that the functions of this file. What comes from SciPy is looked up when it is first used, so that importing
+adjoint does not import SciPy.
 """
 
-import builtins
 import functools
 import importlib
 from typing import Any
@@ -24,18 +24,6 @@ _SPECIAL = {
     "ndtr": "ndtr",
     "ndtri": "ndtri",
 }
-
-
-def __getattr__(name: str) -> Any:
-    """Look a name up where it is when it is first used, and keep it."""
-    if name in _SPECIAL:
-        value = getattr(importlib.import_module("scipy.special"), _SPECIAL[name])
-    else:
-        value = getattr(numpy, name)
-    if not hasattr(builtins, name):
-        # numpy.all and the like must not come between this module's own code and the builtins
-        globals()[name] = value
-    return value
 
 
 def index_add(array: Any, where: Any, source: Any) -> Any:
@@ -168,3 +156,32 @@ def expm(a: Any) -> Any:
     from scipy.linalg import expm as exponential
 
     return exponential(a).astype(a.dtype, copy=False) if a.size else a.copy()
+
+
+def fast_sum(array: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    """numpy.sum without its overhead, which is as large as the sum of a small array."""
+    return numpy.add.reduce(array, axis, dtype, None, keepdims)
+
+
+# names under which functions of this file stand in the namespace in numpy's place
+_INSTEAD = {"sum": fast_sum}
+
+
+class Namespace:
+    """numpy and the functions of this file as attributes, each looked up once."""
+
+    __name__ = __name__
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _INSTEAD:
+            value = _INSTEAD[name]
+        elif name in _SPECIAL:
+            value = getattr(importlib.import_module("scipy.special"), _SPECIAL[name])
+        else:
+            own = globals().get(name)
+            value = own if own is not None and not name.startswith("_") else getattr(numpy, name)
+        setattr(self, name, value)
+        return value
+
+
+xp = Namespace()

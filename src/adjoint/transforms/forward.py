@@ -55,11 +55,14 @@ def close_level(level: int) -> None:
 
 @contextmanager
 def level() -> Iterator[int]:
-    """A derivation for the duration of a with block."""
+    """A derivation for the duration of a with block, in which tangents are passed on even if that is switched off."""
     number = open_level()
+    state = current()
+    before, state.forward_off = state.forward_off, False
     try:
         yield number
     finally:
+        state.forward_off = before
         close_level(number)
 
 
@@ -211,6 +214,9 @@ def apply_in_place(operation: Operation, values: list[Any]) -> bool:
                 return False
             write(operation, values)
             return True
+        if target._array.dtype.kind in "biu":
+            write(operation, values)
+            return True
     # what is written over may be needed again, by the tangent and by its derivative
     before = ops.clone(target)
     result = operation.apply([before if value is target else value for value in values])
@@ -249,6 +255,11 @@ def check_pair(primal: Tensor, tangent: Tensor) -> None:
         dtype = from_numpy_dtype(value._array.dtype)
         if not errors.is_differentiable(dtype):
             raise ValueError(f"Expected {name} to be floating point or complex, but got: {dtype}")
+    if tangent._array.dtype.kind == "c" and primal._array.dtype.kind != "c":
+        raise ValueError(
+            f"Expected a real tangent for a primal of type {from_numpy_dtype(primal._array.dtype)}, but got: "
+            f"{from_numpy_dtype(tangent._array.dtype)}; differentiate along its real and its imaginary part"
+        )
     if primal._array.shape != tangent._array.shape:
         raise RuntimeError(
             "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
