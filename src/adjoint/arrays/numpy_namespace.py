@@ -1,8 +1,8 @@
 """NumPy as the kernels see it: numpy itself, and the few functions that it lacks.
 
-The namespace `xp` has everything of numpy under its own name (the very same objects: a kernel named "tanh" is the ufunc),
-and before that the functions of this file. What comes from SciPy is looked up when it is first used, so that importing
-adjoint does not import SciPy.
+The namespace `xp` has everything of numpy under its own name (the very same objects: a kernel named "tanh" is the
+ufunc), and before that the functions of this file. What comes from SciPy is looked up when it is first used, so that
+importing adjoint does not import SciPy.
 """
 
 import functools

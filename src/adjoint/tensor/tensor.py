@@ -27,7 +27,7 @@ from adjoint.tensor.table import ops
 _CPU = device("cpu")
 _CORE_FIELDS = frozenset(
     ("_array", "_node", "_output_nr", "_requires", "_grad", "_accumulator")
-    + ("_counter", "_view", "_hooks", "_post_hooks", "_retain")
+    + ("_counter", "_view", "_tangents", "_hooks", "_post_hooks", "_retain")
 )
 
 
