@@ -9,6 +9,12 @@ from adjoint.transforms.forward_ad import (
     set_fwd_grad_enabled,
     unpack_dual,
 )
+from adjoint.transforms.forward_ad import (
+    _is_fwd_grad_enabled as _is_fwd_grad_enabled,
+)
+from adjoint.transforms.forward_ad import (
+    _set_fwd_grad_enabled as _set_fwd_grad_enabled,
+)
 
 __all__ = [
     "UnpackedDualTensor",
