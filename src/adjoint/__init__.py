@@ -45,6 +45,7 @@ from adjoint.tensor import creation as _creation
 from adjoint.tensor.binding import functions as _functions
 from adjoint.tensor.formatting import set_printoptions
 from adjoint.tensor.tensor import Tensor
+from adjoint.transforms.vmap import vmap
 
 from . import autograd, func, linalg, nn, testing
 

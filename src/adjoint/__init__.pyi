@@ -885,6 +885,8 @@ def var_mean(input: Tensor, dim: Dims | builtins.bool = None, unbiased: builtins
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inner product of two vectors, the first conjugated."""
 
+from adjoint.transforms.vmap import vmap as vmap
+
 def vsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
     """tensor_split() along the axis that vstack() joins; a number must divide its size."""
 

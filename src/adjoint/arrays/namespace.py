@@ -21,6 +21,24 @@ def namespace(array: object) -> Any:
     return found if found is not None else _find(array)
 
 
+def register(kind: type, found: Any) -> None:
+    """Name the namespace for arrays of a type of adjoint's own."""
+    _namespaces[kind] = found
+
+
+def underlying(array: Any) -> Any:
+    """The values of all members of a batch together, where the array is batched; else the array itself."""
+    return array if type(array) is numpy.ndarray else getattr(array, "underlying", array)
+
+
+def in_batch_of(array: Any, model: Any) -> Any:
+    """The array as one that is batched as `model` is, which may be another member of a batch each time."""
+    if type(model) is numpy.ndarray:
+        return array
+    found = getattr(namespace(model), "in_batch_of", None)
+    return array if found is None else found(array, model)
+
+
 def is_array(value: object) -> bool:
     """True if the value is an array of a library that adjoint can work on (a NumPy scalar is not).
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from adjoint.arrays.dtypes import can_cast, from_numpy_dtype
+from adjoint.arrays.namespace import namespace, underlying
 from adjoint.arrays.shapes import broadcast_shapes
 
 FREED = (
@@ -43,6 +44,24 @@ UNUSED_INPUT = (
 )
 INPUT_WITHOUT_GRAD = "One of the differentiated Tensors does not require grad"
 NO_GRAD_FN = "element {index} of tensors does not require grad and does not have a grad_fn"
+BACKWARD_IN_VMAP = (
+    "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp "
+    "instead or call backward() outside of functorch transforms."
+)
+NO_BATCH = (
+    "vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input is a Tensor of dimensionality 0 "
+    "so expected in_dim to satisfy 0 <= in_dim < 0."
+)
+BATCH_SIZES = (
+    "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped "
+    "dimension"
+)
+COTANGENT_OF_BATCH = (
+    "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The "
+    "sizes of the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was "
+    "detected: grad_output[{index}] has a shape of {given} and output[{index}] has a shape of {expected}. If you only "
+    "want some tensors in `grad_output` to be considered batched, consider using vmap."
+)
 DEEPCOPY = (
     "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. "
     "Call .detach() (or .clone().detach()) on the result first."
@@ -134,8 +153,16 @@ def check_in_place_result(array: Any, out: Any) -> None:
     check_overlap(array)
 
 
+def check_batch(operation: str, array: Any, out: Any) -> None:
+    """Raise RuntimeError if a result differs between the members of a batch and the tensor to hold it does not."""
+    check = getattr(namespace(out), "check_in_place", None)
+    if check is not None:
+        check(operation, array, out)
+
+
 def check_overlap(array: Any) -> None:
     """Raise RuntimeError if an array that is to be written to repeats elements, as expanded ones do."""
+    array = underlying(array)
     strides = getattr(array, "strides", None)
     if strides is not None and array.size and any(s == 0 and n > 1 for s, n in zip(strides, array.shape, strict=True)):
         raise RuntimeError(OVERLAP)

@@ -147,9 +147,13 @@ cdef class Node(Slot):
     cdef dict __dict__
     cdef object __weakref__
     cdef Node edge(self, Py_ssize_t i)
-    cdef object set_edges(self, tuple nodes)
+    cpdef object set_edges(self, tuple nodes)
     cdef list pull(self, object cotangent, bint create_graph)
     cdef object release(self)
+
+
+cdef class FunctionNode(Node):
+    cdef public object function
 
 
 cdef class AccumulateGrad(Node):

@@ -42,6 +42,8 @@ class Registry:
     tangent_of: object = None
     has_tangent: object = None
     copy_tangents: object = None
+    # vmap: what becomes of the edges of a node some of whose inputs are batched
+    cross: object = None
 
 
 registry = Registry()
@@ -261,6 +263,15 @@ class Node(Slot):
         return first.sequence_nr > second.sequence_nr
 
 
+@cython.cclass
+class FunctionNode(Node):
+    """A node of one output whose way back is a Python function of (node, cotangent, create_graph)."""
+
+    def pull(self, cotangent, create_graph):
+        """What the function makes of the cotangent."""
+        return self.function(self, cotangent, create_graph)
+
+
 @cython.final
 @cython.cclass
 class AccumulateGrad(Node):
@@ -359,6 +370,7 @@ if not cython.compiled:
     Node.output_nrs = Node.notes = Node.tensor_hooks = Node.pre_hooks = Node.post_hooks = Node.shape = None
     Node.dtype = None
     Node.n_outputs = 1
+    FunctionNode.function = None
     Node.sequence_nr = 0
 
 

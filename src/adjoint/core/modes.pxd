@@ -14,6 +14,7 @@ cdef class ThreadState:
     cdef public tuple dual_stack
     cdef public long long public_level
     cdef public bint forward_off
+    cdef public tuple batches
     cdef public int backward_depth
 
 

@@ -28,6 +28,7 @@ class ThreadState:
     dual_stack: the numbers of the forward-mode levels that are open, the innermost last.
     public_level: the number of the level that forward_ad has open, -1 for none.
     forward_off: results get no tangents.
+    batches: the batches that vmap is running, the innermost last.
     backward_depth: how many backward passes are running in this thread, one inside the other.
     """
 
@@ -37,6 +38,7 @@ class ThreadState:
         self.dual_stack = ()
         self.public_level = -1
         self.forward_off = False
+        self.batches = ()
         self.backward_depth = 0
 
 

@@ -17,7 +17,7 @@ from collections import namedtuple
 import numpy
 
 from adjoint.arrays.dtypes import float32, from_numpy_dtype
-from adjoint.arrays.namespace import is_array, namespace
+from adjoint.arrays.namespace import in_batch_of, is_array, namespace, underlying
 from adjoint.arrays.promotion import is_half, promote, upcast
 from adjoint.arrays.shapes import normalize_dims
 from adjoint.core import errors
@@ -232,6 +232,7 @@ class OpNode(Node):
                 sample = defined(cotangents)
                 array = sample._array if create_graph else sample
                 g = namespace(array).zeros(output_shape(self, nr), dtype=output_dtype(self, nr))
+                g = in_batch_of(g, array)
                 if create_graph:
                     g = new_tensor(g)
             if self.half:
@@ -410,7 +411,8 @@ class CopySlices(Node):
         # the copy has the layout of the base, so that every view of the base is a view of it
         whole = ops.clone_in_order(cotangent, self.order)
         part = replay_view(self.replay, whole)
-        pulled = self.inner.pull(ops.clone(part), create_graph)
+        inside = ops.clone(part) if create_graph else raw_ops(part).clone(part)
+        pulled = self.inner.pull(inside, create_graph)
         if create_graph:
             part.copy_(pulled[0]) if pulled[0] is not None else part.zero_()
         else:
@@ -719,14 +721,10 @@ class Operation:
         """Call the kernel; results are arrays (zero-dimensional ones too), rounded to the half type if there is one."""
         xp = _numpy
         kernel = self.own_kernel
-        for place in self.array_places:
-            sample = raw[place][0] if place == self.sequence and raw[place] else raw[place]
-            if type(sample) is _ndarray:
-                break
-            if is_array(sample):
-                xp = namespace(sample)
-                kernel = self.kernel_for(xp)
-                break
+        other = self.other_than_numpy(raw)
+        if other is not None:
+            xp = namespace(other)
+            kernel = self.kernel_for(xp)
         n: cython.Py_ssize_t = self.n_positional
         try:
             if n == len(raw):
@@ -741,6 +739,30 @@ class Operation:
         if self.rule.outputs is None:
             return finished(outs, xp, half)
         return [finished(out, xp, half) for out in outs]
+
+    def other_than_numpy(self, raw):
+        """The first array that is not one of NumPy, or None: any such decides which library runs the operation."""
+        for place in self.array_places:
+            if place == self.sequence:
+                for member in raw[place]:
+                    if type(member) is not _ndarray and is_array(member):
+                        return member
+                continue
+            value = raw[place]
+            if type(value) is _ndarray or value is None or type(value) is float or type(value) is int:
+                continue
+            if is_array(value):
+                return value
+        return None
+
+    def cross(self, node: OpNode, values):
+        """Let the edges know where an input is the same for all members of a batch and others are not."""
+        tensors = [values[place] for place in self.array_places if place != self.sequence]
+        inputs = [values[place] for place in self.inputs]
+        if self.sequence >= 0:
+            inputs = values[self.sequence]
+            tensors.extend(inputs)
+        registry.cross(node, inputs, [t for t in tensors if isinstance(t, TensorBase)])
 
     def explained(self, error, raw):
         """The error to raise for a kernel's error: in torch's words where the rule or the shapes tell which."""
@@ -796,6 +818,8 @@ class Operation:
         node.shape = recorded_shape(out, node)
         node.dtype = dtype
         self.save(node, values, result, None)
+        if type(out) is not _ndarray and registry.cross is not None:
+            self.cross(node, values)
         node.sequence_nr = next_sequence_nr()
         result._node = node
 
@@ -861,6 +885,8 @@ class Operation:
         if node.n_outputs == 1:
             node.shape, node.dtype = node.shape[0], node.dtype[0]
         self.save(node, values, None, tensors)
+        if registry.cross is not None and any([type(out) is not _ndarray for out in outs]):
+            self.cross(node, values)
         node.sequence_nr = next_sequence_nr()
         for nr, (tensor, flag) in enumerate(zip(tensors, flags)):
             if flag:
@@ -1001,6 +1027,7 @@ class Operation:
         target: TensorBase
         for target, result in zip(targets, results):
             errors.check_cast(result._array.dtype, target._array.dtype)
+            errors.check_batch(self.name, target._array, result._array)
         for target, result in zip(targets, results):
             if target._array.shape != result._array.shape:
                 target._array = result._array.astype(target._array.dtype)
@@ -1027,6 +1054,8 @@ class Operation:
         raw, half, is_complex = self.unwrapped(values)
         out = self.run(raw, half)
         array = tensor._array
+        if type(out) is not _ndarray:
+            errors.check_batch(self.name, array, out)
         errors.check_in_place_result(array, out)
         if mask or (state.grad_enabled and needs_grad(tensor)):
             self.record_in_place(tensor, values, mask or 0, is_complex, half is not None, out)
@@ -1043,6 +1072,8 @@ class Operation:
         if any([kind == _INPUT and values[place] is tensor for kind, place in zip(plan.kinds, plan.places)]):
             before = overwritten(tensor)
             values = [before if value is tensor else value for value in values]
+        if type(array) is not _ndarray and registry.cross is not None:
+            self.cross(node, values)
         # inputs are saved with the version that they have before they are overwritten, the result with the one after
         self.save(node, tuple(values), tensor, None)
         array[...] = out
@@ -1209,6 +1240,7 @@ def laid_out(value, shape, order):
 
 def shares_memory(source, result):
     """True if a view operation really gave a view (reshape may copy)."""
+    source, result = underlying(source), underlying(result)
     if type(source) is not _ndarray:
         return False
     base = result.base

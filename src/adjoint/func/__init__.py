@@ -11,6 +11,7 @@ from adjoint.transforms.func import (
     linearize,
     vjp,
 )
+from adjoint.transforms.vmap import vmap
 
 __all__ = [
     "grad",
@@ -22,4 +23,5 @@ __all__ = [
     "linear_transpose",
     "linearize",
     "vjp",
+    "vmap",
 ]

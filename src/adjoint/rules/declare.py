@@ -203,7 +203,13 @@ class Rule:
         return 1 if self.outputs is None else len(self.outputs) or None
 
     def kernel(self, xp: Any) -> Function:
-        """The kernel for one array library: the library's own function where they are the same, else bound to `xp`."""
+        """The kernel for one array library: the library's own function where they are the same, else bound to `xp`.
+
+        A namespace may make its kernels itself, by a function `kernel_of` of the rule.
+        """
+        own = getattr(xp, "kernel_of", None)
+        if own is not None:
+            return own(self)  # type: ignore[no-any-return]
         if isinstance(self._kernel, str):
             return _lookup(xp, self._kernel)
         body = self._kernel

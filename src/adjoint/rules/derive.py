@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import Any
 
 from adjoint.arrays.shapes import normalize_dims
@@ -214,13 +215,16 @@ def tangent_or_zero(ops: Any, tangent: Any, value: Any) -> Any:
 # batch form ---------------------------------------------------------------------------------------------------------
 
 
-def batch(rule: Rule, ops: Any, values: Values, in_dims: Values) -> tuple[Any, int | None]:
+def batch(
+    rule: Rule, ops: Any, values: Values, in_dims: Values, looped: Callable[[Rule], None] | None = None
+) -> tuple[Any, int | None]:
     """Run the operation on a whole batch: the result (a tuple of several), and the place of its batch axis.
 
     in_dims: for each array argument that has a batch axis, which one it is (for a sequence a list, None for members
     without). Everything else that `values` holds is the same for all members of the batch, and as `values` would hold
     it without a batch. The batch axis of the result comes first; its place is None if no argument has one, or if the
     result is no array but, say, a truth value that holds for the whole batch.
+    looped: is told of an operation that can only be run in a loop.
 
     Raises ValueError for an empty batch of an operation that can only be run in a loop.
     """
@@ -230,7 +234,14 @@ def batch(rule: Rule, ops: Any, values: Values, in_dims: Values) -> tuple[Any, i
     values = {**values, **{name: in_front(ops, values[name], dim) for name, dim in dims.items()}}
     size = next(_arrays(values, dims)).shape[0]
     fit = _fit(rule, ops, values, dims, size)
-    result = _loop(rule, ops, values, dims, size) if fit is None else call(rule, ops, fit)
+    if fit is not None:
+        result = call(rule, ops, fit)
+    else:
+        result = _of_points(rule, ops, values, dims, size)
+        if result is None:
+            if looped is not None:
+                looped(rule)
+            result = _loop(rule, ops, values, dims, size)
     has_axis = isinstance(result, tuple) or bool(getattr(result, "ndim", None))
     return result, 0 if has_axis else None
 
@@ -336,7 +347,7 @@ def _shifted(rule: Rule, values: Values, ndim: int, by: int) -> dict[str, Any]:
     for names, n in ((rule.axes, ndim), (rule.new_axes, ndim + 1)):
         for name in names:
             dim = normalize_dims(values[name], n)
-            if dim is None or dim == () == defaults[name]:
+            if dim is None or (dim == () and defaults[name] in (None, ())):
                 dim = dim if rule.batch_form is not None else tuple(range(n))
             if dim is not None:
                 dim = tuple(d + by for d in dim) if isinstance(dim, tuple) else dim + by
@@ -355,6 +366,44 @@ _FITS: dict[str, Callable[..., Any]] = {
     "joint": _fit_axes,
     "loop": _no_fit,
 }
+
+
+def _of_points(rule: Rule, ops: Any, values: Values, dims: Values, size: int) -> Any:
+    """The result for arrays without axes, which have one by courtesy where an axis is named: run with such an axis.
+
+    None where this is not the case, or the result does not tell what one member's would be.
+    """
+    axes = {name: values[name] for name in rule.axes}
+    arrays = [*_arrays(values, dims)]
+    others = {n: values[n] for n in rule.inputs + rule.constants if n not in dims and hasattr(values[n], "ndim")}
+    ranks = [*(array.ndim - 1 for array in arrays), *(array.ndim for array in others.values())]
+    if not axes or rule.new_axes or rule.batch_form is not None or any(ranks) or not size:
+        return None
+    with_axis = {name: _with_axis(values[name], dim) for name, dim in dims.items()}
+    with_axis |= {name: on_all(ops, array[None], None, size) for name, array in others.items()}
+    shifted = {name: 1 if dim is None or dim == () else _one_along(dim) for name, dim in axes.items()}
+    result = call(rule, ops, {**values, **with_axis, **shifted})
+    member = call(rule, ops, {**values, **{name: _pick(values[name], dim, 0) for name, dim in dims.items()}})
+    if rule.outputs is None:
+        return _reshaped(ops, result, member, size)
+    parts = tuple(_reshaped(ops, part, one, size) for part, one in zip(result, member, strict=True))
+    return None if any(part is None for part in parts) else parts
+
+
+def _with_axis(array: Any, dim: Any) -> Any:
+    if isinstance(dim, (list, tuple)):
+        return [_with_axis(member, d) for member, d in zip(array, dim, strict=True)]
+    return array[:, None] if dim is not None else array
+
+
+def _one_along(dim: Any) -> Any:
+    return tuple(1 for _ in dim) if isinstance(dim, (list, tuple)) else 1
+
+
+def _reshaped(ops: Any, result: Any, member: Any, size: int) -> Any:
+    """A result for a batch with the axes that a member's result has; None if it has another number of elements."""
+    shape = getattr(member, "shape", ())
+    return ops.reshape(result, (size, *shape)) if prod(result.shape) == size * prod(shape) else None
 
 
 def _loop(rule: Rule, ops: Any, values: Values, dims: Values, size: int) -> Any:

@@ -5,6 +5,7 @@ the value follows torch: 0 for abs, sign and relu at 0, one half each for equal 
 clamp at its bounds.
 """
 
+from adjoint.arrays.namespace import underlying
 from adjoint.arrays.promotion import common_dtype
 from adjoint.arrays.shapes import broadcast_shapes
 
@@ -49,7 +50,7 @@ def _check_quotient(function):
     def check(input, other):
         refuse(input, other)
         whole = _kind(input) in "biu" and _kind(other) in "biu"
-        if whole and not (other._array.all() if hasattr(other, "_array") else other):
+        if whole and not (underlying(other._array).all() if hasattr(other, "_array") else other):
             raise RuntimeError("ZeroDivisionError")
 
     return check

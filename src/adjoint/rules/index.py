@@ -8,6 +8,7 @@ between them) a copy. The function `getitem` of the floor above splits an index 
 """
 
 from adjoint.arrays.dtypes import from_numpy_dtype
+from adjoint.arrays.namespace import underlying
 from adjoint.arrays.shapes import broadcast_shapes
 
 from .declare import Array, Constant, constant, linear
@@ -239,7 +240,7 @@ def _(size, shape):
 
 def check_indices(operation, index, n, *, dim=0, error=RuntimeError, wording=None, prefix=""):
     """Raise unless an index tensor holds int32 or int64 numbers from 0 to n - 1."""
-    raw = index._array
+    raw = underlying(index._array)
     if raw.dtype.kind not in "iu" or raw.dtype.itemsize < 4:
         kinds = "int32 or int64" if operation == "index_select" else "int32/int64"
         raise RuntimeError(f"{operation}(): Expected dtype {kinds} for index")
@@ -490,14 +491,14 @@ def _(ops, g, dim, index):
 
 @index_fill.batch
 def _(value, ndim):
-    return {"value": value[(slice(None), *(None,) * ndim)]} if hasattr(value, "ndim") else {}
+    return {"value": value[(slice(None), *(None,) * (ndim + 1 - value.ndim))]} if hasattr(value, "ndim") else {}
 
 
 # places in the flattened tensor ---------------------------------------------------------------------------------------
 
 
 def _check_take(input, index):
-    places, n = index._array, input.numel()
+    places, n = underlying(index._array), input.numel()
     if places.dtype.kind != "i" or places.dtype.itemsize != 8:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {dtype_name(index)}")
     if places.size and (places.min() < -n or places.max() >= n):
@@ -604,7 +605,9 @@ def _check_masked_scatter(input, mask, source):
     repeats = 1
     for n, m in zip(shape, (1,) * (len(shape) - mask.ndim) + tuple(mask.shape), strict=True):
         repeats *= n if m == 1 else 1
-    if int(mask._array.sum()) * repeats > source.numel():
+    # a mask that is another for each member of a batch is for the writing to check
+    same_for_all = underlying(mask._array) is mask._array
+    if same_for_all and int(mask._array.sum()) * repeats > source.numel():
         raise RuntimeError("Number of elements of source < number of ones in mask")
 
 

@@ -20,11 +20,13 @@ from adjoint.arrays.dtypes import (
     scalar_dtype,
 )
 from adjoint.arrays.infer import array_from_data
-from adjoint.arrays.namespace import is_array
+from adjoint.arrays.namespace import is_array, namespace
 from adjoint.arrays.random import Generator
 from adjoint.arrays.size import as_device, check_shape, type_name
 from adjoint.core import errors
+from adjoint.core.batches import mapped
 from adjoint.core.graph import TensorBase, new_tensor
+from adjoint.core.operation import raw_ops
 
 Tensor = Any
 Device = Any
@@ -197,23 +199,24 @@ def full(
     return _wrapped(numpy.full(shape, fill_value, kind.numpy), requires_grad, "full", device)
 
 
-def _like(name: str, make: Any) -> Any:
+def _like(name: str) -> Any:
     def like(
         input: Tensor, *, dtype: Any = None, device: Device = None, requires_grad: bool = False,
         memory_format: Any = None,
     ) -> Tensor:  # fmt: skip
         array = _array_of(input, f"{name}_like")
         kind = None if dtype is None else as_dtype(dtype, f"{name}_like").numpy
-        return _wrapped(make(array, dtype=kind), requires_grad, f"{name}_like", device)
+        made = getattr(namespace(array), f"{name}_like")(array, dtype=kind)
+        return _wrapped(made, requires_grad, f"{name}_like", device)
 
     like.__name__ = like.__qualname__ = f"{name}_like"
     like.__doc__ = f"{name}() of the shape and, unless another is given, the dtype of a tensor."
     return like
 
 
-zeros_like = _like("zeros", numpy.zeros_like)
-ones_like = _like("ones", numpy.ones_like)
-empty_like = _like("empty", numpy.empty_like)
+zeros_like = _like("zeros")
+ones_like = _like("ones")
+empty_like = _like("empty")
 
 
 def full_like(
@@ -222,7 +225,7 @@ def full_like(
     """A number repeated to the shape of a tensor, with its dtype unless another is given."""
     array = _array_of(input, "full_like")
     kind = None if dtype is None else as_dtype(dtype, "full_like").numpy
-    filled = numpy.full_like(array, _fill_value(fill_value, "full_like"), dtype=kind)
+    filled = namespace(array).full_like(array, _fill_value(fill_value, "full_like"), dtype=kind)
     return _wrapped(filled, requires_grad, "full_like", device)
 
 
@@ -320,13 +323,36 @@ def eye(
 
 # random numbers -----------------------------------------------------------------------------------------------------
 
+_NOT_RANDOM = (
+    "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
+    "randomness flags on vmap or perform the randomness operation out of vmap"
+)
+_SAME_OF_BATCH = "Vmap does not currently support same randomness with a batched tensor input."
+
+
+def _differing() -> list[Any]:
+    """The batches being run whose members get random numbers of their own. Raises RuntimeError where none may be."""
+    batches = mapped()
+    if any(batch.randomness == "error" for batch in batches):
+        raise RuntimeError(_NOT_RANDOM)
+    return [batch for batch in batches if batch.randomness == "different"]
+
+
+def _drawn(draw: Any, shape: Any, *rest: Any) -> Any:
+    """Random numbers of this shape; inside vmap others for each member of the batch, if that is asked for."""
+    batches = _differing()
+    array = draw((*[batch.size for batch in batches], *shape), *rest)
+    for batch in batches:
+        array = raw_ops(array).batch_in(array, batch.level)
+    return array
+
 
 def rand(
     *size: Any, generator: Generator | None = None, dtype: Any = None, device: Device = None,
     requires_grad: bool = False, **out: Any,
 ) -> Tensor:  # fmt: skip
     """Random numbers, uniform in [0, 1)."""
-    return _filled(partial(draws.uniform, generator), "rand", size, dtype, device, requires_grad, out)
+    return _filled(partial(_drawn, partial(draws.uniform, generator)), "rand", size, dtype, device, requires_grad, out)
 
 
 def randn(
@@ -340,7 +366,7 @@ def randn(
     >>> adjoint.randn(2, 3).shape
     adjoint.Size([2, 3])
     """
-    return _filled(partial(draws.normal, generator), "randn", size, dtype, device, requires_grad, out)
+    return _filled(partial(_drawn, partial(draws.normal, generator)), "randn", size, dtype, device, requires_grad, out)
 
 
 def randint(
@@ -360,7 +386,8 @@ def randint(
         raise TypeError(f"randint() missing required arguments: {', '.join(missing)}; size must be a tuple of ints")
     kind = numpy.dtype("int64") if dtype is None else as_dtype(dtype, "randint").numpy
     shape = check_shape("randint", (size,), position=2, allow_int=False)
-    return _wrapped(draws.integers(generator, low, high, shape, kind), requires_grad, "randint", device)
+    array = _drawn(lambda whole: draws.integers(generator, low, high, whole, kind), shape)
+    return _wrapped(array, requires_grad, "randint", device)
 
 
 def randperm(
@@ -368,7 +395,18 @@ def randperm(
 ) -> Tensor:
     """The integers below n in random order."""
     kind = numpy.dtype("int64") if dtype is None else as_dtype(dtype, "randperm").numpy
-    return _wrapped(draws.permutation(generator, n, kind), requires_grad, "randperm", device)
+    array = _drawn(lambda lead: _permutations(generator, lead, n, kind), ())
+    return _wrapped(array, requires_grad, "randperm", device)
+
+
+def _permutations(generator: Generator | None, lead: tuple[int, ...], n: int, kind: Any) -> Any:
+    """One permutation, or an array of them with the given axes in front."""
+    if not lead:
+        return draws.permutation(generator, n, kind)
+    result = numpy.empty((*lead, n), kind)
+    for place in numpy.ndindex(*lead):
+        result[place] = draws.permutation(generator, n, kind)
+    return result
 
 
 def _random_like(name: str, make: Any) -> Any:
@@ -387,7 +425,19 @@ randn_like = _random_like("randn", randn)
 
 def bernoulli(input: Tensor, *, generator: Generator | None = None) -> Tensor:
     """0 or 1 at random, 1 with the probability that each element of input gives."""
-    return new_tensor(draws.bernoulli(generator, _array_of(input, "bernoulli")))
+    chances = _array_of(input, "bernoulli")
+    for batch in _differing():
+        chances = raw_ops(chances).batch_spread(chances, ((batch.level, batch.size),))
+    same = {batch.level for batch in mapped() if batch.randomness == "same"}
+    if any(level in same for level, _ in getattr(chances, "batches", ())):
+        raise RuntimeError(_SAME_OF_BATCH)
+    return new_tensor(_bernoulli(generator, chances))
+
+
+def _bernoulli(generator: Generator | None, chances: Any) -> Any:
+    map_members = getattr(namespace(chances), "of_members", None)
+    draw = partial(draws.bernoulli, generator)
+    return draw(chances) if map_members is None else map_members(chances, draw)
 
 
 def get_rng_state() -> Tensor:

@@ -10,11 +10,15 @@ from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.namespace import namespace
 from adjoint.arrays.size import Size
 from adjoint.core import errors
+from adjoint.core.batches import mapped, running
 from adjoint.core.engine import run_backward
 from adjoint.core.graph import TensorBase, gradient_edge, new_tensor
 from adjoint.core.modes import current
+from adjoint.core.operation import TensorOps
 
 Tensors = TensorBase | Sequence[TensorBase]
+
+_ops: Any = TensorOps()
 
 
 def backward(
@@ -44,6 +48,8 @@ def backward(
     >>> x.grad
     tensor([2., 4.])
     """
+    if mapped():
+        raise RuntimeError(errors.BACKWARD_IN_VMAP)
     if grad_variables is not None:
         if grad_tensors is not None:
             raise RuntimeError(
@@ -89,6 +95,8 @@ def grad(
         retain_graph: keep the graph for another pass (default: the value of create_graph).
         create_graph: record the pass itself, so that gradients can be differentiated again.
         allow_unused: give None for an input that the outputs do not depend on, instead of an error.
+        is_grads_batched: the first axis of each grad_output is a batch of cotangents; the pass is run once for all of
+            them, and the gradients have the same axis in front.
         materialize_grads: give zeros instead of None for such inputs.
 
     Returns:
@@ -112,15 +120,13 @@ def grad(
         values = grad(outputs, list(inputs.values()), grad_outputs, retain_graph, create_graph, only_inputs,
                       allow_unused, is_grads_batched, materialize_grads)  # fmt: skip
         return dict(zip(inputs, values, strict=True))
-    if is_grads_batched:
-        raise ValueError(
-            "is_grads_batched=True needs vmap, which this version does not have; call grad() once for each cotangent"
-        )
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         )
     roots, wanted = as_sequence(outputs), as_sequence(inputs)
+    if is_grads_batched:
+        return grad_of_batch(roots, wanted, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads)
     if not wanted:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     cotangents = make_cotangents(roots, grad_outputs, create_graph)
@@ -134,6 +140,47 @@ def grad(
         finish(value, tensor, index, allow_unused or materialize_grads, create_graph, materialize_grads)
         for index, (value, tensor) in enumerate(zip(found, wanted, strict=True))
     )
+
+
+def grad_of_batch(
+    roots: list[TensorBase],
+    wanted: list[TensorBase],
+    grad_outputs: Any,
+    retain_graph: bool | None,
+    create_graph: bool,
+    allow_unused: bool | None,
+    materialize: bool,
+) -> tuple[TensorBase | None, ...]:
+    """The gradients for a whole batch of cotangents, in one pass."""
+    given = listed_cotangents(roots, grad_outputs)
+    size = batch_size(roots, given)
+    with running(size) as batch:
+        cotangents = [_ops.batch_in(g, batch.level) for g in given]
+        found = grad(roots, wanted, cotangents, retain_graph, create_graph, True, allow_unused or materialize)
+        results = [None if g is None else _ops.batch_out(g, batch.level, size) for g in found]
+    if materialize:
+        results = [_ops.zeros_like(x) if g is None else g for g, x in zip(results, wanted, strict=True)]
+    return tuple(results)
+
+
+def batch_size(roots: list[TensorBase], given: list[Any]) -> int:
+    """How many cotangents there are for each output. Raises where shapes do not fit or numbers differ."""
+    for index, (root, g) in enumerate(zip(roots, given, strict=False)):
+        if g is None:
+            check_implicit(root._array)
+            raise ValueError(errors.NO_BATCH)
+        if not isinstance(g, TensorBase):
+            raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
+        shape, expected = g._array.shape, root._array.shape
+        if not shape:
+            raise IndexError("invalid index of a 0-dim tensor: a batch of cotangents has at least one axis")
+        if shape[1:] != expected:
+            shapes = {"given": Size(shape[1:]), "expected": Size(expected)}
+            raise RuntimeError(errors.COTANGENT_OF_BATCH.format(index=index, **shapes))
+    sizes = [g._array.shape[0] for g in given]
+    if len(set(sizes)) > 1:
+        raise ValueError(errors.BATCH_SIZES.format(sizes=sizes))
+    return int(sizes[0])
 
 
 def finish(
@@ -176,18 +223,22 @@ def edges_of(tensors: list[TensorBase]) -> list[tuple[Any, int]]:
 
 def make_cotangents(tensors: list[TensorBase], given: Any, create_graph: bool) -> list[Any]:
     """A cotangent for each tensor: the given one, or 1 for a tensor of one element."""
-    if given is None:
-        given = [None] * len(tensors)
-    elif isinstance(given, TensorBase):
-        given = [given]
-    else:
-        given = list(given)
-        if len(given) < len(tensors):
-            raise RuntimeError(f"got {len(tensors)} tensors and {len(given)} gradients")
     return [
         make_cotangent(tensor, cotangent, index, create_graph)
-        for index, (tensor, cotangent) in enumerate(zip(tensors, given, strict=False))
+        for index, (tensor, cotangent) in enumerate(zip(tensors, listed_cotangents(tensors, given), strict=False))
     ]
+
+
+def listed_cotangents(tensors: list[TensorBase], given: Any) -> list[Any]:
+    """The cotangents given for these tensors as a list, None for those that are not given."""
+    if given is None:
+        return [None] * len(tensors)
+    if isinstance(given, TensorBase):
+        return [given]
+    given = list(given)
+    if len(given) < len(tensors):
+        raise RuntimeError(f"got {len(tensors)} tensors and {len(given)} gradients")
+    return given
 
 
 def make_cotangent(tensor: TensorBase, given: Any, index: int, create_graph: bool) -> Any:
@@ -214,6 +265,10 @@ def make_cotangent(tensor: TensorBase, given: Any, index: int, create_graph: boo
         )
     if given._array.dtype != array.dtype:
         given = given.to(from_numpy_dtype(array.dtype))  # type: ignore[attr-defined]
+    batches = getattr(array, "batches", ())
+    if batches:
+        # what is different for each member of a batch has a cotangent for each
+        given = _ops.batch_spread(given, batches)
     return given if create_graph or current().dual_stack else given._array
 
 

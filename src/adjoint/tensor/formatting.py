@@ -98,6 +98,8 @@ def format_tensor(
     >>> format_tensor(np.array([1.0, 2.5]), suffixes=["requires_grad=True"])
     'tensor([1.0000, 2.5000], dtype=adjoint.float64, requires_grad=True)'
     """
+    if hasattr(array, "described"):
+        return array.described(lambda plain: format_tensor(plain, suffixes=suffixes, options=options))
     opts = _options if options is None else options
     indent = len(prefix)
     elements, is_omitted = _elements(array, indent, opts)

@@ -14,6 +14,7 @@ import numpy
 
 from adjoint.arrays.dtypes import DTYPES, as_dtype, dtype, from_numpy_dtype, get_default_dtype
 from adjoint.arrays.infer import array_from_data
+from adjoint.arrays.namespace import in_batch_of
 from adjoint.arrays.size import Size, as_device, check_shape, device, type_name
 from adjoint.core import errors
 from adjoint.core.graph import bump_version, counter_of, new_tensor, node_of, registry, set_tensor_type
@@ -229,7 +230,7 @@ class Tensor(ArithmeticTensor):
         if n != 1:
             several = "no values" if n == 0 else "more than one value"
             raise RuntimeError(f"Boolean value of Tensor with {several} is ambiguous")
-        return bool(self._array.item())
+        return bool(self._array)
 
     def _number(self, target: str = "complex") -> Any:
         if self.numel() != 1:
@@ -263,7 +264,7 @@ class Tensor(ArithmeticTensor):
             raise RuntimeError(
                 f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
             )
-        return bool(ops.eq(self, element)._array.any())
+        return bool(ops.eq(self, element).any().item())
 
     def __getitem__(self, index: Any) -> Tensor:
         return getitem(self, index)
@@ -308,7 +309,7 @@ class Tensor(ArithmeticTensor):
         """The array itself, sharing memory. Raises RuntimeError for a tensor that requires grad unless forced."""
         if self.requires_grad and not force:
             raise RuntimeError(errors.CANNOT_NUMPY)
-        return self._array
+        return self._array if type(self._array) is numpy.ndarray else numpy.asarray(self._array)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         if self.requires_grad:
@@ -364,21 +365,26 @@ class Tensor(ArithmeticTensor):
 
     def new_zeros(self, *size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
         """Zeros with this tensor's dtype."""
-        return creation.zeros(*size, dtype=dtype or self.dtype, requires_grad=requires_grad, device=device)
+        made = creation.zeros(*size, dtype=dtype or self.dtype, requires_grad=requires_grad, device=device)
+        return batched_as(self, made)
 
     def new_ones(self, *size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
         """Ones with this tensor's dtype."""
-        return creation.ones(*size, dtype=dtype or self.dtype, requires_grad=requires_grad, device=device)
+        made = creation.ones(*size, dtype=dtype or self.dtype, requires_grad=requires_grad, device=device)
+        return batched_as(self, made)
 
     def new_empty(self, *size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
         """Memory of no particular content with this tensor's dtype."""
-        return creation.empty(*size, dtype=dtype or self.dtype, requires_grad=requires_grad, device=device)
+        made = creation.empty(*size, dtype=dtype or self.dtype, requires_grad=requires_grad, device=device)
+        return batched_as(self, made)
 
     def new_full(
         self, size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None
     ) -> Tensor:
         """A number repeated, with this tensor's dtype."""
-        return creation.full(size, fill_value, dtype=dtype or self.dtype, requires_grad=requires_grad, device=device)
+        kind = dtype or self.dtype
+        made = creation.full(size, fill_value, dtype=kind, requires_grad=requires_grad, device=device)
+        return batched_as(self, made)
 
     # the graph -------------------------------------------------------------------------------------------------------
 
@@ -491,6 +497,12 @@ class Tensor(ArithmeticTensor):
 def unwrap(value: object) -> Any:
     """The raw array of a Tensor, None for anything else."""
     return value._array if isinstance(value, Tensor) else None
+
+
+def batched_as(tensor: Tensor, made: Tensor) -> Tensor:
+    """A new tensor as one that may be another for each member of a batch, if the given one may be."""
+    made._array = in_batch_of(made._array, tensor._array)
+    return made
 
 
 def _user_attributes(tensor: Tensor) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import numpy
 
 from adjoint.arrays import dtypes
 from adjoint.arrays.dtypes import dtype
+from adjoint.arrays.namespace import underlying
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.operation import operations
@@ -111,7 +112,13 @@ def isclose(
     _check_tensors("isclose", input, other)
     if input.dtype is not other.dtype:
         raise RuntimeError(f"{input.dtype.long_name} did not match {other.dtype.long_name}")
-    return new_tensor(numpy.isclose(input._array, other._array, rtol=rtol, atol=atol, equal_nan=equal_nan))
+    a, b = input._array, other._array
+    if type(a) is numpy.ndarray and type(b) is numpy.ndarray:
+        return new_tensor(numpy.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan))
+    input, other = input.detach(), other.detach()
+    near = ops.abs(input - other) <= atol + rtol * ops.abs(other)
+    close = (near & ops.isfinite(other)) | (input == other)
+    return close | (ops.isnan(input) & ops.isnan(other)) if equal_nan else close
 
 
 @composite()
@@ -127,7 +134,13 @@ def allclose(
     True
     """
     _check_tensors("allclose", input, other)
+    if _is_batched(input) or _is_batched(other):
+        raise RuntimeError("vmap over torch.allclose isn't supported yet.")
     return bool(isclose(input, other, rtol, atol, equal_nan)._array.all())
+
+
+def _is_batched(tensor: Tensor) -> bool:
+    return underlying(tensor._array) is not tensor._array
 
 
 @composite()
@@ -139,6 +152,8 @@ def equal(input: Tensor, other: Tensor) -> bool:
     True
     """
     _check_tensors("equal", input, other)
+    if _is_batched(input) or _is_batched(other):
+        raise RuntimeError("Batching rule not implemented for aten::equal. We could not generate a fallback.")
     return bool(input._array.shape == other._array.shape and (input._array == other._array).all())
 
 

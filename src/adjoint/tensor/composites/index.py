@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Sequence
+from math import prod
 from operator import index as as_int
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy
 
 from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.infer import array_from_data
+from adjoint.arrays.namespace import is_array, underlying
 from adjoint.arrays.promotion import common_dtype
 from adjoint.arrays.shapes import broadcast_shapes, normalize_dim
 from adjoint.core.graph import TensorBase, bump_version, new_tensor
@@ -30,6 +32,13 @@ _ALL = slice(None)
 _SIMPLE = frozenset((int, type(None), type(Ellipsis)))
 _TENSOR_KINDS = "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices"
 _WRONG_DTYPE = "tensors used as indices must be long, int, byte or bool tensors"
+_BATCHED_MASK = (
+    "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with "
+    "a boolean mask."
+)
+_BATCHED_NONZERO = (
+    "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::nonzero."
+)
 
 
 # brackets -------------------------------------------------------------------------------------------------------------
@@ -54,6 +63,8 @@ def getitem(tensor: Tensor, index: Any) -> Tensor:
         tensor = view_operation(basic).apply([tensor, basic])
     if advanced is None:
         return tensor if basic is not None else operations["getitem_alias"].apply([tensor, (...,)])
+    if any(map(_is_batched, advanced)):
+        return Rows(tensor, advanced).picked()
     return ops.index(tensor, owned(advanced) if is_grad_enabled() and tensor.requires_grad else advanced)
 
 
@@ -76,6 +87,10 @@ def setitem(tensor: Tensor, index: Any, value: Any) -> None:
     if advanced is None and written(tensor, (...,) if basic is None else basic, value):
         return
     target = tensor if basic is None else view_operation(basic).apply([tensor, basic])
+    if advanced is not None and any(map(_is_batched, advanced)):
+        written_rows = Rows(target, advanced).written(_without_ones(value, tensor._array.ndim))
+        operations["copy"].inplace((target, written_rows), {})
+        return
     if advanced is not None:
         operations["index_put"].inplace((target, owned(advanced), _without_ones(value, tensor._array.ndim)), {})
         return
@@ -166,7 +181,7 @@ def divided(index: Any, array: Any) -> tuple[Basic, Advanced]:
             basic += [_ALL] * spare
             advanced += [_ALL] * spare
             spare = 0
-        elif isinstance(item, numpy.ndarray) and item.ndim:
+        elif is_array(item) and (item.ndim or _is_batched(item)):
             basic += [_ALL] * axes_of(item)
             advanced.append(item)
         elif isinstance(item, numpy.ndarray):
@@ -177,7 +192,7 @@ def divided(index: Any, array: Any) -> tuple[Basic, Advanced]:
             basic.append(item)
             if not isinstance(item, int):
                 advanced.append(_ALL)
-    picks = any(isinstance(item, numpy.ndarray) for item in advanced)
+    picks = any(is_array(item) for item in advanced)
     views = any(not isinstance(item, slice) or item != _ALL for item in basic)
     return (*basic, ...) if views else None, tuple(advanced) if picks else None
 
@@ -186,7 +201,7 @@ def axes_of(item: Any) -> int:
     """How many axes of the tensor an item of an index stands for."""
     if item is None or item is Ellipsis:
         return 0
-    return item.ndim if isinstance(item, numpy.ndarray) and item.dtype.kind == "b" else 1
+    return item.ndim if is_array(item) and item.dtype.kind == "b" else 1
 
 
 def listed(index: Any) -> Sequence[Any]:
@@ -199,7 +214,7 @@ def listed(index: Any) -> Sequence[Any]:
 
 
 def _is_more_than_number(item: Any) -> bool:
-    return item is None or item is Ellipsis or isinstance(item, (slice, TensorBase, list, tuple, numpy.ndarray))
+    return item is None or item is Ellipsis or isinstance(item, (slice, TensorBase, list, tuple)) or is_array(item)
 
 
 def item_of(item: Any) -> Any:
@@ -214,7 +229,7 @@ def item_of(item: Any) -> Any:
         item = item._array
     elif isinstance(item, (list, tuple, range)):
         item = array_of(item)
-    if isinstance(item, numpy.ndarray):
+    if is_array(item):
         return _array_item(item)
     try:
         return as_int(item)
@@ -232,17 +247,93 @@ def array_of(items: Sequence[Any]) -> numpy.ndarray[Any, Any]:
     return array if array.size else array.astype(numpy.int64)
 
 
-def _array_item(array: numpy.ndarray[Any, Any]) -> Any:
+def _array_item(array: Any) -> Any:
     if array.dtype == numpy.uint8:
-        array = array.astype(bool)
+        array = array.astype(numpy.dtype(bool))
     if array.dtype.kind not in "iub":
         raise IndexError(_WRONG_DTYPE)
-    return array if array.ndim or array.dtype.kind == "b" else int(array)
+    if _is_batched(array) and array.dtype.kind == "b":
+        raise RuntimeError(_BATCHED_MASK)
+    return array if array.ndim or array.dtype.kind == "b" or _is_batched(array) else int(array)
+
+
+def _is_batched(item: Any) -> bool:
+    """True for indices that are others for each member of a batch."""
+    return underlying(item) is not item
 
 
 def owned(advanced: tuple[Any, ...]) -> tuple[Any, ...]:
     """The same places in arrays that nobody else can change, for the backward pass."""
     return tuple(item if isinstance(item, slice) else item.copy() for item in advanced)
+
+
+class Rows:
+    """Indexing where the indices are others for each member of a batch: along one axis, of what they pick from.
+
+    The axes that arrays of indices stand for are put in front and made one, and the indices numbers along it.
+    """
+
+    def __init__(self, tensor: Tensor, advanced: tuple[Any, ...]) -> None:
+        self.tensor = tensor
+        items: list[Any] = []
+        for item in advanced:
+            # a mask, which is the same for all members, stands for the places where it holds
+            is_mask = not isinstance(item, slice) and item.dtype.kind == "b"
+            items.extend(numpy.nonzero(item) if is_mask else [item])
+        axes = [axis for axis, item in enumerate(items) if not isinstance(item, slice)]
+        shape = tensor._array.shape
+        self.rest = [axis for axis in range(len(shape)) if axis not in axes]
+        self.order = (*axes, *self.rest)
+        self.lengths = tuple(shape[axis] for axis in axes)
+        # the picked places stand where the arrays did, or in front if these were apart
+        together = axes == list(range(axes[0], axes[0] + len(axes)))
+        self.front = axes[0] if together else 0
+        self.numbers = ops.zeros_like(new_tensor(numpy.zeros((), numpy.int64)))
+        for axis, n in zip(axes, self.lengths, strict=True):
+            places = new_tensor(items[axis])
+            self._check(places._array, axis, n)
+            self.numbers = self.numbers * n + ops.where(places < 0, places + n, places)
+        self.shape = self.numbers._array.shape
+        self.numbers = ops.reshape(self.numbers, (-1,))
+
+    def _check(self, places: Any, axis: int, n: int) -> None:
+        values = underlying(places)
+        outside = values[(values < -n) | (values >= n)] if values.ndim else values[(values < -n) | (values >= n), None]
+        if outside.size:
+            raise IndexError(f"index {int(outside.reshape(-1)[0])} is out of bounds for dimension {axis} with size {n}")
+
+    def _as_rows(self) -> Tensor:
+        kept = [self.tensor._array.shape[axis] for axis in self.rest]
+        return ops.reshape(ops.permute(self.tensor, self.order), (prod(self.lengths), *kept))
+
+    def _arrangement(self) -> list[int]:
+        """The axes of a picked result, counted in an array that has those of the places first."""
+        n = len(self.shape)
+        behind = list(range(n, n + len(self.rest)))
+        return [*behind[: self.front], *range(n), *behind[self.front :]]
+
+    def picked(self) -> Tensor:
+        """tensor[advanced]."""
+        found = ops.index_select(self._as_rows(), 0, self.numbers)
+        kept = found._array.shape[1:]
+        return ops.permute(ops.reshape(found, (*self.shape, *kept)), tuple(self._arrangement()))
+
+    def written(self, value: Any, accumulate: bool = False) -> Tensor:
+        """A copy of the tensor with a value, broadcast, written at (or added to) tensor[advanced]."""
+        rows = self._as_rows()
+        kept = rows._array.shape[1:]
+        arrangement = self._arrangement()
+        shape = [(*self.shape, *kept)[axis] for axis in arrangement]
+        if not isinstance(value, TensorBase):
+            value = new_tensor(numpy.asarray(value, rows._array.dtype))
+        if value._array.dtype != rows._array.dtype:
+            value = ops.cast(value, from_numpy_dtype(rows._array.dtype))
+        value = ops.permute(ops.expand(value, shape), tuple(map(arrangement.index, range(len(arrangement)))))
+        value = ops.reshape(value, (prod(self.shape), *kept))
+        write = ops.index_add if accumulate else ops.index_copy
+        whole = write(rows, 0, self.numbers, value)
+        back = ops.reshape(whole, (*self.lengths, *kept))
+        return ops.permute(back, tuple(map(self.order.index, range(len(self.order)))))
 
 
 def assignable(tensor: Tensor, value: Any) -> Any:
@@ -319,8 +410,11 @@ def _places(indices: Any) -> tuple[Any, ...]:
     for i, item in enumerate(indices):
         if not isinstance(item, (TensorBase, numpy.ndarray)):
             raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(item).__name__}")
-        array = numpy.array(item._array if isinstance(item, TensorBase) else item)
-        array = array.astype(bool) if array.dtype == numpy.uint8 else array
+        array = item._array if isinstance(item, TensorBase) else item
+        array = array.copy() if _is_batched(array) else numpy.array(array)
+        if _is_batched(array) and array.dtype.kind == "b":
+            raise RuntimeError(_BATCHED_MASK)
+        array = array.astype(numpy.dtype(bool)) if array.dtype == numpy.uint8 else array
         if array.dtype.kind not in "iub":
             raise IndexError(_WRONG_DTYPE)
         arrays.append(array)
@@ -343,14 +437,20 @@ def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumula
     tensor([2., 0., 0.])
     """
     _require_tensor(values)
-    return ops.index_put(input, _places(indices), values, accumulate)
+    places = _places(indices)
+    if any(map(_is_batched, places)):
+        return Rows(input, places).written(values, accumulate)
+    return ops.index_put(input, places, values, accumulate)
 
 
 @composite(namespace=None, name="index_put_")
 def index_put_(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
     """In-place version of index_put()."""
     _require_tensor(values)
-    return operations["index_put"].inplace((input, _places(indices), values, accumulate), {})
+    places = _places(indices)
+    if any(map(_is_batched, places)):
+        return operations["copy"].inplace((input, Rows(input, places).written(values, accumulate)), {})
+    return operations["index_put"].inplace((input, places, values, accumulate), {})
 
 
 def _source(src: Any, value: Any, index: Tensor, dtype: Any, reduce: str | None) -> Any:
@@ -442,6 +542,8 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """
     if not as_tuple:
         return ops.argwhere(input)
+    if _is_batched(input._array):
+        raise RuntimeError(_BATCHED_NONZERO)
     return tuple(new_tensor(places) for places in numpy.nonzero(numpy.atleast_1d(input._array)))
 
 

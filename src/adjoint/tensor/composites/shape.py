@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import numpy
 
+from adjoint.arrays.namespace import underlying
 from adjoint.arrays.shapes import broadcast_shapes, normalize_dim, normalize_dims
 from adjoint.core.errors import sizes
 from adjoint.core.graph import TensorBase, new_tensor
@@ -324,6 +325,11 @@ def repeat_interleave(
     dim = normalize_dim(dim, input._array.ndim)
     n = input._array.shape[dim] if input._array.ndim else 1
     times = repeats._array if isinstance(repeats, TensorBase) else numpy.asarray(repeats)
+    if underlying(times) is not times:
+        raise RuntimeError(
+            "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
+            "aten::repeat_interleave.Tensor."
+        )
     if (times < 0).any():
         raise RuntimeError("Repeats must be non-negative")
     if times.size not in (1, n):

@@ -1,0 +1,136 @@
+"""The operations that lead tensors into batches and out of them, and the edges of the graph between the two.
+
+`batch_in` and `batch_out`, `batch_spread` and `batch_sum` are two pairs, each transposed to the other.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from adjoint.core.batches import live_levels
+from adjoint.core.graph import FunctionNode, Node, new_node, next_sequence_nr, project, registry
+from adjoint.core.operation import Operation, raw_ops
+from adjoint.rules.declare import Array, Linear
+from adjoint.tensor.table import operations, ops
+from adjoint.transforms.batched import OWN, BatchedArray, Batches, batches_of
+
+# in and out -----------------------------------------------------------------------------------------------------------
+
+
+def batch_in(array: Any, level: int) -> BatchedArray:
+    """The array as a batch over its first axis."""
+    if isinstance(array, BatchedArray) and array.level > level:
+        return BatchedArray(array.level, batch_in(exchanged(array.data), level))
+    return BatchedArray(level, array)
+
+
+def batch_out(array: Any, level: int, size: int) -> Any:
+    """All members of a batch in one array, along its first axis; an array without the level is the same for all."""
+    if isinstance(array, BatchedArray) and array.level > level:
+        return BatchedArray(array.level, exchanged(batch_out(array.data, level, size)))
+    if isinstance(array, BatchedArray) and array.level == level:
+        return array.data
+    return raw_ops(array).expand(array, (size, *array.shape))
+
+
+def exchanged(array: Any) -> Any:
+    """A view with the first two axes exchanged."""
+    return raw_ops(array).transpose(array, 0, 1)
+
+
+def batch_sum(array: Any, batches: Batches) -> Any:
+    """The sum over batches."""
+    for level, size in batches:
+        whole = batch_out(array, level, size)
+        array = raw_ops(whole).sum(whole, (0,), False)
+    return array
+
+
+def batch_spread(array: Any, batches: Batches) -> Any:
+    """The same value for all members of batches that the array is not batched over yet."""
+    there = dict(batches_of(array))
+    for level, size in batches:
+        if level not in there:
+            array = batch_in(raw_ops(array).expand(array, (size, *array.shape)), level)
+    return array
+
+
+def _linear(kernel: Any, transpose: Any, view: bool = False) -> None:
+    """Declare a linear operation whose kernel takes batched arrays and others as they are."""
+    rule = Linear(kernel.__name__.strip("_"), kernel, view=view, dtypes="any", method=False, function=False)
+    rule.vjp("input")(transpose)
+    OWN[rule.name] = kernel
+    operations[rule.name] = Operation(rule)
+
+
+def _batch_in(xp, input: Array, level):  # type: ignore[no-untyped-def]
+    """The tensor as a batch over its first axis."""
+    return batch_in(input, level)
+
+
+def _batch_out(xp, input: Array, level, size):  # type: ignore[no-untyped-def]
+    """All members of a batch in one tensor, along its first axis."""
+    return batch_out(input, level, size)
+
+
+def _batch_sum(xp, input: Array, batches):  # type: ignore[no-untyped-def]
+    """The sum over the members of batches."""
+    return batch_sum(input, batches)
+
+
+def _batch_spread(xp, input: Array, batches):  # type: ignore[no-untyped-def]
+    """The same value for all members of batches."""
+    return batch_spread(input, batches)
+
+
+_linear(_batch_in, lambda ops, g, level, input_shape: ops.batch_out(g, level, input_shape[0]), view=True)
+_linear(_batch_out, lambda ops, g, level: ops.batch_in(g, level), view=True)
+_linear(_batch_sum, lambda ops, g, batches: ops.batch_spread(g, batches))
+_linear(_batch_spread, lambda ops, g, batches: ops.batch_sum(g, batches))
+
+
+# edges from batched nodes to what is not batched ----------------------------------------------------------------------
+
+
+class SumOverBatch(FunctionNode):
+    """On an edge that leads from a batched node to an input without the batch: the cotangents of all members add up.
+
+    Not while the batch is still being run: then the pass is part of the mapped function, which has a gradient for each
+    member. `levels` are those that the input lacks.
+    """
+
+    __slots__ = ("levels",)
+
+
+def summed(node: SumOverBatch, cotangent: Any, create_graph: bool) -> list[Any]:
+    """The cotangent, summed over the batches that are over."""
+    array = cotangent._array if create_graph else cotangent
+    live = live_levels()
+    over = tuple([b for b in batches_of(array) if b[0] in node.levels and b[0] not in live])
+    if not over:
+        return [cotangent]
+    if create_graph:
+        return [ops.batch_sum(cotangent, over)]
+    return [project(batch_sum(cotangent, over), node.shape, node.dtype)]
+
+
+def cross(node: Node, inputs: Sequence[Any], operands: Sequence[Any]) -> None:
+    """Put a `SumOverBatch` on each edge of a node whose input lacks a batch that another operand has."""
+    levels = {level for operand in operands for level, _ in batches_of(operand._array)}
+    edges = list(node.edges)
+    numbers = list(node.output_nrs or [0] * len(edges))
+    for i, (edge, tensor) in enumerate(zip(edges, inputs, strict=True)):
+        missing = levels.difference(level for level, _ in batches_of(tensor._array)) if edge is not None else None
+        if missing:
+            summing = new_node(SumOverBatch, FunctionNode)
+            summing.function = summed
+            summing.set_edges((edge,))
+            summing.output_nrs = (numbers[i],)
+            summing.n_outputs, summing.shape, summing.dtype = 1, tensor._array.shape, tensor._array.dtype
+            summing.levels = missing
+            summing.sequence_nr = next_sequence_nr()
+            edges[i], numbers[i] = summing, 0
+    node.set_edges(tuple(edges))
+    node.output_nrs = tuple(numbers)
+
+
+registry.cross = cross

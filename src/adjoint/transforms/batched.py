@@ -1,0 +1,433 @@
+"""Batched arrays: one more kind of array under the Tensor, on which vmap rests.
+
+A `BatchedArray` stands for one member of a batch and holds all of them, the batch axis in front; its shape is that of a
+member. Its namespace runs each declared operation in its batch form. Nested batches are batched arrays of batched
+arrays: the one with the highest level (made last, so the innermost vmap) is outermost, and an operation on it is an
+operation on its data, which may be batched at lower levels.
+
+An operand without a level is the same for all members of that batch. If it needs a gradient, this is the sum over the
+members; so an edge of the graph that leads to it from a batched node goes through a `SumOverBatch`.
+
+The operations on Tensors that lead in and out (see `batch_rules`) are declared like all others, so every mode of
+differentiation passes through them.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy
+
+from adjoint.arrays.namespace import register
+from adjoint.core.operation import RawOps, raw_ops
+from adjoint.rules import derive
+from adjoint.rules.declare import Rule
+
+#: The batches that an array is batched over, as (level, size), outermost level first.
+Batches = tuple[tuple[int, int], ...]
+
+ITEM = (
+    "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
+    "please try to rewrite what you're doing with other operations."
+)
+CONTROL_FLOW = (
+    "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
+    "yet; use adjoint.where() instead."
+)
+NO_STORAGE = "Cannot access data pointer of Tensor that doesn't have storage"
+IN_PLACE = (
+    "vmap: {name}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more "
+    "elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a "
+    "vmap. Please try to use out-of-place operators instead of {name}."
+)
+LOOP = (
+    "There is a performance drop because there is no batching rule for {name} with these arguments: it is run once "
+    "for each member of the batch."
+)
+
+# the array ------------------------------------------------------------------------------------------------------------
+
+
+def _operator(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
+    def method(self: BatchedArray, other: Any) -> Any:
+        kernel = getattr(batched_ops, name)
+        return kernel(other, self) if reflected else kernel(self, other)
+
+    return method
+
+
+def _refused(message: str) -> Callable[..., Any]:
+    def method(self: BatchedArray, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(message)
+
+    return method
+
+
+class BatchedArray:
+    """All members of a batch, seen as one of them.
+
+    data: an array with the batch axis in front, perhaps batched at lower levels itself.
+    """
+
+    __slots__ = ("data", "level")
+    __array_ufunc__ = None
+
+    def __init__(self, level: int, data: Any) -> None:
+        self.level = level
+        self.data = data
+
+    @property
+    def batches(self) -> Batches:
+        """Level and size of each batch, the outermost first."""
+        return ((self.level, self.data.shape[0]), *batches_of(self.data))
+
+    @property
+    def underlying(self) -> Any:
+        """The array that holds all members of all batches."""
+        data = self.data
+        return data.underlying if isinstance(data, BatchedArray) else data
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of a member."""
+        return self.data.shape[1:]  # type: ignore[no-any-return]
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes of a member."""
+        return self.data.ndim - 1  # type: ignore[no-any-return]
+
+    @property
+    def size(self) -> int:
+        """The number of elements of a member."""
+        size = 1
+        for n in self.shape:
+            size *= n
+        return size
+
+    @property
+    def dtype(self) -> Any:
+        """The data type."""
+        return self.data.dtype
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self.data.itemsize  # type: ignore[no-any-return]
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Steps in memory along the axes of a member."""
+        return self.data.strides[1:]  # type: ignore[no-any-return]
+
+    @property
+    def flags(self) -> Any:
+        """What NumPy says of the memory of the whole batch."""
+        return self.data.flags
+
+    @property
+    def real(self) -> Any:
+        """The real part."""
+        return batched_ops.real(self)
+
+    @property
+    def imag(self) -> Any:
+        """The imaginary part."""
+        return batched_ops.imag(self)
+
+    def astype(self, dtype: Any, copy: bool = True) -> BatchedArray:
+        """The array with another data type."""
+        return BatchedArray(self.level, self.data.astype(dtype, copy=copy))
+
+    def copy(self, order: str = "C") -> BatchedArray:
+        """The same members in memory of their own."""
+        return BatchedArray(self.level, self.data.copy(order))
+
+    def __getitem__(self, index: Any) -> BatchedArray:
+        index = index if isinstance(index, tuple) else (index,)
+        return BatchedArray(self.level, self.data[(slice(None), *index)])
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        index = index if isinstance(index, tuple) else (index,)
+        target = self.data[(slice(None), *index)]
+        if isinstance(value, BatchedArray) and value.level == self.level:
+            missing = target.ndim - value.data.ndim
+            value = value.data[(slice(None), *(None,) * missing)]
+        target[...] = value
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def described(self, text_of: Callable[[Any], str]) -> str:
+        """The array as text, with `text_of` for what is not batched."""
+        data = self.data
+        inner = data.described(text_of) if isinstance(data, BatchedArray) else text_of(data)
+        indented = "\n".join("    " + line for line in inner.splitlines())
+        return f"BatchedTensor(lvl={len(self.batches)}, bdim=0, value=\n{indented}\n)"
+
+    def __repr__(self) -> str:
+        return self.described(repr)
+
+    __add__, __radd__ = _operator("add"), _operator("add", True)
+    __sub__, __rsub__ = _operator("sub"), _operator("sub", True)
+    __mul__, __rmul__ = _operator("mul"), _operator("mul", True)
+    __truediv__, __rtruediv__ = _operator("true_divide"), _operator("true_divide", True)
+    __floordiv__, __rfloordiv__ = _operator("floor_divide"), _operator("floor_divide", True)
+    __mod__, __rmod__ = _operator("remainder"), _operator("remainder", True)
+    __pow__, __rpow__ = _operator("pow"), _operator("pow", True)
+    __matmul__, __rmatmul__ = _operator("matmul"), _operator("matmul", True)
+    __and__, __rand__ = _operator("bitwise_and"), _operator("bitwise_and", True)
+    __or__, __ror__ = _operator("bitwise_or"), _operator("bitwise_or", True)
+    __xor__, __rxor__ = _operator("bitwise_xor"), _operator("bitwise_xor", True)
+    __eq__, __ne__ = _operator("eq"), _operator("ne")  # type: ignore[assignment]
+    __lt__, __le__, __gt__, __ge__ = _operator("lt"), _operator("le"), _operator("gt"), _operator("ge")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __neg__(self) -> Any:
+        return batched_ops.neg(self)
+
+    def __abs__(self) -> Any:
+        return batched_ops.abs(self)
+
+    def __invert__(self) -> Any:
+        return batched_ops.bitwise_not(self)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__array_interface__":
+            raise RuntimeError(NO_STORAGE)
+        raise AttributeError(f"a batched array has no attribute {name!r}")
+
+    __bool__ = any = all = _refused(CONTROL_FLOW)
+    reshape = item = __float__ = __int__ = __complex__ = __index__ = _refused(ITEM)
+    tolist = __array__ = _refused(NO_STORAGE)
+
+
+def batches_of(array: Any) -> Batches:
+    """What an array is batched over."""
+    return array.batches if isinstance(array, BatchedArray) else ()
+
+
+# kernels --------------------------------------------------------------------------------------------------------------
+
+#: Kernels that take batched arrays as they are.
+OWN: dict[str, Callable[..., Any]] = {}
+#: Batch forms, called with the level and the arguments by name; NotImplemented where the derived one serves.
+AT_LEVEL: dict[str, Callable[..., Any]] = {}
+#: Checks of operations whose result has a shape that depends on values.
+REFUSED: dict[str, Callable[..., None]] = {}
+
+
+def level_of(operands: Iterator[Any]) -> int:
+    """The highest level among operands, 0 if none is batched."""
+    return max((value.level for value in operands if isinstance(value, BatchedArray)), default=0)
+
+
+def operands_of(rule: Rule, values: dict[str, Any]) -> Iterator[Any]:
+    """All array arguments, one by one."""
+    for name in rule.inputs + rule.constants:
+        value = values[name]
+        if name == rule.sequence:
+            yield from value
+        else:
+            yield value
+
+
+def stripped(value: Any, level: int) -> tuple[Any, Any]:
+    """An argument without one level, and where its batch axis is then (None: it has none); lists for a sequence."""
+    if isinstance(value, (list, tuple)):
+        pairs = [stripped(member, level) for member in value]
+        return [data for data, _ in pairs], [dim for _, dim in pairs]
+    if isinstance(value, BatchedArray) and value.level == level:
+        return value.data, 0
+    return value, None
+
+
+def inner_ops(operands: Sequence[Any]) -> Any:
+    """The operations for arrays of which some may be batched."""
+    if any(isinstance(value, BatchedArray) for value in operands):
+        return batched_ops
+    return raw_ops(next(value for value in operands if hasattr(value, "ndim")))
+
+
+def at_level(rule: Rule, values: dict[str, Any], level: int) -> Any:
+    """Run the batch form of an operation over the members of one level."""
+    special = AT_LEVEL.get(rule.name)
+    if special is not None:
+        result = special(level, **values)
+        if result is not NotImplemented:
+            return result
+    data, dims = dict(values), {}
+    for name in rule.inputs + rule.constants:
+        data[name], dim = stripped(values[name], level)
+        if dim is not None:
+            dims[name] = dim
+    inside = inner_ops(list(operands_of(rule, data)))
+    result, dim = derive.batch(rule, inside, data, dims, warn_of_loop)
+    if dim is None:
+        return result
+    if rule.outputs is None:
+        return BatchedArray(level, result)
+    size = next(n for number, n in _sizes(operands_of(rule, values)) if number == level)
+    return tuple(BatchedArray(level, part) if part.shape[:1] == (size,) else part for part in result)
+
+
+def _sizes(operands: Iterator[Any]) -> Iterator[tuple[int, int]]:
+    for operand in operands:
+        yield from batches_of(operand)
+
+
+_slow: set[str] = set()
+
+
+def warn_of_loop(rule: Rule) -> None:
+    """Say, once for each operation, that it has no batch form for its arguments."""
+    if rule.name not in _slow:
+        _slow.add(rule.name)
+        warnings.warn(LOOP.format(name=rule.name), UserWarning, stacklevel=2)
+
+
+def kernel_of(rule: Rule) -> Callable[..., Any]:
+    """The kernel of an operation on operands of which some may be batched."""
+    if rule.name in OWN:
+        return functools.partial(OWN[rule.name], None)
+    defaults = {p.name: p.default for p in rule.parameters if p.default is not p.empty}
+    positional = [p.name for p in rule.parameters if p.kind is not p.KEYWORD_ONLY]
+    refused = REFUSED.get(rule.name)
+    quick = rule.kind == "elementwise" and rule.batching == "align" and rule.name not in AT_LEVEL
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        if quick and not kwargs:
+            result = aligned(rule.name, args)
+            if result is not None:
+                return result
+        given = {**defaults, **dict(zip(positional, args, strict=False)), **kwargs}
+        values = {name: given[name] for name in rule.names}
+        level = level_of(operands_of(rule, values))
+        if not level:
+            return getattr(inner_ops(list(operands_of(rule, values))), rule.name)(*args, **kwargs)
+        if refused is not None:
+            refused(**values)
+        return at_level(rule, values, level)
+
+    kernel.__name__ = kernel.__qualname__ = rule.name
+    return kernel
+
+
+def aligned(name: str, args: tuple[Any, ...]) -> Any:
+    """An elementwise operation where no axes must be put in: the ranks are equal, or the others are numbers."""
+    level = rank = 0
+    for value in args:
+        if isinstance(value, BatchedArray):
+            if level not in (0, value.level):
+                return None
+            level = value.level
+            rank = max(rank, value.data.ndim)
+    if not level:
+        return None
+    data = []
+    for value in args:
+        if isinstance(value, BatchedArray):
+            if value.data.ndim != rank:
+                return None
+            value = value.data
+        elif getattr(value, "ndim", 0) >= rank:
+            return None
+        data.append(value)
+    return BatchedArray(level, getattr(inner_ops(data), name)(*data))
+
+
+class Namespace:
+    """What the core asks of the namespace of an array library, for batched arrays."""
+
+    __name__ = "adjoint.transforms.batched"
+
+    kernel_of = staticmethod(kernel_of)
+    float32, float64, int64 = numpy.float32, numpy.float64, numpy.int64
+    # what has no operand is the same for all members
+    zeros, ones, empty = staticmethod(numpy.zeros), staticmethod(numpy.ones), staticmethod(numpy.empty)
+    full, eye, arange = staticmethod(numpy.full), staticmethod(numpy.eye), staticmethod(numpy.arange)
+
+    def asarray(self, value: Any, dtype: Any = None, copy: bool | None = None) -> Any:
+        """The array, with another data type or in other memory if asked for."""
+        if not isinstance(value, BatchedArray):
+            return numpy.asarray(value, dtype=dtype, copy=copy)
+        if dtype is not None and value.dtype != dtype:
+            return value.astype(dtype)
+        return value.copy() if copy else value
+
+    def astype(self, array: Any, dtype: Any, copy: bool = True) -> Any:
+        """The array with another data type."""
+        return array.astype(dtype, copy=copy)
+
+    def zeros_like(self, array: Any, dtype: Any = None) -> Any:
+        """Zeros of the shape and, unless another is given, the data type of an array, batched as that is."""
+        return self._filled(numpy.zeros_like, array, dtype)
+
+    def ones_like(self, array: Any, dtype: Any = None) -> Any:
+        """Ones, as zeros_like()."""
+        return self._filled(numpy.ones_like, array, dtype)
+
+    def empty_like(self, array: Any, dtype: Any = None) -> Any:
+        """Memory of no particular content, as zeros_like()."""
+        return self._filled(numpy.empty_like, array, dtype)
+
+    def full_like(self, array: Any, fill_value: Any, dtype: Any = None) -> Any:
+        """A number repeated, as zeros_like()."""
+        return self._filled(functools.partial(numpy.full_like, fill_value=fill_value), array, dtype)
+
+    def _filled(self, make: Callable[..., Any], array: Any, dtype: Any) -> Any:
+        return of_underlying(array, lambda plain: make(plain, dtype=dtype))
+
+    def sum(self, array: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        """The sum over axes."""
+        return batched_ops.sum(array, axis, keepdims)
+
+    def reshape(self, array: Any, shape: tuple[int, ...]) -> Any:
+        """The same elements under another shape."""
+        return batched_ops.reshape(array, shape)
+
+    def broadcast_to(self, array: Any, shape: tuple[int, ...]) -> Any:
+        """The array repeated to another shape."""
+        return batched_ops.expand(array, shape)
+
+    def real(self, array: Any) -> Any:
+        """The real part."""
+        return batched_ops.real(array)
+
+    def imag(self, array: Any) -> Any:
+        """The imaginary part."""
+        return batched_ops.imag(array)
+
+    def in_batch_of(self, array: Any, model: Any) -> Any:
+        """The array as a batched one with memory of its own, over all that `model` is batched over."""
+        batches = batches_of(model)
+        there = {level for level, _ in batches_of(array)}
+        if all(level in there for level, _ in batches):
+            return array
+        return batched_ops.batch_spread(array, batches).copy()
+
+    def of_members(self, array: Any, function: Callable[[Any], Any]) -> Any:
+        """A function of all members of all batches together, the result batched alike."""
+        return of_underlying(array, function)
+
+    def check_in_place(self, name: str, target: Any, result: Any) -> None:
+        """Raise RuntimeError if a result of an operation in place is batched and its tensor is not."""
+        there = {level for level, _ in batches_of(target)}
+        if any(level not in there for level, _ in batches_of(result)):
+            raise RuntimeError(IN_PLACE.format(name="inplace arithmetic" if name == "copy" else f"{name}_"))
+
+
+def of_underlying(array: Any, function: Callable[[Any], Any]) -> Any:
+    """A function of all members of all batches together, the result batched alike."""
+    if isinstance(array, BatchedArray):
+        return BatchedArray(array.level, of_underlying(array.data, function))
+    return function(array)
+
+
+
+namespace = Namespace()
+register(BatchedArray, namespace)
+batched_ops: Any = RawOps(namespace)

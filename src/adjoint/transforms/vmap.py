@@ -1,0 +1,269 @@
+"""vmap: a function of one member of a batch, run for the whole batch at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from adjoint.arrays.pytree import TreeDef, flatten
+from adjoint.arrays.random import get_rng_state, set_rng_state
+from adjoint.arrays.shapes import normalize_dim
+from adjoint.core.batches import running
+from adjoint.core.graph import TensorBase
+from adjoint.tensor.table import ops
+from adjoint.transforms import batch_forms as batch_forms
+from adjoint.transforms.batched import batches_of
+
+Tensor = Any
+Dims = Any
+
+_RANDOMNESS = ("error", "different", "same")
+
+
+def vmap(
+    func: Callable[..., Any],
+    in_dims: Dims = 0,
+    out_dims: Dims = 0,
+    randomness: str = "error",
+    *,
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
+    """A function that runs `func` for all members of a batch at once: `vmap(f)(x)` is f(x[0]), f(x[1]) ... stacked.
+
+    Args:
+        func: takes and returns tensors, alone or in containers (pytrees).
+        in_dims: which axis of each positional argument is the batch: one number for all, or a tuple with a number, or a
+            container of numbers, for each. None: the argument is the same for all members. Keyword arguments are.
+        out_dims: where the batch axis is to be in each result; None: the result is the same for all members.
+        randomness: whether random numbers drawn in `func` are an "error", "different" for each member, or the "same".
+        chunk_size: run so many members at a time, to save memory.
+
+    Raises:
+        ValueError: in_dims or out_dims do not fit arguments or results, sizes differ, there is no argument, a result
+            is no tensor.
+        RuntimeError: in `func`, where control flow or a shape would have to depend on a member's values.
+
+    >>> import adjoint
+    >>> x, w = adjoint.arange(6.0).reshape(2, 3), adjoint.ones(3)
+    >>> adjoint.vmap(adjoint.dot, in_dims=(0, None))(x, w)
+    tensor([ 3., 12.])
+    """
+    if randomness not in _RANDOMNESS:
+        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+    if not (chunk_size is None or chunk_size > 0):
+        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+
+    @wraps(func, updated=())
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        leaves, structure = flatten(args, _is_none)
+        dims = checked_in_dims(func, in_dims, args, leaves, structure)
+        size = batch_size(leaves, dims)
+        if chunk_size is None or chunk_size >= size:
+            return run(func, structure, leaves, dims, size, out_dims, randomness, kwargs)
+        return in_chunks(func, structure, leaves, dims, size, out_dims, randomness, kwargs, chunk_size)
+
+    return mapped
+
+
+def run(
+    func: Callable[..., Any],
+    structure: TreeDef,
+    leaves: list[Any],
+    dims: list[int | None],
+    size: int,
+    out_dims: Dims,
+    randomness: str,
+    kwargs: dict[str, Any],
+) -> Any:
+    """Run the function on a batch: lead the arguments in, and the results out."""
+    with running(size, randomness) as batch:
+        pairs = zip(leaves, dims, strict=True)
+        members = [leaf if dim is None else lead_in(leaf, dim, batch.level) for leaf, dim in pairs]
+        results = func(*structure.unflatten(members), **kwargs)
+        outputs, shape = flatten(results, _is_none)
+        places = checked_out_dims(func, out_dims, results, outputs, shape)
+        found = [
+            lead_out(func, output, place, batch.level, size) for output, place in zip(outputs, places, strict=True)
+        ]
+    return shape.unflatten(found)
+
+
+def lead_in(tensor: Tensor, dim: int, level: int) -> Tensor:
+    """A tensor as a batch over one of its axes."""
+    if dim:
+        tensor = ops.permute(tensor, (dim, *(i for i in range(tensor.ndim) if i != dim)))
+    return ops.batch_in(tensor, level)
+
+
+def lead_out(func: Callable[..., Any], output: Any, place: int | None, level: int, size: int) -> Any:
+    """A result as a tensor with the batch axis at its place; as it is where that is None."""
+    name = name_of(func)
+    if place is None:
+        if isinstance(output, TensorBase) and any(n == level for n, _ in batches_of(output._array)):
+            raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
+        return output
+    if not isinstance(output, TensorBase):
+        raise ValueError(
+            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(output)}. Did you mean to set "
+            "out_dims= to None for output?"
+        )
+    whole = ops.batch_out(output, level, size)
+    place = normalize_dim(place, whole.ndim)
+    if not place:
+        return whole
+    return ops.permute(whole, (*range(1, place + 1), 0, *range(place + 1, whole.ndim)))
+
+
+# in chunks ------------------------------------------------------------------------------------------------------------
+
+
+def in_chunks(
+    func: Callable[..., Any],
+    structure: TreeDef,
+    leaves: list[Any],
+    dims: list[int | None],
+    size: int,
+    out_dims: Dims,
+    randomness: str,
+    kwargs: dict[str, Any],
+    chunk_size: int,
+) -> Any:
+    """Run parts of a batch one after the other, and join what they give."""
+    state = get_rng_state() if randomness == "same" else None
+    columns: list[list[Any]] = []
+    for start in range(0, size, chunk_size):
+        if state is not None:
+            set_rng_state(state)
+        n = min(chunk_size, size - start)
+        part = [leaf if dim is None else leaf.narrow(dim, start, n) for leaf, dim in zip(leaves, dims, strict=True)]
+        results = run(func, structure, part, dims, n, out_dims, randomness, kwargs)
+        outputs, shape = flatten(results, _is_none)
+        places = checked_out_dims(func, out_dims, results, outputs, shape)
+        columns.append(outputs)
+    joined = [
+        parts[0] if place is None else ops.cat(parts, normalize_dim(place, parts[0].ndim))
+        for place, parts in zip(places, zip(*columns, strict=True), strict=True)
+    ]
+    return shape.unflatten(joined)
+
+
+# arguments and results against in_dims and out_dims -------------------------------------------------------------------
+
+
+def _is_none(value: Any) -> bool:
+    return value is None
+
+
+def name_of(func: Callable[..., Any]) -> str:
+    """How messages call a function."""
+    return getattr(func, "__name__", None) or repr(func)
+
+
+def described(structure: TreeDef, indent: int = 0) -> str:
+    """A structure as torch's messages show it: TreeSpec(tuple, None, [*, *])."""
+    if structure.type is None:
+        return "*"
+    children = (",\n" + " " * (indent + 2)).join(described(child, indent + 2) for child in structure.children)
+    names = list(structure.keys) if isinstance(structure.keys, tuple) and issubclass(structure.type, dict) else None
+    return f"TreeSpec({structure.type.__name__}, {names}, [{children}])"
+
+
+def spread(dims: Any, structure: TreeDef) -> list[Any] | None:
+    """Numbers for the leaves of a structure from a tree of them whose leaves may stand for whole containers.
+
+    None where the trees do not fit.
+    """
+    children, own = flatten(dims, lambda part: part is not dims or part is None)
+    if own.is_leaf:
+        return [dims] * structure.n_leaves
+    if own.type is not structure.type or set(own.keys) != set(structure.keys):
+        return None
+    by_key = dict(zip(own.keys, children, strict=True))
+    parts = [spread(by_key[key], child) for key, child in zip(structure.keys, structure.children, strict=True)]
+    found: list[Any] = []
+    for part in parts:
+        if part is None:
+            return None
+        found.extend(part)
+    return found
+
+
+def checked_in_dims(
+    func: Callable[..., Any], in_dims: Dims, args: tuple[Any, ...], leaves: list[Any], structure: TreeDef
+) -> list[int | None]:
+    """The batch axis of each leaf of the arguments, counted from the front. Raises ValueError where there is none."""
+    name = name_of(func)
+    said = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
+    if not isinstance(in_dims, (int, tuple)):
+        raise ValueError(
+            f"{said}expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, "
+            f"got: {type(in_dims)}."
+        )
+    if not args:
+        raise ValueError(
+            f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
+            "function with no inputs. The latter is unsupported."
+        )
+    dims = spread(in_dims, structure)
+    if dims is None:
+        raise ValueError(
+            f"{said}in_dims is not compatible with the structure of `inputs`. in_dims has structure "
+            f"{described(flatten(in_dims, _is_none)[1])} but inputs has structure {described(structure)}."
+        )
+    return [checked_dim(said, leaf, dim) for leaf, dim in zip(leaves, dims, strict=True)]
+
+
+def checked_dim(said: str, leaf: Any, dim: Any) -> int | None:
+    """The batch axis of one argument, counted from the front."""
+    if not isinstance(dim, int) and dim is not None:
+        raise ValueError(f"{said}Got in_dim={dim} for an input but in_dim must be either an integer dimension or None.")
+    if dim is None:
+        return None
+    if not isinstance(leaf, TensorBase):
+        raise ValueError(
+            f"{said}Got in_dim={dim} for an input but the input is of type {type(leaf)}. We cannot vmap over "
+            "non-Tensor arguments, please use None as the respective in_dim"
+        )
+    n = leaf._array.ndim
+    if not -n <= dim < n:
+        raise ValueError(
+            f"{said}Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {n} so expected "
+            f"in_dim to satisfy -{n} <= in_dim < {n}."
+        )
+    return dim % n
+
+
+def batch_size(leaves: list[Any], dims: list[int | None]) -> int:
+    """The size of the batch. Raises ValueError if it is not the same everywhere."""
+    sizes = [leaf._array.shape[dim] for leaf, dim in zip(leaves, dims, strict=True) if dim is not None]
+    if not sizes:
+        raise ValueError("vmap: Expected at least one Tensor to vmap over")
+    if any(size != sizes[0] for size in sizes):
+        raise ValueError(
+            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the "
+            "mapped dimension"
+        )
+    return int(sizes[0])
+
+
+def checked_out_dims(
+    func: Callable[..., Any], out_dims: Dims, results: Any, outputs: list[Any], structure: TreeDef
+) -> list[int | None]:
+    """Where the batch axis goes in each leaf of the results. Raises ValueError where out_dims do not fit."""
+    name = name_of(func)
+    if not all(dim is None or isinstance(dim, int) for dim in flatten(out_dims, _is_none)[0]):
+        raise ValueError(
+            f"vmap({name}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection of ints "
+            "representing where in the outputs the vmapped dimension should appear."
+        )
+    if isinstance(results, TensorBase) and isinstance(out_dims, tuple) and len(out_dims) == 1:
+        return list(out_dims)
+    dims = spread(out_dims, structure)
+    if dims is None:
+        raise ValueError(
+            f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of "
+            f"`outputs`. out_dims has structure {described(flatten(out_dims, _is_none)[1])} but outputs has structure "
+            f"{described(structure)}."
+        )
+    return dims

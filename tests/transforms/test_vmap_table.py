@@ -1,0 +1,271 @@
+"""Every declared operation under vmap: values, gradients inside and outside of it, and two levels, against a loop."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint
+from adjoint.core.graph import new_tensor
+from adjoint.core.operation import operations
+from adjoint.rules import TABLE, Rule
+
+specification = importlib.util.spec_from_file_location(
+    "table", Path(__file__).parents[1] / "rules" / "test_table.py"
+)
+table = importlib.util.module_from_spec(specification)
+specification.loader.exec_module(table)
+
+N, M = 3, 2
+
+#: Operations whose results have a shape that depends on values, or that are no arrays.
+REFUSED = {"argwhere", "masked_select"}
+#: Operations whose batch is run in a loop, with a warning.
+LOOPS = {"masked_scatter"}
+
+
+class Case:
+    """An operation as a function of its array arguments, of which some are others for each member."""
+
+    def __init__(self, rule: Rule, values: dict[str, Any], members: list[Any], names: tuple[str, ...]) -> None:
+        self.rule, self.values, self.members, self.names = rule, values, members, names
+
+    def call(self, **arrays: Any) -> list[Any]:
+        values = {**self.values, **arrays}
+        result = operations[self.rule.name].apply([values[name] for name in self.rule.names])
+        return [result] if self.rule.outputs is None else list(result)
+
+    def arguments(self, values: dict[str, Any], needs: bool = False) -> dict[str, Any]:
+        found = {}
+        for name in self.rule.inputs + self.rule.constants:
+            value = values[name]
+            if isinstance(value, list):
+                found[name] = tuple(leaf(member, needs) for member in value)
+            elif isinstance(value, np.ndarray):
+                found[name] = leaf(value, needs and name in self.rule.inputs)
+        return found
+
+    def batched(self, needs: bool = False) -> dict[str, Any]:
+        """The arguments, stacked where members have their own."""
+        stacked = dict(self.values)
+        for name in self.names:
+            columns = [member[name] for member in self.members]
+            if isinstance(columns[0], list):
+                stacked[name] = [np.stack(column) for column in zip(*columns, strict=True)]
+            else:
+                stacked[name] = np.stack(columns)
+        return self.arguments(stacked, needs)
+
+    def mapped(self, arrays: dict[str, Any]) -> list[Any]:
+        keys = list(arrays)
+        in_dims = tuple(0 if key in self.names else None for key in keys)
+        return adjoint.vmap(lambda *given: self.call(**dict(zip(keys, given, strict=True))), in_dims)(*arrays.values())
+
+
+def leaf(array: np.ndarray, needs: bool) -> Any:
+    made = new_tensor(array.copy())
+    if needs and array.dtype.kind in "fc":
+        made.requires_grad = True
+    return made
+
+
+def flat(arrays: dict[str, Any]) -> list[Any]:
+    values = itertools.chain.from_iterable(v if isinstance(v, tuple) else (v,) for v in arrays.values())
+    return [value for value in values if value.requires_grad]
+
+
+def cases(rule: Rule, kind: str) -> Iterator[Case]:
+    rng = np.random.default_rng(0)
+    for problem in table.problems(rule, kind):
+        names = [n for n in rule.inputs + rule.constants if isinstance(problem.values[n], (np.ndarray, list))]
+        subsets = {tuple(names), *((name,) for name in names)}
+        if rule.name in table.samples.WRITTEN_INTO:
+            subsets = {subset for subset in subsets if rule.inputs[0] in subset}
+        for subset in sorted(subsets - {()}):
+            members = [
+                problem.put({p: table.another(problem.at(p), rng) for p in table.spots(problem, subset)})
+                for _ in range(N)
+            ]
+            yield Case(rule, problem.values, members, subset)
+
+
+RULES = [
+    pytest.param(rule, kind, id=f"{rule.name}-{kind}")
+    for rule in TABLE.values()
+    if rule.name not in REFUSED
+    for kind in (table.kinds_of(rule) if rule.vjps else ["float64"])
+]
+
+
+@pytest.fixture(autouse=True)
+def _loops_are_errors(request: pytest.FixtureRequest) -> Iterator[None]:
+    rule = request.node.callspec.params.get("rule")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore" if rule is None or rule.name in LOOPS else "error", UserWarning)
+        yield
+
+
+@pytest.mark.parametrize(("rule", "kind"), RULES)
+def test_values(rule: Rule, kind: str) -> None:
+    for case in cases(rule, kind):
+        found = case.mapped(case.batched())
+        each = [case.call(**case.arguments(member)) for member in case.members]
+        for y, expected in zip(found, zip(*each, strict=True), strict=True):
+            assert y._array.dtype == expected[0]._array.dtype
+            np.testing.assert_allclose(y._array, np.stack([e._array for e in expected]), 1e-9, 1e-9)
+
+
+#: Factorizations whose vectors are determined up to a sign or phase: only the values' gradients are compared.
+VALUES = {"linalg_eig": 0, "linalg_eigh": 0, "linalg_svd": 1}
+
+
+def weights_of(rule: Rule, outputs: list[Any], rng: np.random.Generator) -> list[Any]:
+    weights = [new_tensor(table.noise_like(y._array, rng)) for y in outputs]
+    return without_vectors(rule, weights)
+
+
+def without_vectors(rule: Rule, weights: list[Any]) -> list[Any]:
+    kept = VALUES.get(rule.name)
+    return [w if kept is None or place == kept else w * 0 for place, w in enumerate(weights)]
+
+
+def has_gradient(case: Case) -> bool:
+    # its transpose picks by the mask, and what is picked has another shape for each member
+    return not (case.rule.name == "masked_scatter" and "mask" in case.names)
+
+
+DIFFERENTIABLE = [case for case in RULES if case.values[0].vjps]
+
+
+@pytest.mark.parametrize("create_graph", [False, True], ids=["raw", "recorded"])
+@pytest.mark.parametrize(("rule", "kind"), DIFFERENTIABLE)
+def test_gradients_of_a_mapped_function(rule: Rule, kind: str, create_graph: bool) -> None:
+    """Outside: what is the same for all members gets the sum of their gradients."""
+    rng = np.random.default_rng(1)
+    for case in filter(has_gradient, cases(rule, kind)):
+        arrays = case.batched(needs=True)
+        leaves = flat(arrays)
+        outputs = case.mapped(arrays)
+        weights = weights_of(rule, outputs, rng)
+        pairs = [(y, w) for y, w in zip(outputs, weights, strict=True) if y.requires_grad]
+        if not pairs:
+            continue
+        ends, drivers = zip(*pairs, strict=True)
+        found = adjoint.autograd.grad(ends, leaves, drivers, create_graph=create_graph, materialize_grads=True)
+
+        again = case.batched(needs=True)
+        same = flat(again)
+        ends, drivers = [], []
+        for i in range(N):
+            given = {name: picked(value, i) if name in case.names else value for name, value in again.items()}
+            for y, w in zip(case.call(**given), weights, strict=True):
+                if y.requires_grad:
+                    ends.append(y)
+                    drivers.append(w[i])
+        expected = adjoint.autograd.grad(ends, same, drivers, materialize_grads=True)
+        for a, b in zip(found, expected, strict=True):
+            assert a.dtype == b.dtype
+            np.testing.assert_allclose(a.detach()._array, b._array, 1e-8, 1e-8)
+
+
+def picked(value: Any, i: int) -> Any:
+    return tuple(member[i] for member in value) if isinstance(value, tuple) else value[i]
+
+
+@pytest.mark.parametrize(("rule", "kind"), DIFFERENTIABLE)
+def test_gradients_inside_a_mapped_function(rule: Rule, kind: str) -> None:
+    """Inside: a gradient for each member, of what is the same for all of them too."""
+    rng = np.random.default_rng(2)
+    for case in filter(has_gradient, cases(rule, kind)):
+        arrays = case.batched(needs=True)
+        keys = list(arrays)
+        outputs = case.call(**case.arguments(case.members[0], needs=True))
+        flags = [y.requires_grad for y in outputs]
+        if not any(flags):
+            continue
+        weights = weights_of(rule, outputs, rng)
+
+        def gradients(*given: Any, case: Case = case, keys: list[str] = keys, weights: Any = weights) -> Any:
+            own = dict(zip(keys, given, strict=True))
+            ends = case.call(**own)
+            pairs = [(y, w) for y, w in zip(ends, weights, strict=True) if y.requires_grad]
+            ends, drivers = zip(*pairs, strict=True)
+            return adjoint.autograd.grad(ends, flat(own), drivers, materialize_grads=True)
+
+        in_dims = tuple(0 if key in case.names else None for key in keys)
+        found = adjoint.vmap(gradients, in_dims)(*arrays.values())
+        each = [gradients(*case.arguments(member, needs=True).values()) for member in case.members]
+        for g, expected in zip(found, zip(*each, strict=True), strict=True):
+            np.testing.assert_allclose(g._array, np.stack([e._array for e in expected]), 1e-8, 1e-8)
+
+
+@pytest.mark.parametrize(("rule", "kind"), DIFFERENTIABLE)
+def test_batch_of_cotangents(rule: Rule, kind: str) -> None:
+    """is_grads_batched gives what a loop over the cotangents gives, recorded or not."""
+    rng = np.random.default_rng(3)
+    for problem in table.problems(rule, kind):
+        case = Case(rule, problem.values, [], ())
+        arrays = case.arguments(problem.values, needs=True)
+        leaves = flat(arrays)
+        outputs = [y for y in case.call(**arrays) if y.requires_grad]
+        drivers = [new_tensor(table.noise_like(np.zeros((N, *y.shape), y._array.dtype), rng)) for y in outputs]
+        drivers = without_vectors(rule, drivers)
+        for create_graph in (True, False):
+            found = adjoint.autograd.grad(
+                outputs, leaves, drivers, retain_graph=True, create_graph=create_graph, is_grads_batched=True,
+                allow_unused=True,
+            )  # fmt: skip
+            for i in range(N):
+                each = adjoint.autograd.grad(
+                    outputs, leaves, [w[i] for w in drivers], retain_graph=True, allow_unused=True
+                )
+                for g, expected in zip(found, each, strict=True):
+                    assert (g is None) == (expected is None)
+                    if g is not None:
+                        assert g.dtype == expected.dtype
+                        np.testing.assert_allclose(g.detach()._array[i], expected._array, 1e-8, 1e-8)
+
+
+@pytest.mark.parametrize(("rule", "kind"), RULES)
+def test_two_levels(rule: Rule, kind: str) -> None:
+    """vmap of vmap, the batch axes on all arguments or on different ones."""
+    for case in cases(rule, kind):
+        arrays = case.batched()
+        doubled = {name: again(value) if name in case.names else value for name, value in arrays.items()}
+        keys = list(arrays)
+        in_dims = tuple(0 if key in case.names else None for key in keys)
+
+        def call(*given: Any, case: Case = case, keys: list[str] = keys) -> Any:
+            return case.call(**dict(zip(keys, given, strict=True)))
+
+        inner = adjoint.vmap(call, in_dims)
+        expected = inner(*arrays.values())
+        for out_dims in (0, 1):
+            for y, once in zip(adjoint.vmap(inner, in_dims, out_dims)(*doubled.values()), expected, strict=True):
+                for j in range(M):
+                    np.testing.assert_allclose(y.select(out_dims, j)._array, once._array, 1e-9, 1e-9)
+        if len(case.names) < 2:
+            continue
+        # one argument has the outer axis, all others the inner one
+        first, rest = case.names[0], case.names[1:]
+        values = {**case.arguments(case.values), **{name: arrays[name] for name in case.names}}
+        outer = tuple(0 if key == first else None for key in keys)
+        middle = tuple(0 if key in rest else None for key in keys)
+        found = adjoint.vmap(adjoint.vmap(call, middle), outer)(*[values[key] for key in keys])
+        for i in range(N):
+            given = [picked(values[key], i) if key == first else values[key] for key in keys]
+            for y, once in zip(found, adjoint.vmap(call, middle)(*given), strict=True):
+                np.testing.assert_allclose(y[i]._array, once._array, 1e-9, 1e-9)
+
+
+def again(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(map(again, value))
+    return new_tensor(np.stack([value._array] * M))
