@@ -20,7 +20,8 @@ from adjoint.transforms import functional, progress
 f64, c128 = adjoint.float64, adjoint.complex128
 FUNCTIONS = {function.__name__: function for function in (vjp, jvp, vhp, hvp, jacobian, hessian)}
 REVERSE, FORWARD, AUTO = "reverse-mode", "forward-mode", "auto"
-MODES = [{"strategy": strategy} for strategy in (REVERSE, FORWARD, AUTO)]
+WAYS = ({}, {"vectorize": True}, {"vectorize": True, "chunk_size": 2})
+MODES = [{"strategy": strategy, **way} for strategy in (REVERSE, FORWARD, AUTO) for way in WAYS]
 Pair = namedtuple("Pair", ["a", "b"])
 
 
