@@ -872,3 +872,18 @@ def test_a_pullback_may_be_called_in_another_thread():
     thread.start()
     thread.join()
     close(found, [2 * X, 2 * X])
+
+
+@pytest.mark.parametrize("chunk_size", [None, 1, 2, 100])
+def test_jacrev_in_chunks(chunk_size):
+    x = adjoint.tensor([0.5, 1.5, -1.0], dtype=adjoint.float64)
+    unused = adjoint.ones(2, dtype=adjoint.float64)
+
+    def function(x, unused):
+        return x.sin().outer(x), x.sum()
+
+    found = func.jacrev(function, argnums=(0, 1), chunk_size=chunk_size)(x, unused)
+    expected = func.jacfwd(function, argnums=(0, 1))(x, unused)
+    for row, other in zip(found, expected, strict=True):
+        for block, wanted in zip(row, other, strict=True):
+            adjoint.testing.assert_close(block, wanted)

@@ -139,8 +139,14 @@ class Recording:
                     f"{dtype}"
                 )
 
-    def pull(self, outputs: list[Tensor], cotangents: list[Tensor], retain_graph: bool) -> list[Tensor]:
-        """The cotangents of the inputs for those of some outputs; zeros for inputs that nothing depends on."""
+    def pull(
+        self, outputs: list[Tensor], cotangents: list[Tensor], retain_graph: bool, batched: bool = False
+    ) -> list[Tensor]:
+        """The cotangents of the inputs for those of some outputs; zeros for inputs that nothing depends on.
+
+        batched: cotangents and results have one more axis in front, and all their members are pulled back in one pass;
+        an input that nothing depends on gets None.
+        """
         pairs = [(o, c) for o, c in zip(outputs, cotangents, strict=True) if o.requires_grad]
         if not pairs:
             return [zeros_like(tensor) for tensor in self.inputs]
@@ -152,7 +158,9 @@ class Recording:
             drivers,
             retain_graph=retain_graph or record,
             create_graph=record,
-            materialize_grads=True,
+            allow_unused=True,
+            materialize_grads=not batched,
+            is_grads_batched=batched,
         )
         return [self.release(cotangent) for cotangent in found]
 
@@ -455,8 +463,12 @@ def job_for(name: str) -> functional.Job:
     return functional.Job(name, create_graph=False, strict=False, vectorize=False, chunk_size=None, mixed=[])
 
 
-def jacrev(func: Function, argnums: Argnums = 0, *, has_aux: bool = False) -> Function:
-    """A function that gives the Jacobian of `func` by reverse mode, one pass for each element of its result.
+def jacrev(
+    func: Function, argnums: Argnums = 0, *, has_aux: bool = False, chunk_size: int | None = None
+) -> Function:
+    """A function that gives the Jacobian of `func` by reverse mode, all elements of a result in one batched pass.
+
+    chunk_size: how many elements at once (default: all), for less memory.
 
     For a result of shape R and an argument of shape A the Jacobian has shape R + A; trees give trees of these, the
     result's structure outside. With has_aux: (Jacobian, aux).
@@ -485,7 +497,7 @@ def jacrev(func: Function, argnums: Argnums = 0, *, has_aux: bool = False) -> Fu
         job = job_for("jacrev")
         rows_of = []
         for nr, output in enumerate(recording.outputs):
-            parts = [rows(recording, nr, unit) for unit in functional.units(output)]
+            parts = [rows(recording, nr, unit, chunk_size) for unit in functional.units(output)]
             blocks = [
                 functional.block_of_cotangents(job, (nr, k), output, x, [part[k] for part in parts])
                 for k, x in enumerate(recording.inputs)
@@ -499,11 +511,21 @@ def jacrev(func: Function, argnums: Argnums = 0, *, has_aux: bool = False) -> Fu
     return wrapper
 
 
-def rows(recording: Recording, nr: int, unit: complex) -> list[Tensor]:
-    """For each input a block of what is pulled back from the elements of one output."""
+def rows(recording: Recording, nr: int, unit: complex, chunk_size: int | None) -> list[Tensor]:
+    """For each input a block of what is pulled back from the elements of one output, many in one pass."""
     output = recording.outputs[nr]
-    pulled = [recording.pull([output], [d], True) for d in directions(output, unit)]
-    return [stack([row[k] for row in pulled], 0, output, x) for k, x in enumerate(recording.inputs)]
+    blocks = [functional.zero_block(output, x) for x in recording.inputs]
+    if not output.requires_grad or not output.numel():
+        return blocks
+    pieces = functional.spans(output.numel(), chunk_size)
+    pulled = [
+        recording.pull([output], [functional.basis(output, start, stop, unit)], True, batched=True)
+        for start, stop in pieces
+    ]
+    return [
+        zero if pulled[0][k] is None else ops.reshape(ops.cat([piece[k] for piece in pulled], 0), zero._array.shape)
+        for k, zero in enumerate(blocks)
+    ]
 
 
 def jacfwd(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error") -> Function:
