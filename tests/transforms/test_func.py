@@ -882,8 +882,8 @@ def test_jacrev_in_chunks(chunk_size):
     def function(x, unused):
         return x.sin().outer(x), x.sum()
 
-    found = func.jacrev(function, argnums=(0, 1), chunk_size=chunk_size)(x, unused)
-    expected = func.jacfwd(function, argnums=(0, 1))(x, unused)
+    found = jacrev(function, argnums=(0, 1), chunk_size=chunk_size)(x, unused)
+    expected = jacfwd(function, argnums=(0, 1))(x, unused)
     for row, other in zip(found, expected, strict=True):
         for block, wanted in zip(row, other, strict=True):
             adjoint.testing.assert_close(block, wanted)
