@@ -97,7 +97,6 @@ _TIMES, _PLUS, _MINUS, _OVER = range(1, 5)
 _SYMBOLS = {numpy.multiply: _TIMES, numpy.add: _PLUS, numpy.subtract: _MINUS, numpy.divide: _OVER}
 
 _REAL = (numpy.dtype("float32"), numpy.dtype("float64"))
-_COMPLEX = (numpy.dtype("complex64"), numpy.dtype("complex128"))
 _FLOAT32, _FLOAT64 = _REAL
 
 
@@ -1127,14 +1126,9 @@ def finished(out, xp, half):
     """A kernel's result as an array of the right type."""
     if type(out) is not _ndarray and not is_array(out):
         out = xp.asarray(out)
-    if half is not None and is_upcast(out, half):
+    if half is not None and out.dtype == _FLOAT32:
         out = out.astype(half)
     return out
-
-
-def is_upcast(out, half):
-    """True for a result of the type in which half precision is computed."""
-    return out.dtype == _FLOAT32
 
 
 def is_inexact(dtype):

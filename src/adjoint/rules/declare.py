@@ -146,7 +146,6 @@ class Rule:
         spread: str | None = None,
         node: str | None = None,
         doc: str = "",
-        samples: Iterable[Any] = (),
         check: Function | None = None,
         explain: Function | None = None,
         batching: str | None = None,
@@ -168,7 +167,6 @@ class Rule:
         self.spread = spread
         self.node = node or node_name(name)
         self.doc = doc or (inspect.getdoc(kernel) if callable(kernel) else "") or ""
-        self.samples = tuple(samples)
         self.check = check
         self.explain = explain
         self.vjps: list[Formula] = []
