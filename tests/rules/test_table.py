@@ -6,28 +6,23 @@ directions, with torch's convention vjp = J^H g, so that Re <g, J v> = Re <J^H g
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import zlib
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatch
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import adjoint  # noqa: F401  (declares the operations and the class of Tensors)
+import samples
 from adjoint.core.graph import new_tensor, project
 from adjoint.core.operation import operations, raw_ops
 from adjoint.rules import TABLE, Rule, derive
 from adjoint.tensor.differentiate import grad
 from adjoint.tensor.table import ops as tensor_ops
 from adjoint.tensor.transpose import transposed_jvp
-
-specification = importlib.util.spec_from_file_location("samples", Path(__file__).with_name("samples.py"))
-samples = importlib.util.module_from_spec(specification)
-specification.loader.exec_module(samples)
 
 NUMPY = raw_ops(np.zeros(0))
 STEP = 1e-6

@@ -1,0 +1,105 @@
+"""Arguments on which every declared rule is tested: derived from its kind and signature, or given by a family's file.
+
+A sample maps parameter names to a `Draw` (an array drawn at random), a constant array, a list of such for a sequence,
+or a plain value. Parameters that it does not mention have their defaults. The modules of this package are the families;
+each may define tables and sets under the names that are gathered below.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+from adjoint.rules import Rule
+
+from .draws import Draw, Sample, adjoint_of
+
+__all__ = ["COMPLEX_ONLY", "GAPS", "HERMITIAN", "REAL_ONLY", "WRITTEN_INTO", "Draw", "adjoint_of", "samples_of"]
+
+_families: list[ModuleType] = [
+    importlib.import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__)
+]
+
+
+def table(name: str) -> dict[str, Any]:
+    """One table of all families together."""
+    tables = [getattr(family, name, {}) for family in _families]
+    merged = {key: value for entries in tables for key, value in entries.items()}
+    if len(merged) < sum(map(len, tables)):
+        raise ValueError(f"two families have an entry of the same name in {name}")
+    return merged
+
+
+def names(name: str) -> set[str]:
+    """One set of names of all families together."""
+    return set().union(*(getattr(family, name, ()) for family in _families))
+
+
+#: Where the inputs of elementwise operations are drawn: (low, high) for all, or by input.
+DOMAINS: dict[str, tuple[float, float] | dict[str, tuple[float, float]]] = table("DOMAINS")
+#: Samples besides those derived from the signature.
+MORE: dict[str, list[Sample]] = table("MORE")
+#: Samples instead of derived ones.
+SAMPLES: dict[str, list[Sample]] = table("SAMPLES")
+#: Tests that do not apply, by a pattern of their names, and why.
+GAPS: dict[str, str] = table("GAPS")
+#: Operations on real numbers only.
+REAL_ONLY = names("REAL_ONLY")
+#: Operations on complex numbers only.
+COMPLEX_ONLY = names("COMPLEX_ONLY")
+#: Operations that take their input to be Hermitian: only directions of that kind make sense.
+HERMITIAN = names("HERMITIAN")
+#: Operations whose result must fit into the first input, which therefore has a batch axis whenever another one has.
+WRITTEN_INTO = {"copy", "fill"}
+
+
+def samples_of(rule: Rule) -> list[Sample]:
+    """All samples of a rule; none if no one says how to fill its parameters."""
+    if rule.name in SAMPLES:
+        return SAMPLES[rule.name]
+    return [*derived(rule), *MORE.get(rule.name, ())]
+
+
+def derived(rule: Rule) -> Iterator[Sample]:
+    """Samples that the signature gives: for elementwise operations, one array, or axes that a core signature names."""
+    filled = set(rule.inputs) | {p.name for p in rule.parameters if p.default is not p.empty}
+    if set(rule.names) - filled or rule.sequence is not None:
+        return
+    lone_array = rule.kind in ("linear", "constant") and len(rule.names) == 1 and rule.core is None
+    if rule.kind == "elementwise" or rule.core == "()->()" or lone_array:
+        required = [p.name for p in rule.parameters if p.name in rule.inputs and p.default is p.empty]
+        for shapes in SHAPES[len(required)]:
+            yield {
+                name: Draw(shape, *domain(rule, name)) for name, shape in zip(required, shapes, strict=True)
+            }
+    elif rule.core is not None:
+        yield from (core_sample(rule, batch) for batch in ((), (2,)))
+
+
+#: Shapes for one and for two broadcasting inputs: plain, broadcast, empty, zero-dimensional.
+SHAPES: dict[int, list[tuple[tuple[int, ...], ...]]] = {
+    1: [((2, 3),), ((0, 3),), ((),)],
+    2: [((2, 3), (2, 3)), ((2, 1), (3,)), ((0, 3), (3,)), ((), ()), ((2,), ())],
+    3: [((2, 3), (2, 3), (2, 3)), ((2, 1), (3,), ()), ((0, 3), (3,), (1,)), ((), (), ())],
+}
+
+SIZES = {"m": 3, "k": 2, "n": 4, "p": 2, "b": 2}
+
+
+def core_sample(rule: Rule, batch: tuple[int, ...]) -> Sample:
+    groups = re.findall(r"\(([^)]*)\)", rule.core.split("->")[0])
+    shapes = [tuple(SIZES[letter] for letter in re.findall(r"\w+", group)) for group in groups]
+    return {
+        name: Draw(batch + shape, *domain(rule, name))
+        for name, shape in zip(rule.inputs, shapes, strict=True)
+    }
+
+
+def domain(rule: Rule, name: str) -> tuple[float, float]:
+    """Where one input of a rule is drawn."""
+    found = DOMAINS.get(rule.name, (-1.0, 1.0))
+    return found[name] if isinstance(found, dict) else found

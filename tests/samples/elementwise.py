@@ -1,0 +1,136 @@
+"""Samples of elementwise operations and of those that make arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import adjoint
+from samples.draws import EMPTY, ORDERED, SCALAR, Sample, draw, index, mask
+
+#: Where the inputs of elementwise operations are drawn: (low, high) for all, or by input.
+DOMAINS: dict[str, tuple[float, float] | dict[str, tuple[float, float]]] = {
+    "acos": (-0.8, 0.8),
+    "acosh": (1.2, 3.0),
+    "asin": (-0.8, 0.8),
+    "atanh": (-0.8, 0.8),
+    "fmod": {"input": (-3.0, 3.0), "other": (0.8, 1.3)},
+    "hypot": (0.5, 2.0),
+    "log": (0.5, 2.0),
+    "log10": (0.5, 2.0),
+    "log1p": (-0.5, 2.0),
+    "log2": (0.5, 2.0),
+    "pow": {"input": (0.5, 2.0), "exponent": (-2.0, 2.0)},
+    "reciprocal": (0.5, 2.0),
+    "remainder": {"input": (-3.0, 3.0), "other": (0.8, 1.3)},
+    "rsqrt": (0.5, 2.0),
+    "sqrt": (0.5, 2.0),
+    "true_divide": {"input": (-1.0, 1.0), "other": (0.5, 2.0)},
+}
+
+#: Operations on real numbers only.
+REAL_ONLY = {
+    "atan2",
+    "ceil",
+    "clamp",
+    "complex",
+    "exp2",
+    "floor",
+    "fmod",
+    "hypot",
+    "logaddexp",
+    "maximum",
+    "minimum",
+    "relu",
+    "remainder",
+    "round",
+    "sign",
+    "softplus",
+    "trunc",
+}
+
+#: Operations on complex numbers only.
+COMPLEX_ONLY = {"imag"}
+
+ON_INTEGERS = {
+    "floor_divide",
+    "trunc_divide",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+}
+
+#: Samples besides those derived from the signature.
+MORE: dict[str, list[Sample]] = {
+    "add": [{"input": draw(2, 3), "other": draw(3), "alpha": 2.5}],
+    "sub": [{"input": draw(2, 3), "other": draw(3), "alpha": 2.5}],
+    "rsub": [{"input": draw(2, 3), "other": draw(3), "alpha": 2.5}],
+    "mul": [{"input": draw(2, 3), "other": 2.5}],
+    "true_divide": [{"input": draw(2, 3), "other": 2.5}, {"input": 2.5, "other": draw(3, low=0.5, high=2.0)}],
+    "pow": [
+        {"input": draw(2, 3), "exponent": 3},
+        {"input": draw(4, low=0.5, high=2.0), "exponent": -1.5},
+        {"input": 2.0, "exponent": draw(4)},
+    ],
+    "softplus": [{"input": draw(6), "beta": 3.0, "threshold": 1.0}],
+    "matmul": [
+        {"input": draw(3), "other": draw(3)},
+        {"input": draw(3), "other": draw(2, 3, 4)},
+        {"input": draw(2, 4, 3), "other": draw(3)},
+        {"input": draw(2, 1, 2, 3), "other": draw(4, 3, 2)},
+        {"input": draw(2, 0), "other": draw(0, 3)},
+    ],
+}
+
+#: Samples instead of derived ones.
+SAMPLES: dict[str, list[Sample]] = {
+    "clamp": [
+        {"input": draw(2, 3), "min": draw(3, low=-0.5, high=-0.1), "max": draw(2, 1, low=0.1, high=0.5)},
+        {"input": draw(4), "min": draw(4), "max": draw(4)},
+        {"input": draw(4), "min": -0.25},
+        {"input": draw(4), "max": draw(4)},
+        {"input": EMPTY, "max": SCALAR},
+        {"input": SCALAR, "min": SCALAR},
+    ],
+    "where": [
+        {"condition": mask([True, False, True], [False, False, True]), "input": draw(2, 3), "other": draw(3)},
+        {"condition": mask(True, False), "input": draw(3, 1), "other": draw()},
+        {"condition": mask(True, False), "input": draw(2), "other": 0.5},
+        {"condition": np.array(True), "input": SCALAR, "other": SCALAR},
+    ],
+    "complex": [
+        {"real": draw(2, 3, real=True), "imag": draw(2, 3, real=True)},
+        {"real": draw(2, 1, real=True), "imag": draw(3, real=True)},
+        {"real": draw(real=True), "imag": draw(real=True)},
+    ],
+    "cast": [
+        {"input": draw(2, 3), "dtype": adjoint.float64},
+        {"input": draw(2, 3), "dtype": adjoint.complex128},
+    ],
+    "copy": [
+        {"input": draw(2, 3), "other": draw(3)},
+        {"input": draw(2, 3), "other": draw(2, 3)},
+        {"input": SCALAR, "other": SCALAR},
+        {"input": EMPTY, "other": EMPTY},
+    ],
+    "clone_in_order": [{"input": draw(2, 3), "order": None}, {"input": draw(2, 3, 4), "order": (1, 2, 0)}],
+    "fill": [{"input": draw(2, 3), "value": draw()}, {"input": SCALAR, "value": SCALAR}],
+    # constants
+    "full_like": [{"input": draw(2, 3), "fill_value": 2.0}],
+    "zeros_of": [{"input": draw(2, 3), "shape": (4,)}],
+    "identity": [{"like": draw(2, 3), "rows": 2, "columns": 3}],
+    **{name: [{"input": index([5, 6], [7, 8]), "other": index(3, 9)}] for name in ON_INTEGERS},
+    "bitwise_not": [{"input": index([5, 6], [7, 8])}],
+    **{
+        name: [{"input": mask([True, False], [True, True])}, {"input": ORDERED, "dim": 1, "keepdim": True}]
+        for name in ("any", "all")
+    },
+    "count_nonzero": [{"input": index([0, 6], [7, 8])}, {"input": index([0, 6], [7, 8]), "dim": 1}],
+    **{
+        name: [{"input": ORDERED}, {"input": ORDERED, "dim": 1, "keepdim": True}]
+        for name in ("argmax", "argmin")
+    },
+    "argsort": [{"input": ORDERED}, {"input": ORDERED, "dim": 1, "descending": True}],
+}
