@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import adjoint
-from adjoint.core.operation import Operation, operations, raw_ops
+from adjoint.core.operation import Operation
+from adjoint.core.recorded import operations, raw_ops
 from adjoint.rules import TABLE, Rule, derive
 from adjoint.rules.declare import (
     Array,

@@ -18,7 +18,7 @@ import pytest
 import adjoint  # noqa: F401  (declares the operations and the class of Tensors)
 import samples
 from adjoint.core.graph import new_tensor, project
-from adjoint.core.operation import operations, raw_ops
+from adjoint.core.recorded import operations, raw_ops
 from adjoint.rules import TABLE, Rule, derive
 from adjoint.tensor.differentiate import grad
 from adjoint.tensor.table import ops as tensor_ops

@@ -14,7 +14,7 @@ import pytest
 
 import adjoint
 from adjoint.core.graph import new_tensor
-from adjoint.core.operation import operations
+from adjoint.core.recorded import operations
 from adjoint.rules import TABLE, Rule
 
 specification = importlib.util.spec_from_file_location(

@@ -26,7 +26,7 @@ from adjoint.arrays.size import as_device, check_shape, type_name
 from adjoint.core import errors
 from adjoint.core.batches import mapped
 from adjoint.core.graph import TensorBase, new_tensor
-from adjoint.core.operation import raw_ops
+from adjoint.core.recorded import raw_ops
 
 Tensor = Any
 Device = Any

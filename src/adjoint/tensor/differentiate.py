@@ -14,7 +14,7 @@ from adjoint.core.batches import mapped, running
 from adjoint.core.engine import run_backward
 from adjoint.core.graph import TensorBase, gradient_edge, new_tensor
 from adjoint.core.modes import current
-from adjoint.core.operation import TensorOps
+from adjoint.core.recorded import TensorOps
 
 Tensors = TensorBase | Sequence[TensorBase]
 

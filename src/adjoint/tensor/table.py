@@ -1,6 +1,7 @@
 """The operations: every declared rule, ready to be called on Tensors."""
 
-from adjoint.core.operation import Operation, TensorOps, operations
+from adjoint.core.operation import Operation
+from adjoint.core.recorded import TensorOps, operations
 from adjoint.rules import TABLE
 from adjoint.tensor.signatures import signature_of
 

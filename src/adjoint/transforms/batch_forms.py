@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from adjoint.arrays.contraction import ascii_letters, split_equation
-from adjoint.core.operation import raw_ops
+from adjoint.core.recorded import raw_ops
 from adjoint.rules.index import of_batch, places_ndim
 from adjoint.transforms.batch_rules import batch_spread
 from adjoint.transforms.batched import (

@@ -8,7 +8,8 @@ from typing import Any
 
 from adjoint.core.batches import live_levels
 from adjoint.core.graph import FunctionNode, Node, new_node, next_sequence_nr, project, registry
-from adjoint.core.operation import Operation, raw_ops
+from adjoint.core.operation import Operation
+from adjoint.core.recorded import raw_ops
 from adjoint.rules.declare import Array, Linear
 from adjoint.tensor.table import operations, ops
 from adjoint.transforms.batched import OWN, BatchedArray, Batches, batches_of

@@ -22,7 +22,7 @@ from typing import Any
 import numpy
 
 from adjoint.arrays.namespace import register
-from adjoint.core.operation import RawOps, raw_ops
+from adjoint.core.recorded import RawOps, raw_ops
 from adjoint.rules import derive
 from adjoint.rules.declare import Rule
 

@@ -18,7 +18,8 @@ from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.core import errors
 from adjoint.core.graph import Tangents, TensorBase, registry, replay_view
 from adjoint.core.modes import current
-from adjoint.core.operation import Operation, OpNode, memory_order, shares_memory
+from adjoint.core.operation import Operation, shares_memory
+from adjoint.core.recorded import OpNode, memory_order
 from adjoint.rules.derive import jvp
 from adjoint.tensor.table import operations, ops
 from adjoint.tensor.transpose import transposed_jvp

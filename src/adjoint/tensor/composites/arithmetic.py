@@ -12,7 +12,7 @@ from adjoint.arrays.dtypes import dtype
 from adjoint.arrays.namespace import underlying
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, new_tensor
-from adjoint.core.operation import operations
+from adjoint.core.recorded import operations
 from adjoint.tensor.composites.declare import composite, ops
 
 Tensor = Any

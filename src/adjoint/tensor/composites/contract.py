@@ -11,7 +11,7 @@ from adjoint.arrays import contraction
 from adjoint.arrays.namespace import is_array
 from adjoint.arrays.shapes import normalize_dim, normalize_dims
 from adjoint.core.graph import TensorBase, new_tensor
-from adjoint.core.operation import operations
+from adjoint.core.recorded import operations
 from adjoint.rules.contract import check_batches, listed, matrices_do_not_fit
 from adjoint.tensor.composites.declare import composite, ops
 

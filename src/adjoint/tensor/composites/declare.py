@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
-from adjoint.core.operation import TensorOps
+from adjoint.core.recorded import TensorOps
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -21,7 +21,7 @@ from adjoint.arrays.promotion import common_dtype
 from adjoint.arrays.shapes import broadcast_shapes, normalize_dim
 from adjoint.core.graph import TensorBase, bump_version, new_tensor
 from adjoint.core.modes import current, is_grad_enabled
-from adjoint.core.operation import operations
+from adjoint.core.recorded import operations
 from adjoint.tensor.composites.declare import composite, ops
 
 Tensor = Any

@@ -11,7 +11,7 @@ from adjoint.arrays.dtypes import as_dtype, dtype, promote_types
 from adjoint.arrays.namespace import is_array
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, new_tensor
-from adjoint.core.operation import operations
+from adjoint.core.recorded import operations
 from adjoint.tensor.composites.declare import COMPOSITES, composite, ops
 
 Tensor = Any

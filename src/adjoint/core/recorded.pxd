@@ -1,0 +1,85 @@
+cimport cython
+from adjoint.core.graph cimport Node, Saved, TensorBase, VersionCounter, View
+
+
+cdef int _INPUT, _RESULT, _PARAMETER, _SHAPE, _DTYPE, _NEEDS, _SEQUENCE, _SEQUENCE_SHAPES
+cdef int _FORMULA, _PARTIAL, _SAVED_FACTOR, _UNCHANGED, _NEGATED, _SCALED, _ZERO, _PRODUCT
+cdef object _ndarray, _numpy_ops, registry
+
+
+cdef class Term:
+    cdef int way
+    cdef object body
+    cdef tuple inputs
+    cdef tuple arguments
+    cdef bint takes_ops
+    cdef bint takes_g
+    cdef bint conjugate
+    cdef object scale
+    cdef Py_ssize_t place
+    cdef bint is_simple
+    cdef object pull(self, OpNode node, object ops, object g, bint create_graph)
+
+
+cdef class Plan:
+    cdef public tuple names
+    cdef public list kinds
+    cdef int kind0
+    cdef public list places
+    cdef public tuple terms
+    cdef public tuple mask
+    cdef public bint holds_tensors
+    cdef public bint saves_inputs
+    cdef bint is_simple
+    cdef bint saves_result
+    cdef bint needs_first
+    cdef bint needs_second
+    cdef int n_saved
+    cdef int place0
+    cdef int place1
+    cdef public bint mask_is_sequence
+    cdef public bint promotes
+    cdef public bint several_results
+    cdef list input_numbers
+    cpdef bint saves(self, object tensor, object values)
+
+
+cdef class OpNode(Node):
+    cdef public Plan plan
+    cdef object saved0
+    cdef object saved1
+    cdef tuple saved_others
+    cdef bint freed
+    cdef public tuple versions
+    cdef public bint half
+    cdef VersionCounter counter
+    cdef object owner
+    cdef dict tangents
+    cdef long version
+    cdef object materialize(self, object cotangents, bint create_graph)
+    cdef object save(self, tuple values, TensorBase result, object results)
+    cdef object kept_as(self, Py_ssize_t k, tuple values, TensorBase result, object results)
+    cdef object entry(self, Py_ssize_t k)
+    cdef object value(self, Py_ssize_t k, bint create_graph)
+    cdef TensorBase as_recorded(self, TensorBase tensor, Py_ssize_t i)
+    cdef object kept(self, Saved saved, bint create_graph)
+    cdef object widened(self, object value, bint create_graph)
+    cdef TensorBase tensor_of(self, Saved saved)
+    cdef TensorBase result(self, object array)
+    cdef object check_result(self, object array)
+    cdef object check_version(self, TensorBase tensor, Py_ssize_t k)
+    cdef object check_saved(self, Saved saved)
+
+
+cdef class CopySlices(Node):
+    cdef public tuple replay
+    cdef tuple order
+    cdef TensorBase part(self)
+    cdef public OpNode inner
+
+
+cpdef object raw_ops(object array)
+cpdef Saved save_input(TensorBase tensor)
+cpdef Saved save_result(TensorBase result, int nr)
+cpdef TensorBase overwritten(TensorBase tensor)
+cpdef object rebase(TensorBase tensor, Node node)

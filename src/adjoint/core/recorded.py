@@ -1,0 +1,671 @@
+"""What was recorded: the nodes of declared operations, what they saved, and how their formulas are run.
+
+A `Plan` says, once for each operation and set of inputs that need a gradient, which values its formulas need and how
+they are called. An `OpNode` then holds no more than its plan and the values that the plan names. `CopySlices` is the
+history of a tensor of which a view was modified in place.
+"""
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from adjoint.core import _cython_shim as cython
+
+import weakref
+
+import numpy
+
+from adjoint.arrays.dtypes import float32, from_numpy_dtype
+from adjoint.arrays.namespace import in_batch_of, namespace
+from adjoint.arrays.promotion import is_half, upcast
+from adjoint.core import errors
+
+if cython.compiled:
+    from cython.cimports.adjoint.core.graph import (
+        Node,
+        Saved,
+        TensorBase,
+        VersionCounter,
+        View,
+        carry_retained,
+        counter_of,
+        gradient_edge,
+        make_saved,
+        needs_grad,
+        new_tensor,
+        next_sequence_nr,
+        node_of,
+        output_dtype,
+        output_number,
+        output_shape,
+        project,
+        project_tensor,
+        replay_view,
+        version_of,
+    )
+else:
+    from adjoint.core.graph import (
+        Node,
+        Saved,
+        TensorBase,
+        VersionCounter,
+        View,
+        carry_retained,
+        counter_of,
+        gradient_edge,
+        make_saved,
+        needs_grad,
+        new_tensor,
+        next_sequence_nr,
+        node_of,
+        output_dtype,
+        output_number,
+        output_shape,
+        project,
+        project_tensor,
+        replay_view,
+        version_of,
+    )
+from adjoint.core.graph import registry
+
+_ndarray = numpy.ndarray
+
+# kinds of saved values, by where they come from
+_INPUT, _RESULT, _PARAMETER, _SHAPE, _DTYPE, _NEEDS, _SEQUENCE, _SEQUENCE_SHAPES = range(8)
+# ways to get a cotangent
+_FORMULA, _PARTIAL, _SAVED_FACTOR, _UNCHANGED, _NEGATED, _SCALED, _ZERO, _PRODUCT = range(8)
+
+
+class RawOps:
+    """The operations on raw arrays of one library: formulas of a first-order backward pass run in it."""
+
+    def __init__(self, xp):
+        self._xp = xp
+
+    def __getattr__(self, name):
+        operation = operations.get(name)
+        if operation is None:
+            raise AttributeError(f"no operation {name!r} is declared; a formula can use only declared operations")
+        kernel = operation.kernel_for(self._xp)
+        setattr(self, name, kernel)
+        return kernel
+
+
+class TensorOps:
+    """The operations on Tensors: formulas run in it where the derivative itself is recorded."""
+
+    def __getattr__(self, name):
+        operation = operations.get(name)
+        if operation is None:
+            raise AttributeError(f"no operation {name!r} is declared; a formula can use only declared operations")
+        setattr(self, name, operation)
+        return operation
+
+
+operations: dict = {}
+_numpy = namespace(numpy.zeros(0))
+_numpy_ops = RawOps(_numpy)
+_raw_ops: dict = {_ndarray: _numpy_ops}
+
+
+def raw_ops(array):
+    """The namespace of operations for a raw array."""
+    if type(array) is _ndarray:
+        return _numpy_ops
+    found = _raw_ops.get(type(array))
+    if found is None:
+        found = _raw_ops[type(array)] = RawOps(namespace(array))
+    return found
+
+
+@cython.final
+@cython.cclass
+class Term:
+    """How the cotangent of one input (or of several, jointly) is computed from g and the saved values."""
+
+    def __init__(self, way, body, inputs, arguments, takes_ops, takes_g, conjugate, scale):
+        self.way = way
+        self.body = body
+        self.inputs = inputs
+        self.arguments = arguments
+        self.takes_ops = takes_ops
+        self.takes_g = takes_g
+        self.conjugate = conjugate
+        self.scale = scale
+        self.place = arguments[0] if arguments else 0
+        self.is_simple = len(arguments) == 1 and not takes_ops
+
+    def pull(self, node, ops, g, create_graph):
+        """The cotangent, from `g` and what the node saved; both, and `ops`, are of raw arrays or of Tensors."""
+        way: cython.int = self.way
+        if way == _UNCHANGED:
+            return g
+        if way == _NEGATED:
+            return -g
+        if way == _ZERO:
+            return ops.zeros_like(g)
+        if way == _SCALED:
+            return g * self.scale
+        if way == _SAVED_FACTOR:
+            factor = node.value(self.place, create_graph)
+        elif way == _PARTIAL and self.is_simple:
+            factor = self.body(node.value(self.place, create_graph))
+            if type(factor) is int and factor == 1:
+                return g
+        else:
+            if way == _PRODUCT and self.is_simple and not self.conjugate:
+                return self.body(g, node.value(self.place, create_graph))
+            picked: list = [node.value(k, create_graph) for k in self.arguments]
+            if self.takes_g:
+                picked.insert(0, conjugated(g, ops) if self.conjugate else g)
+            if self.takes_ops:
+                picked.insert(0, ops)
+            factor = self.body(*picked)
+            if way == _FORMULA:
+                return factor
+            if way == _PRODUCT:
+                return conjugated(factor, ops) if self.conjugate else factor
+            if type(factor) is int and factor == 1:
+                return g
+        if self.conjugate:
+            factor = conjugated(factor, ops)
+        return g * factor
+
+
+@cython.final
+@cython.cclass
+class Plan:
+    """What an operation saves and computes when a given set of its inputs needs a gradient."""
+
+    def __init__(self, names, slots, terms, mask):
+        self.names = names
+        self.kinds = [kind for kind, _ in slots]
+        self.kind0 = self.kinds[0] if self.kinds else -1
+        self.places = [place for _, place in slots]
+        self.terms = terms
+        self.mask = mask
+        # simple: at most two values, the result or one of at most two inputs; places are then 0, 1, or 2 for the result
+        self.n_saved = len(slots)
+        self.is_simple = (
+            len(mask) <= 2
+            and self.n_saved <= 2
+            and all([(kind == _INPUT and place < 2) or (kind == _RESULT and place == 0) for kind, place in slots])
+        )
+        places = [2 if kind == _RESULT else place for kind, place in slots]
+        self.place0 = places[0] if places and self.is_simple else 0
+        self.place1 = places[1] if len(places) > 1 and self.is_simple else 0
+        self.saves_result = any([kind == _RESULT for kind, _ in slots])
+        self.needs_first = bool(mask) and mask[0]
+        self.needs_second = len(mask) > 1 and mask[1]
+        self.saves_inputs = any([kind == _INPUT for kind, _ in slots])
+        self.holds_tensors = any([kind in (_INPUT, _RESULT, _SEQUENCE) for kind, _ in slots])
+
+    def saves(self, tensor, values):
+        """True if this very tensor is among the arguments that the plan saves."""
+        return any([kind == _INPUT and values[place] is tensor for kind, place in zip(self.kinds, self.places)])
+
+
+@cython.trashcan(True)
+@cython.cclass
+class OpNode(Node):
+    """A node of a declared operation."""
+
+    def pull(self, cotangent, create_graph):
+        """Run the formulas of the plan, on raw arrays or on Tensors."""
+        if self.freed:
+            raise RuntimeError(errors.FREED)
+        if create_graph:
+            ops = registry.tensor_ops
+        else:
+            ops = raw_ops(cotangent if self.n_outputs == 1 else defined(cotangent))
+        plan: Plan = self.plan
+        if plan.several_results:
+            cotangent = self.materialize([cotangent] if self.n_outputs == 1 else cotangent, create_graph)
+        elif self.half:
+            cotangent = ops.cast(cotangent, float32)
+        term: Term
+        target: Node
+        results: list = [None] * self.n_edges
+        nr: cython.int
+        n: cython.Py_ssize_t
+        i: cython.Py_ssize_t
+        for term in plan.terms:
+            pulled = term.pull(self, ops, cotangent, create_graph)
+            n = len(term.inputs)
+            for k in range(n):
+                i = term.inputs[k]
+                target = self.edge(i)
+                value = pulled if n == 1 and not plan.mask_is_sequence else pulled[k]
+                if target is None or value is None:
+                    continue
+                nr = output_number(self, i)
+                if create_graph:
+                    results[i] = project_tensor(value, output_shape(target, nr), output_dtype(target, nr))
+                else:
+                    results[i] = project(value, output_shape(target, nr), output_dtype(target, nr))
+        return results
+
+    def materialize(self, cotangents, create_graph):
+        """The cotangents of several results, zeros where a result got none."""
+        result = []
+        for nr, g in enumerate(cotangents):
+            if g is None:
+                sample = defined(cotangents)
+                array = sample._array if create_graph else sample
+                g = namespace(array).zeros(output_shape(self, nr), dtype=output_dtype(self, nr))
+                g = in_batch_of(g, array)
+                if create_graph:
+                    g = new_tensor(g)
+            if self.half:
+                g = registry.tensor_ops.cast(g, float32) if create_graph else upcast(g)
+            result.append(g)
+        return tuple(result)
+
+    def save(self, values: tuple, result, results):
+        """Keep the values that the plan names, with their versions."""
+        plan: Plan = self.plan
+        n: cython.Py_ssize_t = len(plan.kinds)
+        version: cython.long
+        versions: list = None
+        if n > 0:
+            self.saved0 = self.kept_as(0, values, result, results)
+        if n > 1:
+            self.saved1 = self.kept_as(1, values, result, results)
+        if n > 2:
+            self.saved_others = tuple([self.kept_as(k, values, result, results) for k in range(2, n)])
+        if not plan.saves_inputs:
+            return
+        for k in range(n):
+            saved = self.entry(k)
+            if isinstance(saved, TensorBase):
+                version = version_of(saved)
+                if version:
+                    if versions is None:
+                        versions = [0] * n
+                    versions[k] = version
+        if versions is not None:
+            self.versions = tuple(versions)
+
+    def kept_as(self, k, values: tuple, result, results):
+        """One saved value: an input Tensor, a result's array, a `Saved`, or a plain value."""
+        plan: Plan = self.plan
+        kind: cython.int = plan.kinds[k]
+        place: cython.Py_ssize_t = plan.places[k]
+        if kind == _INPUT or kind == _PARAMETER:
+            return values[place]
+        if kind == _RESULT:
+            if results is not None:
+                return save_result(results[place], place)
+            self.counter = counter_of(result)
+            self.version = self.counter.value
+            return result._array
+        if kind == _SHAPE:
+            return input_shape(values[place])
+        if kind == _DTYPE:
+            return values[place]._array.dtype
+        if kind == _NEEDS:
+            return plan.mask
+        if kind == _SEQUENCE:
+            return tuple([save_input(member) for member in values[place]])
+        return tuple([member._array.shape for member in values[place]])
+
+    def entry(self, k):
+        """What was saved for the k-th name of the plan, as it is kept."""
+        if k == 0:
+            return self.saved0
+        return self.saved1 if k == 1 else self.saved_others[k - 2]
+
+    def value(self, k, create_graph):
+        """What was saved for the k-th name of the plan: a raw array, or a Tensor with its history, or a plain value.
+
+        Versions are compared before anything is handed out.
+        """
+        plan: Plan = self.plan
+        entry = self.entry(k)
+        kind: cython.int = plan.kind0 if k == 0 else plan.kinds[k]
+        if kind == _RESULT and not create_graph and not self.half and not isinstance(entry, Saved):
+            if self.counter.value != self.version:
+                self.check_result(entry)
+            return entry
+        if kind == _SEQUENCE:
+            return [self.kept(member, create_graph) for member in entry]
+        if kind != _INPUT and kind != _RESULT:
+            return entry
+        if isinstance(entry, TensorBase):
+            self.check_version(entry, k)
+            if not create_graph:
+                entry = cython.cast(TensorBase, entry)._array
+            else:
+                entry = self.as_recorded(entry, plan.input_numbers[k])
+            if create_graph and plan.promotes and cython.cast(TensorBase, entry)._array.dtype.kind in "biu":
+                # the kernel saw it in the type of the result; a formula must not fall back on the default type
+                entry = registry.tensor_ops.cast(entry, from_numpy_dtype(self.dtype))
+        elif isinstance(entry, Saved):
+            return self.kept(entry, create_graph)
+        elif kind == _RESULT:
+            self.check_result(entry)
+            if create_graph:
+                entry = self.result(entry)
+        return self.widened(entry, create_graph) if self.half else entry
+
+    def as_recorded(self, tensor: TensorBase, i) -> TensorBase:
+        """A saved input with the history that it had when it was saved: detach_() may have cut it since."""
+        if i < 0 or tensor._view is not None:
+            return tensor
+        edge: Node = self.edge(i)
+        if edge is None or tensor._node is edge or tensor._requires:
+            return tensor
+        twin: TensorBase = new_tensor(tensor._array)
+        twin._counter = counter_of(tensor)
+        twin._node = edge
+        twin._output_nr = output_number(self, i)
+        twin._tangents = tensor._tangents
+        return twin
+
+    def kept(self, saved: Saved, create_graph):
+        """The value of a `Saved`."""
+        self.check_saved(saved)
+        entry = self.tensor_of(saved) if create_graph else saved.array
+        return self.widened(entry, create_graph) if self.half else entry
+
+    def widened(self, value, create_graph):
+        """A half-precision value in the type that formulas are computed in."""
+        if not create_graph:
+            return upcast(value)
+        if isinstance(value, TensorBase) and is_half(cython.cast(TensorBase, value)._array.dtype):
+            return registry.tensor_ops.cast(value, float32)
+        return value
+
+    def tensor_of(self, saved: Saved) -> TensorBase:
+        """A `Saved` as a Tensor that knows its node."""
+        tensor: TensorBase = new_tensor(saved.array)
+        tensor._counter = saved.counter
+        if saved.from_input:
+            tensor._node = saved.node
+        else:
+            tensor._node = self
+        tensor._output_nr = saved.output_nr
+        tensor._tangents = saved.tangents if saved.from_input else self.tangents_of(saved.output_nr)
+        return tensor
+
+    def note_tangents(self, nr, tangents):
+        """Keep the tangents of a result, so that it still has them when it is unpacked."""
+        if self.tangents is None:
+            self.tangents = {}
+        self.tangents[nr] = tangents
+
+    def tangents_of(self, nr):
+        """The tangents of a result, or None."""
+        return None if self.tangents is None else self.tangents.get(nr)
+
+    def result(self, array) -> TensorBase:
+        """The saved single result as a Tensor that knows its node."""
+        tensor: TensorBase = new_tensor(array)
+        tensor._counter = self.counter
+        if self.owner is None:
+            tensor._node = self
+        else:
+            # the result of an operation in place on a view is a view of the base's new history
+            owner: CopySlices = self.owner()
+            part: TensorBase = owner.part()
+            tensor._node = part._node
+            tensor._output_nr = part._output_nr
+        tensor._tangents = self.tangents_of(0)
+        return tensor
+
+    def check_result(self, array):
+        """Raise if the saved single result was modified in place since."""
+        if self.counter.value != self.version:
+            raise RuntimeError(errors.modified(array, self, 0, self.counter.value, self.version))
+
+    def check_version(self, tensor: TensorBase, k):
+        """Raise if a saved input was modified in place since; nothing to compare where it never was."""
+        expected: cython.long = 0
+        if self.versions is not None:
+            expected = self.versions[k]
+        if tensor._counter is not None and tensor._counter.value != expected:
+            raise RuntimeError(
+                errors.modified(tensor._array, tensor._node, tensor._output_nr, version_of(tensor), expected)
+            )
+
+    def check_saved(self, saved: Saved):
+        """Raise if a saved result was modified in place since."""
+        if saved.counter is not None and saved.counter.value != saved.version:
+            node = saved.node if saved.from_input else self
+            raise RuntimeError(errors.modified(saved.array, node, saved.output_nr, saved.counter.value, saved.version))
+
+    def release(self):
+        """Free saved values; a node that saved no tensor can still be run again."""
+        plan: Plan = self.plan
+        if plan.holds_tensors:
+            self.freed = True
+            self.saved0 = self.saved1 = self.saved_others = None
+
+    def __getattr__(self, name):
+        if name.startswith("_saved_"):
+            return self.saved_attribute(name[len("_saved_") :])
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def saved_attribute(self, name):
+        """A saved value under the name that torch gives it: self, other, result, dim ..."""
+        wanted = {"self": "input", "result": "y"}.get(name, name)
+        if wanted not in self.plan.names:
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute '_saved_{name}'; it saved {list(self.plan.names)}"
+            )
+        if self.freed:
+            raise RuntimeError(errors.FREED)
+        return self.value(self.plan.names.index(wanted), True)
+
+
+@cython.trashcan(True)
+@cython.cclass
+class CopySlices(Node):
+    """The new history of a base of which a view was modified in place.
+
+    Cotangents of the base pass through the in-place operation's node inside the view, and unchanged outside it.
+    """
+
+    def part(self) -> TensorBase:
+        """A Tensor with the history, but not the values, that the view has after the operation."""
+        whole: TensorBase = new_tensor(laid_out(numpy.zeros((), self.dtype), self.shape, self.order))
+        whole._node = self
+        return replay_view(self.replay, whole)
+
+    def pull(self, cotangent, create_graph):
+        """Split the base's cotangent into what the operation's inputs get and what the old base gets."""
+        if self.inner is None:
+            raise RuntimeError(errors.FREED)
+        ops = registry.tensor_ops if create_graph else raw_ops(cotangent)
+        # the copy has the layout of the base, so that every view of the base is a view of it
+        whole = ops.clone_in_order(cotangent, self.order)
+        part = replay_view(self.replay, whole)
+        inside = ops.clone(part) if create_graph else raw_ops(part).clone(part)
+        pulled = self.inner.pull(inside, create_graph)
+        if create_graph:
+            part.copy_(pulled[0]) if pulled[0] is not None else part.zero_()
+        else:
+            part[...] = 0 if pulled[0] is None else pulled[0]
+        pulled[0] = whole if self.first is not None else None
+        return pulled
+
+    def release(self):
+        """Free what the in-place operation saved."""
+        self.inner.release()
+
+
+def conjugated(value, ops):
+    """The conjugate of a number, raw array or Tensor."""
+    return value.conjugate() if isinstance(value, (int, float, complex)) else ops.conj(value)
+
+
+def defined(values):
+    """The first that is not None."""
+    for value in values:
+        if value is not None:
+            return value
+    return None
+
+
+def input_shape(value):
+    """Shape of a Tensor; a number has the empty shape."""
+    return value._array.shape if isinstance(value, TensorBase) else ()
+
+
+def save_input(tensor: TensorBase) -> Saved:
+    """An input as a node keeps it that does not keep the Tensor itself."""
+    counter: VersionCounter = counter_of(tensor)
+    node = gradient_edge(tensor) if needs_grad(tensor) else None
+    saved: Saved = make_saved(tensor._array, counter, node, tensor._output_nr, True)
+    saved.tangents = tensor._tangents
+    return saved
+
+
+def save_result(result: TensorBase, nr) -> Saved:
+    """A result as its own node keeps it."""
+    return make_saved(result._array, counter_of(result), None, nr, False)
+
+
+def overwritten(tensor: TensorBase) -> TensorBase:
+    """A copy of a tensor's value, with its history, made before an operation in place overwrites it."""
+    twin: TensorBase = new_tensor(tensor._array.copy())
+    twin._node = node_of(tensor)
+    twin._output_nr = tensor._output_nr
+    if tensor._tangents is not None:
+        registry.copy_tangents(tensor, twin)
+    return twin
+
+
+def rebase(tensor: TensorBase, node: Node):
+    """Make `node` the history of a tensor that was modified in place, and of its base if it is a view."""
+    view: View = tensor._view
+    if view is None:
+        before: Node = tensor._node
+        number = tensor._output_nr
+        tensor._node = node
+        tensor._output_nr = 0
+        tensor._requires = False
+        carry_retained(tensor, before, number)
+        return
+    base: TensorBase = view.base
+    whole: CopySlices = CopySlices.__new__(CopySlices)
+    old: Node = gradient_edge(base) if needs_grad(base) else None
+    whole.set_edges((old, *node.edges[1:]))
+    numbers = [base._output_nr if old is not None else 0]
+    numbers += [output_number(node, i) for i in range(1, node.n_edges)]
+    whole.output_nrs = tuple(numbers)
+    whole.n_outputs = 1
+    whole.shape = base._array.shape
+    whole.dtype = base._array.dtype
+    whole.replay = view.replay
+    whole.order = memory_order(base._array)
+    if isinstance(node, OpNode):
+        cython.cast(OpNode, node).owner = weakref.ref(whole)
+    whole.inner = node
+    whole.sequence_nr = next_sequence_nr()
+    before = base._node
+    number = base._output_nr
+    base._node = whole
+    base._output_nr = 0
+    base._requires = False
+    carry_retained(base, before, number)
+    # the view's own history is made again from the base's when it is asked for
+    view.version = -1
+
+
+def memory_order(array):
+    """The axes of an array from the longest stride to the shortest, None if that is their own order."""
+    strides = getattr(array, "strides", None)
+    if strides is None or array.flags.c_contiguous:
+        return None
+    return tuple(sorted(range(array.ndim), key=lambda axis: -strides[axis]))
+
+
+def laid_out(value, shape, order):
+    """An array of a given shape whose axes lie in memory in a given order, filled with one value."""
+    if order is None:
+        return numpy.full(shape, value)
+    filled = numpy.full([shape[axis] for axis in order], value)
+    return filled.transpose(numpy.argsort(order))
+
+
+def derive_plan(operation, mask, is_complex) -> Plan:
+    """Work out what must be saved and computed when the inputs in `mask` need a gradient."""
+    rule = operation.rule
+    sequence = operation.sequence >= 0
+    flags = mask if sequence else tuple([bool(mask >> k & 1) for k in range(len(operation.inputs))])
+    names = []
+    terms = []
+    for formula in rule.vjps:
+        positions = range(len(flags)) if sequence else [rule.inputs.index(n) for n in formula.inputs]
+        if not any([flags[p] for p in positions]):
+            continue
+        for name in formula.needs:
+            if name not in names:
+                names.append(name)
+        terms.append(make_term(rule, formula, tuple(positions), names, is_complex))
+    slots = tuple([slot_of(operation, name) for name in names])
+    plan = Plan(tuple(names), slots, tuple(terms), flags)
+    plan.mask_is_sequence = sequence
+    plan.input_numbers = [
+        operation.inputs.index(place) if kind == _INPUT and place in operation.inputs and not sequence else -1
+        for kind, place in slots
+    ]
+    plan.several_results = rule.outputs is not None
+    plan.promotes = operation.elementwise and not operation.keeps_dtype
+    return plan
+
+
+def make_term(rule, formula, positions, names, is_complex) -> Term:
+    """How one formula is called."""
+    arguments = tuple([names.index(n) for n in formula.needs])
+    factor = getattr(formula, "factor", None)
+    scale = None
+    if rule.kind != "elementwise":
+        way = _FORMULA
+    elif formula.takes_driver:
+        way = _PRODUCT
+    elif isinstance(factor, str):
+        way = _SAVED_FACTOR
+    elif factor is None:
+        way = _PARTIAL
+    else:
+        way = {1: _UNCHANGED, -1: _NEGATED, 0: _ZERO}.get(factor, _SCALED)
+        scale = factor
+    conjugate = is_complex and way in (_PARTIAL, _SAVED_FACTOR, _PRODUCT)
+    return Term(way, formula.body, positions, arguments, formula.takes_ops, formula.takes_driver, conjugate, scale)
+
+
+def slot_of(operation, name):
+    """Where a formula's parameter of this name comes from, as (kind, place)."""
+    names = operation.names
+    if name == "y":
+        return _RESULT, 0
+    if name[0] == "y" and name[1:].isdigit():
+        return _RESULT, int(name[1:])
+    if name == "needs":
+        return _NEEDS, 0
+    if name in names:
+        place = names.index(name)
+        if place == operation.sequence:
+            return _SEQUENCE, place
+        return (_INPUT if place in operation.array_places else _PARAMETER), place
+    for suffix, kind in (("_shape", _SHAPE), ("_dtype", _DTYPE)):
+        stem = name[: -len(suffix)]
+        if name.endswith(suffix) and stem in names:
+            return kind, names.index(stem)
+    if name.endswith("_shapes") and name[: -len("_shapes")] == operation.rule.sequence:
+        return _SEQUENCE_SHAPES, operation.sequence
+    raise TypeError(
+        f"a formula of {operation.name} asks for {name!r}; known are y, needs, {', '.join(names)} "
+        "and an input's name with _shape or _dtype"
+    )
+
+
+if not cython.compiled:
+    # the values that fields of compiled classes have before they are set
+    OpNode.saved0 = OpNode.saved1 = OpNode.saved_others = None
+    OpNode.freed = False
+    OpNode.tangents = OpNode.versions = OpNode.plan = OpNode.counter = OpNode.owner = None
+    OpNode.version = 0
+    OpNode.half = False
+    CopySlices.inner = CopySlices.replay = CopySlices.order = None
