@@ -39,7 +39,14 @@ from adjoint.arrays.dtypes import (
 )
 from adjoint.arrays.random import Generator, initial_seed, manual_seed, seed
 from adjoint.arrays.size import Size, device
-from adjoint.core.grad_mode import enable_grad, no_grad, set_grad_enabled
+from adjoint.core.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
+from adjoint.core.grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
 from adjoint.core.modes import is_grad_enabled
 from adjoint.tensor import creation as _creation
 from adjoint.tensor.binding import functions as _functions

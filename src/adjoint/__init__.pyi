@@ -416,6 +416,8 @@ def index_select(input: Tensor, dim: builtins.int, index: Tensor, *, out: Tensor
 
 inf: builtins.float
 
+from adjoint.core.grad_mode import inference_mode as inference_mode
+
 from adjoint.arrays.random import initial_seed as initial_seed
 
 def inner(input: Tensor, other: Tensor) -> Tensor:
@@ -434,6 +436,10 @@ int8: _dtype
 def inverse(input: Tensor) -> Tensor:
     """Alias of linalg.inv()."""
 
+from adjoint.core.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+
+from adjoint.core.anomaly import is_anomaly_enabled as is_anomaly_enabled
+
 def is_complex(input: Tensor) -> builtins.bool:
     """True for complex64 and complex128."""
 
@@ -441,6 +447,8 @@ def is_floating_point(input: Tensor) -> builtins.bool:
     """True for float16, bfloat16, float32 and float64."""
 
 from adjoint.core.modes import is_grad_enabled as is_grad_enabled
+
+from adjoint.core.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
 
 def is_tensor(obj: object) -> builtins.bool:
     """True for a Tensor."""

@@ -1,18 +1,37 @@
 """Automatic differentiation: `backward`, `grad` and what belongs to them, under torch.autograd's names."""
 
-from adjoint.core.grad_mode import enable_grad, no_grad, set_grad_enabled
+from adjoint.core.anomaly import detect_anomaly, set_detect_anomaly
+from adjoint.core.grad_mode import (
+    _unsafe_preserve_version_counter as _unsafe_preserve_version_counter,
+)
+from adjoint.core.grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_multithreading_enabled,
+    no_grad,
+    set_grad_enabled,
+    set_multithreading_enabled,
+)
+from adjoint.core.graph import Saved as SavedTensor
 from adjoint.tensor.differentiate import backward, grad
 
-from . import forward_ad, functional, grad_mode, graph
+from . import anomaly_mode, forward_ad, functional, grad_mode, graph
 
 __all__ = [
+    "SavedTensor",
+    "anomaly_mode",
     "backward",
+    "detect_anomaly",
     "enable_grad",
     "forward_ad",
     "functional",
     "grad",
     "grad_mode",
     "graph",
+    "inference_mode",
+    "is_multithreading_enabled",
     "no_grad",
+    "set_detect_anomaly",
     "set_grad_enabled",
+    "set_multithreading_enabled",
 ]

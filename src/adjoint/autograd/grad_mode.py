@@ -1,5 +1,14 @@
 """Switching recording on and off."""
 
-from adjoint.core.grad_mode import enable_grad, no_grad, set_grad_enabled
+from adjoint.core.grad_mode import (
+    _unsafe_preserve_version_counter as _unsafe_preserve_version_counter,
+)
+from adjoint.core.grad_mode import (
+    enable_grad,
+    inference_mode,
+    no_grad,
+    set_grad_enabled,
+    set_multithreading_enabled,
+)
 
-__all__ = ["enable_grad", "no_grad", "set_grad_enabled"]
+__all__ = ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled", "set_multithreading_enabled"]

@@ -12,6 +12,7 @@ cdef class Run:
     cdef object needed
     cdef dict foreign
     cdef list ready
+    cdef bint anomaly
     cdef Slot slot(self, Node node)
     cdef bint claim(self, Node node)
     cdef object count_consumers(self, list roots)

@@ -23,6 +23,7 @@ from heapq import heappop, heappush
 import numpy
 
 from adjoint.core import errors
+from adjoint.core.anomaly import watched_pull
 
 if cython.compiled:
     from cython.cimports.adjoint.core.graph import (
@@ -71,6 +72,7 @@ class Run:
         self.needed = None
         self.foreign = None
         self.ready = []
+        self.anomaly = current().anomaly
 
     def slot(self, node: Node) -> Slot:
         """This pass's notes about a node it has claimed."""
@@ -181,7 +183,10 @@ class Run:
             received = cotangent
             if node.post_hooks is None:
                 received = None
-            pulled = node.pull(cotangent, self.create_graph)
+            if self.anomaly:
+                pulled = watched_pull(node, cotangent, self.create_graph)
+            else:
+                pulled = node.pull(cotangent, self.create_graph)
             cotangent = None
             if node.post_hooks is not None:
                 pulled = run_post_hooks(node, pulled, received, self.create_graph)
@@ -278,6 +283,7 @@ def run_backward(roots: list, cotangents: list, retain_graph, create_graph, capt
         cotangents = [c if isinstance(c, TensorBase) else new_tensor(c) for c in cotangents]
     nodes = [node for node, _ in roots]
     before = state.grad_enabled
+    evaluating = state.evaluating
     state.grad_enabled = create_graph
     state.backward_depth += 1
     _active_runs.add(run.number)
@@ -296,6 +302,7 @@ def run_backward(roots: list, cotangents: list, retain_graph, create_graph, capt
         done = True
     finally:
         state.grad_enabled = before
+        state.evaluating = evaluating
         state.backward_depth -= 1
         if not done:
             run.forget(nodes)

@@ -5,6 +5,8 @@ from typing import Any
 from adjoint.arrays.dtypes import can_cast, from_numpy_dtype
 from adjoint.arrays.namespace import namespace, underlying
 from adjoint.arrays.shapes import broadcast_shapes
+from adjoint.core.locations import described
+from adjoint.core.modes import current
 
 FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
@@ -36,6 +38,33 @@ OVERLAP = (
     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
     "Please clone() the tensor before performing the operation."
 )
+INFERENCE_VERSION = "Inference tensors do not track version counter."
+INFERENCE_SAVED = (
+    "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+    "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in "
+    "autograd, or use `adjoint.no_grad()` instead of `adjoint.inference_mode()`."
+)
+INFERENCE_IN_PLACE = (
+    "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
+    "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
+)
+REQUIRES_GRAD_OF_INFERENCE = "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
+INFERENCE_VIEW = (
+    "A view was created in inference mode and is being modified inplace in normal mode. Given that this use case is "
+    "ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
+    "either both inside the inference_mode block (if you don't want the inplace to be tracked) or both outside (if "
+    "you want the inplace to be tracked)."
+)
+INFERENCE_VIEW_OF_CHANGED = INFERENCE_VIEW.replace(
+    "is being modified", "its base or another view of its base has been modified"
+)
+PACK_HOOK_IN_PLACE = (
+    "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
+    "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you need to "
+    "perform in-place operations on the input to a pack hook."
+)
+#: Why a view that was made in such a mode may not be modified while recording.
+CREATED_WITHOUT_GRAD = {"no_grad": NO_GRAD_VIEW, "inference": INFERENCE_VIEW}
 CANNOT_NUMPY = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
 NON_SCALAR = "grad can be implicitly created only for scalar outputs"
 UNUSED_INPUT = (
@@ -68,6 +97,21 @@ DEEPCOPY = (
 )
 
 
+ENABLE_ANOMALY_MODE = (
+    "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+    "adjoint.autograd.set_detect_anomaly(True, check_nan=False)."
+)
+SEE_BACKTRACE = (
+    "Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in "
+    "question was changed in there or anywhere later. Good luck!"
+)
+FREED_BEFORE_HOOKS = (
+    "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are "
+    "freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through "
+    "the graph a second time or if you need to access saved variables after calling backward."
+)
+
+
 def is_differentiable(dtype: Any) -> bool:
     """True for the dtypes that gradients can have."""
     return bool(dtype.is_floating_point or dtype.is_complex)
@@ -83,8 +127,9 @@ def sizes(shape: tuple[int, ...]) -> str:
     return "[" + ", ".join(map(str, shape)) + "]"
 
 
-def modified(array: Any, node: Any, output_nr: int, version: int, expected: int) -> str:
-    """The message for a saved value that was overwritten."""
+def modified(array: Any, node: Any, output_nr: int, counter: Any, expected: int, owner: Any) -> str:
+    """The message for a saved value that was overwritten; `owner` is the node that saved it."""
+    version = counter.value
     kind = from_numpy_dtype(array.dtype).long_name
     made_by = ""
     if node is not None:
@@ -92,8 +137,47 @@ def modified(array: Any, node: Any, output_nr: int, version: int, expected: int)
     return (
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[adjoint.{kind}Tensor {sizes(array.shape)}]{made_by} is at version {version}; expected version {expected} "
-        "instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
-        "adjoint.autograd.set_detect_anomaly(True, check_nan=False)."
+        f"instead. {culprits(counter, expected, owner)}"
+    )
+
+
+def culprits(counter: Any, expected: int, owner: Any) -> str:
+    """Where a value was saved and where it was modified afterwards, as far as locations were recorded."""
+    saved = owner.__dict__.get("saved_at")
+    changed = (counter.lines or {}).get(expected + 1)
+    said = "" if saved is None else f"\nIt was saved for the backward pass here: {described(saved)}"
+    if changed is not None:
+        said += f"\nIt was modified here: {described(changed)}"
+    if current().anomaly:
+        return SEE_BACKTRACE + said
+    return said.lstrip() or ENABLE_ANOMALY_MODE
+
+
+def check_saved_hooks(saved: Any, pack_hook: Any, unpack_hook: Any) -> None:
+    """Raise unless hooks can be registered on a saved value."""
+    check_hook_pair("register_hooks", pack_hook, unpack_hook)
+    if saved.freed:
+        raise RuntimeError(FREED_BEFORE_HOOKS)
+    if saved.unpack_hook is not None:
+        raise RuntimeError(
+            "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks "
+            "is allowed at a time."
+        )
+    if saved.array is None:
+        raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
+
+
+def check_hook_pair(function: str, pack_hook: Any, unpack_hook: Any) -> None:
+    """Raise TypeError unless both hooks can be called."""
+    for name, hook in (("pack_hook", pack_hook), ("unpack_hook", unpack_hook)):
+        if not callable(hook):
+            raise TypeError(f"{function}(): {name} must be a function of one argument, not {type(hook).__name__}")
+
+
+def unpacked_type(given: object) -> str:
+    """The message for an unpack hook that returned no tensor."""
+    return (
+        f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(given).__name__}"
     )
 
 
@@ -177,8 +261,8 @@ def check_in_place(tensor: Any, mask: int) -> None:
         return
     if not (mask or tensor.requires_grad or view.base.requires_grad):
         return
-    if view.origin == "no_grad":
-        raise RuntimeError(NO_GRAD_VIEW)
+    if view.origin in CREATED_WITHOUT_GRAD:
+        raise RuntimeError(CREATED_WITHOUT_GRAD[view.origin])
     if view.base.requires_grad and view.base.is_leaf:
         raise RuntimeError(VIEW_OF_LEAF_IN_PLACE)
     if view.origin == "multi_output":

@@ -1,13 +1,14 @@
-"""Switching recording on and off: no_grad, enable_grad, set_grad_enabled, as context managers and decorators."""
+"""Switching recording on and off: no_grad, inference_mode ..., as context managers and decorators."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from typing import Any, TypeVar
 
-from adjoint.core.modes import set_grad
+from adjoint.core.graph import TensorBase, bump_version, counter_of
+from adjoint.core.modes import current, restore_inference, set_grad, set_inference
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -159,3 +160,116 @@ class set_grad_enabled(_GradMode):
     def __call__(self, function: F) -> F:
         self._switch(self._outer)
         return super().__call__(function)
+
+
+class inference_mode(_GradMode):
+    """Recording off, and new tensors take no part in it later either: they count no versions and save no memory for it.
+
+    Such tensors can be read and modified inside the block; outside, operations that would save them for a backward
+    pass, modify them, or switch requires_grad on raise RuntimeError. `inference_mode(False)` inside a block leaves it.
+
+    >>> import adjoint
+    >>> x = adjoint.ones(2, requires_grad=True)
+    >>> with adjoint.inference_mode():
+    ...     y = x * 2
+    >>> y.requires_grad, y.is_inference()
+    (False, True)
+    """
+
+    def __new__(cls, mode: Any = True) -> Any:
+        made = super().__new__(cls)
+        if isinstance(mode, bool):
+            return made
+        # as a decorator without parentheses
+        made.__init__(True)
+        return made(mode)
+
+    def __init__(self, mode: bool = True) -> None:
+        super().__init__()
+        self.mode = mode
+
+    def __enter__(self) -> None:
+        self._before.append(set_inference(self.mode))
+
+    def __exit__(self, *exception: object) -> None:
+        restore_inference(self._before.pop())
+
+    def _clone(self) -> inference_mode:
+        return type(self)(self.mode)
+
+
+def is_inference_mode_enabled() -> bool:
+    """True inside inference_mode."""
+    return current().inference
+
+
+def _set_multithreading(enabled: bool) -> bool:
+    state = current()
+    before = state.multithreading
+    state.multithreading = enabled
+    return before
+
+
+class set_multithreading_enabled(set_grad_enabled):
+    """Whether a backward pass may use several threads, as torch has it; here each runs in the thread that asked for it.
+
+    >>> import adjoint
+    >>> with adjoint.autograd.set_multithreading_enabled(False):
+    ...     adjoint.autograd.is_multithreading_enabled()
+    False
+    """
+
+    _switch = staticmethod(_set_multithreading)
+
+
+def is_multithreading_enabled() -> bool:
+    """What set_multithreading_enabled has set."""
+    return current().multithreading
+
+
+class _unsafe_preserve_version_counter:
+    """A block after which the given tensors have the versions they had before, whatever was written to them inside.
+
+    A saved tensor that was overwritten there gives silently wrong gradients.
+
+    >>> import adjoint
+    >>> x = adjoint.ones(2)
+    >>> with adjoint.autograd._unsafe_preserve_version_counter(x):
+    ...     x = x.add_(1)
+    >>> x._version
+    0
+    """
+
+    def __init__(self, tensors: TensorBase | tuple[TensorBase, ...]) -> None:
+        self.tensors = (tensors,) if isinstance(tensors, TensorBase) else tuple(tensors)
+        self.prev_versions = tuple(tensor._version for tensor in self.tensors)
+
+    def __enter__(self) -> None:
+        """The versions were noted when the object was made."""
+
+    def __exit__(self, *exception: object) -> None:
+        for tensor, version in zip(self.tensors, self.prev_versions, strict=True):
+            counter_of(tensor).value = version
+
+
+def increment_version(tensor: TensorBase | Iterable[TensorBase]) -> None:
+    """Tell that tensors were modified in place in a way that could not be seen, as through `numpy()`.
+
+    Raises RuntimeError for anything but a Tensor or an iterable of them. Inference tensors count no versions.
+
+    >>> import adjoint
+    >>> x = adjoint.ones(2)
+    >>> x.numpy()[0] = 5.0
+    >>> adjoint.autograd.graph.increment_version(x)
+    >>> x._version
+    1
+    """
+    if isinstance(tensor, TensorBase):
+        tensor = (tensor,)
+    elif not isinstance(tensor, Iterable):
+        raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
+    tensors = list(tensor)
+    if not all(isinstance(member, TensorBase) for member in tensors):
+        raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
+    for member in tensors:
+        bump_version(member)

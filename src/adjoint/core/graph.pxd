@@ -1,5 +1,5 @@
 cimport cython
-from adjoint.core.modes cimport ThreadState, current
+from adjoint.core.modes cimport ThreadState, current, thread_is_inferring
 
 cdef extern from "Python.h":
     ctypedef struct PyObject:
@@ -87,6 +87,7 @@ cdef inline object shape_of(object array):
 
 cdef class VersionCounter:
     cdef public long value
+    cdef public dict lines
 
 
 cdef class View:
@@ -121,6 +122,10 @@ cdef class Saved:
     cdef public int output_nr
     cdef public bint from_input
     cdef public object tangents
+    cdef public TensorBase original
+    cdef public object packed
+    cdef public object unpack_hook
+    cdef public bint freed
 
 
 cdef class Slot:
@@ -161,6 +166,8 @@ cdef class AccumulateGrad(Node):
 
 
 cdef long long _sequence
+cdef VersionCounter NO_VERSION
+cpdef object pack_saved(Saved saved, TensorBase tensor, object pack_hook, object unpack_hook)
 cdef object _tensor_type, _native_tensor, _ndarray, _accumulation
 cdef Saved make_saved(object array, VersionCounter counter, Node node, int output_nr, bint from_input)
 cpdef long long next_sequence_nr()

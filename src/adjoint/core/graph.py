@@ -21,11 +21,12 @@ from adjoint.arrays.namespace import namespace
 from adjoint.arrays.shapes import sum_to
 from adjoint.core import errors
 from adjoint.core.hooks import RETAIN, HookTable, RemovableHandle
+from adjoint.core.locations import caller
 
 if cython.compiled:
-    from cython.cimports.adjoint.core.modes import ThreadState, current
+    from cython.cimports.adjoint.core.modes import ThreadState, current, thread_is_inferring
 else:
-    from adjoint.core.modes import ThreadState, current
+    from adjoint.core.modes import ThreadState, current, thread_is_inferring
 
 _ndarray = numpy.ndarray
 _accumulation = threading.RLock()
@@ -72,7 +73,10 @@ _tensor_type = _native_tensor = registry.tensor_type
 @cython.freelist(64)
 @cython.cclass
 class VersionCounter:
-    """How many times a piece of memory was modified in place; shared by a tensor and all its views."""
+    """How many times a piece of memory was modified in place; shared by a tensor and all its views.
+
+    lines: where in the user's code each version was made, {version: location}, while locations are recorded.
+    """
 
 
 @cython.final
@@ -84,7 +88,8 @@ class View:
     replay: the operations that lead from the base to the view, as (operation, arguments after the tensor, number of
         the output or None).
     version: the version of the memory for which the view's grad_fn holds.
-    origin: None, or why the view may not be modified in place while recording ("no_grad", "multi_output").
+    origin: None, or why the view may not be modified in place while recording ("no_grad", "inference",
+        "multi_output").
     """
 
 
@@ -104,6 +109,8 @@ class TensorBase:
             raise RuntimeError(errors.REQUIRES_GRAD_OF_NON_LEAF if not value else errors.REQUIRES_GRAD_OF_NON_LEAF_ON)
         if value and not errors.is_differentiable(from_numpy_dtype(self._array.dtype)):
             raise RuntimeError(errors.REQUIRES_GRAD_DTYPE_SETTER)
+        if value and self._counter is NO_VERSION and not thread_is_inferring():
+            raise RuntimeError(errors.REQUIRES_GRAD_OF_INFERENCE)
         self._requires = value
 
     @property
@@ -123,7 +130,13 @@ class TensorBase:
 
     @property
     def _version(self) -> int:
+        if self._counter is NO_VERSION:
+            raise RuntimeError(errors.INFERENCE_VERSION)
         return version_of(self)
+
+    def is_inference(self) -> bool:
+        """True for a tensor that was made in inference mode."""
+        return self._counter is NO_VERSION
 
     @property
     def _base(self):
@@ -157,11 +170,24 @@ class TensorBase:
 @cython.freelist(64)
 @cython.cclass
 class Saved:
-    """A saved array that is not simply an input tensor: a result of its own node, or a value since overwritten.
+    """A saved value that is not simply an input tensor: a result of its own node, a value that hooks have packed ...
 
     Holds array, counter and version, never the tensor that owns the node, so no cycle goes through the graph.
     `node` and `output_nr` say where the value came from; for a result the node that saved it is meant and none is held.
+    original: the input itself, where it may be held.
+    packed, unpack_hook: what a pack hook made of the value, and the hook that gives it back; array is None then.
+    freed: the node has run and dropped it.
     """
+
+    def register_hooks(self, pack_hook, unpack_hook):
+        """Let `pack_hook(tensor)` say what is kept instead of this value; `unpack_hook` makes a tensor of it again.
+
+        Raises RuntimeError if there are hooks already, if the value is None or was freed.
+        """
+        errors.check_saved_hooks(self, pack_hook, unpack_hook)
+        tensor: TensorBase = new_tensor(self.array)
+        tensor._counter = self.counter
+        pack_saved(self, tensor, pack_hook, unpack_hook)
 
 
 @cython.cclass
@@ -207,6 +233,10 @@ class Node(Slot):
         arrays, or Tensors if create_graph is true.
         """
         raise RuntimeError(f"{type(self).__name__} does not say how cotangents pass through it: define pull()")
+
+    def run_pull(self, cotangent, create_graph):
+        """`pull`, for callers in plain Python."""
+        return self.pull(cotangent, create_graph)
 
     def release(self):
         """Free what was saved for the backward pass."""
@@ -297,6 +327,28 @@ class AccumulateGrad(Node):
         return []
 
 
+def pack_saved(saved: Saved, tensor: TensorBase, pack_hook, unpack_hook):
+    """Keep what the hook makes of a tensor instead of its array.
+
+    A hook that returns the very tensor that it was given makes no reference cycle: of a result, the array is kept.
+    """
+    version = version_of(tensor)
+    state: ThreadState = current()
+    enabled = state.grad_enabled
+    state.grad_enabled = False
+    try:
+        packed = pack_hook(tensor)
+    finally:
+        state.grad_enabled = enabled
+    if version_of(tensor) != version:
+        raise RuntimeError(errors.PACK_HOOK_IN_PLACE)
+    saved.original = None
+    saved.unpack_hook = unpack_hook
+    if packed is not tensor or saved.from_input:
+        saved.array = None
+        saved.packed = packed
+
+
 def make_saved(array, counter: VersionCounter, node: Node, output_nr, from_input) -> Saved:
     """A saved array with the version that it has now."""
     saved: Saved = Saved.__new__(Saved)
@@ -327,6 +379,8 @@ def new_tensor(array) -> TensorBase:
         tensor = _tensor_type.__new__(_tensor_type)
     result: TensorBase = tensor
     result._array = array
+    if thread_is_inferring():
+        result._counter = NO_VERSION
     return result
 
 
@@ -356,7 +410,9 @@ if not cython.compiled:
 
     # the values that fields of compiled classes have before they are set
     VersionCounter.value = View.version = 0
-    Saved.tangents = None
+    VersionCounter.lines = None
+    Saved.tangents = Saved.original = Saved.packed = Saved.unpack_hook = None
+    Saved.freed = False
     View.base = View.replay = View.origin = None
     TensorBase._node = TensorBase._grad = TensorBase._accumulator = TensorBase._counter = None
     TensorBase._tangents = TensorBase._view = TensorBase._hooks = TensorBase._post_hooks = TensorBase._retain = None
@@ -435,6 +491,11 @@ def replay_view(steps, array):
     return array
 
 
+#: The counter that all inference tensors share, views of them included: it does not count.
+NO_VERSION = VersionCounter.__new__(VersionCounter)
+NO_VERSION.value = -1
+
+
 def version_of(tensor: TensorBase) -> int:
     """How often the tensor's memory was modified in place."""
     return 0 if tensor._counter is None else tensor._counter.value
@@ -450,7 +511,13 @@ def counter_of(tensor: TensorBase) -> VersionCounter:
 def bump_version(tensor: TensorBase) -> None:
     """Note that the tensor's memory was modified in place."""
     counter: VersionCounter = counter_of(tensor)
+    if counter is NO_VERSION:
+        return
     counter.value += 1
+    if current().locations:
+        if counter.lines is None:
+            counter.lines = {}
+        counter.lines[counter.value] = caller()
 
 
 def accumulator_of(leaf: TensorBase) -> Node:

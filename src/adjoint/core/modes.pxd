@@ -16,12 +16,29 @@ cdef class ThreadState:
     cdef public bint forward_off
     cdef public tuple batches
     cdef public int backward_depth
+    cdef public bint inference
+    cdef public bint multithreading
+    cdef public bint anomaly
+    cdef public bint check_nan
+    cdef public int locations
+    cdef public object evaluating
+    cdef public tuple node_hooks
+    cdef public tuple saved_hooks
+    cdef public object saved_hooks_refused
+    cdef public tuple before_write
+    cdef object __weakref__
 
 
 cdef unsigned long long _last_number
 cdef ThreadState _last_state
+cdef int _inferring
+cdef object _states
 
 @cython.locals(table=dict)
 cpdef ThreadState current()
 cpdef bint is_grad_enabled()
 cpdef bint set_grad(bint enabled)
+cpdef tuple set_inference(bint enabled)
+cpdef object restore_inference(tuple modes)
+cpdef tuple set_anomaly(bint enabled, bint check_nan)
+cpdef bint thread_is_inferring()

@@ -9,13 +9,19 @@ except ModuleNotFoundError:
     from adjoint.core import _cython_shim as cython
 
 import threading
+import weakref
 
 if not cython.compiled:
     _local = threading.local()
 
 _KEY = "adjoint.core.modes"
+_states = weakref.WeakSet()
+# anomaly mode belongs to all threads, those to come too: (is it on, does it look for NaN)
+_anomaly = (False, True)
 _last_number = 0
 _last_state = None
+# how many threads are in inference mode
+_inferring = 0
 
 
 @cython.final
@@ -30,16 +36,33 @@ class ThreadState:
     forward_off: results get no tangents.
     batches: the batches that vmap is running, the innermost last.
     backward_depth: how many backward passes are running in this thread, one inside the other.
+    inference: new tensors are inference tensors, which take no part in recording and count no versions.
+    multithreading: as the user set it; a backward pass runs in the thread that asked for it in any case.
+    anomaly, check_nan: nodes remember the traceback of their making; backward passes look for NaN.
+    locations: if not 0, nodes and version counters remember the source lines of saving and modifying.
+    evaluating: the node that a backward pass in anomaly mode is running.
+    node_hooks: functions that are called with every node that is made.
+    saved_hooks: pairs of functions that pack and unpack what is saved, the innermost last.
+    saved_hooks_refused: why such pairs may not be used now, or None.
+    before_write: functions that are called with every tensor that is going to be modified in place.
     """
 
     def __init__(self):
         self.grad_enabled = True
-        self.unusual = 0
         self.dual_stack = ()
         self.public_level = -1
         self.forward_off = False
         self.batches = ()
         self.backward_depth = 0
+        self.inference = False
+        self.multithreading = True
+        self.anomaly, self.check_nan = _anomaly
+        self.locations = int(self.anomaly)
+        self.unusual = int(self.anomaly)
+        self.evaluating = None
+        self.node_hooks = self.saved_hooks = self.before_write = ()
+        self.saved_hooks_refused = None
+        _states.add(self)
 
 
 def current() -> ThreadState:
@@ -71,5 +94,39 @@ def set_grad(enabled: bool) -> bool:
     """Switch recording on or off in the calling thread; returns what it was."""
     state: ThreadState = current()
     before = state.grad_enabled
-    state.grad_enabled = enabled
+    state.grad_enabled = enabled and not state.inference
     return before
+
+
+def set_inference(enabled: bool) -> tuple:
+    """Switch inference mode on or off in the calling thread; returns what it, recording and forward mode were."""
+    state: ThreadState = current()
+    before = (state.inference, state.grad_enabled, state.forward_off)
+    restore_inference((enabled, not enabled, enabled))
+    return before
+
+
+def restore_inference(modes: tuple):
+    """Set what `set_inference` returned."""
+    global _inferring
+    state: ThreadState = current()
+    _inferring += modes[0] - state.inference
+    state.inference, state.grad_enabled, state.forward_off = modes
+
+
+def set_anomaly(enabled: bool, check_nan: bool) -> tuple:
+    """Switch anomaly mode on or off in all threads; returns what it was."""
+    global _anomaly
+    before = _anomaly
+    _anomaly = (enabled, check_nan)
+    state: ThreadState
+    for state in list(_states):
+        state.unusual += enabled - state.anomaly
+        state.locations += enabled - state.anomaly
+        state.anomaly, state.check_nan = _anomaly
+    return before
+
+
+def thread_is_inferring() -> bool:
+    """True in inference mode; quick where no thread is in it."""
+    return _inferring > 0 and current().inference

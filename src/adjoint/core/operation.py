@@ -36,7 +36,7 @@ if cython.compiled:
         version_of,
     )
     from cython.cimports.adjoint.core.modes import ThreadState, current
-    from cython.cimports.adjoint.core.recorded import OpNode, Plan, overwritten, rebase
+    from cython.cimports.adjoint.core.recorded import OpNode, Plan, check_writable, overwritten, rebase
 else:
     from adjoint.core.graph import (
         Node,
@@ -55,7 +55,7 @@ else:
         version_of,
     )
     from adjoint.core.modes import ThreadState, current
-    from adjoint.core.recorded import OpNode, Plan, overwritten, rebase
+    from adjoint.core.recorded import OpNode, Plan, check_writable, overwritten, rebase
 from adjoint.core.graph import Tangents, registry
 from adjoint.core.recorded import derive_plan
 
@@ -470,6 +470,8 @@ class Operation:
             self.cross(node, values)
         node.sequence_nr = next_sequence_nr()
         result._node = node
+        if current().unusual:
+            node.finish(values)
 
     def record_quick(self, x, y, plan: Plan, out, result: TensorBase):
         """What `record` does, for one or two inputs of which a plan saves nothing but themselves and the result."""
@@ -517,6 +519,8 @@ class Operation:
         if isinstance(entry, TensorBase):
             version: cython.long = version_of(entry)
             if version:
+                if version < 0:
+                    raise RuntimeError(errors.INFERENCE_SAVED)
                 node.versions = (version, 0) if k == 0 else (0 if node.versions is None else node.versions[0], version)
         return entry
 
@@ -540,6 +544,8 @@ class Operation:
             if flag:
                 tensor._node = node
                 tensor._output_nr = nr
+        if current().unusual:
+            node.finish(values)
 
     def new_node(self, values: tuple, plan: Plan, half) -> OpNode:
         """A node with its plan and edges."""
@@ -593,7 +599,9 @@ class Operation:
         step = (self, tuple(values[1:]), nr)
         view.replay = (step,) if outer is None else (*outer.replay, step)
         view.version = counter.value
-        if not state.grad_enabled:
+        if state.inference:
+            view.origin = "inference"
+        elif not state.grad_enabled:
             view.origin = "no_grad"
         elif nr is not None:
             view.origin = "multi_output"
@@ -629,6 +637,7 @@ class Operation:
         for target, result in zip(targets, results):
             errors.check_cast(result._array.dtype, target._array.dtype)
             errors.check_batch(self.name, target._array, result._array)
+            check_writable(target)
         for target, result in zip(targets, results):
             if target._array.shape != result._array.shape:
                 target._array = result._array.astype(target._array.dtype)
@@ -652,6 +661,7 @@ class Operation:
         mask = self.mask(values) if state.grad_enabled and self.differentiable else 0
         if state.grad_enabled:
             errors.check_in_place(tensor, mask)
+        check_writable(tensor)
         raw, half, is_complex = self.unwrapped(values)
         out = self.run(raw, half)
         array = tensor._array
@@ -688,7 +698,10 @@ class Operation:
             if tensor._tangents is None:
                 tensor._tangents = Tangents()
             node.note_tangents(0, tensor._tangents)
-        rebase(tensor, node)
+            rebase(tensor, node)
+            node.finish(tuple(values))
+        else:
+            rebase(tensor, node)
 
 
 def alias_of(name, kwargs, names):

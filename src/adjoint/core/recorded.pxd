@@ -1,5 +1,5 @@
 cimport cython
-from adjoint.core.graph cimport Node, Saved, TensorBase, VersionCounter, View
+from adjoint.core.graph cimport AccumulateGrad, NO_VERSION, Node, Saved, TensorBase, VersionCounter, View
 
 
 cdef int _INPUT, _RESULT, _PARAMETER, _SHAPE, _DTYPE, _NEEDS, _SEQUENCE, _SEQUENCE_SHAPES
@@ -58,17 +58,20 @@ cdef class OpNode(Node):
     cdef long version
     cdef object materialize(self, object cotangents, bint create_graph)
     cdef object save(self, tuple values, TensorBase result, object results)
+    cdef object finish(self, tuple values)
+    cdef object pack(self, tuple values)
+    cdef object put(self, Py_ssize_t k, object entry)
+    cdef Saved saved_result(self, object array)
     cdef object kept_as(self, Py_ssize_t k, tuple values, TensorBase result, object results)
     cdef object entry(self, Py_ssize_t k)
     cdef object value(self, Py_ssize_t k, bint create_graph)
     cdef TensorBase as_recorded(self, TensorBase tensor, Py_ssize_t i)
     cdef object kept(self, Saved saved, bint create_graph)
     cdef object widened(self, object value, bint create_graph)
-    cdef TensorBase tensor_of(self, Saved saved)
+    cdef TensorBase handed_out(self, Saved saved)
     cdef TensorBase result(self, object array)
     cdef object check_result(self, object array)
     cdef object check_version(self, TensorBase tensor, Py_ssize_t k)
-    cdef object check_saved(self, Saved saved)
 
 
 cdef class CopySlices(Node):
@@ -79,6 +82,12 @@ cdef class CopySlices(Node):
 
 
 cpdef object raw_ops(object array)
+cpdef object pack_by_mode(Saved saved, TensorBase tensor)
+cpdef TensorBase unpacked(Saved saved, Node owner)
+cpdef object check_saved(Saved saved, Node owner)
+cpdef object drop(object entry)
+cpdef object announce(Node node)
+cpdef object check_writable(TensorBase tensor)
 cpdef Saved save_input(TensorBase tensor)
 cpdef Saved save_result(TensorBase result, int nr)
 cpdef TensorBase overwritten(TensorBase tensor)

@@ -21,6 +21,8 @@ from adjoint.core import errors
 
 if cython.compiled:
     from cython.cimports.adjoint.core.graph import (
+        NO_VERSION,
+        AccumulateGrad,
         Node,
         Saved,
         TensorBase,
@@ -37,13 +39,17 @@ if cython.compiled:
         output_dtype,
         output_number,
         output_shape,
+        pack_saved,
         project,
         project_tensor,
         replay_view,
         version_of,
     )
+    from cython.cimports.adjoint.core.modes import ThreadState, current
 else:
     from adjoint.core.graph import (
+        NO_VERSION,
+        AccumulateGrad,
         Node,
         Saved,
         TensorBase,
@@ -65,7 +71,9 @@ else:
         replay_view,
         version_of,
     )
+    from adjoint.core.modes import ThreadState, current
 from adjoint.core.graph import registry
+from adjoint.core.locations import caller, forward_traceback
 
 _ndarray = numpy.ndarray
 
@@ -279,11 +287,60 @@ class OpNode(Node):
             if isinstance(saved, TensorBase):
                 version = version_of(saved)
                 if version:
+                    if version < 0:
+                        raise RuntimeError(errors.INFERENCE_SAVED)
                     if versions is None:
                         versions = [0] * n
                     versions[k] = version
         if versions is not None:
             self.versions = tuple(versions)
+
+    def finish(self, values: tuple):
+        """What is left to do for a complete node where the thread's state is unusual."""
+        state: ThreadState = current()
+        plan: Plan = self.plan
+        if plan.holds_tensors:
+            if state.locations:
+                # not a field: few nodes have it
+                setattr(self, "saved_at", caller())  # noqa: B010
+            if state.saved_hooks:
+                self.pack(values)
+        announce(self)
+
+    def pack(self, values: tuple):
+        """Let the hooks on saved tensors decide what is kept, of inputs and results alike."""
+        plan: Plan = self.plan
+        for k in range(len(plan.kinds)):
+            entry = self.entry(k)
+            kind: cython.int = plan.kinds[k]
+            if kind == _SEQUENCE:
+                for saved, member in zip(entry, values[plan.places[k]]):
+                    pack_by_mode(saved, member)
+            elif kind == _RESULT:
+                saved = entry if isinstance(entry, Saved) else self.saved_result(entry)
+                pack_by_mode(saved, self.handed_out(saved))
+                self.put(k, saved)
+            elif isinstance(entry, TensorBase):
+                saved = save_input(entry)
+                pack_by_mode(saved, entry)
+                self.put(k, saved)
+
+    def put(self, k, entry):
+        """Replace what was saved for the k-th name of the plan."""
+        if k == 0:
+            self.saved0 = entry
+        elif k == 1:
+            self.saved1 = entry
+        else:
+            others = list(self.saved_others)
+            others[k - 2] = entry
+            self.saved_others = tuple(others)
+
+    def saved_result(self, array) -> Saved:
+        """The single result as a `Saved`."""
+        saved: Saved = make_saved(array, self.counter, None, 0, False)
+        saved.version = self.version
+        return saved
 
     def kept_as(self, k, values: tuple, result, results):
         """One saved value: an input Tensor, a result's array, a `Saved`, or a plain value."""
@@ -363,8 +420,9 @@ class OpNode(Node):
 
     def kept(self, saved: Saved, create_graph):
         """The value of a `Saved`."""
-        self.check_saved(saved)
-        entry = self.tensor_of(saved) if create_graph else saved.array
+        entry = self.handed_out(saved)
+        if not create_graph:
+            entry = cython.cast(TensorBase, entry)._array
         return self.widened(entry, create_graph) if self.half else entry
 
     def widened(self, value, create_graph):
@@ -375,16 +433,14 @@ class OpNode(Node):
             return registry.tensor_ops.cast(value, float32)
         return value
 
-    def tensor_of(self, saved: Saved) -> TensorBase:
-        """A `Saved` as a Tensor that knows its node."""
-        tensor: TensorBase = new_tensor(saved.array)
-        tensor._counter = saved.counter
-        if saved.from_input:
-            tensor._node = saved.node
-        else:
-            tensor._node = self
-        tensor._output_nr = saved.output_nr
-        tensor._tangents = saved.tangents if saved.from_input else self.tangents_of(saved.output_nr)
+    def handed_out(self, saved: Saved) -> TensorBase:
+        """A `Saved` as a Tensor with its history, after its version was compared."""
+        tensor: TensorBase = unpacked(saved, self)
+        if not saved.from_input:
+            if self.owner is None or saved.output_nr:
+                tensor._tangents = self.tangents_of(saved.output_nr)
+            else:
+                tensor = self.result(tensor._array)
         return tensor
 
     def note_tangents(self, nr, tangents):
@@ -415,7 +471,7 @@ class OpNode(Node):
     def check_result(self, array):
         """Raise if the saved single result was modified in place since."""
         if self.counter.value != self.version:
-            raise RuntimeError(errors.modified(array, self, 0, self.counter.value, self.version))
+            raise RuntimeError(errors.modified(array, self, 0, self.counter, self.version, self))
 
     def check_version(self, tensor: TensorBase, k):
         """Raise if a saved input was modified in place since; nothing to compare where it never was."""
@@ -424,29 +480,51 @@ class OpNode(Node):
             expected = self.versions[k]
         if tensor._counter is not None and tensor._counter.value != expected:
             raise RuntimeError(
-                errors.modified(tensor._array, tensor._node, tensor._output_nr, version_of(tensor), expected)
+                errors.modified(tensor._array, tensor._node, tensor._output_nr, tensor._counter, expected, self)
             )
-
-    def check_saved(self, saved: Saved):
-        """Raise if a saved result was modified in place since."""
-        if saved.counter is not None and saved.counter.value != saved.version:
-            node = saved.node if saved.from_input else self
-            raise RuntimeError(errors.modified(saved.array, node, saved.output_nr, saved.counter.value, saved.version))
 
     def release(self):
         """Free saved values; a node that saved no tensor can still be run again."""
         plan: Plan = self.plan
         if plan.holds_tensors:
             self.freed = True
+            for k in range(plan.n_saved):
+                drop(self.entry(k))
             self.saved0 = self.saved1 = self.saved_others = None
 
     def __getattr__(self, name):
         if name.startswith("_saved_"):
             return self.saved_attribute(name[len("_saved_") :])
+        if name.startswith("_raw_saved_"):
+            return self.raw_saved_attribute(name[len("_raw_saved_") :])
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def saved_attribute(self, name):
         """A saved value under the name that torch gives it: self, other, result, dim ..."""
+        return self.value(self.place_of(name), True)
+
+    def raw_saved_attribute(self, name):
+        """A saved value as the object that hooks can be registered on; a tuple of them for a sequence."""
+        k = self.place_of(name)
+        entry = self.entry(k)
+        if self.plan.kinds[k] == _SEQUENCE:
+            return entry
+        if not isinstance(entry, Saved):
+            if isinstance(entry, TensorBase):
+                self.check_version(entry, k)
+                entry = save_input(entry)
+                cython.cast(Saved, entry).original = self.entry(k)
+            elif self.plan.kinds[k] == _RESULT:
+                entry = self.saved_result(entry)
+            else:
+                raise AttributeError(
+                    f"{type(self).__name__!r} object has no attribute '_raw_saved_{name}': it saved {entry!r}, no tensor"
+                )
+            self.put(k, entry)
+        return entry
+
+    def place_of(self, name):
+        """The place in the plan of a value under torch's name for it."""
         wanted = {"self": "input", "result": "y"}.get(name, name)
         if wanted not in self.plan.names:
             raise AttributeError(
@@ -454,7 +532,7 @@ class OpNode(Node):
             )
         if self.freed:
             raise RuntimeError(errors.FREED)
-        return self.value(self.plan.names.index(wanted), True)
+        return self.plan.names.index(wanted)
 
 
 @cython.trashcan(True)
@@ -511,9 +589,94 @@ def input_shape(value):
     return value._array.shape if isinstance(value, TensorBase) else ()
 
 
+def pack_by_mode(saved: Saved, tensor: TensorBase):
+    """Let the innermost pair of hooks on saved tensors that is on decide what is kept."""
+    state: ThreadState = current()
+    if state.saved_hooks:
+        pack, unpack = state.saved_hooks[len(state.saved_hooks) - 1]
+        pack_saved(saved, tensor, pack, unpack)
+
+
+def unpacked(saved: Saved, owner: Node) -> TensorBase:
+    """A saved value as a Tensor with its history; `owner` is the node that saved it.
+
+    Versions are compared, except where hooks have packed the value.
+    """
+    if saved.freed:
+        raise RuntimeError(errors.FREED)
+    if saved.unpack_hook is None:
+        check_saved(saved, owner)
+        if saved.original is not None:
+            return saved.original
+    tensor: TensorBase
+    if saved.array is not None:
+        tensor = new_tensor(saved.array)
+        tensor._counter = saved.counter
+    else:
+        tensor = None
+    if saved.unpack_hook is not None:
+        given = saved.unpack_hook(saved.packed if tensor is None else tensor)
+        if not isinstance(given, TensorBase):
+            raise TypeError(errors.unpacked_type(given))
+        tensor = new_tensor(cython.cast(TensorBase, given)._array)
+        tensor._counter = cython.cast(TensorBase, given)._counter
+    history: Node = saved.node if saved.from_input else owner
+    if isinstance(history, AccumulateGrad):
+        tensor._requires = True
+        tensor._accumulator = weakref.ref(history)
+    elif history is not None:
+        tensor._node = history
+        tensor._output_nr = saved.output_nr
+    tensor._tangents = saved.tangents
+    return tensor
+
+
+def check_saved(saved: Saved, owner: Node):
+    """Raise if a saved value was modified in place since."""
+    if saved.counter is not None and saved.counter.value != saved.version:
+        node = saved.node if saved.from_input else owner
+        raise RuntimeError(
+            errors.modified(saved.array, node, saved.output_nr, saved.counter, saved.version, owner)
+        )
+
+
+def drop(entry):
+    """Mark a saved value as freed, for those who still hold it."""
+    saved: Saved
+    if isinstance(entry, Saved):
+        saved = entry
+        saved.freed = True
+        saved.array = saved.packed = saved.original = None
+    elif isinstance(entry, tuple):
+        for member in entry:
+            drop(member)
+
+
+def announce(node: Node):
+    """Tell those who watch that a node was made; to be called where the thread's state is unusual."""
+    state: ThreadState = current()
+    if state.anomaly:
+        node.metadata["traceback_"] = forward_traceback()
+        if state.evaluating is not None:
+            node.metadata["parent_"] = state.evaluating
+    for hook in state.node_hooks:
+        hook(node)
+
+
+def check_writable(tensor: TensorBase):
+    """Raise if a tensor must not be modified in place here; otherwise tell those who want to know before it is."""
+    state: ThreadState = current()
+    if tensor._counter is NO_VERSION and not state.inference:
+        raise RuntimeError(errors.INFERENCE_IN_PLACE)
+    for hook in state.before_write:
+        hook(tensor)
+
+
 def save_input(tensor: TensorBase) -> Saved:
     """An input as a node keeps it that does not keep the Tensor itself."""
     counter: VersionCounter = counter_of(tensor)
+    if counter is NO_VERSION:
+        raise RuntimeError(errors.INFERENCE_SAVED)
     node = gradient_edge(tensor) if needs_grad(tensor) else None
     saved: Saved = make_saved(tensor._array, counter, node, tensor._output_nr, True)
     saved.tangents = tensor._tangents

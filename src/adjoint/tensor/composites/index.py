@@ -105,6 +105,8 @@ def written(tensor: Tensor, basic: tuple[Any, ...], value: Any) -> bool:
     state = current()
     if state.unusual or type(array) is not numpy.ndarray or not array.flags.carray or tensor._view is not None:
         return False
+    if tensor.is_inference():
+        return False
     records = state.grad_enabled
     if isinstance(value, TensorBase):
         records = records and (tensor.requires_grad or value.requires_grad)

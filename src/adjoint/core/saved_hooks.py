@@ -1,0 +1,249 @@
+"""What happens to tensors that the graph saves: hooks that pack and unpack them, and clones of those overwritten."""
+
+from __future__ import annotations
+
+import contextlib
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from adjoint.core import errors
+from adjoint.core.graph import TensorBase, counter_of, new_tensor
+from adjoint.core.modes import current
+
+Tensor = Any
+
+
+class saved_tensors_hooks:
+    """A block in which `pack_hook` says what the graph keeps of each tensor it saves, and `unpack_hook` gives it back.
+
+    pack_hook(tensor) -> anything: called when an operation saves a tensor, custom functions included; it must not
+    modify its argument. unpack_hook(anything) -> Tensor: called when the backward pass needs it; the tensor should
+    have the same content. Of nested blocks the innermost counts. Versions of packed tensors are not checked.
+
+    Raises:
+        RuntimeError: a pack hook modified its argument; hooks are disabled (`disable_saved_tensors_hooks`).
+        TypeError: an unpack hook did not return a Tensor.
+
+    >>> import adjoint
+    >>> x = adjoint.ones(3, requires_grad=True)
+    >>> with adjoint.autograd.graph.saved_tensors_hooks(lambda t: (print("packed"), t)[1], lambda t: t):
+    ...     y = x.exp().sum()
+    packed
+    >>> y.backward()
+    """
+
+    def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
+        self.pack_hook = pack_hook
+        self.unpack_hook = unpack_hook
+
+    def __enter__(self) -> None:
+        push_hooks(self.pack_hook, self.unpack_hook)
+
+    def __exit__(self, *exception: object) -> None:
+        pop_hooks()
+
+
+def push_hooks(pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
+    """Let a pair of hooks count from now on."""
+    errors.check_hook_pair("saved_tensors_hooks", pack_hook, unpack_hook)
+    state = current()
+    if state.saved_hooks_refused is not None:
+        raise RuntimeError(state.saved_hooks_refused)
+    state.saved_hooks = (*state.saved_hooks, (pack_hook, unpack_hook))
+    state.unusual += 1
+
+
+def pop_hooks() -> None:
+    """Let the pair before the last one count again."""
+    state = current()
+    state.saved_hooks = state.saved_hooks[:-1]
+    state.unusual -= 1
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """A block in which saved tensors wait for the backward pass in the host's memory.
+
+    Arrays that lie there already are kept as they are, uncopied. pin_memory and device_type are taken for torch's
+    sake: NumPy has no page-locked memory.
+
+    >>> import adjoint
+    >>> x = adjoint.ones(3, requires_grad=True)
+    >>> with adjoint.autograd.graph.save_on_cpu(pin_memory=True):
+    ...     y = (x * x).sum()
+    >>> y.backward()
+    >>> x.grad
+    tensor([2., 2., 2.])
+    """
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        def pack(tensor: Tensor) -> Any:
+            return tensor.device, tensor.cpu()
+
+        def unpack(packed: Any) -> Tensor:
+            place, tensor = packed
+            return tensor.to(place, non_blocking=pin_memory)
+
+        super().__init__(pack, unpack)
+
+
+@contextlib.contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+    """A block (or decorated function) in which saved_tensors_hooks raises RuntimeError with the given message.
+
+    Raises RuntimeError, with that message, if hooks are on already.
+
+    >>> import adjoint
+    >>> graph = adjoint.autograd.graph
+    >>> with graph.disable_saved_tensors_hooks("not here"):
+    ...     with graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+    ...         print("never")
+    Traceback (most recent call last):
+        ...
+    RuntimeError: not here
+    """
+    state = current()
+    if state.saved_hooks:
+        raise RuntimeError(error_message)
+    before = state.saved_hooks_refused
+    state.saved_hooks_refused = error_message
+    try:
+        yield
+    finally:
+        state.saved_hooks_refused = before
+
+
+class _Handle:
+    """What the graph keeps of a saved tensor while its mutation is allowed."""
+
+    __slots__ = ("__weakref__",)
+
+
+class SavedMutations:
+    """The saved tensors of an `allow_mutation_on_saved_tensors` block.
+
+    original: the saved tensors that were not modified, by their handles; cloned: those that were, as copies made
+    before. Both forget a tensor when the graph does.
+    """
+
+    def __init__(self) -> None:
+        self.original: weakref.WeakKeyDictionary[_Handle, Tensor] = weakref.WeakKeyDictionary()
+        self.cloned: weakref.WeakKeyDictionary[_Handle, Tensor] = weakref.WeakKeyDictionary()
+        # by the version counter of the memory, which views share
+        self._handles: dict[int, weakref.WeakSet[_Handle]] = {}
+
+    def pack(self, tensor: Tensor) -> _Handle:
+        """Keep a saved tensor, without its history."""
+        handle = _Handle()
+        kept = new_tensor(tensor._array)
+        kept._counter = counter_of(tensor)
+        self.original[handle] = kept
+        self._handles.setdefault(id(kept._counter), weakref.WeakSet()).add(handle)
+        return handle
+
+    def unpack(self, handle: _Handle) -> Tensor:
+        """The tensor as it was when it was saved."""
+        kept = self.cloned.get(handle)
+        if kept is None:
+            kept = self.original.get(handle)
+        if kept is None:
+            raise AssertionError(
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"
+                "in which the graph was originally recorded."
+            )
+        return kept
+
+    def before_write(self, tensor: TensorBase) -> None:
+        """Copy what was saved of the memory of a tensor that is going to be modified."""
+        for handle in self._handles.pop(id(tensor._counter), ()):
+            self.cloned[handle] = self.original.pop(handle).clone()
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.original.clear()
+        self.cloned.clear()
+        self._handles.clear()
+
+
+@contextlib.contextmanager
+def allow_mutation_on_saved_tensors() -> Iterator[SavedMutations]:
+    """A block in which tensors that the graph saved may be modified in place: they are copied before.
+
+    Forward and backward pass must both run in the same block. Gives an object with `original` and `cloned` tensors,
+    which is cleared at the end.
+
+    Raises:
+        RuntimeError: blocks are nested.
+        AssertionError: the backward pass runs outside of the block in which the graph was recorded.
+
+    >>> import adjoint
+    >>> with adjoint.autograd.graph.allow_mutation_on_saved_tensors():
+    ...     a = adjoint.ones(2, 3, requires_grad=True)
+    ...     b = a.clone()
+    ...     out = (b**2).sum()
+    ...     b = b.sin_()
+    ...     out.backward()
+    >>> a.grad[0]
+    tensor([2., 2., 2.])
+    """
+    state = current()
+    if any(isinstance(getattr(hook, "__self__", None), SavedMutations) for hook in state.before_write):
+        raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+    context = SavedMutations()
+    hook = context.before_write
+    with saved_tensors_hooks(context.pack, context.unpack):
+        state.before_write = (*state.before_write, hook)
+        try:
+            yield context
+        finally:
+            state.before_write = tuple([other for other in state.before_write if other is not hook])
+            context.clear()
+
+
+@contextlib.contextmanager
+def node_creation_hook(fn: Callable[[Any], None]) -> Iterator[None]:
+    """A block in which `fn(node)` is called with every node of the graph as it is made.
+
+    >>> import adjoint
+    >>> x = adjoint.ones(3, requires_grad=True)
+    >>> with adjoint.autograd.graph.node_creation_hook(lambda node: print(node.name())):
+    ...     y = (x * x).sum()
+    MulBackward0
+    SumBackward0
+    """
+    state = current()
+    state.node_hooks = (*state.node_hooks, fn)
+    state.unusual += 1
+    try:
+        yield
+    finally:
+        hooks = list(state.node_hooks)
+        hooks.remove(fn)
+        state.node_hooks = tuple(hooks)
+        state.unusual -= 1
+
+
+@contextlib.contextmanager
+def record_locations() -> Iterator[None]:
+    """A block that remembers source lines: errors about overwritten values then name who saved and who modified them.
+
+    Cheaper than anomaly mode, which does the same and keeps whole tracebacks.
+
+    >>> import adjoint
+    >>> with adjoint.autograd.graph.record_locations():
+    ...     x = adjoint.ones(2, requires_grad=True)
+    ...     y = x.exp()
+    ...     z = y.mul_(2)
+    >>> y.sum().backward()
+    Traceback (most recent call last):
+        ...
+    RuntimeError: one of the variables needed for gradient computation has been modified by an inplace operation: ...
+    """
+    state = current()
+    state.locations += 1
+    state.unusual += 1
+    try:
+        yield
+    finally:
+        state.locations -= 1
+        state.unusual -= 1
