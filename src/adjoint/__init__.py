@@ -43,6 +43,7 @@ from adjoint.core.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enable
 from adjoint.core.grad_mode import (
     enable_grad,
     inference_mode,
+    is_inference,
     is_inference_mode_enabled,
     no_grad,
     set_grad_enabled,

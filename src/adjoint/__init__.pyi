@@ -448,6 +448,8 @@ def is_floating_point(input: Tensor) -> builtins.bool:
 
 from adjoint.core.modes import is_grad_enabled as is_grad_enabled
 
+from adjoint.core.grad_mode import is_inference as is_inference
+
 from adjoint.core.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
 
 def is_tensor(obj: object) -> builtins.bool:

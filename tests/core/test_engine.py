@@ -383,7 +383,7 @@ def test_nodes_and_edges():
     (first, number), (second, _) = z.grad_fn.next_functions
     assert first is y.grad_fn and number == 0
     assert second is y.grad_fn.next_functions[0][0], "one node accumulates all gradients of a leaf"
-    assert second.name() == "adjoint::autograd::AccumulateGrad"
+    assert second.name() == "torch::autograd::AccumulateGrad"
     assert second.variable is x
     assert second.next_functions == ()
     assert isinstance(second, adjoint.autograd.graph.Node)

@@ -1,5 +1,11 @@
 """The graph as an object: its nodes, and what they save."""
 
+from adjoint.core.edges import (
+    GradientEdge,
+    get_gradient_edge,
+    register_multi_grad_hook,
+    set_warn_on_accumulate_grad_stream_mismatch,
+)
 from adjoint.core.grad_mode import increment_version
 from adjoint.core.graph import Node
 from adjoint.core.saved_hooks import (
@@ -12,12 +18,16 @@ from adjoint.core.saved_hooks import (
 )
 
 __all__ = [
+    "GradientEdge",
     "Node",
     "allow_mutation_on_saved_tensors",
     "disable_saved_tensors_hooks",
+    "get_gradient_edge",
     "increment_version",
     "node_creation_hook",
     "record_locations",
+    "register_multi_grad_hook",
     "save_on_cpu",
     "saved_tensors_hooks",
+    "set_warn_on_accumulate_grad_stream_mismatch",
 ]

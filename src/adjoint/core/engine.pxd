@@ -31,6 +31,8 @@ cpdef object summed(object first, object second, bint create_graph)
 cpdef list run_backward(
     list roots, list cotangents, bint retain_graph, bint create_graph, object captures, int n_captures, bint accumulate
 )
+cpdef long long run_number()
+cpdef bint will_run(Node node)
 cpdef object as_tensor(object cotangent, bint create_graph)
 cpdef object as_cotangent(object given, object before, bint create_graph, object hook)
 cpdef object run_tensor_hooks(object hooks, object cotangent, bint create_graph)

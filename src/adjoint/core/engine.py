@@ -284,6 +284,7 @@ def run_backward(roots: list, cotangents: list, retain_graph, create_graph, capt
     nodes = [node for node, _ in roots]
     before = state.grad_enabled
     evaluating = state.evaluating
+    outer = state.run
     state.grad_enabled = create_graph
     state.backward_depth += 1
     _active_runs.add(run.number)
@@ -297,17 +298,31 @@ def run_backward(roots: list, cotangents: list, retain_graph, create_graph, capt
         for (node, nr), cotangent in zip(roots, cotangents):
             if run.needed is None or node in run.needed:
                 run.deliver(node, nr, cotangent)
+        state.run = run
         with numpy.errstate(all="ignore"):
             run.go(nodes)
         done = True
     finally:
         state.grad_enabled = before
+        state.run = outer
         state.evaluating = evaluating
         state.backward_depth -= 1
         if not done:
             run.forget(nodes)
         _active_runs.discard(run.number)
     return run.captured
+
+
+def run_number() -> int:
+    """The number of the innermost backward pass of the calling thread, larger than all before; -1 if none runs."""
+    run: Run = current().run
+    return -1 if run is None else run.number
+
+
+def will_run(node: Node) -> bool:
+    """True if the innermost backward pass of the calling thread reaches a node."""
+    run: Run = current().run
+    return run is not None and (node.run == run.number or (run.foreign is not None and node in run.foreign))
 
 
 def leading_to(roots: list, wanted) -> set:
@@ -386,7 +401,10 @@ def run_pre_hooks(node: Node, cotangent, create_graph):
 
 def replaced(given, values, create_graph, hook):
     """The values that a hook on a node returned in place of those it saw."""
-    given = given if isinstance(given, (tuple, list)) else (given,)
+    if isinstance(given, TensorBase):
+        given = (given,)
+    elif not isinstance(given, (tuple, list)):
+        raise TypeError(f"expected tuple, but hook returned '{type(given).__name__}'")
     if len(given) != len(values):
         raise RuntimeError(errors.hook_changed_number(hook, len(given), len(values)))
     return [None if new is None else as_cotangent(new, old, create_graph, hook) for new, old in zip(given, values)]

@@ -198,6 +198,11 @@ class inference_mode(_GradMode):
         return type(self)(self.mode)
 
 
+def is_inference(input: TensorBase) -> bool:
+    """True for a tensor that was made in inference mode."""
+    return input.is_inference()
+
+
 def is_inference_mode_enabled() -> bool:
     """True inside inference_mode."""
     return current().inference

@@ -13,12 +13,14 @@ except ModuleNotFoundError:
 import itertools
 import threading
 import weakref
+from typing import NamedTuple
 
 import numpy
 
 from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.namespace import namespace
 from adjoint.arrays.shapes import sum_to
+from adjoint.arrays.size import Size, device
 from adjoint.core import errors
 from adjoint.core.hooks import RETAIN, HookTable, RemovableHandle
 from adjoint.core.locations import caller
@@ -30,6 +32,7 @@ else:
 
 _ndarray = numpy.ndarray
 _accumulation = threading.RLock()
+_CPU = device("cpu")
 
 
 class Registry:
@@ -48,6 +51,16 @@ class Registry:
 
 
 registry = Registry()
+
+
+class InputMetadata(NamedTuple):
+    """What is known of a cotangent before it arrives."""
+
+    shape: tuple
+    dtype: object
+    device: object
+    is_nested_tensor: bool = False
+    is_cpp_nested_tensor: bool = False
 
 
 class Tangents(dict):
@@ -265,6 +278,16 @@ class Node(Slot):
         """Always True: only operations that need a gradient are recorded."""
         return True
 
+    @property
+    def _input_metadata(self) -> tuple:
+        """Shape and dtype of what the node receives, for each output of its operation."""
+        return tuple(
+            [
+                InputMetadata(Size(output_shape(self, nr)), from_numpy_dtype(output_dtype(self, nr)), _CPU)
+                for nr in range(self.n_outputs)
+            ]
+        )
+
     def register_hook(self, fn) -> RemovableHandle:
         """Have `fn(grad_inputs, grad_outputs)` called after the node has run; what it returns replaces grad_inputs."""
         if self.post_hooks is None:
@@ -309,7 +332,11 @@ class AccumulateGrad(Node):
 
     def name(self) -> str:
         """The name that the documents give this node."""
-        return "adjoint::autograd::AccumulateGrad"
+        return "torch::autograd::AccumulateGrad"
+
+    def _sequence_nr(self) -> int:
+        # the largest of 64 bits: leaves come before everything else
+        return 2**64 - 1
 
     def pull(self, cotangent, create_graph):
         """Add to the leaf's .grad: by reference or into a copy the first time, in place later on."""

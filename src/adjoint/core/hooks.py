@@ -45,6 +45,15 @@ class RemovableHandle:
         if table is not None:
             table.pop(self.id, None)
 
+    def __getstate__(self) -> tuple[HookTable | None, int]:
+        return self._table(), self.id
+
+    def __setstate__(self, state: tuple[HookTable | None, int]) -> None:
+        table, self.id = state
+        # without its table the handle has nothing left to remove
+        self._table = weakref.ref(HookTable() if table is None else table)
+        RemovableHandle._next_id = max(RemovableHandle._next_id, self.id + 1)
+
     def __enter__(self) -> RemovableHandle:
         return self
 

@@ -22,6 +22,7 @@ cdef class ThreadState:
     cdef public bint check_nan
     cdef public int locations
     cdef public object evaluating
+    cdef public object run
     cdef public tuple node_hooks
     cdef public tuple saved_hooks
     cdef public object saved_hooks_refused

@@ -41,6 +41,7 @@ class ThreadState:
     anomaly, check_nan: nodes remember the traceback of their making; backward passes look for NaN.
     locations: if not 0, nodes and version counters remember the source lines of saving and modifying.
     evaluating: the node that a backward pass in anomaly mode is running.
+    run: the innermost backward pass.
     node_hooks: functions that are called with every node that is made.
     saved_hooks: pairs of functions that pack and unpack what is saved, the innermost last.
     saved_hooks_refused: why such pairs may not be used now, or None.
@@ -59,7 +60,7 @@ class ThreadState:
         self.anomaly, self.check_nan = _anomaly
         self.locations = int(self.anomaly)
         self.unusual = int(self.anomaly)
-        self.evaluating = None
+        self.evaluating = self.run = None
         self.node_hooks = self.saved_hooks = self.before_write = ()
         self.saved_hooks_refused = None
         _states.add(self)

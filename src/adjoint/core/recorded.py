@@ -66,6 +66,7 @@ else:
         output_dtype,
         output_number,
         output_shape,
+        pack_saved,
         project,
         project_tensor,
         replay_view,
@@ -518,7 +519,8 @@ class OpNode(Node):
                 entry = self.saved_result(entry)
             else:
                 raise AttributeError(
-                    f"{type(self).__name__!r} object has no attribute '_raw_saved_{name}': it saved {entry!r}, no tensor"
+                    f"{type(self).__name__!r} object has no attribute '_raw_saved_{name}': "
+                    f"it saved {entry!r}, no tensor"
                 )
             self.put(k, entry)
         return entry

@@ -78,7 +78,8 @@ class save_on_cpu(saved_tensors_hooks):
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         def pack(tensor: Tensor) -> Any:
-            return tensor.device, tensor.cpu()
+            # without its history, or the graph would hold itself
+            return tensor.device, tensor.detach().cpu()
 
         def unpack(packed: Any) -> Tensor:
             place, tensor = packed

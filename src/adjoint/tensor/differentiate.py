@@ -6,37 +6,41 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+import numpy
+
 from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.namespace import namespace
 from adjoint.arrays.size import Size
 from adjoint.core import errors
 from adjoint.core.batches import mapped, running
+from adjoint.core.edges import GradientEdge, as_edge
 from adjoint.core.engine import run_backward
-from adjoint.core.graph import TensorBase, gradient_edge, new_tensor
+from adjoint.core.graph import TensorBase, new_tensor, output_dtype, output_shape
 from adjoint.core.modes import current
 from adjoint.core.recorded import TensorOps
 
-Tensors = TensorBase | Sequence[TensorBase]
+Target = TensorBase | GradientEdge
+Targets = Target | Sequence[Target]
 
 _ops: Any = TensorOps()
 
 
 def backward(
-    tensors: Tensors,
+    tensors: Targets,
     grad_tensors: TensorBase | Sequence[TensorBase | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     grad_variables: TensorBase | Sequence[TensorBase | None] | None = None,
-    inputs: Tensors | None = None,
+    inputs: Targets | None = None,
 ) -> None:
     """Compute the sum of gradients of the given tensors with respect to graph leaves, into their `.grad`.
 
     Args:
-        tensors: what is differentiated, of any shapes.
+        tensors: what is differentiated, of any shapes; a GradientEdge stands for the tensor whose edge it is.
         grad_tensors: the cotangent of each, of the same shape; None where the tensor has one element.
         retain_graph: keep the graph for another pass (default: the value of create_graph).
         create_graph: record the pass itself, so that gradients can be differentiated again.
-        inputs: accumulate into these tensors only.
+        inputs: accumulate into these tensors (or edges) only.
 
     Raises:
         RuntimeError: a tensor needs no gradient, has several elements but no cotangent, or shapes differ; the graph
@@ -69,15 +73,15 @@ def backward(
         captures = {}
         for tensor in wanted:
             check_requires_grad(tensor)
-            if not tensor.is_leaf:
+            if isinstance(tensor, TensorBase) and not tensor.is_leaf:
                 tensor.retain_grad()  # type: ignore[attr-defined]
-            captures[gradient_edge(tensor)] = []
+            captures[as_edge(tensor).node] = []
     run_backward(edges_of(roots), cotangents, retain, create_graph, captures, 0, True)
 
 
 def grad(
-    outputs: Tensors,
-    inputs: Tensors | dict[Any, TensorBase],
+    outputs: Targets,
+    inputs: Targets | dict[Any, Target],
     grad_outputs: TensorBase | Sequence[TensorBase | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
@@ -89,7 +93,7 @@ def grad(
     """The sum of gradients of outputs with respect to the inputs.
 
     Args:
-        outputs: what is differentiated.
+        outputs: what is differentiated: tensors or their edges, as given by `graph.get_gradient_edge`.
         inputs: with respect to what; a dict gives a dict of gradients under the same keys.
         grad_outputs: the cotangent of each output, of its shape; None where the output has one element.
         retain_graph: keep the graph for another pass (default: the value of create_graph).
@@ -133,7 +137,10 @@ def grad(
     captures: dict[Any, list[tuple[int, int]]] = {}
     for place, tensor in enumerate(wanted):
         check_requires_grad(tensor)
-        captures.setdefault(gradient_edge(tensor), []).append((tensor.output_nr, place))
+        if materialize_grads and isinstance(tensor, GradientEdge):
+            raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+        node, nr, _ = as_edge(tensor)
+        captures.setdefault(node, []).append((nr, place))
     retain = create_graph if retain_graph is None else retain_graph
     found = run_backward(edges_of(roots), cotangents, retain, create_graph, captures, len(wanted), False)
     return tuple(
@@ -143,8 +150,8 @@ def grad(
 
 
 def grad_of_batch(
-    roots: list[TensorBase],
-    wanted: list[TensorBase],
+    roots: list[Target],
+    wanted: list[Target],
     grad_outputs: Any,
     retain_graph: bool | None,
     create_graph: bool,
@@ -163,15 +170,15 @@ def grad_of_batch(
     return tuple(results)
 
 
-def batch_size(roots: list[TensorBase], given: list[Any]) -> int:
+def batch_size(roots: list[Target], given: list[Any]) -> int:
     """How many cotangents there are for each output. Raises where shapes do not fit or numbers differ."""
     for index, (root, g) in enumerate(zip(roots, given, strict=False)):
         if g is None:
-            check_implicit(root._array)
+            check_implicit(sample_of(root))
             raise ValueError(errors.NO_BATCH)
         if not isinstance(g, TensorBase):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
-        shape, expected = g._array.shape, root._array.shape
+        shape, expected = g._array.shape, sample_of(root).shape
         if not shape:
             raise IndexError("invalid index of a 0-dim tensor: a batch of cotangents has at least one axis")
         if shape[1:] != expected:
@@ -184,52 +191,64 @@ def batch_size(roots: list[TensorBase], given: list[Any]) -> int:
 
 
 def finish(
-    value: Any, tensor: TensorBase, index: int, allow_unused: bool | None, create_graph: bool, materialize: bool
+    value: Any, tensor: Target, index: int, allow_unused: bool | None, create_graph: bool, materialize: bool
 ) -> TensorBase | None:
     """One captured cotangent as a Tensor."""
     if value is None:
         if not allow_unused:
             raise RuntimeError(errors.UNUSED_INPUT.format(index=index))
-        return new_tensor(namespace(tensor._array).zeros_like(tensor._array)) if materialize else None
+        array = sample_of(tensor)
+        return new_tensor(namespace(array).zeros_like(array)) if materialize else None
     return value if isinstance(value, TensorBase) else new_tensor(value)
 
 
-def as_sequence(tensors: Any) -> list[TensorBase]:
-    """One Tensor or several, as a list."""
-    if isinstance(tensors, TensorBase):
-        return [tensors]
-    members = list(tensors)
+def as_sequence(targets: Any) -> list[Target]:
+    """One Tensor or edge or several, as a list."""
+    if isinstance(targets, (TensorBase, GradientEdge)):
+        return [targets]
+    members = list(targets)
     for member in members:
-        if not isinstance(member, TensorBase):
+        if not isinstance(member, (TensorBase, GradientEdge)):
             raise TypeError(f"expected Tensors, got {type(member).__name__}: {member!r:.60}")
     return members
 
 
-def check_requires_grad(tensor: TensorBase) -> None:
+def sample_of(target: Target) -> Any:
+    """An array of the shape and dtype of a target's cotangent; its values are not meant."""
+    if isinstance(target, TensorBase):
+        return target._array
+    node, nr, _ = target
+    return numpy.broadcast_to(numpy.zeros((), output_dtype(node, nr)), output_shape(node, nr))
+
+
+def needs_gradient(target: Target) -> bool:
+    """True if gradients flow to a tensor; edges exist only where they do."""
+    return isinstance(target, GradientEdge) or target.requires_grad
+
+
+def check_requires_grad(target: Target) -> None:
     """Raise RuntimeError for a tensor that gradients do not flow to."""
-    if not tensor.requires_grad:
+    if not needs_gradient(target):
         raise RuntimeError(errors.INPUT_WITHOUT_GRAD)
 
 
-def edges_of(tensors: list[TensorBase]) -> list[tuple[Any, int]]:
+def edges_of(targets: list[Target]) -> list[tuple[Any, int]]:
     """Where the cotangents of these tensors are delivered."""
-    edges = []
-    for index, tensor in enumerate(tensors):
-        if not tensor.requires_grad:
+    for index, target in enumerate(targets):
+        if not needs_gradient(target):
             raise RuntimeError(errors.NO_GRAD_FN.format(index=index))
-        edges.append((gradient_edge(tensor), tensor.output_nr))
-    return edges
+    return [as_edge(target)[:2] for target in targets]
 
 
-def make_cotangents(tensors: list[TensorBase], given: Any, create_graph: bool) -> list[Any]:
+def make_cotangents(tensors: list[Target], given: Any, create_graph: bool) -> list[Any]:
     """A cotangent for each tensor: the given one, or 1 for a tensor of one element."""
     return [
-        make_cotangent(tensor, cotangent, index, create_graph)
-        for index, (tensor, cotangent) in enumerate(zip(tensors, listed_cotangents(tensors, given), strict=False))
+        make_cotangent(target, cotangent, index, create_graph)
+        for index, (target, cotangent) in enumerate(zip(tensors, listed_cotangents(tensors, given), strict=False))
     ]
 
 
-def listed_cotangents(tensors: list[TensorBase], given: Any) -> list[Any]:
+def listed_cotangents(tensors: list[Target], given: Any) -> list[Any]:
     """The cotangents given for these tensors as a list, None for those that are not given."""
     if given is None:
         return [None] * len(tensors)
@@ -241,11 +260,11 @@ def listed_cotangents(tensors: list[TensorBase], given: Any) -> list[Any]:
     return given
 
 
-def make_cotangent(tensor: TensorBase, given: Any, index: int, create_graph: bool) -> Any:
+def make_cotangent(target: Target, given: Any, index: int, create_graph: bool) -> Any:
     """One cotangent, checked, raw or as a Tensor."""
-    array = tensor._array
+    array = sample_of(target)
     if given is None:
-        if not tensor.requires_grad:
+        if not needs_gradient(target):
             raise RuntimeError(errors.NO_GRAD_FN.format(index=index))
         check_implicit(array)
         raw = namespace(array).ones_like(array)

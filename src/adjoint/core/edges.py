@@ -1,0 +1,158 @@
+"""Places in the graph that cotangents flow to, and hooks that wait for several of them."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from adjoint.core.engine import run_number, will_run
+from adjoint.core.graph import AccumulateGrad, Node, TensorBase, gradient_edge, needs_grad
+from adjoint.core.hooks import RemovableHandle
+
+Tensor = Any
+
+
+class GradientEdge(NamedTuple):
+    """An output of a node: where the cotangent of a tensor is delivered. `backward` and `grad` take it for a tensor.
+
+    node: the tensor's grad_fn, or the node that accumulates into a leaf. output_nr: which of its outputs.
+    ownership_token: what must stay alive as long as the edge; None here, since the node keeps all that it needs.
+    """
+
+    node: Node
+    output_nr: int
+    ownership_token: object = None
+
+
+def get_gradient_edge(tensor: Tensor) -> GradientEdge:
+    """The edge of a tensor that requires grad; unlike the tensor, it does not keep the values in memory.
+
+    Raises RuntimeError for a tensor that does not require grad.
+
+    >>> import adjoint
+    >>> x = adjoint.ones(2, requires_grad=True)
+    >>> y = x * 3
+    >>> edge = adjoint.autograd.graph.get_gradient_edge(y)
+    >>> adjoint.autograd.grad(edge, x, adjoint.ones(2))
+    (tensor([3., 3.]),)
+    """
+    if not needs_grad(tensor):
+        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
+    node = gradient_edge(tensor)
+    return GradientEdge(node, tensor._output_nr)
+
+
+class _MultiHandle(RemovableHandle):
+    """Takes several hooks away together."""
+
+    def __init__(self, handles: Sequence[RemovableHandle]) -> None:
+        self.handles = tuple(handles)
+
+    def remove(self) -> None:
+        """Take the hooks away; a second call does nothing."""
+        for handle in self.handles:
+            handle.remove()
+
+    def __getstate__(self) -> tuple[RemovableHandle, ...]:
+        return self.handles
+
+    def __setstate__(self, state: tuple[RemovableHandle, ...]) -> None:
+        self.handles = state
+
+
+def register_multi_grad_hook(
+    tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: str = "all"
+) -> RemovableHandle:
+    """Have `fn` called in every backward pass that computes gradients of the given tensors.
+
+    mode "all": once per pass, when all gradients that the pass computes are there, as `fn(gradients)` with None for
+    tensors that the pass does not reach. mode "any": once per pass, as `fn(gradient)` with the first of them.
+
+    Raises ValueError for another mode, AssertionError for a tensor that does not require grad.
+
+    >>> import adjoint
+    >>> a = adjoint.ones(2, requires_grad=True)
+    >>> b = adjoint.ones(2, requires_grad=True)
+    >>> handle = adjoint.autograd.graph.register_multi_grad_hook([a, b], print)
+    >>> (a * 2 + b).sum().backward()
+    [tensor([2., 2.]), tensor([1., 1.])]
+    >>> handle.remove()
+    """
+    if mode not in ("all", "any"):
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    tensors = list(tensors)
+    if not all(needs_grad(tensor) for tensor in tensors):
+        raise AssertionError("Expected gradient function to be set")
+    make = _WaitForAll if mode == "all" else _TakeFirst
+    hooks = make([gradient_edge(tensor) for tensor in tensors], fn)
+    return _MultiHandle([tensor.register_hook(hooks.of(i)) for i, tensor in enumerate(tensors)])
+
+
+class _WaitForAll:
+    """Collects, for each pass that is running, the gradients that have arrived."""
+
+    def __init__(self, nodes: list[Node], fn: Callable[[list[Tensor | None]], None]) -> None:
+        self.nodes = nodes
+        self.fn = fn
+        # by the number of the pass: how many are still to come, and those that came
+        self.waiting: dict[int, tuple[int, list[Tensor | None]]] = {}
+        self.lock = threading.Lock()
+
+    def of(self, i: int) -> Callable[[Tensor], None]:
+        """The hook for the i-th tensor."""
+
+        def hook(gradient: Tensor) -> None:
+            number = run_number()
+            with self.lock:
+                missing, gradients = self.waiting.get(number) or (
+                    sum(map(will_run, self.nodes)),
+                    [None] * len(self.nodes),
+                )
+                gradients[i] = gradient
+                self.waiting[number] = missing - 1, gradients
+                if missing > 1:
+                    return
+                del self.waiting[number]
+            self.fn(gradients)
+
+        return hook
+
+
+class _TakeFirst:
+    """Remembers which passes have brought a gradient."""
+
+    def __init__(self, nodes: list[Node], fn: Callable[[Tensor], None]) -> None:
+        self.fn = fn
+        self.last = -1
+        self.lock = threading.Lock()
+
+    def of(self, i: int) -> Callable[[Tensor], None]:
+        """The hook for the i-th tensor."""
+
+        def hook(gradient: Tensor) -> None:
+            number = run_number()
+            with self.lock:
+                if self.last >= number:
+                    return
+                self.last = number
+            self.fn(gradient)
+
+        return hook
+
+
+def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
+    """Taken for torch's sake: NumPy has no streams that could differ, so that there is nothing to warn about."""
+    if not isinstance(enabled, bool):
+        warnings.warn(f"expected a bool, got {enabled!r}", stacklevel=2)
+
+
+def is_leaf_edge(edge: GradientEdge) -> bool:
+    """True for the edge of a leaf."""
+    return isinstance(edge.node, AccumulateGrad)
+
+
+def as_edge(target: TensorBase | GradientEdge) -> GradientEdge:
+    """The edge of a tensor; an edge as it is."""
+    return target if isinstance(target, GradientEdge) else GradientEdge(gradient_edge(target), target._output_nr)

@@ -1,0 +1,129 @@
+"""Gradient edges and hooks on several tensors."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import pytest
+
+import adjoint
+from adjoint.autograd import backward, grad
+from adjoint.autograd.graph import GradientEdge, get_gradient_edge, register_multi_grad_hook
+
+
+@pytest.fixture
+def a() -> adjoint.Tensor:
+    return adjoint.tensor([1.0, 2.0], requires_grad=True)
+
+
+@pytest.fixture
+def b() -> adjoint.Tensor:
+    return adjoint.tensor([3.0, 4.0], requires_grad=True)
+
+
+def test_edges_stand_for_tensors(a: adjoint.Tensor, b: adjoint.Tensor) -> None:
+    h = a * b
+    y = h.sum()
+    edge = get_gradient_edge(h)
+    assert isinstance(edge, GradientEdge) and edge.node is h.grad_fn and edge.output_nr == 0
+    (gradient,) = grad(edge, a, adjoint.ones(2), retain_graph=True)
+    assert gradient.tolist() == [3, 4]
+    (gradient,) = grad(h, get_gradient_edge(a), adjoint.ones(2), retain_graph=True)
+    assert gradient.tolist() == [3, 4]
+    gradients = grad([get_gradient_edge(y)], [a, get_gradient_edge(h)], retain_graph=True)
+    assert [g.tolist() for g in gradients] == [[3, 4], [1, 1]]
+    backward(get_gradient_edge(y), retain_graph=True)
+    assert a.grad.tolist() == [3, 4] and b.grad.tolist() == [1, 2]
+    backward(y, inputs=[get_gradient_edge(a)], retain_graph=True)
+    assert a.grad.tolist() == [6, 8] and b.grad.tolist() == [1, 2]
+    (batch,) = grad(get_gradient_edge(y), a, adjoint.ones(3), is_grads_batched=True)
+    assert batch.tolist() == [[3, 4]] * 3
+
+
+def test_edge_outlives_its_tensor(a: adjoint.Tensor) -> None:
+    edge = get_gradient_edge(a.exp().unbind(0)[1])
+    (gradient,) = grad(edge, a)
+    assert gradient[0] == 0 and gradient[1] == a[1].exp()
+
+
+def test_errors_with_edges(a: adjoint.Tensor) -> None:
+    with pytest.raises(RuntimeError, match="It is not possible to get the gradient edge for a Tensor that does not"):
+        get_gradient_edge(adjoint.ones(2))
+    with pytest.raises(RuntimeError, match="grad can be implicitly created only for scalar outputs"):
+        grad(get_gradient_edge(a * 2), a)
+    unused = get_gradient_edge(a * 2)
+    with pytest.raises(RuntimeError, match="appears to not have been used in the graph"):
+        grad(a.sum(), unused)
+    assert grad(a.sum(), unused, allow_unused=True) == (None,)
+    with pytest.raises(RuntimeError, match="materialize_grads cannot be used when the given input is a GradientEdge"):
+        grad(a.sum(), unused, materialize_grads=True)
+
+
+def test_hook_for_all(a: adjoint.Tensor, b: adjoint.Tensor) -> None:
+    seen: list[list[object]] = []
+    tensors = [a * 2, b * 3, a + b]
+    handle = register_multi_grad_hook(tensors, lambda gs: seen.append([g if g is None else g.tolist() for g in gs]))
+    first, second, third = tensors
+    (first + second).sum().backward(retain_graph=True)
+    (first + second + third).sum().backward(retain_graph=True)
+    first.sum().backward(retain_graph=True)
+    assert seen == [[[1, 1], [1, 1], None], [[1, 1]] * 3, [[1, 1], None, None]]
+    handle.remove()
+    first.sum().backward()
+    assert len(seen) == 3
+
+
+def test_hook_for_any(a: adjoint.Tensor, b: adjoint.Tensor) -> None:
+    seen: list[list[float]] = []
+    with register_multi_grad_hook([a, b], lambda g: seen.append(g.tolist()), mode="any"):
+        (a * 2 + b).sum().backward()
+        b.sum().backward()
+    a.sum().backward()
+    assert len(seen) == 2 and seen[1] == [1, 1]
+
+
+def test_hook_on_leaves_under_grad_and_nested_passes(a: adjoint.Tensor, b: adjoint.Tensor) -> None:
+    seen: list[int] = []
+
+    def count(gradients: list[adjoint.Tensor | None]) -> None:
+        seen.append(sum(g is not None for g in gradients))
+        if len(seen) == 1:
+            with adjoint.enable_grad():
+                (a * b).sum().backward()
+
+    with register_multi_grad_hook([a, b], count):
+        (a + b).sum().backward()
+        grad((a * b).sum(), [a, b])
+        grad((a * b).sum(), [a])
+    assert seen == [2, 2, 2, 1]
+
+
+def test_multi_hook_errors(a: adjoint.Tensor) -> None:
+    with pytest.raises(ValueError, match=r"Expects mode to be one of \('all', 'any'\) but got x"):
+        register_multi_grad_hook([a], print, mode="x")
+    with pytest.raises(AssertionError, match="Expected gradient function to be set"):
+        register_multi_grad_hook([adjoint.ones(2)], print)
+
+    def fail(gradients: object) -> None:
+        raise KeyError("mine")
+
+    with register_multi_grad_hook([a], fail), pytest.raises(KeyError, match="mine"):
+        a.sum().backward()
+
+
+def test_handles_are_copied_and_pickled(a: adjoint.Tensor) -> None:
+    seen: list[int] = []
+    handle = a.register_hook(lambda g: seen.append(1))
+    twin = copy.copy(handle)
+    twin.remove()
+    a.sum().backward()
+    assert not seen
+    restored = pickle.loads(pickle.dumps(a.register_hook(print)))
+    restored.remove()
+
+
+def test_input_metadata(a: adjoint.Tensor) -> None:
+    (metadata,) = (a * 2).grad_fn._input_metadata
+    assert metadata.shape == (2,) and metadata.dtype is adjoint.float32
+    assert get_gradient_edge(a).node.name() == "torch::autograd::AccumulateGrad"

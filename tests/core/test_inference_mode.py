@@ -1,0 +1,194 @@
+"""Inference mode: tensors made in it take no part in recording, and say so where that matters."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+import adjoint
+
+
+@pytest.fixture
+def x() -> adjoint.Tensor:
+    return adjoint.tensor([1.0, 2.0, 3.0], requires_grad=True)
+
+
+def test_what_is_made_inside_is_an_inference_tensor(x: adjoint.Tensor) -> None:
+    with adjoint.inference_mode():
+        assert adjoint.is_inference_mode_enabled() and not adjoint.is_grad_enabled()
+        made = [adjoint.ones(2), x * 2, adjoint.tensor(1.0), adjoint.ones(3)[:1], adjoint.stack([x, x])]
+        assert all(t.is_inference() and not t.requires_grad for t in made)
+        assert adjoint.is_inference(made[0])
+    assert not adjoint.is_inference_mode_enabled() and adjoint.is_grad_enabled()
+    assert not adjoint.ones(2).is_inference()
+
+
+def test_views_of_normal_tensors_are_normal_and_of_inference_tensors_inference(x: adjoint.Tensor) -> None:
+    with adjoint.inference_mode():
+        made = adjoint.ones(3)
+        inside = x[:2]
+    assert not inside.is_inference()
+    outside = [made[:1], made.view(3, 1), made.detach()]
+    assert all(t.is_inference() for t in outside)
+    assert not made.clone().is_inference()
+
+
+def test_no_version_is_counted(x: adjoint.Tensor) -> None:
+    with adjoint.inference_mode():
+        made = adjoint.ones(2)
+        made.add_(1)
+        with pytest.raises(RuntimeError, match=r"Inference tensors do not track version counter\."):
+            made._version  # noqa: B018
+        normal = adjoint.ones(2)
+    adjoint.autograd.graph.increment_version(normal)
+    with pytest.raises(RuntimeError, match="do not track"):
+        normal._version  # noqa: B018
+
+
+def test_in_place_inside_works_on_both_kinds() -> None:
+    normal = adjoint.ones(3)
+    with adjoint.inference_mode():
+        made = adjoint.ones(3)
+        made.mul_(2)
+        normal.add_(made)
+        made[0] = 7
+    assert normal.tolist() == [3, 3, 3] and normal._version == 1
+    assert made.tolist() == [7, 2, 2]
+
+
+@pytest.mark.parametrize(
+    "modify",
+    [
+        lambda t: t.add_(1),
+        lambda t: t[:1].add_(1),
+        lambda t: t.__setitem__(0, 5),
+        lambda t: t.copy_(adjoint.zeros(3)),
+        lambda t: t.zero_(),
+        lambda t: adjoint.add(adjoint.ones(3), 1, out=t),
+    ],
+)
+def test_in_place_outside_is_refused_and_changes_nothing(modify) -> None:
+    with adjoint.inference_mode():
+        made = adjoint.ones(3)
+    for grad_mode in (adjoint.enable_grad(), adjoint.no_grad()):
+        with grad_mode, pytest.raises(RuntimeError, match="Inplace update to inference tensor outside InferenceMode"):
+            modify(made)
+    assert made.tolist() == [1, 1, 1]
+
+
+def test_saving_for_backward_is_refused(x: adjoint.Tensor) -> None:
+    with adjoint.inference_mode():
+        made = adjoint.ones(3)
+    for use in (lambda: x * made, lambda: made * x, lambda: x @ made, lambda: adjoint.where(x > 0, x, made) * made):
+        with pytest.raises(RuntimeError, match="Inference tensors cannot be saved for backward"):
+            use()
+    # what is not saved may take part
+    (x + made).sum().backward()
+    assert x.grad.tolist() == [1, 1, 1]
+    assert not (x.detach() * made).requires_grad
+    (x * made.clone()).sum().backward()
+    assert x.grad.tolist() == [2, 2, 2]
+
+
+def test_requires_grad_of_inference_tensors() -> None:
+    with adjoint.inference_mode():
+        leaf = adjoint.ones(2, requires_grad=True)
+        assert leaf.requires_grad
+        made = adjoint.ones(2).requires_grad_()
+        assert made.requires_grad
+        made.requires_grad_(False)
+    for switch in (made.requires_grad_, made.detach().requires_grad_):
+        with pytest.raises(RuntimeError, match="Setting requires_grad=True on inference tensor outside"):
+            switch()
+
+
+def test_view_made_inside_may_not_be_modified_while_recording(x: adjoint.Tensor) -> None:
+    y = x.clone()
+    with adjoint.inference_mode():
+        view = y[:2]
+        view.add_(1)
+    with pytest.raises(RuntimeError, match="A view was created in inference mode and is being modified inplace"):
+        view.add_(1)
+    with adjoint.no_grad():
+        view.add_(1)
+    assert y.tolist() == [3, 4, 3]
+
+
+def test_modes_nest_and_come_back(x: adjoint.Tensor) -> None:
+    with adjoint.inference_mode():
+        with adjoint.inference_mode(False):
+            y = x * 2
+            assert y.requires_grad and not y.is_inference()
+        with adjoint.enable_grad():
+            assert not (x * 2).requires_grad
+    with pytest.raises(ZeroDivisionError), adjoint.inference_mode():
+        1 / 0  # noqa: B018
+    assert (x * 2).requires_grad
+
+
+def test_decorators(x: adjoint.Tensor) -> None:
+    @adjoint.inference_mode
+    def plain() -> bool:
+        return (x * 2).is_inference()
+
+    @adjoint.inference_mode()
+    def called() -> bool:
+        return (x * 2).is_inference()
+
+    @adjoint.inference_mode(mode=False)
+    def off() -> bool:
+        return (x * 2).is_inference()
+
+    @adjoint.inference_mode()
+    def generator():
+        yield (x * 2).is_inference()
+        yield (x * 3).is_inference()
+
+    assert plain() and called() and not off()
+    assert list(generator()) == [True, True]
+    with adjoint.inference_mode():
+        assert not off()
+    steps = generator()
+    assert next(steps) and not (x * 2).is_inference()
+
+
+def test_belongs_to_one_thread(x: adjoint.Tensor) -> None:
+    seen: list[bool] = []
+    with adjoint.inference_mode():
+        thread = threading.Thread(target=lambda: seen.append((x * 2).requires_grad))
+        thread.start()
+        thread.join()
+    assert seen == [True]
+
+
+def test_multithreading_flag() -> None:
+    autograd = adjoint.autograd
+    assert autograd.is_multithreading_enabled()
+    with autograd.set_multithreading_enabled(False):
+        assert not autograd.is_multithreading_enabled()
+
+    @autograd.set_multithreading_enabled(False)
+    def inside() -> bool:
+        return autograd.is_multithreading_enabled()
+
+    assert not inside() and autograd.is_multithreading_enabled()
+    autograd.set_multithreading_enabled(False)
+    assert not autograd.is_multithreading_enabled()
+    autograd.set_multithreading_enabled(True)
+
+
+def test_increment_and_preserve_version() -> None:
+    x = adjoint.ones(3)
+    increment = adjoint.autograd.graph.increment_version
+    increment(x)
+    increment([x, x[:1]])
+    increment(iter([x]))
+    assert x._version == 4
+    for wrong in (3, [3], "ab"):
+        with pytest.raises(RuntimeError, match=r"increment_version expect a Iterable\[Tensor\] as input"):
+            increment(wrong)
+    assert x._version == 4
+    with adjoint.autograd._unsafe_preserve_version_counter((x, x)):
+        x.add_(1)
+    assert x._version == 4
