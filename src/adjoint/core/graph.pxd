@@ -1,5 +1,5 @@
 cimport cython
-from adjoint.core.modes cimport ThreadState, current, thread_is_inferring
+from adjoint.core.modes cimport ThreadState, _inferring, current, thread_is_inferring
 
 cdef extern from "Python.h":
     ctypedef struct PyObject:

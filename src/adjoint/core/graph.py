@@ -26,7 +26,7 @@ from adjoint.core.hooks import RETAIN, HookTable, RemovableHandle
 from adjoint.core.locations import caller
 
 if cython.compiled:
-    from cython.cimports.adjoint.core.modes import ThreadState, current, thread_is_inferring
+    from cython.cimports.adjoint.core.modes import ThreadState, _inferring, current, thread_is_inferring
 else:
     from adjoint.core.modes import ThreadState, current, thread_is_inferring
 
@@ -406,6 +406,10 @@ def new_tensor(array) -> TensorBase:
         tensor = _tensor_type.__new__(_tensor_type)
     result: TensorBase = tensor
     result._array = array
+    if cython.compiled:
+        # spares the call while no thread is in inference mode
+        if _inferring == 0:
+            return result
     if thread_is_inferring():
         result._counter = NO_VERSION
     return result
