@@ -127,3 +127,33 @@ def test_input_metadata(a: adjoint.Tensor) -> None:
     (metadata,) = (a * 2).grad_fn._input_metadata
     assert metadata.shape == (2,) and metadata.dtype is adjoint.float32
     assert get_gradient_edge(a).node.name() == "torch::autograd::AccumulateGrad"
+
+
+@pytest.mark.parametrize(
+    ("expression", "name"),
+    [
+        (lambda x: x**2, "PowBackward0"),
+        (lambda x: x**x, "PowBackward1"),
+        (lambda x: 2**x, "PowBackward2"),
+        (lambda x: x - 1, "SubBackward0"),
+        (lambda x: 1 - x, "RsubBackward1"),
+        (lambda x: x % 2, "RemainderBackward0"),
+        (lambda x: x.remainder(x), "RemainderBackward1"),
+        (lambda x: x.clamp(0, 1), "ClampBackward1"),
+        (lambda x: x.clamp(x, None), "ClampBackward0"),
+        (lambda x: x.sum(), "SumBackward0"),
+        (lambda x: x.sum(0), "SumBackward1"),
+    ],
+)
+def test_names_of_nodes_by_overload(a: adjoint.Tensor, expression, name: str) -> None:
+    assert type(expression(a).grad_fn).__name__ == expression(a).grad_fn.name() == name
+
+
+def test_saved_attributes_have_torchs_names(a: adjoint.Tensor) -> None:
+    node = a.sort(dim=0).values.grad_fn
+    assert node._saved_dim == 0 and node._saved_indices.tolist() == [0, 1] and node._saved_self_sym_sizes == (2,)
+    node = a.exp().grad_fn
+    assert {"_saved_result", "_raw_saved_result"} <= set(dir(node)) and node._saved_result.tolist() == a.exp().tolist()
+    assert "_saved_self" in dir((a * a).grad_fn) and (a * a).grad_fn._saved_other is a
+    with pytest.raises(AttributeError, match="has no attribute '_saved_nothing'; it saved"):
+        node._saved_nothing  # noqa: B018

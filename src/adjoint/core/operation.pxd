@@ -35,6 +35,7 @@ cdef class Operation:
     cdef public dict plans
     cdef list real_plans
     cdef public object node_type
+    cdef list node_types
     cdef public object results
     cdef dict __dict__
     cdef object __weakref__
@@ -53,6 +54,7 @@ cdef class Operation:
     cdef object record_quick(self, object x, object y, Plan plan, object out, TensorBase result)
     cdef object quick_entry(self, OpNode node, int place, object x, object y, TensorBase result, int k)
     cdef OpNode new_node(self, tuple values, Plan plan, bint half)
+    cdef object node_type_for(self, tuple values)
     cdef object connect(self, OpNode node, Plan plan, tuple values)
     cdef object note_view(self, list values, TensorBase result, object nr)
 

@@ -118,7 +118,12 @@ class Operation:
         self.symbol = _SYMBOLS.get(self.numpy_kernel, 0) if isinstance(self.numpy_kernel, numpy.ufunc) else 0
         self.plans = {}
         self.real_plans = [None] * 4
-        self.node_type = type(rule.node, (OpNode,), {"__slots__": (), "__doc__": f"Recorded by {rule.name}()."})
+        self.node_type = node_type_of(rule, rule.node)
+        # the types of nodes where a number stands in an input's place
+        self.node_types = None
+        if rule.nodes_with_number:
+            own = rule.nodes_with_number.items()
+            self.node_types = [(self.names.index(n), node_type_of(rule, node)) for n, node in own]
         self.results = namedtuple(self.name, rule.outputs) if rule.outputs else None
         self.__name__ = self.__qualname__ = self.name
         self.__doc__ = rule.doc
@@ -482,7 +487,8 @@ class Operation:
         dtype = dtype_of(out)
         if not is_inexact(dtype):
             return
-        node: OpNode = new_node(self.node_type, OpNode)
+        node_type = self.node_type if self.node_types is None else self.node_type_for((x, y))
+        node: OpNode = new_node(node_type, OpNode)
         tensor: TensorBase
         first: cython.int = 0
         second: cython.int = 0
@@ -549,11 +555,20 @@ class Operation:
 
     def new_node(self, values: tuple, plan: Plan, half) -> OpNode:
         """A node with its plan and edges."""
-        node: OpNode = new_node(self.node_type, OpNode)
+        node_type = self.node_type if self.node_types is None else self.node_type_for(values)
+        node: OpNode = new_node(node_type, OpNode)
         node.plan = plan
         node.half = half
         self.connect(node, plan, values[self.sequence] if self.sequence >= 0 else values)
         return node
+
+    def node_type_for(self, values: tuple):
+        """The type of node for these arguments: torch names overloads for numbers in the place of tensors."""
+        for place, node_type in self.node_types:
+            value = values[place]
+            if value is not None and not isinstance(value, TensorBase):
+                return node_type
+        return self.node_type
 
     def connect(self, node: OpNode, plan: Plan, values: tuple):
         """Point a node to the nodes of the inputs that need a gradient, and note which outputs of theirs these are."""
@@ -702,6 +717,11 @@ class Operation:
             node.finish(tuple(values))
         else:
             rebase(tensor, node)
+
+
+def node_type_of(rule, name):
+    """The class of the nodes that a rule's operation records."""
+    return type(name, (OpNode,), {"__slots__": (), "__doc__": f"Recorded by {rule.name}()."})
 
 
 def alias_of(name, kwargs, names):

@@ -23,6 +23,7 @@ cdef class Term:
 
 cdef class Plan:
     cdef public tuple names
+    cdef public tuple public_names
     cdef public list kinds
     cdef int kind0
     cdef public list places

@@ -527,14 +527,23 @@ class OpNode(Node):
 
     def place_of(self, name):
         """The place in the plan of a value under torch's name for it."""
-        wanted = {"self": "input", "result": "y"}.get(name, name)
-        if wanted not in self.plan.names:
+        public = self.plan.public_names
+        if name not in public:
             raise AttributeError(
-                f"{type(self).__name__!r} object has no attribute '_saved_{name}'; it saved {list(self.plan.names)}"
+                f"{type(self).__name__!r} object has no attribute '_saved_{name}'; it saved {list(public)}"
             )
         if self.freed:
             raise RuntimeError(errors.FREED)
-        return self.plan.names.index(wanted)
+        return public.index(name)
+
+    def __dir__(self):
+        names = self.plan.public_names
+        tensors = [name for name, kind in zip(names, self.plan.kinds) if kind in (_INPUT, _RESULT, _SEQUENCE)]
+        return [
+            *object.__dir__(self),
+            *[f"_saved_{name}" for name in names],
+            *[f"_raw_saved_{name}" for name in tensors],
+        ]
 
 
 @cython.trashcan(True)
@@ -775,9 +784,21 @@ def derive_plan(operation, mask, is_complex) -> Plan:
         operation.inputs.index(place) if kind == _INPUT and place in operation.inputs and not sequence else -1
         for kind, place in slots
     ]
+    plan.public_names = tuple([public_name(rule, name) for name in names])
     plan.several_results = rule.outputs is not None
     plan.promotes = operation.elementwise and not operation.keeps_dtype
     return plan
+
+
+def public_name(rule, name):
+    """The name under which torch shows a saved value: self for input, result for y, indices for y1 ..."""
+    if name == "y":
+        return "result"
+    if name[0] == "y" and name[1:].isdigit():
+        return rule.outputs[int(name[1:])] if rule.outputs else "result" + name[1:]
+    stem, is_shape = (name[: -len("_shape")], True) if name.endswith("_shape") else (name, False)
+    stem = "self" if stem == "input" else stem
+    return stem + "_sym_sizes" if is_shape else stem
 
 
 def make_term(rule, formula, positions, names, is_complex) -> Term:

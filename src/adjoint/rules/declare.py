@@ -144,7 +144,7 @@ class Rule:
         fast: str | None = None,
         scalars: bool | None = None,
         spread: str | None = None,
-        node: str | None = None,
+        node: str | dict[str, str] | None = None,
         doc: str = "",
         check: Function | None = None,
         explain: Function | None = None,
@@ -165,7 +165,9 @@ class Rule:
         self.fast = fast
         self.scalars = self.kind == "elementwise" if scalars is None else scalars
         self.spread = spread
-        self.node = node or node_name(name)
+        names = {"": node} if isinstance(node, str) else node or {}
+        self.node = names.get("", node_name(name))
+        self.nodes_with_number = {input: own for input, own in names.items() if input}
         self.doc = doc or (inspect.getdoc(kernel) if callable(kernel) else "") or ""
         self.check = check
         self.explain = explain

@@ -86,7 +86,14 @@ def add(xp, input: Array, other: Array, *, alpha=1):
     return xp.add(input, other) if alpha == 1 else xp.add(input, alpha * other)
 
 
-@elementwise(input=1, other=lambda alpha: -alpha, fast="subtract", inplace=True, check=_check_sub)
+@elementwise(
+    input=1,
+    other=lambda alpha: -alpha,
+    fast="subtract",
+    inplace=True,
+    node={"input": "RsubBackward1"},
+    check=_check_sub,
+)
 def sub(xp, input: Array, other: Array, *, alpha=1):
     """input - alpha * other"""
     return xp.subtract(input, other) if alpha == 1 else xp.subtract(input, alpha * other)
@@ -128,6 +135,7 @@ remainder = elementwise(
     other=lambda ops, input, other: -ops.floor(input / other),
     inplace=True,
     fast="remainder",
+    node={"": "RemainderBackward1", "other": "RemainderBackward0"},
     check=_check_quotient("remainder_cpu"),
 )
 fmod = elementwise(
@@ -166,7 +174,13 @@ def _explain_pow(error, input, exponent):
     return RuntimeError(str(error)) if "negative integer" in str(error) else None
 
 
-@elementwise(input=_power_partial, exponent=_exponent_partial, inplace=True, explain=_explain_pow)
+@elementwise(
+    input=_power_partial,
+    exponent=_exponent_partial,
+    inplace=True,
+    node={"": "PowBackward1", "exponent": "PowBackward0", "input": "PowBackward2"},
+    explain=_explain_pow,
+)
 def pow(xp, input: Array, exponent: Array):
     """input to the power of exponent, broadcast."""
     return input**exponent
@@ -354,6 +368,7 @@ def _check_clamp(input, min, max):
     min=lambda ops, g, input, min, max: ops.where(_clamp_below(input, min, max), g, 0),
     max=lambda ops, g, input, min, max: ops.where(_clamp_above(input, min, max), g, 0),
     inplace=True,
+    node={"min": "ClampBackward1", "max": "ClampBackward1"},
     check=_check_clamp,
 )
 def clamp(xp, input: Array, min: Array = None, max: Array = None):
