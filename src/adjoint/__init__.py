@@ -55,7 +55,7 @@ from adjoint.tensor.formatting import set_printoptions
 from adjoint.tensor.tensor import Tensor
 from adjoint.transforms.vmap import vmap
 
-from . import autograd, func, linalg, nn, testing
+from . import autograd, func, linalg, nn, testing, utils
 
 __version__ = "0.1.0.dev0"
 

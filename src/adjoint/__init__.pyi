@@ -886,6 +886,8 @@ def unflatten(input: Tensor, dim: builtins.int, sizes: Sequence[builtins.int]) -
 def unsqueeze(input: Tensor, dim: builtins.int) -> Tensor:
     """A view with one more axis, of length one, at place dim."""
 
+from adjoint import utils as utils
+
 def var(input: Tensor, dim: Dims | builtins.bool = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> Tensor:
     """The variance over axes: the sum of squared distances from the mean over (count - correction)."""
 

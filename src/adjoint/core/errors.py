@@ -143,7 +143,7 @@ def modified(array: Any, node: Any, output_nr: int, counter: Any, expected: int,
 
 def culprits(counter: Any, expected: int, owner: Any) -> str:
     """Where a value was saved and where it was modified afterwards, as far as locations were recorded."""
-    saved = owner.__dict__.get("saved_at")
+    saved = None if owner is None else owner.__dict__.get("saved_at")
     changed = (counter.lines or {}).get(expected + 1)
     said = "" if saved is None else f"\nIt was saved for the backward pass here: {described(saved)}"
     if changed is not None:

@@ -26,6 +26,8 @@ cdef class ThreadState:
     cdef public tuple node_hooks
     cdef public tuple saved_hooks
     cdef public object saved_hooks_refused
+    cdef public object saving
+    cdef public object runner
     cdef public tuple before_write
     cdef object __weakref__
 

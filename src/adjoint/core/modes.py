@@ -44,7 +44,9 @@ class ThreadState:
     run: the innermost backward pass.
     node_hooks: functions that are called with every node that is made.
     saved_hooks: pairs of functions that pack and unpack what is saved, the innermost last.
+    saving: the node whose saved tensor a pack hook is looking at, None if it is not known.
     saved_hooks_refused: why such pairs may not be used now, or None.
+    runner: what runs kernels instead of `Operation.run`, as runner(operation, raw arguments, half), or None.
     before_write: functions that are called with every tensor that is going to be modified in place.
     """
 
@@ -62,7 +64,7 @@ class ThreadState:
         self.unusual = int(self.anomaly)
         self.evaluating = self.run = None
         self.node_hooks = self.saved_hooks = self.before_write = ()
-        self.saved_hooks_refused = None
+        self.saved_hooks_refused = self.saving = self.runner = None
         _states.add(self)
 
 

@@ -83,7 +83,7 @@ cdef class CopySlices(Node):
 
 
 cpdef object raw_ops(object array)
-cpdef object pack_by_mode(Saved saved, TensorBase tensor)
+cpdef object pack_by_mode(Saved saved, TensorBase tensor, Node owner)
 cpdef TensorBase unpacked(Saved saved, Node owner)
 cpdef object check_saved(Saved saved, Node owner)
 cpdef object drop(object entry)

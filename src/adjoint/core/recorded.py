@@ -316,14 +316,14 @@ class OpNode(Node):
             kind: cython.int = plan.kinds[k]
             if kind == _SEQUENCE:
                 for saved, member in zip(entry, values[plan.places[k]]):
-                    pack_by_mode(saved, member)
+                    pack_by_mode(saved, member, self)
             elif kind == _RESULT:
                 saved = entry if isinstance(entry, Saved) else self.saved_result(entry)
-                pack_by_mode(saved, self.handed_out(saved))
+                pack_by_mode(saved, self.handed_out(saved), self)
                 self.put(k, saved)
             elif isinstance(entry, TensorBase):
                 saved = save_input(entry)
-                pack_by_mode(saved, entry)
+                pack_by_mode(saved, entry, self)
                 self.put(k, saved)
 
     def put(self, k, entry):
@@ -600,15 +600,20 @@ def input_shape(value):
     return value._array.shape if isinstance(value, TensorBase) else ()
 
 
-def pack_by_mode(saved: Saved, tensor: TensorBase):
-    """Let the innermost pair of hooks on saved tensors that is on decide what is kept."""
+def pack_by_mode(saved: Saved, tensor: TensorBase, owner):
+    """Let the innermost pair of hooks on saved tensors that is on decide what `owner` keeps."""
     state: ThreadState = current()
     if state.saved_hooks:
         pack, unpack = state.saved_hooks[len(state.saved_hooks) - 1]
-        pack_saved(saved, tensor, pack, unpack)
+        outer = state.saving
+        state.saving = owner
+        try:
+            pack_saved(saved, tensor, pack, unpack)
+        finally:
+            state.saving = outer
 
 
-def unpacked(saved: Saved, owner: Node) -> TensorBase:
+def unpacked(saved: Saved, owner) -> TensorBase:
     """A saved value as a Tensor with its history; `owner` is the node that saved it.
 
     Versions are compared, except where hooks have packed the value.
@@ -642,7 +647,7 @@ def unpacked(saved: Saved, owner: Node) -> TensorBase:
     return tensor
 
 
-def check_saved(saved: Saved, owner: Node):
+def check_saved(saved: Saved, owner):
     """Raise if a saved value was modified in place since."""
     if saved.counter is not None and saved.counter.value != saved.version:
         node = saved.node if saved.from_input else owner

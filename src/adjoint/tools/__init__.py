@@ -1,0 +1,1 @@
+"""Tools for those who write and check derivatives: checkpoints, numerical checks, pictures of the graph."""

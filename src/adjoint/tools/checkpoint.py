@@ -1,0 +1,527 @@
+"""Checkpoints: run part of a program without keeping what its backward pass needs, and run it again for that pass.
+
+While a checkpointed function runs, each tensor that the graph would save is replaced by a `Place`. When the backward
+pass asks for the first of them, the function is run again, and the tensors that it saves this time fill the places.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import math
+import warnings
+import weakref
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from adjoint.arrays import pytree, random
+from adjoint.arrays.dtypes import from_numpy_dtype
+from adjoint.arrays.size import Size
+from adjoint.core.engine import run_number
+from adjoint.core.grad_mode import enable_grad
+from adjoint.core.graph import Saved, TensorBase, needs_grad
+from adjoint.core.modes import current
+from adjoint.core.recorded import pack_by_mode, save_input, unpacked
+from adjoint.core.saved_hooks import saved_tensors_hooks
+
+Tensor = Any
+Contexts = tuple[contextlib.AbstractContextManager[Any], contextlib.AbstractContextManager[Any]]
+
+REENTRANT_IS_OPEN = (
+    "adjoint.utils.checkpoint: the use_reentrant parameter should be passed explicitly. use_reentrant=False is "
+    "recommended; without it, use_reentrant=True is assumed, as in torch."
+)
+UNPACKED_TWICE = (
+    "adjoint.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you are "
+    "calling ctx.saved_tensors in backward, make sure to do so only once."
+)
+TOO_MANY = (
+    "adjoint.utils.checkpoint: trying to save more tensors during recomputation than during the original forward pass."
+)
+
+
+class CheckpointError(RuntimeError):
+    """The recomputation of a checkpointed function was not what its first run was."""
+
+
+class _Enough(BaseException):
+    """Ends a recomputation that has saved all that is needed."""
+
+
+class _Switches:
+    """What the context managers below set for all checkpoints made inside them."""
+
+    early_stop: bool | None = None
+    debug: bool | None = None
+
+
+@contextlib.contextmanager
+def _switched(name: str, value: bool) -> Iterator[None]:
+    before = getattr(_Switches, name)
+    setattr(_Switches, name, value)
+    try:
+        yield
+    finally:
+        setattr(_Switches, name, before)
+
+
+def set_checkpoint_early_stop(enable: bool) -> contextlib.AbstractContextManager[None]:
+    """A block whose checkpoints stop recomputation as soon as everything needed was recomputed, or do not.
+
+    >>> import adjoint
+    >>> from adjoint.utils.checkpoint import checkpoint, set_checkpoint_early_stop
+    >>> x = adjoint.ones(2, requires_grad=True)
+    >>> with set_checkpoint_early_stop(False):
+    ...     y = checkpoint(adjoint.exp, x, use_reentrant=False)
+    """
+    return _switched("early_stop", enable)
+
+
+def set_checkpoint_debug_enabled(enabled: bool | None) -> contextlib.AbstractContextManager[None]:
+    """A block whose checkpoints name, in their errors, all operations of both runs (or do not)."""
+    return _switched("debug", enabled)  # type: ignore[arg-type]
+
+
+def noop_context_fn() -> Contexts:
+    """The context managers of a checkpoint that needs none."""
+    return contextlib.nullcontext(), contextlib.nullcontext()
+
+
+class Place:
+    """Stands for one saved tensor; `number` counts those of one run of the function."""
+
+    __slots__ = ("__weakref__", "number")
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+class Note:
+    """What is remembered of a saved tensor to compare both runs by: its kind, and which operation saved it."""
+
+    __slots__ = ("dtype", "operation", "shape")
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.shape = tensor._array.shape
+        self.dtype = tensor._array.dtype
+        node = current().saving
+        self.operation = "an operation" if node is None else node.name()
+
+    def fits(self, other: Note) -> bool:
+        """True if both are of one shape and dtype."""
+        return self.shape == other.shape and self.dtype == other.dtype
+
+    def metadata(self) -> str:
+        """Shape, dtype and device, as torch shows them."""
+        dtype = from_numpy_dtype(self.dtype)
+        return f"{{'shape': {Size(self.shape)}, 'dtype': {dtype}, 'device': device(type='cpu')}}"
+
+    def __str__(self) -> str:
+        return f"{from_numpy_dtype(self.dtype)} of shape {tuple(self.shape)}, saved by {self.operation}"
+
+
+class Region:
+    """One call of a checkpointed function."""
+
+    def __init__(
+        self, function: Callable[..., Any], args: Any, kwargs: Any, again: Callable[[], Any], **options: Any
+    ) -> None:
+        self.function = function
+        # tensors are saved as the graph saves them, so that checkpoints around this one hold them only as places
+        self.arguments = pytree.map(_keep, (args, kwargs))
+        self.again = again
+        self.early_stop: bool = options["early_stop"]
+        self.check: bool = options["check"]
+        self.debug: bool = options["debug"]
+        self.random_state = random.get_rng_state() if options["preserve_rng_state"] else None
+        self.places: list[weakref.ref[Place]] = []
+        self.notes: list[Note] = []
+        self.stopped_early = False
+        # the tensors that were recomputed, by the number of the backward pass and the place
+        self.recomputed: dict[int, dict[int, Tensor]] = {}
+
+    def pack(self, tensor: Tensor) -> Place:
+        """Keep no more than the place of a saved tensor."""
+        place = Place(len(self.places))
+        self.places.append(weakref.ref(place))
+        self.notes.append(Note(tensor))
+        return place
+
+    def unpack(self, place: Place) -> Tensor:
+        """The tensor for a place, after running the function again if this backward pass did not do so yet."""
+        number = run_number()
+        if number not in self.recomputed:
+            # only this pass, and one that it runs inside of, can still ask
+            self.recomputed = {n: found for n, found in self.recomputed.items() if 0 <= n < number and found}
+            self.recomputed[number] = self.recompute()
+        found = self.recomputed[number]
+        if place.number not in found:
+            raise CheckpointError(UNPACKED_TWICE)
+        # outside of backward passes each question is one of its own
+        return found.pop(place.number) if number >= 0 else self.recomputed.pop(number)[place.number]
+
+    def recompute(self) -> dict[int, Tensor]:
+        """Run the function again; the tensors that it saves, by their places."""
+        saved: dict[int, Tensor] = {}
+        notes: list[Note] = []
+
+        def pack(tensor: Tensor) -> Tensor:
+            number = len(notes)
+            if number >= len(self.places):
+                if self.early_stop:
+                    raise _Enough
+                notes.append(Note(tensor))
+                return tensor.detach()
+            notes.append(Note(tensor))
+            if self.places[number]() is not None:
+                saved[number] = tensor.detach()
+            if self.early_stop and number + 1 == len(self.places):
+                raise _Enough
+            return tensor.detach()
+
+        args, kwargs = pytree.map(_take, self.arguments)
+        with (
+            self.same_random_numbers(),
+            enable_grad(),
+            self.again(),
+            saved_tensors_hooks(pack, lambda kept: kept),
+            contextlib.suppress(_Enough),
+        ):
+            self.function(*args, **kwargs)
+        if self.check:
+            self.compare(notes)
+        return saved
+
+    @contextlib.contextmanager
+    def same_random_numbers(self) -> Iterator[None]:
+        """A block that draws the random numbers of the first run, and leaves the generator as it was."""
+        if self.random_state is None:
+            yield
+            return
+        before = random.get_rng_state()
+        random.set_rng_state(self.random_state)
+        try:
+            yield
+        finally:
+            random.set_rng_state(before)
+
+    def compare(self, notes: list[Note]) -> None:
+        """Raise CheckpointError if the two runs saved different tensors."""
+        if len(notes) > len(self.notes):
+            raise CheckpointError(TOO_MANY + self.explained(notes))
+        if len(notes) < len(self.notes):
+            raise CheckpointError(
+                "adjoint.utils.checkpoint: A different number of tensors was saved during the original forward and "
+                f"recomputation.\nNumber of tensors saved during forward: {len(self.notes)}\nNumber of tensors saved "
+                f"during recomputation: {len(notes)}." + self.explained(notes)
+            )
+        differing = [
+            f"tensor at position {i}:\nsaved metadata: {first.metadata()}\nrecomputed metadata: {second.metadata()}"
+            for i, (first, second) in enumerate(zip(self.notes, notes, strict=True))
+            if not first.fits(second)
+        ]
+        if differing:
+            raise CheckpointError(
+                "adjoint.utils.checkpoint: Recomputed values for the following tensors have different metadata than "
+                "during the forward pass.\n" + "\n".join(differing) + self.explained(notes)
+            )
+
+    def explained(self, notes: list[Note]) -> str:
+        """Which operation was the first to differ, and with debug, all operations of both runs."""
+        runs = {"first run": self.notes, "recomputation": notes}
+        n = min(map(len, runs.values()))
+        first = next((i for i in range(n) if not self.notes[i].fits(notes[i])), n)
+        text = "\nThe first difference: " + "; ".join(
+            f"in the {name}, " + (str(run[first]) if first < len(run) else "nothing more was saved")
+            for name, run in runs.items()
+        )
+        text += ". The function must do the same both times: look for state that it changes or reads."
+        if self.debug:
+            for name, run in runs.items():
+                text += f"\nSaved during the {name}:" + "".join(f"\n  {i}: {note}" for i, note in enumerate(run))
+        return text
+
+
+def _keep(value: Any) -> Any:
+    """An argument of a checkpointed function as the region keeps it."""
+    if not isinstance(value, TensorBase):
+        return value
+    saved = save_input(value)
+    saved.original = value
+    pack_by_mode(saved, value, None)
+    return saved
+
+
+def _take(value: Any) -> Any:
+    """The argument again: a tensor without the history outside of the region."""
+    if not isinstance(value, Saved):
+        return value
+    tensor = unpacked(value, None)
+    twin = tensor.detach()
+    return twin.requires_grad_() if needs_grad(tensor) else twin
+
+
+def checkpoint(
+    function: Callable[..., Any],
+    *args: Any,
+    use_reentrant: bool | None = None,
+    context_fn: Callable[[], Contexts] = noop_context_fn,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+    preserve_rng_state: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """Call `function(*args, **kwargs)` without keeping what its backward pass needs: it is run again for that.
+
+    Args:
+        function: does the same whenever it is run with the same arguments.
+        use_reentrant: False records the graph and recomputes what it would have saved, for all ways to differentiate,
+            any nesting and any arguments. True runs the function unrecorded and calls backward inside of backward; it
+            works with `backward()` alone, and differentiates by tensors among args only. None warns and means True.
+        context_fn: gives two context managers, one for each run (use_reentrant=False only).
+        determinism_check: "default" compares shapes and dtypes of both runs, "none" does not.
+        debug: errors list all that was saved in both runs.
+        early_stop: end the recomputation when all that is needed was recomputed.
+        preserve_rng_state: both runs draw the same random numbers.
+
+    Raises:
+        CheckpointError: during backward, if the recomputation differed; it names the first operation that did.
+        ValueError: unknown arguments.
+
+    >>> import adjoint
+    >>> from adjoint.utils.checkpoint import checkpoint
+    >>> x = adjoint.ones(2, requires_grad=True)
+    >>> checkpoint(lambda x: (x * x).exp(), x, use_reentrant=False).sum().backward()
+    >>> x.grad
+    tensor([5.4366, 5.4366])
+    """
+    if use_reentrant is None:
+        warnings.warn(REENTRANT_IS_OPEN, stacklevel=2)
+        use_reentrant = True
+    if determinism_check not in ("default", "none"):
+        raise ValueError(
+            f"determinism_check should be one of ['default', 'none'], but got {determinism_check}"
+        )
+    if use_reentrant:
+        from adjoint.tools.reentrant import checkpoint_reentrant
+
+        if kwargs:
+            raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+        if context_fn is not noop_context_fn or debug:
+            raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
+        return checkpoint_reentrant(function, preserve_rng_state, args)
+    forward, again = context_fn()
+    region = Region(
+        function,
+        args,
+        kwargs,
+        lambda: again,
+        early_stop=early_stop if _Switches.early_stop is None else _Switches.early_stop,
+        check=determinism_check == "default",
+        debug=debug if _Switches.debug is None else _Switches.debug,
+        preserve_rng_state=preserve_rng_state,
+    )
+    if not current().grad_enabled:
+        with forward:
+            return function(*args, **kwargs)
+    with saved_tensors_hooks(region.pack, region.unpack), forward:
+        return function(*args, **kwargs)
+
+
+def checkpoint_sequential(
+    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
+) -> Any:
+    """Call functions one after the other, in `segments` checkpointed parts of equal length; the last is kept whole.
+
+    >>> import adjoint
+    >>> from adjoint.utils.checkpoint import checkpoint_sequential
+    >>> x = adjoint.ones(2, requires_grad=True)
+    >>> checkpoint_sequential([adjoint.exp, adjoint.sin, adjoint.exp], 2, x, use_reentrant=False)
+    tensor([1.5079, 1.5079], grad_fn=<ExpBackward0>)
+    """
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    if use_reentrant is None:
+        warnings.warn(REENTRANT_IS_OPEN, stacklevel=2)
+        use_reentrant = True
+    functions = list(functions.children() if hasattr(functions, "children") else functions)
+    size = len(functions) // segments
+
+    def part(start: int, end: int) -> Callable[[Any], Any]:
+        def run(value: Any) -> Any:
+            for function in functions[start:end]:
+                value = function(value)
+            return value
+
+        return run
+
+    for start in range(0, size * (segments - 1), size or 1):
+        input = checkpoint(
+            part(start, start + size), input, use_reentrant=use_reentrant, preserve_rng_state=preserve
+        )
+    return part(size * (segments - 1), len(functions))(input)
+
+
+def checkpoint_chain(steps: Sequence[Callable[[Any], Any]], input: Any, *, snapshots: int) -> Any:
+    """Call `steps` one after the other, with never more than `snapshots` values between them in memory.
+
+    The backward pass recomputes steps from the nearest snapshot by the binomial schedule, which is optimal: n steps
+    with s snapshots are each run at most t + 1 times, where t is the least with binomial(s + t, s) >= n. So a chain of
+    1,000 steps needs 10 snapshots and at most 5 runs of each.
+
+    Source: A. Griewank, A. Walther, "Algorithm 799: revolve", ACM Trans. Math. Softw. 26 (2000) 19-45.
+
+    Args:
+        steps: functions of one value (a tensor or a pytree of them) to the next.
+        input: the first value.
+        snapshots: at least 1.
+
+    >>> import adjoint
+    >>> from adjoint.utils.checkpoint import checkpoint_chain
+    >>> x = adjoint.tensor(0.5, requires_grad=True)
+    >>> checkpoint_chain([adjoint.sin] * 100, x, snapshots=4).backward()
+    >>> x.grad
+    tensor(0.0345)
+    """
+    if snapshots < 1:
+        raise ValueError(f"snapshots must be at least 1, got {snapshots}: the input itself is one")
+    return _chain(steps, 0, len(steps), snapshots, input)
+
+
+def _chain(steps: Sequence[Callable[[Any], Any]], start: int, end: int, snapshots: int, value: Any) -> Any:
+    """Steps start to end, the left part as a checkpoint, which is reversed last and then has its snapshot back."""
+    while end - start > 1:
+        middle = start + _left_part(end - start, snapshots)
+        value = checkpoint(
+            lambda value, start=start, middle=middle, snapshots=snapshots: _chain(
+                steps, start, middle, snapshots, value
+            ),
+            value,
+            use_reentrant=False,
+        )
+        start, snapshots = middle, max(snapshots - 1, 1)
+    return steps[start](value) if end > start else value
+
+
+def _left_part(n: int, snapshots: int) -> int:
+    """How many of n steps the binomial schedule puts before the next snapshot.
+
+    >>> _left_part(10, 1), _left_part(10, 3)
+    (9, 4)
+    """
+    if snapshots <= 1:
+        return n - 1
+    repeats = next(t for t in range(n + 1) if math.comb(snapshots + t, snapshots) >= n)
+    return max(1, min(n - 1, math.comb(snapshots + repeats - 1, snapshots)))
+
+
+# selective ---------------------------------------------------------------------------------------------------------
+
+
+class CheckpointPolicy(enum.Enum):
+    """What becomes of the result of an operation in a selective checkpoint: kept, or computed again."""
+
+    MUST_SAVE = 0
+    PREFER_SAVE = 1
+    MUST_RECOMPUTE = 2
+    PREFER_RECOMPUTE = 3
+    MUST_CPU_OFFLOAD = 4
+    PREFER_CPU_OFFLOAD = 5
+
+
+_KEPT = (
+    CheckpointPolicy.MUST_SAVE,
+    CheckpointPolicy.PREFER_SAVE,
+    CheckpointPolicy.MUST_CPU_OFFLOAD,
+    CheckpointPolicy.PREFER_CPU_OFFLOAD,
+)
+
+
+class SelectiveCheckpointContext:
+    """What a policy function is told first: whether this is the recomputation, and the result of the first run."""
+
+    def __init__(self, *, is_recompute: bool, op_output: Any = None) -> None:
+        self.is_recompute = is_recompute
+        self.op_output = op_output
+
+
+def create_selective_checkpoint_contexts(
+    policy_fn_or_list: Callable[..., CheckpointPolicy | bool] | Sequence[Any],
+    allow_cache_entry_mutation: bool = False,
+) -> Contexts:
+    """Two context managers for `checkpoint(context_fn=...)` that keep the results of some operations.
+
+    Args:
+        policy_fn_or_list: names of operations ("mm") or their functions (adjoint.mm) whose results are kept; or a
+            function of (context, operation, *arguments) that returns a CheckpointPolicy (or True for MUST_SAVE). The
+            operation has a `name`, the arguments are arrays and plain values in the order of its signature.
+        allow_cache_entry_mutation: kept results may be modified in place by the function, and are then wrong in the
+            recomputation; False keeps copies.
+
+    >>> import functools, adjoint
+    >>> from adjoint.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
+    >>> contexts = functools.partial(create_selective_checkpoint_contexts, ["mm"])
+    >>> x = adjoint.ones(2, 2, requires_grad=True)
+    >>> checkpoint(lambda x: (x @ x).exp(), x, use_reentrant=False, context_fn=contexts).sum().backward()
+    """
+    if callable(policy_fn_or_list):
+        policy = policy_fn_or_list
+    else:
+        names = {_name_of(entry) for entry in policy_fn_or_list}
+
+        def policy(context: Any, operation: Any, *arguments: Any) -> CheckpointPolicy:
+            return CheckpointPolicy.MUST_SAVE if operation.name in names else CheckpointPolicy.PREFER_RECOMPUTE
+
+    kept: defaultdict[str, list[Any]] = defaultdict(list)
+
+    def first_run(operation: Any, raw: list[Any], half: Any) -> Any:
+        outs = operation.run(raw, half)
+        decision = policy(SelectiveCheckpointContext(is_recompute=False, op_output=outs), operation, *raw)
+        if decision is True or decision in _KEPT:
+            kept[operation.name].append(outs if allow_cache_entry_mutation else _copies(outs))
+        else:
+            kept[operation.name].append(None)
+        return outs
+
+    counts: defaultdict[str, int] = defaultdict(int)
+
+    def recomputation(operation: Any, raw: list[Any], half: Any) -> Any:
+        number = counts[operation.name]
+        counts[operation.name] += 1
+        known = kept[operation.name]
+        if number >= len(known) or known[number] is None:
+            return operation.run(raw, half)
+        return known[number]
+
+    return _Runner(first_run), _Runner(recomputation, counts.clear)
+
+
+def _name_of(entry: Any) -> str:
+    return entry if isinstance(entry, str) else entry.__name__
+
+
+def _copies(outs: Any) -> Any:
+    return [out.copy() for out in outs] if isinstance(outs, list) else outs.copy()
+
+
+class _Runner:
+    """A block in which kernels are run by a function."""
+
+    def __init__(self, run: Callable[..., Any], begin: Callable[[], None] = lambda: None) -> None:
+        self.run = run
+        self.begin = begin
+
+    def __enter__(self) -> None:
+        state = current()
+        self.begin()
+        self.before = state.runner
+        state.runner = self.run
+        state.unusual += 1
+
+    def __exit__(self, *exception: object) -> None:
+        state = current()
+        state.runner = self.before
+        state.unusual -= 1

@@ -1,0 +1,280 @@
+"""Checkpoints: the same gradients, less memory, and errors that name what differed."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import math
+import weakref
+
+import numpy as np
+import pytest
+
+import adjoint
+from adjoint.autograd import grad
+from adjoint.utils.checkpoint import (
+    CheckpointError,
+    CheckpointPolicy,
+    checkpoint,
+    checkpoint_chain,
+    checkpoint_sequential,
+    create_selective_checkpoint_contexts,
+    set_checkpoint_debug_enabled,
+    set_checkpoint_early_stop,
+)
+
+kept = functools.partial(checkpoint, use_reentrant=False)
+
+
+@pytest.fixture
+def x() -> adjoint.Tensor:
+    return adjoint.tensor([0.3, 0.5, 0.9], dtype=adjoint.float64, requires_grad=True)
+
+
+def body(x: adjoint.Tensor) -> adjoint.Tensor:
+    return (x * x).exp().sin() * x.tanh()
+
+
+class Counted:
+    """A function that counts its runs."""
+
+    def __init__(self, function=body) -> None:
+        self.function, self.runs = function, 0
+
+    def __call__(self, *args, **kwargs):
+        self.runs += 1
+        return self.function(*args, **kwargs)
+
+
+def test_gradients_of_first_and_second_order(x: adjoint.Tensor) -> None:
+    (expected,) = grad(body(x).sum(), x, create_graph=True)
+    (expected_second,) = grad(expected.sum(), x)
+    (first,) = grad(kept(body, x).sum(), x, create_graph=True)
+    (second,) = grad(first.sum(), x)
+    np.testing.assert_allclose(first.detach().numpy(), expected.detach().numpy(), rtol=1e-12)
+    np.testing.assert_allclose(second.numpy(), expected_second.numpy(), rtol=1e-12)
+
+
+def test_function_runs_once_more_for_each_pass(x: adjoint.Tensor) -> None:
+    counted = Counted()
+    y = kept(counted, x).sum()
+    assert counted.runs == 1
+    y.backward(retain_graph=True)
+    assert counted.runs == 2
+    y.backward()
+    assert counted.runs == 3
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        y.backward()
+
+
+def test_saves_places_only(x: adjoint.Tensor) -> None:
+    alive: list[weakref.ref] = []
+
+    def watched(x: adjoint.Tensor) -> adjoint.Tensor:
+        y = (x * x).exp()
+        alive.append(weakref.ref(y._array.base if y._array.base is not None else y._array))
+        return y.sin()
+
+    gc.disable()
+    try:
+        z = kept(watched, x)
+        assert alive[0]() is None
+        z.sum().backward()
+        assert alive[1]() is None
+    finally:
+        gc.enable()
+
+
+def test_any_structure_of_arguments_and_results(x: adjoint.Tensor) -> None:
+    def f(values, *, scale, flag):
+        return {"sum": values[0] + scale["by"] * values[1], "flag": flag}
+
+    weight = adjoint.tensor(3.0, dtype=adjoint.float64, requires_grad=True)
+    result = kept(f, (x, x.exp()), scale={"by": weight}, flag=True)
+    assert result["flag"] is True
+    result["sum"].sum().backward()
+    assert weight.grad == x.exp().sum()
+    np.testing.assert_allclose(x.grad.numpy(), 1 + 3 * np.exp(x.detach().numpy()))
+
+
+def test_random_numbers_are_the_same_both_times(x: adjoint.Tensor) -> None:
+    def noisy(x: adjoint.Tensor) -> adjoint.Tensor:
+        return (x * adjoint.rand(3, dtype=adjoint.float64)).exp()
+
+    adjoint.manual_seed(1)
+    y = kept(noisy, x)
+    after = adjoint.rand(1)
+    adjoint.manual_seed(1)
+    factors = adjoint.rand(3, dtype=adjoint.float64)
+    y.sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), (factors * y).detach().numpy())
+    assert adjoint.rand(1) == after
+
+
+def test_nested(x: adjoint.Tensor) -> None:
+    inner, outer = Counted(), Counted(lambda x: kept(inner, x.exp()).exp() * x)
+    (expected,) = grad((body(x.exp()).exp() * x).sum(), x)
+    (found,) = grad(kept(outer, x).sum(), x)
+    np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-12)
+    assert (outer.runs, inner.runs) == (2, 3)
+
+
+def test_early_stop(x: adjoint.Tensor) -> None:
+    reached: list[int] = []
+
+    def f(x: adjoint.Tensor) -> adjoint.Tensor:
+        y = x.exp()
+        reached.append(1)
+        return y + 1
+
+    kept(f, x).sum().backward()
+    assert len(reached) == 1
+    with set_checkpoint_early_stop(False):
+        y = kept(f, x)
+    y.sum().backward()
+    assert len(reached) == 3
+
+
+def test_without_recording_nothing_is_kept(x: adjoint.Tensor) -> None:
+    with adjoint.no_grad():
+        assert not kept(body, x).requires_grad
+    assert not kept(body, x.detach()).requires_grad
+
+
+def test_modified_argument_is_found(x: adjoint.Tensor) -> None:
+    y = x * 2
+    z = kept(body, y).sum()
+    y.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        z.backward()
+
+
+# errors -------------------------------------------------------------------------------------------------------------
+
+
+class Unsteady:
+    """Runs one function the first time and another one later."""
+
+    def __init__(self, *functions) -> None:
+        self.functions = list(functions)
+
+    def __call__(self, x: adjoint.Tensor) -> adjoint.Tensor:
+        return (self.functions.pop(0) if len(self.functions) > 1 else self.functions[0])(x)
+
+
+def test_other_shapes_are_found_and_named(x: adjoint.Tensor) -> None:
+    y = kept(Unsteady(lambda x: (x.sin() * x).exp(), lambda x: (x[:2].sin() * x[:2]).exp()), x)
+    with pytest.raises(CheckpointError, match="Recomputed values for the following tensors have different") as error:
+        y.sum().backward()
+    text = str(error.value)
+    assert "tensor at position 1:\nsaved metadata: {'shape': adjoint.Size([3]), 'dtype': adjoint.float64" in text
+    assert "in the first run, adjoint.float64 of shape (3,), saved by SinBackward0" in text
+    assert "in the recomputation, adjoint.float64 of shape (2,), saved by SinBackward0" in text
+
+
+def test_other_numbers_of_tensors_are_found(x: adjoint.Tensor) -> None:
+    fewer = kept(Unsteady(lambda x: x.exp().sin(), lambda x: x.exp()), x)
+    with pytest.raises(CheckpointError, match="A different number of tensors was saved") as error:
+        fewer.sum().backward()
+    assert "during forward: 2\nNumber of tensors saved during recomputation: 1" in str(error.value)
+    with set_checkpoint_early_stop(False), set_checkpoint_debug_enabled(True):
+        more = kept(Unsteady(lambda x: x.exp(), lambda x: x.exp().sin()), x)
+    with pytest.raises(CheckpointError, match="trying to save more tensors during recomputation") as error:
+        more.sum().backward()
+    text = str(error.value)
+    assert "Saved during the recomputation:\n  0: adjoint.float64 of shape (3,), saved by ExpBackward0" in text
+
+
+def test_check_can_be_switched_off(x: adjoint.Tensor) -> None:
+    y = kept(Unsteady(lambda x: x.exp(), lambda x: x.exp()[:1]), x, determinism_check="none")
+    y.sum().backward()
+    with pytest.raises(ValueError, match="determinism_check should be one of"):
+        kept(body, x, determinism_check="some")
+
+
+def test_errors_of_the_function_come_out_unchanged(x: adjoint.Tensor) -> None:
+    def fail(x: adjoint.Tensor) -> adjoint.Tensor:
+        raise KeyError("mine")
+
+    y = kept(Unsteady(body, fail), x)
+    with pytest.raises(KeyError, match="mine"):
+        y.sum().backward()
+
+
+# sequences ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("segments", [1, 2, 3])
+def test_sequential(x: adjoint.Tensor, segments: int) -> None:
+    functions = [Counted(f) for f in (adjoint.exp, adjoint.sin, adjoint.tanh, adjoint.exp)]
+    y = checkpoint_sequential(functions, segments, x, use_reentrant=False)
+    (found,) = grad(y.sum(), x)
+    (expected,) = grad(x.exp().sin().tanh().exp().sum(), x)
+    np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-12)
+    assert functions[-1].runs == 1
+
+
+@pytest.mark.parametrize(("n", "snapshots"), [(1, 1), (2, 1), (7, 1), (7, 2), (30, 3), (30, 40), (100, 4)])
+def test_chain_keeps_to_the_binomial_bound(x: adjoint.Tensor, n: int, snapshots: int) -> None:
+    steps = [Counted(lambda v: v.sin() * 1.01) for _ in range(n)]
+    y = checkpoint_chain(steps, x, snapshots=snapshots)
+    (found,) = grad(y.sum(), x)
+    z = x
+    for _ in range(n):
+        z = z.sin() * 1.01
+    (expected,) = grad(z.sum(), x)
+    np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-10)
+    repeats = next(t for t in range(n + 1) if math.comb(snapshots + t, snapshots) >= n)
+    assert max(step.runs for step in steps) <= repeats + 1
+
+
+def test_chain_needs_a_snapshot(x: adjoint.Tensor) -> None:
+    with pytest.raises(ValueError, match="snapshots must be at least 1"):
+        checkpoint_chain([body], x, snapshots=0)
+
+
+# selective ----------------------------------------------------------------------------------------------------------
+
+
+def test_selective_checkpoint_does_not_run_kept_operations_again() -> None:
+    x = adjoint.rand(3, 3, dtype=adjoint.float64, requires_grad=True)
+    runs: list[tuple[str, bool]] = []
+
+    def policy(context, operation, *arguments) -> CheckpointPolicy:
+        runs.append((operation.name, context.is_recompute))
+        return CheckpointPolicy.MUST_SAVE if operation.name == "matmul" else CheckpointPolicy.PREFER_RECOMPUTE
+
+    def f(x: adjoint.Tensor) -> adjoint.Tensor:
+        return (x @ x).exp().sin()
+
+    (expected,) = grad(f(x).sum(), x)
+    for chosen in (policy, ["matmul"], [adjoint.matmul]):
+        contexts = functools.partial(create_selective_checkpoint_contexts, chosen)
+        (found,) = grad(kept(f, x, context_fn=contexts).sum(), x)
+        np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-12)
+    assert ("matmul", False) in runs and ("exp", False) in runs
+
+
+def test_kept_results_stand_for_recomputed_ones() -> None:
+    calls: list[str] = []
+    x = adjoint.ones(2, 2, requires_grad=True)
+
+    def f(x: adjoint.Tensor) -> adjoint.Tensor:
+        return (x @ x).exp()
+
+    forward, again = create_selective_checkpoint_contexts(["matmul"])
+    with forward:
+        f(x)
+    from adjoint.core.modes import current
+
+    with again:
+        runner = current().runner
+
+        def spy(operation, raw, half):
+            before = operation.run
+            calls.append(operation.name)
+            return runner(operation, raw, half) if before else None
+
+        current().runner = spy
+        y = f(x)
+    assert calls == ["matmul", "exp"] and y.tolist() == f(x).tolist()
