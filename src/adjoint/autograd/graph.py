@@ -16,18 +16,21 @@ from adjoint.core.saved_hooks import (
     save_on_cpu,
     saved_tensors_hooks,
 )
+from adjoint.tools.graph_view import draw, saved_tensors
 
 __all__ = [
     "GradientEdge",
     "Node",
     "allow_mutation_on_saved_tensors",
     "disable_saved_tensors_hooks",
+    "draw",
     "get_gradient_edge",
     "increment_version",
     "node_creation_hook",
     "record_locations",
     "register_multi_grad_hook",
     "save_on_cpu",
+    "saved_tensors",
     "saved_tensors_hooks",
     "set_warn_on_accumulate_grad_stream_mismatch",
 ]

@@ -251,6 +251,10 @@ class Node(Slot):
         """`pull`, for callers in plain Python."""
         return self.pull(cotangent, create_graph)
 
+    def saved_items(self) -> list:
+        """What the node keeps for its backward pass, as (name, Tensor or array or `Saved`) pairs, not unpacked."""
+        return []
+
     def release(self):
         """Free what was saved for the backward pass."""
 

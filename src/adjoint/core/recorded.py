@@ -536,6 +536,17 @@ class OpNode(Node):
             raise RuntimeError(errors.FREED)
         return public.index(name)
 
+    def saved_items(self) -> list:
+        """The tensors that the node keeps, by torch's names for them."""
+        items = []
+        for k, (name, kind) in enumerate(zip(self.plan.public_names, self.plan.kinds)):
+            entry = self.entry(k)
+            if kind == _SEQUENCE and entry is not None:
+                items.extend([(f"{name}[{i}]", member) for i, member in enumerate(entry)])
+            elif kind == _INPUT or kind == _RESULT:
+                items.append((name, entry))
+        return [(name, entry) for name, entry in items if hasattr(entry, "shape") or isinstance(entry, Saved)]
+
     def __dir__(self):
         names = self.plan.public_names
         tensors = [name for name, kind in zip(names, self.plan.kinds) if kind in (_INPUT, _RESULT, _SEQUENCE)]
@@ -576,6 +587,10 @@ class CopySlices(Node):
             part[...] = 0 if pulled[0] is None else pulled[0]
         pulled[0] = whole if self.first is not None else None
         return pulled
+
+    def saved_items(self) -> list:
+        """What the in-place operation keeps."""
+        return self.inner.saved_items()
 
     def release(self):
         """Free what the in-place operation saved."""

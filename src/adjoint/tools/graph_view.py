@@ -1,0 +1,282 @@
+"""Looking at a graph: as a drawing, and as a list of the tensors that it keeps in memory."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from adjoint.arrays.dtypes import from_numpy_dtype
+from adjoint.arrays.namespace import underlying
+from adjoint.core.edges import GradientEdge, as_edge
+from adjoint.core.graph import AccumulateGrad, Node, Saved, TensorBase
+from adjoint.core.locations import described
+
+Target = TensorBase | GradientEdge | Node
+_DOT = (
+    "digraph graph_of_gradients {\n"
+    "  rankdir=BT; node [shape=box, style=\"rounded,filled\", fillcolor=\"#eef2f7\", color=\"#7f8fa6\", "
+    'fontname="sans-serif", fontsize=10]; edge [color="#7f8fa6"];\n'
+)
+_LEAF_COLOUR = "#d7ecd9"
+_ROOT_COLOUR = "#fbe3c0"
+
+
+def nodes_of(targets: Target | Iterable[Target]) -> Iterator[Node]:
+    """The nodes that can be reached, each once, results before what they were made from; without recursion."""
+    if isinstance(targets, (TensorBase, GradientEdge, Node)):
+        targets = [targets]
+    stack = [target if isinstance(target, Node) else as_edge(target).node for target in targets]
+    seen: set[Node] = set()
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        yield node
+        stack.extend(target for target in reversed(node.edges) if target is not None)
+
+
+# drawing ------------------------------------------------------------------------------------------------------------
+
+
+class Drawing:
+    """A graph of gradients as a picture: text for Graphviz and Mermaid, SVG where Graphviz is installed.
+
+    A notebook shows it as a picture; `print` gives the text for Graphviz.
+    """
+
+    def __init__(self, nodes: list[Node], roots: set[Node]) -> None:
+        self._numbers = {node: i for i, node in enumerate(nodes)}
+        self._roots = roots
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def dot(self) -> str:
+        """The graph in Graphviz's language; arrows go from inputs to results."""
+        lines = [_DOT]
+        for node, i in self._numbers.items():
+            lines.append(f"  n{i} [label={_quoted(_label(node))}{self._colour(node)}];\n")
+        lines.extend(f"  n{source} -> n{target};\n" for source, target in self._arrows())
+        return "".join([*lines, "}\n"])
+
+    def mermaid(self) -> str:
+        """The graph in Mermaid's language, which GitHub and notebooks draw."""
+        lines = ["flowchart BT\n"]
+        for node, i in self._numbers.items():
+            text = _label(node).replace('"', "#quot;").replace("\n", "<br/>")
+            left, right = ("([", "])") if isinstance(node, AccumulateGrad) else ("[", "]")
+            lines.append(f'  n{i}{left}"{text}"{right}\n')
+        lines.extend(f"  n{source} --> n{target}\n" for source, target in self._arrows())
+        return "".join(lines)
+
+    def svg(self) -> str:
+        """The picture as SVG. Raises RuntimeError if Graphviz (its program `dot`) is not installed."""
+        program = shutil.which("dot")
+        if program is None:
+            raise RuntimeError(
+                "the program 'dot' was not found: install Graphviz (graphviz.org), or use dot() or mermaid()"
+            )
+        return subprocess.run([program, "-Tsvg"], input=self.dot(), capture_output=True, text=True, check=True).stdout
+
+    def save(self, path: str) -> None:
+        """Write the drawing to a file, in the language of its ending: .dot, .gv, .mmd or .svg.
+
+        Raises ValueError for another ending.
+        """
+        ending = str(path).rpartition(".")[2]
+        writers = {"dot": self.dot, "gv": self.dot, "mmd": self.mermaid, "svg": self.svg}
+        if ending not in writers:
+            raise ValueError(f"no drawing is written to files that end in {ending!r}: use one of {', '.join(writers)}")
+        text = writers[ending]()
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def __str__(self) -> str:
+        return self.dot()
+
+    def __repr__(self) -> str:
+        return f"<drawing of {len(self)} nodes; print it, or use .svg(), .dot(), .mermaid(), .save(path)>"
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        if shutil.which("dot") is None:
+            return {"text/markdown": f"```mermaid\n{self.mermaid()}```", "text/plain": repr(self)}
+        return {"image/svg+xml": self.svg(), "text/plain": repr(self)}
+
+    def _arrows(self) -> Iterator[tuple[int, int]]:
+        for node, i in self._numbers.items():
+            for source in node.edges:
+                if source is not None and source in self._numbers:
+                    yield self._numbers[source], i
+
+    def _colour(self, node: Node) -> str:
+        if isinstance(node, AccumulateGrad):
+            return f', fillcolor="{_LEAF_COLOUR}"'
+        return f', fillcolor="{_ROOT_COLOUR}"' if node in self._roots else ""
+
+
+def draw(targets: Target | Iterable[Target], *, max_nodes: int | None = None) -> Drawing:
+    """A drawing of the graph behind a tensor (or several, or edges or nodes).
+
+    max_nodes: stop after so many nodes, those nearest to the result first; None draws all.
+
+    >>> import adjoint
+    >>> x = adjoint.ones(2, requires_grad=True)
+    >>> print(adjoint.autograd.graph.draw((x * x).sum()).mermaid(), end="")
+    flowchart BT
+      n0["SumBackward0<br/>()"]
+      n1["MulBackward0<br/>(2,)"]
+      n2(["leaf<br/>(2,)"])
+      n1 --> n0
+      n2 --> n1
+      n2 --> n1
+    """
+    if isinstance(targets, (TensorBase, GradientEdge, Node)):
+        targets = [targets]
+    targets = list(targets)
+    roots = {target if isinstance(target, Node) else as_edge(target).node for target in targets}
+    nodes = []
+    for node in nodes_of(targets):
+        if max_nodes is not None and len(nodes) >= max_nodes:
+            break
+        nodes.append(node)
+    return Drawing(nodes, roots)
+
+
+def _label(node: Node) -> str:
+    shapes = [node.shape] if node.n_outputs == 1 else list(node.shape or ())
+    name = "leaf" if isinstance(node, AccumulateGrad) else node.name()
+    return name + "\n" + " ".join(str(tuple(shape)) for shape in shapes)
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+# saved tensors ------------------------------------------------------------------------------------------------------
+
+
+class SavedEntry(NamedTuple):
+    """One tensor that the graph keeps.
+
+    operation, name: which node keeps it, and as what. shape, dtype: None where a hook has packed it. nbytes: of its
+    memory; 0 if an entry before it keeps the same memory, so that the sum is what the graph really holds. location:
+    the source line that saved it, where locations are recorded.
+    """
+
+    operation: str
+    name: str
+    shape: tuple[int, ...] | None
+    dtype: Any
+    nbytes: int
+    location: str | None
+
+
+class SavedTensors(list[SavedEntry]):
+    """The tensors that a graph keeps, largest first; prints as a table."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all together, memory that several share counted once."""
+        return sum(entry.nbytes for entry in self)
+
+    def by_operation(self) -> dict[str, int]:
+        """Bytes kept by the nodes of each name, largest first."""
+        total: dict[str, int] = {}
+        for entry in self:
+            total[entry.operation] = total.get(entry.operation, 0) + entry.nbytes
+        return dict(sorted(total.items(), key=lambda item: -item[1]))
+
+    def table(self, limit: int | None = 30) -> Any:
+        """A table for `rich.print`, of the largest `limit` entries."""
+        from rich.table import Table
+
+        shown = self if limit is None else self[:limit]
+        table = Table(title=f"{len(self)} saved tensors, {readable(self.nbytes)}")
+        for column, side in (("bytes", "right"), ("shape", "left"), ("dtype", "left"), ("saved by", "left"),
+                             ("as", "left"), ("line", "left")):  # fmt: skip
+            table.add_column(column, justify=side)  # type: ignore[arg-type]
+        for entry in shown:
+            table.add_row(
+                readable(entry.nbytes) if entry.nbytes else "shared",
+                "packed" if entry.shape is None else str(entry.shape),
+                "" if entry.dtype is None else str(entry.dtype),
+                entry.operation,
+                entry.name,
+                entry.location or "",
+            )
+        if len(shown) < len(self):
+            table.add_row("...", f"and {len(self) - len(shown)} more")
+        return table
+
+    def __str__(self) -> str:
+        from rich.console import Console
+
+        console = Console(width=140, record=True, quiet=False, file=None, force_terminal=False)
+        with console.capture() as capture:
+            console.print(self.table())
+        return capture.get()
+
+    def __rich__(self) -> Any:
+        return self.table()
+
+
+def saved_tensors(targets: Target | Iterable[Target]) -> SavedTensors:
+    """Every tensor that the graph behind a tensor (or several) keeps for its backward pass, largest first.
+
+    Needs `rich` to be printed as a table. What hooks have packed is listed without a shape.
+
+    >>> import adjoint
+    >>> x = adjoint.ones(1000, requires_grad=True)
+    >>> kept = adjoint.autograd.graph.saved_tensors((x.exp() * x).sum())
+    >>> [(entry.operation, entry.name, entry.nbytes) for entry in kept]
+    [('MulBackward0', 'self', 4000), ('MulBackward0', 'other', 4000), ('ExpBackward0', 'result', 0)]
+    """
+    seen: set[int] = set()
+    entries = SavedTensors()
+    for node in nodes_of(targets):
+        location = node.__dict__.get("saved_at")
+        line = None if location is None else described(location)
+        for name, entry in node.saved_items():
+            entries.append(_entry(node.name(), name, _array_of(entry), seen, line))
+    entries.sort(key=lambda entry: -entry.nbytes)
+    return entries
+
+
+def _array_of(entry: Any) -> Any:
+    if isinstance(entry, Saved):
+        return entry.array if entry.original is None else entry.original._array
+    return entry._array if isinstance(entry, TensorBase) else entry
+
+
+def _entry(operation: str, name: str, array: Any, seen: set[int], line: str | None) -> SavedEntry:
+    if array is None:
+        return SavedEntry(operation, name, None, None, 0, line)
+    owner = _memory(array)
+    nbytes = 0 if id(owner) in seen else int(getattr(owner, "nbytes", array.size * array.dtype.itemsize))
+    seen.add(id(owner))
+    return SavedEntry(operation, name, tuple(array.shape), from_numpy_dtype(array.dtype), nbytes, line)
+
+
+def _memory(array: Any) -> Any:
+    """The array that owns the memory."""
+    array = underlying(array)
+    while getattr(array, "base", None) is not None and hasattr(array.base, "nbytes"):
+        array = array.base
+    return array
+
+
+def readable(nbytes: int) -> str:
+    """A number of bytes as people read it.
+
+    >>> readable(999), readable(1_500_000)
+    ('999 B', '1.50 MB')
+    """
+    value, units = float(nbytes), ["B", "kB", "MB", "GB", "TB"]
+    while value >= 1000 and len(units) > 1:
+        value /= 1000
+        units.pop(0)
+    return f"{value:.0f} B" if units[0] == "B" else f"{value:.2f} {units[0]}"

@@ -1,0 +1,103 @@
+"""Drawings of graphs and lists of what they keep."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import pytest
+
+import adjoint
+from adjoint.autograd import graph
+
+
+@pytest.fixture
+def x() -> adjoint.Tensor:
+    return adjoint.ones(1000, requires_grad=True)
+
+
+def test_dot_names_nodes_and_arrows(x: adjoint.Tensor) -> None:
+    drawing = graph.draw((x.exp() * x).sum())
+    text = drawing.dot()
+    assert len(drawing) == 4 and text == str(drawing)
+    assert 'n0 [label="SumBackward0\\n()"' in text and 'n3 [label="leaf\\n(1000,)"' in text
+    arrows = {line.strip() for line in text.splitlines() if "->" in line}
+    assert arrows == {"n1 -> n0;", "n2 -> n1;", "n3 -> n1;", "n3 -> n2;"}
+
+
+def test_mermaid(x: adjoint.Tensor) -> None:
+    text = graph.draw([x.exp(), x.unbind(0)[3]]).mermaid()
+    assert text.startswith("flowchart BT\n") and "ExpBackward0<br/>(1000,)" in text and "UnbindBackward0" in text
+
+
+def test_targets_may_be_edges_nodes_and_limited(x: adjoint.Tensor) -> None:
+    y = x.exp().sin()
+    whole = graph.draw(y).dot()
+    assert graph.draw(graph.get_gradient_edge(y)).dot() == graph.draw(y.grad_fn).dot() == whole
+    assert len(graph.draw(y, max_nodes=2)) == 2
+
+
+def test_files_and_notebooks(x: adjoint.Tensor, tmp_path, monkeypatch) -> None:
+    drawing = graph.draw(x.exp())
+    drawing.save(tmp_path / "a.mmd")
+    assert (tmp_path / "a.mmd").read_text() == drawing.mermaid()
+    with pytest.raises(ValueError, match="no drawing is written to files that end in 'png'"):
+        drawing.save(tmp_path / "a.png")
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(RuntimeError, match="the program 'dot' was not found: install Graphviz"):
+        drawing.svg()
+    assert drawing._repr_mimebundle_()["text/markdown"] == f"```mermaid\n{drawing.mermaid()}```"
+
+
+def test_svg_is_made_by_graphviz(x: adjoint.Tensor, monkeypatch) -> None:
+    drawing = graph.draw(x.exp())
+
+    def run(command, *, input, **options):
+        assert command == ["/bin/dot", "-Tsvg"] and input == drawing.dot()
+        return subprocess.CompletedProcess(command, 0, stdout="<svg/>")
+
+    monkeypatch.setattr(shutil, "which", lambda name: f"/bin/{name}")
+    monkeypatch.setattr(subprocess, "run", run)
+    assert drawing.svg() == "<svg/>" == drawing._repr_mimebundle_()["image/svg+xml"]
+
+
+def test_saved_tensors_count_shared_memory_once(x: adjoint.Tensor) -> None:
+    with graph.record_locations():
+        y = (x.exp() * x).sum()
+    kept = graph.saved_tensors(y)
+    assert kept.nbytes == 8000 and len(kept) == 3
+    assert sorted((e.operation, e.name) for e in kept) == [
+        ("ExpBackward0", "result"),
+        ("MulBackward0", "other"),
+        ("MulBackward0", "self"),
+    ]
+    assert all("y = (x.exp() * x).sum()" in e.location for e in kept)
+    assert kept.by_operation() == {"MulBackward0": 8000, "ExpBackward0": 0}
+    text = str(kept)
+    assert "3 saved tensors, 8.00 kB" in text and "shared" in text and "4.00 kB" in text
+
+
+def test_saved_tensors_of_all_sorts(x: adjoint.Tensor) -> None:
+    with graph.saved_tensors_hooks(lambda t: None, lambda t: x):
+        packed = x.exp()
+    z = x.clone()
+    z[:10].mul_(x[:10])
+    kept = graph.saved_tensors([packed, z, x.sort().values])
+    by_name = {(e.operation, e.name): e for e in kept}
+    assert by_name["ExpBackward0", "result"].shape is None and by_name["ExpBackward0", "result"].nbytes == 0
+    assert by_name["SortBackward0", "indices"].nbytes == 8000
+    assert ("CopySlices", "other") in by_name
+    x.exp().sum().backward()
+    assert not graph.saved_tensors(x * 2)
+
+
+def test_large_graphs_are_drawn_listed_and_freed() -> None:
+    x = adjoint.ones(1, requires_grad=True)
+    y = x
+    for _ in range(50_000):
+        y = (y * 1.0001).sin()
+    drawing = graph.draw(y)
+    assert drawing.dot().count(" -> ") == 100_000 == drawing.mermaid().count(" --> ")
+    assert len(graph.saved_tensors(y)) == 50_000
+    del drawing, y
+    assert graph.saved_tensors(x.exp()).nbytes == 4
