@@ -16,6 +16,7 @@ from adjoint.core.graph import Saved as SavedTensor
 from adjoint.tensor.differentiate import backward, grad
 
 from . import anomaly_mode, forward_ad, functional, grad_mode, graph
+from .gradcheck import gradcheck, gradgradcheck
 
 __all__ = [
     "SavedTensor",
@@ -27,6 +28,8 @@ __all__ = [
     "functional",
     "grad",
     "grad_mode",
+    "gradcheck",
+    "gradgradcheck",
     "graph",
     "inference_mode",
     "is_multithreading_enabled",

@@ -1,0 +1,196 @@
+"""What is expected of a derivative besides its value: that it is linear, and takes undefined ones and batches."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, cast
+
+import numpy
+
+from adjoint.core.graph import FunctionNode, gradient_edge, new_node, next_sequence_nr
+from adjoint.tensor.differentiate import grad
+from adjoint.tensor.tensor import Tensor
+from adjoint.transforms.vmap import vmap
+
+from . import messages
+from .analytical import jvp
+from .functions import Function, as_tuple, checked, results_of, tensor_like, tensor_of
+from .messages import GradcheckError
+
+_BATCH = 2
+
+
+def noise(model: Tensor, rng: numpy.random.Generator) -> Tensor:
+    """A tensor of normal random numbers like another."""
+    values = rng.standard_normal(model.shape)
+    if model.is_complex():
+        values = values + 1j * rng.standard_normal(model.shape)
+    return tensor_like(values, model)
+
+
+def zeros_for(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """Zeros like each of these."""
+    return [tensor_like(numpy.zeros(x.shape), x) for x in tensors]
+
+
+def is_zero(gradient: Tensor | None) -> bool:
+    """True for an undefined gradient too."""
+    return gradient is None or not gradient._array.any()
+
+
+# the cotangent --------------------------------------------------------------------------------------------------------
+
+
+def check_multiplied(func: Function, inputs: tuple[Any, ...]) -> None:
+    """Zero cotangents give zero gradients."""
+    wanted = list(checked(inputs).values())
+    outputs = list(checked(results_of(func, inputs)).values())
+    if not outputs:
+        return
+    found = grad(outputs, wanted, zeros_for(outputs), retain_graph=True, allow_unused=True)
+    for index, (g, x) in enumerate(zip(found, wanted, strict=True)):
+        if g is None:
+            continue
+        if not is_zero(g):
+            raise GradcheckError(messages.NOT_MULTIPLIED)
+        if g.dtype != x.dtype:
+            raise GradcheckError(f"grad is incorrect type: {g.dtype} for input {index}, which is {x.dtype}")
+        if g.shape != x.shape:
+            raise GradcheckError(f"grad is incorrect size: {g.shape} for input {index}, which has size {x.shape}")
+
+
+def undefined(output: Tensor) -> Tensor:
+    """An output behind which an undefined cotangent arrives, whatever cotangent it is given."""
+    node: Any = new_node(FunctionNode, FunctionNode)
+    node.function = _pass_nothing_on
+    node.set_edges((gradient_edge(output),))
+    node.output_nrs = (output.output_nr,)
+    node.n_outputs, node.shape, node.dtype = 1, output._array.shape, output._array.dtype
+    node.sequence_nr = next_sequence_nr()
+    result: Any = tensor_of(output._array)
+    result._node = node
+    return cast(Tensor, result)
+
+
+def _pass_nothing_on(node: FunctionNode, cotangent: Any, create_graph: bool) -> list[None]:
+    return [None]
+
+
+def check_undefined(func: Function, inputs: tuple[Any, ...]) -> None:
+    """Undefined cotangents count as zeros: for each output alone (zeros for the others), and for all together."""
+    wanted = list(checked(inputs).values())
+    n = len(checked(results_of(func, inputs)))
+    subsets = [{k} for k in range(n)] + ([set(range(n))] if n > 1 else [])
+    for subset in subsets:
+        outputs = list(checked(results_of(func, inputs)).values())
+        roots = [undefined(y) if k in subset else y for k, y in enumerate(outputs)]
+        try:
+            found = grad(roots, wanted, zeros_for(outputs), allow_unused=True)
+        except Exception as error:
+            _warn()
+            raise GradcheckError(messages.UNDEFINED_ERROR) from error
+        if not all(map(is_zero, found)):
+            _warn()
+            raise GradcheckError(messages.UNDEFINED_NOT_ZERO)
+
+
+def _warn() -> None:
+    warnings.warn(messages.UNDEFINED_WARNING, UserWarning, stacklevel=5)
+
+
+# tangents -------------------------------------------------------------------------------------------------------------
+
+
+def check_undefined_tangents(func: Function, inputs: tuple[Any, ...], places: Sequence[int]) -> None:
+    """For each input, an undefined tangent gives what zeros give, whatever the tangents of the others are."""
+    rng = numpy.random.default_rng(0)
+    tangents = {i: noise(x, rng) for i, x in checked(inputs).items()}
+    for i, x in checked(inputs).items():
+        expected = jvp(func, inputs, {**tangents, i: zeros_for([x])[0]})
+        try:
+            found = jvp(func, inputs, {**tangents, i: None})
+        except Exception as error:
+            raise GradcheckError(messages.UNDEFINED_TANGENT_ERROR.format(error=error)) from error
+        for o in places:
+            if not same(found[o], expected[o]):
+                raise GradcheckError(
+                    messages.UNDEFINED_TANGENT.format(output=o, input=x, got=found[o], expected=expected[o])
+                )
+
+
+def same(a: Tensor | None, b: Tensor | None) -> bool:
+    """True for close tensors; an undefined one is zero."""
+    if a is None or b is None:
+        return is_zero(a) and is_zero(b)
+    return bool(numpy.allclose(a._array, b._array, equal_nan=True))
+
+
+# batches --------------------------------------------------------------------------------------------------------------
+
+
+def check_batched_grad(inputs: Sequence[Tensor], output: Tensor, index: int) -> None:
+    """One backward pass with a batch of cotangents gives what one pass for each gives."""
+    rng = numpy.random.default_rng(0)
+    cotangents = [noise(output, rng) for _ in range(_BATCH)]
+    stacked = tensor_of(numpy.stack([v._array for v in cotangents]))
+    options: dict[str, Any] = {"retain_graph": True, "allow_unused": True}
+    each = [grad(output, inputs, v, **options) for v in cotangents]
+    try:
+        with quiet():
+            found = grad(output, inputs, stacked, is_grads_batched=True, **options)
+    except Exception as error:
+        raise GradcheckError(
+            messages.BATCHED_ERROR.format(error=error, remedy=messages.FAILED_BATCHED_GRAD_MSG)
+        ) from error
+    compare_batches(found, each, itertools.repeat(index), range(len(inputs)), messages.FAILED_BATCHED_GRAD_MSG)
+
+
+def check_batched_jvp(func: Function, inputs: tuple[Any, ...], places: Sequence[int]) -> None:
+    """Forward mode with a batch of tangents gives what one pass for each gives."""
+    rng = numpy.random.default_rng(0)
+    remedy = messages.FAILED_BATCHED_GRAD_MSG_FWD_AD
+    for index, (i, x) in enumerate(checked(inputs).items()):
+        push = partial(push_one, func, inputs, places, i)
+        steps = [noise(x, rng) for _ in range(_BATCH)]
+        each = [push(t) for t in steps]
+        try:
+            with quiet():
+                found = as_tuple(vmap(push)(tensor_of(numpy.stack([t._array for t in steps]))))
+        except Exception as error:
+            raise GradcheckError(messages.BATCHED_ERROR.format(error=error, remedy=remedy)) from error
+        compare_batches(found, each, range(len(places)), itertools.repeat(index), remedy)
+
+
+def push_one(
+    func: Function, inputs: tuple[Any, ...], places: Sequence[int], i: int, tangent: Tensor
+) -> tuple[Tensor, ...]:
+    """The tangents of the outputs at the given places for a tangent of the i-th argument."""
+    tangents: dict[int, Tensor | None] = {j: zeros_for([x])[0] for j, x in checked(inputs).items()}
+    found = jvp(func, inputs, {**tangents, i: tangent})
+    # an output that has no tangent does not depend on this argument
+    return tuple(tensor_of(numpy.zeros(())) if t is None else t for t in (found[o] for o in places))
+
+
+def compare_batches(found: Any, each: Any, outputs: Any, inputs: Any, remedy: str) -> None:
+    """Raise GradcheckError where a batched result is not the stack of single ones."""
+    for got, single, o, i in zip(found, zip(*each, strict=True), outputs, inputs, strict=False):
+        if got is None and all(s is None for s in single):
+            continue
+        expected = numpy.stack([numpy.zeros(got.shape[1:]) if s is None else s._array for s in single])
+        if got is None or not numpy.allclose(got._array, expected, equal_nan=True):
+            raise GradcheckError(
+                messages.BATCHED_MISMATCH.format(
+                    output=o, input=i, remedy=remedy, got=got, expected=tensor_of(expected)
+                )
+            )
+
+
+class quiet(warnings.catch_warnings):
+    """Without the warning that an operation of a batch is run one by one."""
+
+    def __enter__(self) -> None:  # type: ignore[override]
+        super().__enter__()
+        warnings.filterwarnings("ignore", message="There is a performance drop")

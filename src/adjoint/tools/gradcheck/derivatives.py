@@ -1,0 +1,140 @@
+"""check_derivatives: all derivatives of a function up to some order, in all modes, in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+
+from adjoint.arrays.pytree import flatten
+from adjoint.tensor.tensor import Tensor
+from adjoint.transforms import func as transforms
+
+from .check import Options, Pullback, check, given_cotangents
+from .contracts import noise
+from .functions import Function, checked, results_of, tensor_of, wide
+from .messages import GradcheckError
+from .numerical import ComplexStep, Numerical
+
+METHODS: dict[str, type[Numerical]] = {"central": Numerical, "complex-step": ComplexStep}
+MODES = ("rev", "fwd")
+
+
+def check_derivatives(
+    f: Callable[..., Any],
+    *args: Any,
+    order: int = 2,
+    modes: Sequence[str] = MODES,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    method: str = "central",
+    fast: bool = False,
+    batched: bool = False,
+) -> None:
+    """Check all derivatives of a function up to an order, in all modes, against differences.
+
+    For `order=2` and both modes: backward, forward, backward over backward, forward over backward, backward over
+    forward, and forward over forward.
+
+    Args:
+        f: takes `args`, and returns tensors, alone or in containers.
+        args: tensors, arrays and numbers, alone or in containers. If tensors among them require a gradient, these are
+            checked as they are. Otherwise all floating-point and complex ones are, as copies in double precision.
+        order: of the highest derivatives.
+        modes: "rev", "fwd" or both.
+        eps, atol, rtol: step and tolerances, as in `autograd.gradcheck`.
+        method: how derivatives of first order are made numerically: "central" by differences, "complex-step" exactly,
+            where f takes complex numbers and is analytic. Those of higher order are made by differences.
+        fast: compare one random projection of each Jacobian instead of all entries.
+        batched: check that backward and forward mode can be run for batches.
+
+    Raises:
+        GradcheckError: a derivative is wrong; a note of the error says which one.
+        ValueError: there is nothing to check, or the method is not possible.
+
+    >>> import adjoint
+    >>> adjoint.testing.check_derivatives(lambda x, y: (x * y).sin(), adjoint.rand(3), adjoint.rand(2, 1))
+    """
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {list(METHODS)}, got {method!r}")
+    if order < 1 or not modes or set(modes) - set(MODES):
+        raise ValueError(f"order must be at least 1 and modes among {MODES}, got order={order}, modes={modes!r}")
+    leaves, structure = flatten(args)
+    inputs = prepared(leaves)
+
+    def func(*values: Any) -> tuple[Tensor, ...]:
+        found = flatten(f(*structure.unflatten(list(values))))[0]
+        return tuple(y for y in found if isinstance(y, Tensor))
+
+    options = Options(
+        eps, atol, rtol, method=METHODS[method], fast_mode=fast,
+        check_backward_ad="rev" in modes, check_forward_ad="fwd" in modes, check_undefined_grad=True,
+        check_batched_grad=batched and "rev" in modes, check_batched_forward_grad=batched and "fwd" in modes,
+    )  # fmt: skip
+    check_orders(func, inputs, order, tuple(modes), options, "")
+
+
+def prepared(leaves: list[Any]) -> tuple[Any, ...]:
+    """The arguments, those that are to be checked as tensors that require a gradient."""
+    if checked(tuple(leaves)):
+        return tuple(leaves)
+    return tuple(double(leaf) for leaf in leaves)
+
+
+def double(leaf: Any) -> Any:
+    """A floating-point argument as a leaf of double precision; anything else unchanged."""
+    if isinstance(leaf, Tensor):
+        return tensor_of(wide(leaf._array)).requires_grad_() if leaf.is_floating_point() or leaf.is_complex() else leaf
+    if isinstance(leaf, (float, complex, numpy.floating, numpy.complexfloating)):
+        leaf = numpy.asarray(leaf)
+    if isinstance(leaf, numpy.ndarray):
+        made = tensor_of(wide(leaf) if leaf.dtype.kind in "fc" else leaf)
+        return made.requires_grad_() if leaf.dtype.kind in "fc" else made
+    return leaf
+
+
+def check_orders(
+    func: Function, inputs: tuple[Any, ...], order: int, modes: tuple[str, ...], options: Options, path: str
+) -> None:
+    """Check the derivatives of a function, then those of each of them."""
+    try:
+        check(func, inputs, options)
+    except GradcheckError as error:
+        error.add_note(f"in {' and '.join(modes)} mode{f' over {path}' if path else ''}")
+        raise
+    if order == 1:
+        return
+    following = options._replace(method=Numerical)
+    for mode in modes:
+        derived, more = DERIVED[mode](func, inputs)
+        check_orders(derived, (*inputs, *more), order - 1, modes, following, f"{mode} over {path}" if path else mode)
+
+
+def pulled(func: Function, inputs: tuple[Any, ...]) -> tuple[Function, tuple[Any, ...]]:
+    """The gradients of a function as a function of its inputs and of cotangents, and random cotangents."""
+    return Pullback(func, len(inputs)), given_cotangents(func, inputs, None, False)
+
+
+def pushed(func: Function, inputs: tuple[Any, ...]) -> tuple[Function, tuple[Any, ...]]:
+    """The tangents of a function as a function of its inputs and of their tangents, and random tangents."""
+    places = list(checked(inputs))
+    outputs = list(checked(results_of(func, inputs)))
+
+    def derived(*values: Any) -> tuple[Tensor, ...]:
+        arguments, tangents = list(values[: len(inputs)]), values[len(inputs) :]
+
+        def of_checked(*moved: Tensor) -> tuple[Tensor, ...]:
+            for place, x in zip(places, moved, strict=True):
+                arguments[place] = x
+            results = results_of(func, tuple(arguments))
+            return tuple(results[o] for o in outputs)
+
+        return transforms.jvp(of_checked, tuple(arguments[place] for place in places), tangents)[1]  # type: ignore[no-any-return]
+
+    rng = numpy.random.default_rng(1)
+    return derived, tuple(noise(x, rng).requires_grad_() for x in checked(inputs).values())
+
+
+DERIVED = {"rev": pulled, "fwd": pushed}

@@ -1,0 +1,74 @@
+"""Functions whose derivatives are given, right or wrong: what a custom autograd Function would be.
+
+Nothing that the given formulas return is made to fit, so that sizes and dtypes can be wrong too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import adjoint
+from adjoint.autograd import forward_ad
+from adjoint.core.graph import FunctionNode, gradient_edge, new_node, new_tensor, next_sequence_nr
+
+Formula = Callable[..., Any]
+
+
+class PlantedBackward(FunctionNode):
+    """The node of a planted function."""
+
+    __slots__ = ()
+
+
+def planted(forward: Formula, vjp: Formula, jvp: Formula | None = None) -> Formula:
+    """A function of tensors with derivatives of its own.
+
+    forward(*inputs) gives one result or a tuple; vjp(cotangents, *inputs) the gradients, one for each input, None where
+    there is none; jvp(tangents, *inputs) the tangents of the results. Cotangents and tangents come as tuples.
+    """
+
+    def apply(*inputs: Any) -> Any:
+        with adjoint.no_grad():
+            made = forward(*[x.detach() for x in inputs])
+        results = made if isinstance(made, tuple) else (made,)
+        results = tuple(new_tensor(y._array.copy()) for y in results)
+        if adjoint.is_grad_enabled() and any(x.requires_grad for x in inputs):
+            record(vjp, inputs, results)
+        if jvp is not None:
+            results = with_tangents(jvp, inputs, results)
+        return results if isinstance(made, tuple) else results[0]
+
+    return apply
+
+
+def record(vjp: Formula, inputs: tuple[Any, ...], results: tuple[Any, ...]) -> None:
+    node: Any = new_node(PlantedBackward, FunctionNode)
+
+    def pull(_: Any, cotangent: Any, create_graph: bool) -> list[Any]:
+        several = len(results) > 1
+        given = [g if g is None or create_graph else new_tensor(g) for g in (cotangent if several else [cotangent])]
+        like = [new_tensor(y._array * 0) for y in results]
+        found = vjp(tuple(z if g is None else g for g, z in zip(given, like, strict=True)), *inputs)
+        found = found if isinstance(found, tuple) else (found,)
+        return [g if g is None or create_graph else g._array for g in found]
+
+    edges = [gradient_edge(x) if x.requires_grad else None for x in inputs]
+    node.function = pull
+    node.set_edges(tuple(edges))
+    node.output_nrs = tuple(x.output_nr for x in inputs)
+    node.n_outputs = len(results)
+    shapes, dtypes = [y._array.shape for y in results], [y._array.dtype for y in results]
+    node.shape, node.dtype = (shapes[0], dtypes[0]) if len(results) == 1 else (tuple(shapes), tuple(dtypes))
+    node.sequence_nr = next_sequence_nr()
+    for nr, y in enumerate(results):
+        y._node, y._output_nr = node, nr
+
+
+def with_tangents(jvp: Formula, inputs: tuple[Any, ...], results: tuple[Any, ...]) -> tuple[Any, ...]:
+    pairs = [forward_ad.unpack_dual(x) for x in inputs]
+    if all(pair.tangent is None for pair in pairs):
+        return results
+    found = jvp(tuple(pair.tangent for pair in pairs), *[pair.primal for pair in pairs])
+    found = found if isinstance(found, tuple) else (found,)
+    return tuple(forward_ad.make_dual(y, t) for y, t in zip(results, found, strict=True))
