@@ -171,6 +171,34 @@ def test_packing_makes_no_reference_cycle(x: adjoint.Tensor, hooks) -> None:
         gc.enable()
 
 
+def test_save_to_disk(x: adjoint.Tensor, tmp_path) -> None:
+    with graph.save_to_disk(tmp_path):
+        y = program(x)
+    files = list(tmp_path.iterdir())
+    assert len(files) > 5
+    y.backward(retain_graph=True)
+    found = x.grad
+    x.grad = None
+    program(x).backward()
+    assert found.tolist() == x.grad.tolist()
+    del y
+    assert not list(tmp_path.iterdir())
+    with graph.save_to_disk(tmp_path, min_bytes=13):
+        y = x.exp()
+    assert y.requires_grad and not list(tmp_path.iterdir())
+    with pytest.raises(NotADirectoryError, match="is not a directory: make it first"):
+        graph.save_to_disk(tmp_path / "nowhere")
+
+
+def test_composed_pairs(x: adjoint.Tensor, tmp_path) -> None:
+    halves = graph.saved_tensors_hooks(lambda t: t.half(), lambda t: t.float())
+    with graph.composed(halves, graph.save_to_disk(tmp_path)):
+        y = x.exp()
+    assert [file.stat().st_size for file in tmp_path.iterdir()] == [6]
+    y.sum().backward()
+    assert x.grad.tolist() == y.half().tolist()
+
+
 # mutation ----------------------------------------------------------------------------------------------------------
 
 

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import tempfile
 import weakref
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
+
+import numpy
 
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, counter_of, new_tensor
@@ -86,6 +91,85 @@ class save_on_cpu(saved_tensors_hooks):
             return tensor.to(place, non_blocking=pin_memory)
 
         super().__init__(pack, unpack)
+
+
+class save_to_disk(saved_tensors_hooks):
+    """A block in which saved tensors wait for the backward pass in files, for graphs larger than memory.
+
+    directory: where the files are written; it must exist. Each file is deleted when the graph has no more use for it.
+    min_bytes: smaller tensors stay in memory. Arrays of NumPy only; others raise TypeError.
+
+    >>> import adjoint, tempfile
+    >>> x = adjoint.ones(1000, requires_grad=True)
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     with adjoint.autograd.graph.save_to_disk(directory):
+    ...         y = (x * x).sum()
+    ...     y.backward()
+    >>> x.grad[:2]
+    tensor([2., 2.])
+    """
+
+    def __init__(self, directory: str | os.PathLike[str], min_bytes: int = 0) -> None:
+        self.directory = Path(directory)
+        if not self.directory.is_dir():
+            raise NotADirectoryError(f"save_to_disk(): {str(directory)!r} is not a directory: make it first")
+
+        def pack(tensor: Tensor) -> Any:
+            array = tensor._array
+            if not isinstance(array, numpy.ndarray):
+                raise TypeError(f"save_to_disk() writes arrays of NumPy, and got one of {type(array).__module__}")
+            return _File(array, self.directory) if array.nbytes >= min_bytes else tensor.detach()
+
+        super().__init__(pack, lambda kept: new_tensor(kept.read()) if isinstance(kept, _File) else kept)
+
+
+class _File:
+    """An array in a file, which is deleted with this object."""
+
+    def __init__(self, array: numpy.ndarray[Any, Any], directory: Path) -> None:
+        handle, name = tempfile.mkstemp(suffix=".saved", dir=directory)
+        # before the first byte: nothing stays behind if the disk is full
+        weakref.finalize(self, _delete, name)
+        self.name = name
+        self.dtype, self.shape = array.dtype, array.shape
+        with open(handle, "wb") as file:
+            numpy.ascontiguousarray(array).tofile(file)
+
+    def read(self) -> numpy.ndarray[Any, Any]:
+        """The array, in memory again."""
+        return numpy.fromfile(self.name, self.dtype).reshape(self.shape)
+
+
+def _delete(name: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(name)
+
+
+def composed(*hooks: saved_tensors_hooks) -> saved_tensors_hooks:
+    """Several pairs of hooks as one: each packs what the pair before it made, and they unpack in reverse order.
+
+    All but the last must pack a tensor into a tensor.
+
+    >>> import adjoint
+    >>> graph = adjoint.autograd.graph
+    >>> halves = graph.saved_tensors_hooks(lambda t: t.half(), lambda t: t.float())
+    >>> x = adjoint.ones(3, requires_grad=True)
+    >>> with graph.composed(halves, graph.save_on_cpu()):
+    ...     y = (x * x).sum()
+    >>> y.backward()
+    """
+
+    def pack(value: Any) -> Any:
+        for pair in hooks:
+            value = pair.pack_hook(value)
+        return value
+
+    def unpack(value: Any) -> Any:
+        for pair in reversed(hooks):
+            value = pair.unpack_hook(value)
+        return value
+
+    return saved_tensors_hooks(pack, unpack)
 
 
 @contextlib.contextmanager
