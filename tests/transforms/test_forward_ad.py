@@ -396,6 +396,20 @@ def test_the_primal_of_a_dual_is_a_view_without_tangent() -> None:
         assert d.tolist() == [1.0, 4.0, 9.0]
 
 
+def test_the_primal_of_a_tensor_without_tangent_is_a_view_inside_a_level() -> None:
+    x = adjoint.tensor(X, requires_grad=True)
+    with dual_level():
+        primal, none = unpack_dual(x)
+        assert none is None
+        assert primal._base is x
+        assert primal.grad_fn is not None
+        y = adjoint.zeros(3)
+        primal = unpack_dual(y).primal
+        y.copy_(fresh())
+        assert tangent(y) == T
+        assert tangent(primal) is None
+
+
 def test_no_grad_keeps_tangents() -> None:
     with dual_level():
         d = fresh()
@@ -565,6 +579,8 @@ def forward_ad_is_on() -> bool:
 def test_errors_without_a_level() -> None:
     with pytest.raises(RuntimeError, match=r"no level exists, make sure to enter_dual_level\(\) first."):
         make_dual(adjoint.ones(2), adjoint.ones(2))
+    with pytest.raises(RuntimeError, match=r"This index was either not created or is already deleted\."):
+        make_dual(adjoint.ones(2), adjoint.ones(2), level=0)
     with pytest.raises(RuntimeError, match=r"Dual level must be a positive number."):
         forward_ad.exit_dual_level()
     x = adjoint.ones(2)
@@ -605,6 +621,9 @@ def test_errors_of_make_dual() -> None:
             make_dual(x, t, level=1)
         with pytest.raises(RuntimeError, match="Invalid level given to _fw_primal"):
             unpack_dual(d, level=1)
+        with pytest.raises(RuntimeError, match="no level exists"):
+            make_dual(x, t, level=-1)
+        assert unpack_dual(d, level=-1).tangent is None
 
 
 def test_wrong_exits_leave_the_level_open() -> None:

@@ -5,15 +5,10 @@ from adjoint.transforms.forward_ad import (
     dual_level,
     enter_dual_level,
     exit_dual_level,
+    is_fwd_grad_enabled,
     make_dual,
     set_fwd_grad_enabled,
     unpack_dual,
-)
-from adjoint.transforms.forward_ad import (
-    _is_fwd_grad_enabled as _is_fwd_grad_enabled,
-)
-from adjoint.transforms.forward_ad import (
-    _set_fwd_grad_enabled as _set_fwd_grad_enabled,
 )
 
 __all__ = [
@@ -21,7 +16,12 @@ __all__ = [
     "dual_level",
     "enter_dual_level",
     "exit_dual_level",
+    "is_fwd_grad_enabled",
     "make_dual",
     "set_fwd_grad_enabled",
     "unpack_dual",
 ]
+
+# torch has these two under private names only
+_is_fwd_grad_enabled = is_fwd_grad_enabled
+_set_fwd_grad_enabled = set_fwd_grad_enabled

@@ -1,4 +1,8 @@
-"""Forward mode under torch.autograd.forward_ad's names: dual levels, dual tensors."""
+"""Forward mode under torch.autograd.forward_ad's names: dual levels, dual tensors.
+
+What a backward pass inside a level computes from duals has tangents, which makes forward over reverse mode: the results of
+`grad`, and, unlike in torch, the `.grad` that `backward` leaves, however it came about.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +15,9 @@ from adjoint.tensor.table import ops
 from adjoint.tensor.tensor import Tensor
 from adjoint.transforms.forward import close_level, dual, open_level, outside, set_tangent, tangent_of
 
-# the number of the one level that this interface has open in each thread, kept with the thread's other modes
-_NONE = -1
+# torch counts levels from 0, and here the count ends there; -1 is no level. The number that the one open level has among
+# all derivations of the thread is kept with its other modes.
+_LEVEL, _NONE = 0, -1
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -30,7 +35,7 @@ def enter_dual_level() -> int:
     if current().public_level != _NONE:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
     current().public_level = open_level()
-    return 0
+    return _LEVEL
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
@@ -41,7 +46,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
     state = current()
     if state.public_level == _NONE:
         raise RuntimeError("Dual level must be a positive number.")
-    if level not in (None, 0):
+    if level not in (None, _LEVEL):
         raise RuntimeError(
             "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
         )
@@ -79,40 +84,61 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
     Raises:
         RuntimeError: no level is open, shapes differ, or the tensor has a tangent already.
-        ValueError: a tensor of whole numbers.
+        ValueError: a tensor of whole numbers, or a complex tangent for a real primal.
     """
-    number = current().public_level
-    if number == _NONE:
+    state = current()
+    if _asked_for(level) < _LEVEL:
         raise RuntimeError(
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
         )
-    if level not in (None, 0):
+    if state.public_level == _NONE:
+        raise RuntimeError(
+            "Trying to access a forward AD level with an invalid index. This index was either not created or is already "
+            "deleted."
+        )
+    if level not in (None, _LEVEL):
         raise RuntimeError("Invalid level given to _make_dual")
-    return dual(tensor, tangent, number)
+    return dual(tensor, tangent, state.public_level)
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """The primal (a view) and the tangent of a tensor; the tangent is None if it has none or no level is open."""
+    """The primal and the tangent of a tensor.
+
+    Inside a level the primal is a view, and the tangent is None if there is none. Where no level is open, the tensor
+    itself is the primal.
+    """
     state = current()
     number = state.public_level
     if not isinstance(tensor, TensorBase):
         raise TypeError(f"_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type(tensor).__name__}")
-    if number == _NONE:
+    if _asked_for(level) < _LEVEL:
         return UnpackedDualTensor(tensor, None)
-    if level not in (None, 0):
+    tangent = None if number == _NONE else tangent_of(tensor, number)
+    if tangent is not None and level not in (None, _LEVEL):
         raise RuntimeError("Invalid level given to _fw_primal")
-    tangent = tangent_of(tensor, number)
-    if tangent is None:
-        return UnpackedDualTensor(tensor, None)
     with outside(tuple(n for n in state.dual_stack if n != number)):
         primal = ops.view(tensor, tensor._array.shape)
-    # a view shares in its base's tangent; this one does not
-    set_tangent(primal, number, None)
+    if number != _NONE:
+        # a view shares in its base's tangent; this one does not
+        set_tangent(primal, number, None)
     return UnpackedDualTensor(primal, tangent)
 
 
-def _is_fwd_grad_enabled() -> bool:
-    """True unless forward mode is switched off in this thread."""
+def _asked_for(level: int | None) -> int:
+    """The number of a level as the caller counts: by default the one that is open, -1 if none is."""
+    if level is not None:
+        return level
+    return _NONE if current().public_level == _NONE else _LEVEL
+
+
+def is_fwd_grad_enabled() -> bool:
+    """True unless forward mode is switched off in this thread.
+
+    >>> from adjoint.autograd import forward_ad
+    >>> with forward_ad.set_fwd_grad_enabled(False):
+    ...     forward_ad.is_fwd_grad_enabled()
+    False
+    """
     return not current().forward_off
 
 
@@ -138,6 +164,3 @@ class set_fwd_grad_enabled(set_grad_enabled):
     """
 
     _switch = staticmethod(_switch_forward)
-
-
-_set_fwd_grad_enabled = set_fwd_grad_enabled
