@@ -431,6 +431,7 @@ STRUCTURES = (
     "jvp(f, primals, tangents): Expected primals and tangents to have the same python structure. For example, if "
     "primals is a tuple of 3 tensors, tangents also must be. Got primals with structure "
 )
+ONE, TWO = "TreeSpec(tuple, None, [*])", "TreeSpec(tuple, None, [*,\n  *])"
 INDEPENDENT = (
     "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with "
     "strict=True."
@@ -442,7 +443,7 @@ number = lambda x: 3.0
 nothing = lambda x: None
 constant = lambda x: adjoint.zeros(2)
 
-# recorded from torch 2.13, but for the way in which structures are written
+# recorded from torch 2.13
 ERRORS = [
     (lambda: grad(square)(X), RuntimeError, SCALAR + "scalar Tensor, got tensor with 1 dims." + INSTEAD),
     (lambda: grad(number)(X), RuntimeError, SCALAR + "Tensor, got <class 'float'>"),
@@ -500,12 +501,17 @@ ERRORS = [
         RuntimeError,
         "jvp(f, primals, tangents): Expected primals to be a tuple. E.g. it should be valid to call f(*primals).",
     ),
-    (lambda: jvp(square, (X,), (X, X)), RuntimeError, STRUCTURES + "(*,) and tangents with structure (*, *)"),
-    (lambda: jvp(square, (X,), [X]), RuntimeError, STRUCTURES + "(*,) and tangents with structure [*]"),
+    (lambda: jvp(square, (X,), (X, X)), RuntimeError, STRUCTURES + f"{ONE} and tangents with structure {TWO}"),
+    (
+        lambda: jvp(square, (X,), [X]),
+        RuntimeError,
+        STRUCTURES + f"{ONE} and tangents with structure TreeSpec(list, None, [*])",
+    ),
     (
         lambda: jvp(lambda d: d["a"], ({"a": X, "b": X},), ({"b": X, "a": X},)),
         RuntimeError,
-        STRUCTURES + "({'a': *, 'b': *},) and tangents with structure ({'b': *, 'a': *},)",
+        STRUCTURES + "TreeSpec(tuple, None, [TreeSpec(dict, ['a', 'b'], [*,\n    *])]) and tangents with structure "
+        "TreeSpec(tuple, None, [TreeSpec(dict, ['b', 'a'], [*,\n    *])])",
     ),
     (lambda: jvp(lambda: X, (), ()), RuntimeError, "jvp(f, primals, tangents): Expected primals to contain at "
         "least one Tensor."),
@@ -539,7 +545,7 @@ ERRORS = [
     (
         lambda: linearize(square, X)[1](X, X),
         RuntimeError,
-        "Expected the tangents (*, *) to have the same argspec as the primals (*,)",
+        f"Expected the tangents {TWO} to have the same argspec as the primals {ONE}",
     ),
     (
         lambda: linearize(square, X)[1](t(1.0, 2.0)),

@@ -15,7 +15,7 @@ import pytest
 import adjoint
 from adjoint.autograd.functional import hessian, hvp, jacobian, jvp, vhp, vjp
 from adjoint.testing import assert_close
-from adjoint.transforms import functional, progress
+from adjoint.transforms import functional, jacobians, progress
 
 f64, c128 = adjoint.float64, adjoint.complex128
 FUNCTIONS = {function.__name__: function for function in (vjp, jvp, vhp, hvp, jacobian, hessian)}
@@ -753,9 +753,9 @@ def test_auto_takes_the_smaller_side(function, inputs, options, evaluations):
 
 
 def test_chunks():
-    assert functional.spans(5, 2) == [(0, 2), (2, 4), (4, 5)]
-    assert functional.spans(5, None) == [(0, 5)]
-    assert functional.spans(0, None) == functional.spans(0, 3) == []
+    assert jacobians.spans(5, 2) == [(0, 2), (2, 4), (4, 5)]
+    assert jacobians.spans(5, None) == [(0, 5)]
+    assert jacobians.spans(0, None) == jacobians.spans(0, 3) == []
 
 
 class Terminal:

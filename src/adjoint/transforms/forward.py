@@ -22,6 +22,7 @@ from adjoint.core.operation import Operation, shares_memory
 from adjoint.core.recorded import OpNode, memory_order
 from adjoint.rules.derive import jvp
 from adjoint.tensor.table import operations, ops
+from adjoint.tensor.tensor import batched_as
 from adjoint.tensor.transpose import transposed_jvp
 
 Tensor = Any
@@ -226,7 +227,7 @@ def apply_in_place(operation: Operation, values: list[Any]) -> bool:
         tangent = tangent_of(result, number)
         # other views of the same memory share in the tangent's memory too
         own = tangent_of(target, number)
-        own = make_zero_tangent(target, number) if own is None else own
+        own = make_zero_tangent(target, number, tangent) if own is None else own
         operations["copy"].inplace((own, ops.zeros_like(own) if tangent is None else tangent), {})
     return True
 
@@ -237,14 +238,15 @@ def write(operation: Operation, values: list[Any]) -> None:
         operation.run_in_place(list(values))
 
 
-def make_zero_tangent(tensor: Tensor, number: int) -> Tensor:
-    """Zeros as the tangent of a tensor that had none, and of the base whose memory it is part of."""
-    if tensor._view is None or is_hidden(tensor, number):
-        set_tangent(tensor, number, ops.zeros_like(tensor))
-        return tensor._tangents[number]
-    base = tensor._view.base
-    if base._tangents is None or number not in base._tangents:
-        set_tangent(base, number, ops.zeros_like(base))
+def make_zero_tangent(tensor: Tensor, number: int, coming: Tensor | None) -> Tensor:
+    """Zeros as the tangent of a tensor that had none, and of the base whose memory it is part of.
+
+    `coming` is what will be written there: the zeros are batched as it is.
+    """
+    base = tensor if tensor._view is None or is_hidden(tensor, number) else tensor._view.base
+    if base._tangents is None or base._tangents.get(number) is None:
+        zeros = ops.zeros_like(base)
+        set_tangent(base, number, zeros if coming is None else batched_as(coming, zeros))
     return tangent_of(tensor, number)
 
 

@@ -1,7 +1,7 @@
 """Forward mode under torch.autograd.forward_ad's names: dual levels, dual tensors.
 
-What a backward pass inside a level computes from duals has tangents, which makes forward over reverse mode: the results of
-`grad`, and, unlike in torch, the `.grad` that `backward` leaves, however it came about.
+What a backward pass inside a level computes from duals has tangents, which makes forward over reverse mode: the
+results of `grad` and, unlike in torch, the `.grad` that `backward` leaves, however it came about.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from adjoint.tensor.table import ops
 from adjoint.tensor.tensor import Tensor
 from adjoint.transforms.forward import close_level, dual, open_level, outside, set_tangent, tangent_of
 
-# torch counts levels from 0, and here the count ends there; -1 is no level. The number that the one open level has among
-# all derivations of the thread is kept with its other modes.
+# torch counts levels from 0, and here the count ends there; -1 is no level. The number that the one open level has
+# among all derivations of the thread is kept with its other modes.
 _LEVEL, _NONE = 0, -1
 
 
@@ -93,8 +93,8 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         )
     if state.public_level == _NONE:
         raise RuntimeError(
-            "Trying to access a forward AD level with an invalid index. This index was either not created or is already "
-            "deleted."
+            "Trying to access a forward AD level with an invalid index. This index was either not created or is "
+            "already deleted."
         )
     if level not in (None, _LEVEL):
         raise RuntimeError("Invalid level given to _make_dual")

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any
-from warnings import warn
 
 from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.namespace import namespace
@@ -28,6 +27,8 @@ from adjoint.core.modes import current, is_grad_enabled
 from adjoint.tensor import differentiate
 from adjoint.tensor.table import ops
 from adjoint.transforms import forward, functional
+from adjoint.transforms.jacobians import Block, Job, zero_block
+from adjoint.transforms.vmap import described, vmap
 
 Tensor = Any
 Tree = Any
@@ -347,8 +348,8 @@ def jvp(
     if structure != other:
         raise RuntimeError(
             f"{name}: Expected primals and tangents to have the same python structure. For example, if primals is a "
-            f"tuple of 3 tensors, tangents also must be. Got primals with structure {structure} and tangents with "
-            f"structure {other}"
+            f"tuple of 3 tensors, tangents also must be. Got primals with structure {described(structure)} and tangents "
+            f"with structure {described(other)}"
         )
     if not values:
         raise RuntimeError(f"{name}: Expected primals to contain at least one Tensor.")
@@ -390,7 +391,10 @@ def linearize(func: Function, *primals: Tree) -> tuple[Any, Function]:
     def derivative(*tangents: Tree) -> Tree:
         directions, structure = flatten(tangents)
         if structure != expected:
-            raise RuntimeError(f"Expected the tangents {structure} to have the same argspec as the primals {expected}")
+            raise RuntimeError(
+                f"Expected the tangents {described(structure)} to have the same argspec as the primals "
+                f"{described(expected)}"
+            )
         check_tangents(directions, kinds)
         pairs = [(p, t) for p, t in zip(pulled, directions, strict=True) if p.requires_grad]
         if not pairs:
@@ -435,32 +439,18 @@ def linear_transpose(func: Function, *primals: Tree) -> Function:
 # Jacobians ------------------------------------------------------------------------------------------------------------
 
 
-def directions(tensor: Tensor, unit: complex) -> Iterable[Tensor]:
-    """The unit tensors of a tensor's shape times `unit`, in row-major order."""
-    return (functional.basis(tensor, i, i + 1, unit)[0] for i in range(tensor.numel()))
+def check_chunk_size(name: str, chunk_size: int | None) -> None:
+    """Raise ValueError unless vectors can be taken so many at a time."""
+    if not (chunk_size is None or chunk_size > 0):
+        raise ValueError(f"{name}: `chunk_size` should be greater than 0.")
 
 
-def only(tensors: list[Tensor], place: int, direction: Tensor) -> list[Tensor]:
-    """A direction for one of the tensors, zeros for the others."""
-    return [direction if nr == place else zeros_like(tensor) for nr, tensor in enumerate(tensors)]
-
-
-def stack(parts: list[Tensor], dim: int, output: Tensor, input: Tensor) -> Tensor:
-    """Rows (dim 0) or columns (dim output.ndim) of a Jacobian as a block of the output's shape and then the input's."""
-    if not parts:
-        return functional.zero_block(output, input)
-    return ops.reshape(ops.stack(parts, dim), (*output._array.shape, *input._array.shape))
-
-
-def warn_of_mixed(job: functional.Job) -> None:
-    """Tell whoever called the Jacobian of a function that is not holomorphic."""
-    if job.mixed:
-        warn(functional.NOT_HOLOMORPHIC.format(job.name, *job.mixed[0]), UserWarning, stacklevel=3)
-
-
-def job_for(name: str) -> functional.Job:
-    """How the Jacobians of this module are computed."""
-    return functional.Job(name, create_graph=False, strict=False, vectorize=False, chunk_size=None, mixed=[])
+def in_structures(
+    rows: list[list[Tensor]], outer: TreeDef, inner: Callable[[list[Tensor]], list[Tree]], argnums: Argnums
+) -> Tree:
+    """Blocks as the caller gets them: the result's structure outside, that of the arguments inside."""
+    parts = [inner(row) for row in rows]
+    return outer.unflatten(part[0] if isinstance(argnums, int) else tuple(part) for part in parts)
 
 
 def jacrev(
@@ -471,22 +461,19 @@ def jacrev(
     chunk_size: how many elements at once (default: all), for less memory.
 
     For a result of shape R and an argument of shape A the Jacobian has shape R + A; trees give trees of these, the
-    result's structure outside. With has_aux: (Jacobian, aux).
-
-    Complex numbers (two passes for each element of a complex result), as in `adjoint.autograd.functional` and in
-    `jacfwd`, with z = x + iy: ∂f/∂x for a real argument, complex if the result is; ∂f/∂z = (∂f/∂x - i ∂f/∂y)/2 where
-    both are complex, which is the derivative of a holomorphic function and half of that of another (a warning says
-    so); ∂f/∂x + i ∂f/∂y, the gradient, for a complex argument and a real result.
+    result's structure outside. With has_aux: (Jacobian, aux). What an entry is for complex numbers, which take two
+    directions for each element, stands in `adjoint.transforms.jacobians`.
 
     Raises:
         RuntimeError: a result is no floating-point or complex Tensor; there is no argument of such a number.
-        ValueError: an argument to differentiate by is no tree of Tensors.
+        ValueError: an argument to differentiate by is no tree of Tensors; chunk_size is not positive.
 
     >>> import adjoint
     >>> adjoint.func.jacrev(lambda x: x**2)(adjoint.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])
     """
+    check_chunk_size("jacrev", chunk_size)
 
     @wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -494,105 +481,78 @@ def jacrev(
         value, aux = split_aux(recording.result, has_aux, "vjp(f, *primals)")
         recording.finish(value, "vjp(f, *primals)")
         recording.check_outputs()
-        job = job_for("jacrev")
-        rows_of = []
-        for nr, output in enumerate(recording.outputs):
-            parts = [rows(recording, nr, unit, chunk_size) for unit in functional.units(output)]
-            blocks = [
-                functional.block_of_cotangents(job, (nr, k), output, x, [part[k] for part in parts])
-                for k, x in enumerate(recording.inputs)
-            ]
-            found = recording.gradients([recording.release(block) for block in blocks])
-            rows_of.append(found[0] if isinstance(argnums, int) else tuple(found))
-        warn_of_mixed(job)
-        jacobian = recording.structure.unflatten(rows_of)
+
+        def pull(number: int, cotangents: Tensor) -> list[Tensor]:
+            return recording.pull([recording.outputs[number]], [cotangents], True, batched=True)
+
+        def block(found: Block, output: Tensor, x: Tensor) -> Tensor:
+            return zero_block(output, x) if found is None else recording.release(found)
+
+        job = Job("jacrev", chunk_size)
+        found = zip(recording.outputs, job.by_rows(pull, recording.outputs, recording.inputs), strict=True)
+        blocks = [[block(b, y, x) for b, x in zip(row, recording.inputs, strict=True)] for y, row in found]
+        job.warn(2)
+        jacobian = in_structures(blocks, recording.structure, recording.gradients, argnums)
         return (jacobian, recording.released(aux)) if has_aux else jacobian
 
     return wrapper
 
 
-def rows(recording: Recording, nr: int, unit: complex, chunk_size: int | None) -> list[Tensor]:
-    """For each input a block of what is pulled back from the elements of one output, many in one pass."""
-    output = recording.outputs[nr]
-    blocks = [functional.zero_block(output, x) for x in recording.inputs]
-    if not output.requires_grad or not output.numel():
-        return blocks
-    pieces = functional.spans(output.numel(), chunk_size)
-    pulled = [
-        recording.pull([output], [functional.basis(output, start, stop, unit)], True, batched=True)
-        for start, stop in pieces
-    ]
-    return [
-        zero if pulled[0][k] is None else ops.reshape(ops.cat([piece[k] for piece in pulled], 0), zero._array.shape)
-        for k, zero in enumerate(blocks)
-    ]
+def jacfwd(
+    func: Function,
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    *,
+    randomness: str = "error",
+    chunk_size: int | None = None,
+) -> Function:
+    """A function that gives the Jacobian of `func` by forward mode, for all elements of an argument in one mapped run.
 
+    The structure and the meaning of complex entries are those of `jacrev`. The function gets copies of the arguments,
+    which it may change in place. It runs under `vmap`, once for each argument, and before that once as it is, which
+    gives aux and the shapes of the results.
 
-def jacfwd(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error") -> Function:
-    """A function that gives the Jacobian of `func` by forward mode, one run for each element of its arguments.
-
-    The structure and the meaning of complex entries are those of `jacrev` (two runs for each complex element). The runs
-    get copies of the arguments, so that a function may change them in place.
+    randomness: of numbers drawn in `func`, as in `vmap`. chunk_size: how many elements at once (default: all).
 
     Raises:
         RuntimeError: a result is no Tensor; there is no argument of such a number; randomness is not one of "error",
-            "different" and "same".
-        ValueError: an argument to differentiate by is no tree of floating-point or complex Tensors.
+            "different" and "same", or random numbers are drawn under "error".
+        ValueError: an argument to differentiate by is no tree of floating-point or complex Tensors; chunk_size is not
+            positive.
 
     >>> import adjoint
     >>> adjoint.func.jacfwd(lambda x: x**2)(adjoint.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])
     """
+    check_chunk_size("jacfwd", chunk_size)
+    name = "jvp(f, primals, tangents)"
 
     @wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        if randomness not in ("error", "different", "same"):
-            raise RuntimeError(
-                f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}"
-            )
         places = places_of(argnums, len(args))
         inputs, structure = input_leaves(tuple(args[place] for place in places))
 
-        def run(*parts: Tree) -> Any:
+        def run(tensors: list[Tensor]) -> tuple[list[Tensor], TreeDef, Any]:
             arguments = list(args)
-            for place, part in zip(places, parts, strict=True):
+            for place, part in zip(places, structure.unflatten(tensors), strict=True):
                 arguments[place] = part
-            return func(*arguments, **kwargs)
+            value, aux = split_aux(func(*arguments, **kwargs), has_aux, name)
+            return *output_leaves(value, name), aux
 
-        def push(tangents: list[Tensor]) -> tuple[Any, ...]:
-            copies = structure.unflatten([ops.clone(tensor) for tensor in inputs])
-            return jvp(run, copies, structure.unflatten(tangents), has_aux=has_aux)
+        def push_one(k: int, direction: Tensor) -> tuple[Tensor, ...]:
+            directions = [direction if i == k else None for i in range(len(inputs))]
+            return tuple(functional.push(lambda duals: functional.Tree(*run(duals)[:2]), inputs, directions, True)[1])
 
-        # the value and aux, also where there is no element to differentiate by
-        value, _, *aux = push([zeros_like(tensor) for tensor in inputs])
-        outputs, shape = flatten(value)
-        parts = [[columns(push, inputs, k, unit, outputs) for unit in functional.units(x)]
-                 for k, x in enumerate(inputs)]  # fmt: skip
-        job = job_for("jacfwd")
-        rows_of = []
-        for nr, output in enumerate(outputs):
-            blocks = [
-                functional.block_of_tangents(job, (nr, k), output, x, [part[nr] for part in parts[k]])
-                for k, x in enumerate(inputs)
-            ]
-            found = structure.unflatten(blocks)
-            rows_of.append(found[0] if isinstance(argnums, int) else found)
-        warn_of_mixed(job)
-        jacobian = shape.unflatten(rows_of)
-        return (jacobian, *aux) if has_aux else jacobian
+        push = vmap(push_one, (None, 0), randomness=randomness)
+        outputs, shape, aux = run([ops.clone(x) for x in inputs])
+        job = Job("jacfwd", chunk_size)
+        blocks = job.by_columns(push, outputs, inputs)
+        job.warn(2)
+        jacobian = in_structures(blocks, shape, structure.unflatten, argnums)
+        return (jacobian, aux) if has_aux else jacobian
 
     return wrapper
-
-
-def columns(
-    push: Callable[[list[Tensor]], tuple[Any, ...]], inputs: list[Tensor], k: int, unit: complex, outputs: list[Tensor]
-) -> list[Tensor]:
-    """For each output a block of what comes from the elements of one input."""
-    found = [flatten(push(only(inputs, k, d))[1])[0] for d in directions(inputs[k], unit)]
-    return [
-        stack([column[nr] for column in found], output.ndim, output, inputs[k]) for nr, output in enumerate(outputs)
-    ]
 
 
 def hessian(func: Function, argnums: Argnums = 0) -> Function:

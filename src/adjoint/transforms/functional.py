@@ -5,36 +5,27 @@ dictionaries, lists, dataclasses and so on of them, in any depth. A function is 
 its arguments, and with any other tree as its only argument.
 
 Complex numbers. A vector product is what `grad` gives: `vjp` multiplies with the conjugate transpose, and `jvp` is the
-change of the outputs along v, for any function. An entry of a Jacobian is, in every mode and strategy, with z = x + iy,
-
-    ∂f/∂x                         where the input is real, and complex if the output is,
-    ∂f/∂z = (∂f/∂x - i ∂f/∂y)/2   where both are complex: the derivative of a holomorphic function,
-    ∂f/∂x + i ∂f/∂y               where the input is complex and the output real: the gradient, as `grad` gives it.
-
-The second is half of the derivative of a function that is not holomorphic, and a warning says so. The other half,
-∂f/∂z̄, is the conjugate of the Jacobian of the conjugated function. A Hessian is the Jacobian of the gradient. A block
-has the dtype of the input, or its complex counterpart if the output is complex.
+change of the outputs along v, for any function. What an entry of a Jacobian is stands in
+`adjoint.transforms.jacobians`; a Hessian is the Jacobian of the gradient.
 """
 
 from __future__ import annotations
 
-import math
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from adjoint.arrays import pytree
-from adjoint.arrays.dtypes import finfo, from_numpy_dtype
-from adjoint.arrays.namespace import namespace
+from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.pytree import TreeDef
 from adjoint.arrays.size import Size
 from adjoint.core import errors
 from adjoint.core.grad_mode import enable_grad
-from adjoint.core.graph import TensorBase, new_tensor
+from adjoint.core.graph import TensorBase
 from adjoint.tensor.differentiate import check_implicit, grad, make_cotangent
 from adjoint.tensor.table import ops
 from adjoint.transforms import forward
-from adjoint.transforms.progress import Progress
+from adjoint.transforms.jacobians import Job, Pull, Push, n_directions, zero_block
+from adjoint.transforms.vmap import vmap
 
 Tensor = Any
 Function: TypeAlias = Callable[..., Any]
@@ -94,12 +85,6 @@ STRATEGY_HINT = (
     ' Hint: If your function has more outputs than inputs, "forward-mode" tends to be more performant. Otherwise, '
     'prefer to use "reverse-mode". "auto" compares their numbers.'
 )
-NOT_HOLOMORPHIC = (
-    "{}: output {} is not a holomorphic function of input {}, and ∂f/∂z alone does not determine its derivative; "
-    "∂f/∂z̄, which is not zero, is the conjugate of the Jacobian of the conjugated function (vjp, jvp, vhp and hvp "
-    "need no such halves)"
-)
-
 
 class Tree(NamedTuple):
     """Tensors and how they are arranged."""
@@ -181,13 +166,12 @@ def jvp(
     """
     by_tangents = is_forward("jvp", strategy, strict, STRATEGY)
     with enable_grad():
-        given = read("jvp", INPUTS, inputs)
-        vectors = read_vectors("jvp", v, given, VECTOR_FOR_INPUT)
+        given, primals, vectors = along("jvp", inputs, v, create_graph)
         if by_tangents:
-            primals = tracked(given.tensors, create_graph) if create_graph else detached(given.tensors)
-            outputs, products = push(lambda tensors: call("jvp", func, given.structure, tensors), primals, vectors)
+            outputs, products = push(
+                lambda tensors: call("jvp", func, given.structure, tensors), primals, vectors, create_graph
+            )
         else:
-            primals = tracked(given.tensors, create_graph)
             outputs = call("jvp", func, given.structure, primals)
             check_differentiable(outputs.tensors, strict)
             products = push_by_double_backward(
@@ -221,9 +205,7 @@ def vhp(
     (tensor(9.), tensor([ 6., 12.]))
     """
     with enable_grad():
-        given = read("vhp", INPUTS, inputs)
-        primals = tracked(given.tensors, create_graph)
-        vectors = read_vectors("vhp", v, given, VECTOR_FOR_INPUT)
+        given, primals, vectors = along("vhp", inputs, v, create_graph)
         output, gradient = value_and_gradient("vhp", func, given.structure, primals, strict)
         found = pull(gradient, primals, vectors, create_graph)
         products = filled(found, primals, strict, create_graph, INDEPENDENT_JACOBIAN, CONSTANT_HESSIAN)
@@ -262,18 +244,16 @@ def hvp(
     """
     by_tangents = is_forward("hvp", strategy, strict, STRATEGY)
     with enable_grad():
-        given = read("hvp", INPUTS, inputs)
-        primals = tracked(given.tensors, create_graph)
-        vectors = read_vectors("hvp", v, given, VECTOR_FOR_INPUT)
+        given, primals, vectors = along("hvp", inputs, v, create_graph)
         if by_tangents:
             values: list[Tree] = []
 
             def gradient_of(tensors: list[Tensor]) -> Tree:
-                value, slopes = value_and_gradient("hvp", func, given.structure, tensors, strict)
+                value, slopes = value_and_gradient("hvp", func, given.structure, tracked(tensors, True), strict)
                 values.append(value)
                 return Tree(slopes, given.structure)
 
-            _, products = push(gradient_of, primals, vectors)
+            _, products = push(gradient_of, primals, vectors, create_graph)
             output = values[0]
         else:
             output, gradient = value_and_gradient("hvp", func, given.structure, primals, strict)
@@ -304,7 +284,8 @@ def jacobian(
 
     Returns:
         In the structure of the outputs, for each output in the structure of the inputs, a Tensor of shape
-        output.shape + input.shape. One Tensor if func maps one Tensor to one. For complex numbers see this module.
+        output.shape + input.shape. One Tensor if func maps one Tensor to one. For complex numbers see
+        `adjoint.transforms.jacobians`.
 
     Raises:
         TypeError: something else than a Tensor is among inputs or outputs.
@@ -319,11 +300,13 @@ def jacobian(
     {'a': tensor([[3., 0.],
             [0., 3.]]), 'b': tensor([1., 2.])}
     """
-    job = Job("jacobian", create_graph, strict, vectorize, chunk_size, [])
+    wanted = Wanted("jacobian", create_graph, strict, vectorize, chunk_size)
     by_columns = is_forward("jacobian", strategy, strict, STRATEGY + STRATEGY_HINT)
     with enable_grad():
         given = read("jacobian", INPUTS, inputs)
-        return full_jacobian(lambda tensors: call("jacobian", func, given.structure, tensors), given, by_columns, job)
+        return full_jacobian(
+            lambda tensors: call("jacobian", func, given.structure, tensors), given, by_columns, wanted
+        )
 
 
 def hessian(
@@ -346,7 +329,7 @@ def hessian(
 
     Returns:
         In the structure of the inputs, for each input again in the structure of the inputs, a Tensor of shape
-        first.shape + second.shape. One Tensor for one. For complex numbers see this module.
+        first.shape + second.shape. One Tensor for one. For complex numbers see `adjoint.transforms.jacobians`.
 
     Raises:
         TypeError, RuntimeError, ValueError: as in `jacobian`, and if func does not return one element.
@@ -357,16 +340,16 @@ def hessian(
     tensor([[ 6.,  0.],
             [ 0., 12.]])
     """
-    job = Job("hessian", create_graph, strict, vectorize, chunk_size, [])
+    wanted = Wanted("hessian", create_graph, strict, vectorize, chunk_size)
     by_columns = is_forward("hessian", outer_jacobian_strategy, strict, STRATEGY)
     with enable_grad():
         given = read("hessian", INPUTS, inputs)
 
         def gradient_of(tensors: list[Tensor]) -> Tree:
-            wanted = [x if x.requires_grad else x.view_as(x).requires_grad_() for x in tensors]
-            return Tree(value_and_gradient("hessian", func, given.structure, wanted, strict)[1], given.structure)
+            slopes = value_and_gradient("hessian", func, given.structure, tracked(tensors, True), strict)[1]
+            return Tree(slopes, given.structure)
 
-        return full_jacobian(gradient_of, given, by_columns, job)
+        return full_jacobian(gradient_of, given, by_columns, wanted)
 
 
 # --- trees of Tensors
@@ -410,31 +393,32 @@ def read_vectors(name: str, v: Any, like: Tree, needed: str) -> list[Tensor]:
         if is_differentiable(like.tensors[0]):
             check_implicit(like.tensors[0]._array)
         return [ops.ones_like(like.tensors[0].detach())]
-    vectors = arranged_like(name, like, read(name, VECTOR, v), v)
+    vectors = arranged_like(name, like.structure, v)
     for index, (vector, tensor) in enumerate(zip(vectors, like.tensors, strict=True)):
         if vector.shape != tensor.shape:
-            entry = f"Entry {index} in " if len(vectors) > 1 else ""
+            entry = "" if like.structure.is_leaf else f"Entry {index} in "
             raise RuntimeError(
                 f"{entry}v has invalid size: should be {Size(tensor.shape)} but got {Size(vector.shape)}."
             )
     return vectors
 
 
-def arranged_like(name: str, like: Tree, vectors: Tree, v: Any) -> list[Tensor]:
-    """The vectors in the order of `like`. One Tensor and a tuple of one are taken for each other."""
-    if vectors.structure == like.structure or all(is_flat(tree.structure) for tree in (like, vectors)):
-        n = len(like.tensors)
-        if len(vectors.tensors) == n:
-            return vectors.tensors
-        if n == 1:
-            raise RuntimeError("The given v should contain a single Tensor.")
-        raise RuntimeError(f"v is a tuple of invalid length: should be {n} but got {len(vectors.tensors)}.")
-    try:
-        parts = like.structure.flatten_up_to(v)
-    except ValueError as error:
-        raise ValueError(f"v has another structure: {error}") from None
-    check_tensors(name, VECTOR, parts, like.structure)
-    return parts
+def arranged_like(name: str, like: TreeDef, v: Any) -> list[Tensor]:
+    """The vectors in the order of a structure. One Tensor and a tuple of one are taken for each other."""
+    if not is_flat(like):
+        try:
+            parts = like.flatten_up_to(v)
+        except ValueError as error:
+            raise ValueError(f"v has another structure: {error}") from None
+        check_tensors(name, VECTOR, parts, like)
+        return parts
+    parts, structure = pytree.flatten(v, lambda part: not (part is v and isinstance(v, tuple)))
+    check_tensors(name, VECTOR, parts, structure)
+    if len(parts) == like.n_leaves:
+        return parts
+    if like.is_leaf:
+        raise RuntimeError("The given v should contain a single Tensor.")
+    raise RuntimeError(f"v is a tuple of invalid length: should be {like.n_leaves} but got {len(parts)}.")
 
 
 def is_flat(structure: TreeDef) -> bool:
@@ -449,6 +433,13 @@ def finished(tree: Tree, create_graph: bool) -> Any:
 
 
 # --- one pass
+
+
+def along(name: str, inputs: Any, v: Any, create_graph: bool) -> tuple[Tree, list[Tensor], list[Tensor]]:
+    """The inputs, as given and as followed by a graph, and a vector for each of them."""
+    given = read(name, INPUTS, inputs)
+    primals = tracked(given.tensors, create_graph)
+    return given, primals, read_vectors(name, v, given, VECTOR_FOR_INPUT)
 
 
 def detached(tensors: list[Tensor]) -> list[Tensor]:
@@ -537,10 +528,16 @@ def push_by_double_backward(
     return filled(found, outputs, strict, create_graph, missing, constant)
 
 
-def push(evaluate: Evaluation, primals: list[Tensor], tangents: Sequence[Tensor | None]) -> tuple[Tree, list[Tensor]]:
-    """The outputs and their tangents, by forward mode; None among the tangents stands for zeros."""
+def push(
+    evaluate: Evaluation, primals: list[Tensor], tangents: Sequence[Tensor | None], create_graph: bool
+) -> tuple[Tree, list[Tensor]]:
+    """The outputs and their tangents, by forward mode; None among the tangents stands for zeros.
+
+    The function gets copies, which it may change in place.
+    """
+    copies = [ops.clone(x) for x in (primals if create_graph else detached(primals))]
     with forward.level() as level:
-        pairs = enumerate(zip(primals, tangents, strict=True))
+        pairs = enumerate(zip(copies, tangents, strict=True))
         duals = [x if t is None else forward.dual(x, make_cotangent(x, t, k, True), level) for k, (x, t) in pairs]
         outputs = evaluate(duals)
         found = [forward.tangent_of(output, level) for output in outputs.tensors]
@@ -550,20 +547,14 @@ def push(evaluate: Evaluation, primals: list[Tensor], tangents: Sequence[Tensor 
 # --- whole Jacobians
 
 
-class Job(NamedTuple):
-    """How a Jacobian is to be computed, and for which public function."""
+class Wanted(NamedTuple):
+    """What is asked for, and of which public function."""
 
     name: str
     create_graph: bool
     strict: bool
     vectorize: bool
     chunk_size: int | None
-    mixed: list[tuple[int, int]]
-    """(output, input) where both ∂f/∂z and ∂f/∂z̄ differ from zero."""
-
-
-#: A Tensor of shape output.shape + input.shape, or None where the output does not depend on the input.
-Block: TypeAlias = Tensor | None
 
 
 def is_forward(name: str, strategy: str, strict: bool, message: str) -> bool | None:
@@ -576,211 +567,71 @@ def is_forward(name: str, strategy: str, strict: bool, message: str) -> bool | N
     return modes[strategy]
 
 
-def check_job(job: Job) -> None:
+def check_wanted(wanted: Wanted) -> None:
     """Raise where options contradict each other."""
-    if job.strict and job.vectorize:
-        raise RuntimeError(STRICT_VECTORIZE.format(job.name))
-    if job.chunk_size is None:
+    if wanted.strict and wanted.vectorize:
+        raise RuntimeError(STRICT_VECTORIZE.format(wanted.name))
+    if wanted.chunk_size is None:
         return
-    if not job.vectorize:
+    if not wanted.vectorize:
         raise ValueError(
-            f"{job.name}: chunk_size={job.chunk_size} bounds how many rows are vectorized at a time; "
+            f"{wanted.name}: chunk_size={wanted.chunk_size} bounds how many rows are vectorized at a time; "
             "pass vectorize=True with it"
         )
-    if job.chunk_size < 1:
-        raise ValueError(f"{job.name}: chunk_size must be a positive number, but got {job.chunk_size}")
+    if wanted.chunk_size < 1:
+        raise ValueError(f"{wanted.name}: chunk_size must be a positive number, but got {wanted.chunk_size}")
 
 
-def full_jacobian(evaluate: Evaluation, given: Tree, by_columns: bool | None, job: Job) -> Any:
+def full_jacobian(evaluate: Evaluation, given: Tree, by_columns: bool | None, wanted: Wanted) -> Any:
     """The Jacobian as the user gets it."""
-    check_job(job)
-    primals = tracked(given.tensors, job.create_graph)
-    outputs = evaluate(primals)
-    rows, columns = n_directions(outputs.tensors), n_directions(primals)
+    check_wanted(wanted)
+    job = Job(wanted.name, wanted.chunk_size if wanted.vectorize else 1)
+    primals = tracked(given.tensors, wanted.create_graph)
+    # forward mode needs only the shapes
+    outputs = evaluate([x.detach().clone() for x in primals] if by_columns else primals)
     if by_columns is None:
-        by_columns = columns < rows
-    with Progress(job.name, columns if by_columns else rows) as progress:
-        if by_columns:
-            blocks = jacobian_by_columns(evaluate, primals, outputs.tensors, job, progress)
-        else:
-            blocks = jacobian_by_rows(primals, outputs.tensors, job, progress)
-    if job.mixed:
-        warnings.warn(NOT_HOLOMORPHIC.format(job.name, *job.mixed[0]), UserWarning, stacklevel=3)
-    return outputs.structure.unflatten(finished(Tree(row, given.structure), job.create_graph) for row in blocks)
-
-
-def units(tensor: Tensor) -> tuple[complex, ...]:
-    """The directions into which one element can move."""
-    return (1, 1j) if tensor.is_complex() else (1,)
-
-
-def n_directions(tensors: list[Tensor]) -> int:
-    """How many passes it takes to treat every element of these tensors."""
-    return sum(tensor.numel() * len(units(tensor)) for tensor in tensors)
-
-
-def basis(tensor: Tensor, start: int, stop: int, unit: complex) -> Tensor:
-    """The basis vectors number start to stop of the space of a tensor, times unit, along a new first dimension."""
-    xp, dtype = namespace(tensor._array), tensor._array.dtype
-    ones = xp.arange(tensor.numel())[None, :] == xp.arange(start, stop)[:, None]
-    vectors: Tensor = new_tensor(xp.reshape(xp.astype(ones, dtype), (stop - start, *tensor.shape)))
-    return vectors if unit == 1 else vectors * unit
-
-
-def jacobian_by_rows(primals: list[Tensor], outputs: list[Tensor], job: Job, progress: Progress) -> list[list[Tensor]]:
-    """Reverse mode: for each output the blocks of all inputs."""
-    check_differentiable(outputs, job.strict)
-    rows_of = _rows_batched if job.vectorize else _rows_by_loop
-    result = []
-    for number, output in enumerate(outputs):
-        parts: list[list[Block]] = [[None] * len(primals)]
-        if output.requires_grad and output.numel():
-            parts = [rows_of(output, unit, primals, job, progress) for unit in units(output)]
-        blocks = [
-            block_of_cotangents(job, (number, k), output, x, [part[k] for part in parts]) for k, x in enumerate(primals)
-        ]
-        missing = INDEPENDENT_OUTPUT.replace("{output}", str(number))
-        zeros = [zero_block(output, x) for x in primals]
-        result.append(filled(blocks, zeros, job.strict, job.create_graph, missing, CONSTANT_JACOBIAN))
-    return result
-
-
-def _rows_by_loop(output: Tensor, unit: complex, primals: list[Tensor], job: Job, progress: Progress) -> list[Block]:
-    """The cotangents of each input for every element of an output, one pass for each."""
-    rows = []
-    for j in range(output.numel()):
-        (cotangent,) = basis(output, j, j + 1, unit)
-        rows.append(grad(output, primals, cotangent, True, job.create_graph, allow_unused=True))
-        progress.advance()
-    return [stacked(column, output, x) for column, x in zip(zip(*rows, strict=True), primals, strict=True)]
-
-
-def _rows_batched(output: Tensor, unit: complex, primals: list[Tensor], job: Job, progress: Progress) -> list[Block]:
-    """The same, many elements in one pass."""
-    n = output.numel()
-    chunks = []
-    for start, stop in spans(n, job.chunk_size):
-        cotangents = basis(output, start, stop, unit)
-        chunks.append(
-            grad(output, primals, cotangents, True, job.create_graph, allow_unused=True, is_grads_batched=True)
-        )
-        progress.advance(stop - start)
-    columns = zip(*chunks, strict=True)
-    return [joined(column, (*output.shape, *x.shape)) for column, x in zip(columns, primals, strict=True)]
-
-
-def spans(n: int, size: int | None) -> list[tuple[int, int]]:
-    """The numbers from 0 to n in pieces, as (start, stop)."""
-    step = max(n, 1) if size is None else size
-    return [(start, min(start + step, n)) for start in range(0, n, step)]
-
-
-def stacked(rows: Sequence[Tensor | None], output: Tensor, x: Tensor) -> Block:
-    """Rows one below the other as a block; None if all are."""
-    if all(row is None for row in rows):
-        return None
-    zero = ops.zeros_like(x.detach())
-    return ops.stack(tuple(zero if row is None else row for row in rows)).reshape((*output.shape, *x.shape))
-
-
-def joined(chunks: Sequence[Tensor | None], shape: tuple[int, ...]) -> Block:
-    """Chunks of rows one below the other as a block; None if the output does not depend on the input."""
-    present = tuple(chunk for chunk in chunks if chunk is not None)
-    return ops.cat(present).reshape(shape) if present else None
-
-
-def zero_block(output: Tensor, x: Tensor) -> Tensor:
-    """The block of an output that does not depend on an input: of the input's dtype, complex if one of them is."""
-    array = x._array
-    zeros: Tensor = new_tensor(namespace(array).zeros((*output.shape, *x.shape), dtype=array.dtype))
-    return zeros + 0j if output.is_complex() and not x.is_complex() else zeros
-
-
-def block_of_cotangents(job: Job, where: tuple[int, int], output: Tensor, x: Tensor, parts: list[Block]) -> Block:
-    """A block from the rows for the cotangents 1 and, if the output is complex, i."""
-    if len(parts) == 1 or all(part is None for part in parts):
-        return parts[0]
-    first, second = [zero_block(output, x) if part is None else part for part in parts]
-    if not x.is_complex():
-        return first + second * 1j
-    check_holomorphic(job, where, first, second)
-    return (first - second * 1j).conj() / 2
-
-
-def jacobian_by_columns(
-    evaluate: Evaluation, primals: list[Tensor], outputs: list[Tensor], job: Job, progress: Progress
-) -> list[list[Tensor]]:
-    """Forward mode: for each output the blocks of all inputs."""
-    if not job.create_graph:
-        primals = detached(primals)
-    columns = [[_columns_by_forward_mode(evaluate, primals, k, unit, outputs, job, progress) for unit in units(x)]
-               for k, x in enumerate(primals)]  # fmt: skip
-    return [
-        [
-            block_of_tangents(job, (number, k), output, x, [part[number] for part in columns[k]])
-            for k, x in enumerate(primals)
-        ]
-        for number, output in enumerate(outputs)
-    ]
-
-
-def _columns_by_forward_mode(
-    evaluate: Evaluation,
-    primals: list[Tensor],
-    k: int,
-    unit: complex,
-    outputs: list[Tensor],
-    job: Job,
-    progress: Progress,
-) -> list[Tensor]:
-    """For every output its tangents for all elements of input number k, of shape output.shape + input.shape."""
-    x = primals[k]
-
-    def tangents_for(direction: Tensor) -> tuple[Tensor, ...]:
-        return tuple(push(evaluate, primals, [direction if i == k else None for i in range(len(primals))])[1])
-
-    if job.vectorize:
-        from adjoint.transforms.vmap import vmap
-
-        step, tangents_for_chunk = job.chunk_size, vmap(tangents_for)
+        by_columns = n_directions(primals) < n_directions(outputs.tensors)
+    if by_columns:
+        blocks = job.by_columns(pusher(evaluate, primals, wanted), outputs.tensors, primals)
     else:
-        step, tangents_for_chunk = 1, lambda directions: [t.unsqueeze(0) for t in tangents_for(directions[0])]
-    chunks = []
-    for start, stop in spans(x.numel(), step):
-        chunks.append(tangents_for_chunk(basis(x, start, stop, unit)))
-        progress.advance(stop - start)
-    return [joined_columns([chunk[number] for chunk in chunks], output, x) for number, output in enumerate(outputs)]
+        blocks = rows(job, primals, outputs.tensors, wanted)
+    job.warn(3)
+    return outputs.structure.unflatten(finished(Tree(row, given.structure), wanted.create_graph) for row in blocks)
 
 
-def joined_columns(chunks: list[Tensor], output: Tensor, x: Tensor) -> Tensor:
-    """Tangents of an output, one for each element of an input, side by side."""
-    if not chunks or not output.numel():
-        return zero_block(output, x)
-    rows = ops.cat(tuple(chunks)).reshape((x.numel(), output.numel()))
-    return rows.transpose(0, 1).reshape((*output.shape, *x.shape))
+def rows(job: Job, primals: list[Tensor], outputs: list[Tensor], wanted: Wanted) -> list[list[Tensor]]:
+    """The blocks by reverse mode: for each output those of all inputs."""
+    check_differentiable(outputs, wanted.strict)
+    found = []
+    for number, blocks in enumerate(job.by_rows(puller(outputs, primals, wanted), outputs, primals)):
+        zeros = [zero_block(outputs[number], x) for x in primals]
+        missing = INDEPENDENT_OUTPUT.replace("{output}", str(number))
+        strict = wanted.strict and outputs[number].numel() > 0
+        found.append(filled(blocks, zeros, strict, wanted.create_graph, missing, CONSTANT_JACOBIAN))
+    return found
 
 
-def block_of_tangents(job: Job, where: tuple[int, int], output: Tensor, x: Tensor, parts: list[Tensor]) -> Tensor:
-    """A block from the columns for the tangents 1 and, if the input is complex, i."""
-    block = parts[0]
-    if x.is_complex():
-        first, second = parts
-        if output.is_complex():
-            check_holomorphic(job, where, first, second)
-            block = (first - second * 1j) / 2
-        else:
-            block = first + second * 1j
-    return block.to(zero_block(output, x).dtype)
+def puller(outputs: list[Tensor], primals: list[Tensor], wanted: Wanted) -> Pull:
+    """Pulls cotangents back through the graph, a batch at once or, a batch of one, in a pass of its own."""
+
+    def pull_batch(number: int, cotangents: Tensor) -> Sequence[Tensor | None]:
+        return grad(outputs[number], primals, cotangents, True, wanted.create_graph, allow_unused=True,
+                    is_grads_batched=True)  # type: ignore[no-any-return]  # fmt: skip
+
+    def pull_one(number: int, cotangents: Tensor) -> Sequence[Tensor | None]:
+        found = grad(outputs[number], primals, cotangents[0], True, wanted.create_graph, allow_unused=True)
+        return [None if g is None else g.unsqueeze(0) for g in found]
+
+    return pull_batch if wanted.vectorize else pull_one
 
 
-def check_holomorphic(job: Job, where: tuple[int, int], first: Tensor, second: Tensor) -> None:
-    """Note where derivatives along 1 and along i are not those of a holomorphic function, for which they cancel."""
-    rest = first.detach() + second.detach() * 1j
-    if rest.numel() and largest(rest) > math.sqrt(finfo(rest.dtype).eps) * largest(first):
-        job.mixed.append(where)
+def pusher(evaluate: Evaluation, primals: list[Tensor], wanted: Wanted) -> Push:
+    """Pushes tangents forward through a run of the function, a batch at once or, a batch of one, in a run of its own."""
 
+    def push_one(k: int, direction: Tensor) -> tuple[Tensor, ...]:
+        directions = [direction if i == k else None for i in range(len(primals))]
+        return tuple(push(evaluate, primals, directions, wanted.create_graph)[1])
 
-def largest(tensor: Tensor) -> float:
-    """The largest absolute value in a tensor."""
-    xp = namespace(tensor._array)
-    return float(xp.max(xp.abs(tensor._array)))
+    if wanted.vectorize:
+        return vmap(push_one, (None, 0))
+    return lambda k, tangents: [t.unsqueeze(0) for t in push_one(k, tangents[0])]

@@ -1,0 +1,192 @@
+"""Whole Jacobians, put together from batches of vectors that are pulled back or pushed forward.
+
+Complex numbers. An entry of a Jacobian is, in every mode and strategy, with z = x + iy,
+
+    ∂f/∂x                         where the input is real, and complex if the output is,
+    ∂f/∂z = (∂f/∂x - i ∂f/∂y)/2   where both are complex: the derivative of a holomorphic function,
+    ∂f/∂x + i ∂f/∂y               where the input is complex and the output real: the gradient, as `grad` gives it.
+
+The second is half of the derivative of a function that is not holomorphic, and a warning says so. The other half,
+∂f/∂z̄, is the conjugate of the Jacobian of the conjugated function. A block has the dtype of the input, or its complex
+counterpart if the output is complex.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+from adjoint.arrays.dtypes import finfo
+from adjoint.arrays.namespace import namespace, underlying
+from adjoint.core.graph import new_tensor
+from adjoint.tensor.table import ops
+from adjoint.transforms.progress import Progress
+
+Tensor = Any
+
+#: A Tensor of shape output.shape + input.shape, or None where the output does not depend on the input.
+Block: TypeAlias = Tensor | None
+#: From the number of an output and a batch of its cotangents to those of each input, None where it does not matter.
+Pull: TypeAlias = Callable[[int, Tensor], Sequence[Tensor | None]]
+#: From the number of an input and a batch of its tangents to those of each output.
+Push: TypeAlias = Callable[[int, Tensor], Sequence[Tensor]]
+
+NOT_HOLOMORPHIC = (
+    "{}: output {} is not a holomorphic function of input {}, and ∂f/∂z alone does not determine its derivative; "
+    "∂f/∂z̄, which is not zero, is the conjugate of the Jacobian of the conjugated function (vjp, jvp, vhp and hvp "
+    "need no such halves)"
+)
+
+
+class Job:
+    """The making of one Jacobian.
+
+    name: what messages call it. step: how many vectors make a batch, None for all that there are. mixed: an output and
+    an input of which both ∂f/∂z and ∂f/∂z̄ differ from zero, if there are such.
+    """
+
+    def __init__(self, name: str, step: int | None) -> None:
+        self.name = name
+        self.step = step
+        self.mixed: tuple[int, int] | None = None
+
+    def by_rows(self, pull: Pull, outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> list[list[Block]]:
+        """Reverse mode: for each output the blocks of all inputs."""
+        with Progress(self.name, n_directions(outputs)) as progress:
+            return [self._row(pull, number, output, inputs, progress) for number, output in enumerate(outputs)]
+
+    def _row(
+        self, pull: Pull, number: int, output: Tensor, inputs: Sequence[Tensor], progress: Progress
+    ) -> list[Block]:
+        if not output.requires_grad:
+            return [None] * len(inputs)
+        if not output.numel():
+            return [zero_block(output, x) for x in inputs]
+        parts = []
+        for unit in units(output):
+            chunks = []
+            for cotangents in self._batches(output, unit, progress):
+                found = pull(number, cotangents)
+                chunks.append([(g, (len(cotangents), *x.shape)) for g, x in zip(found, inputs, strict=True)])
+            parts.append([filled_up(chunk) for chunk in zip(*chunks, strict=True)])
+        return [
+            self._of_cotangents((number, k), output, x, [part[k] for part in parts]) for k, x in enumerate(inputs)
+        ]
+
+    def by_columns(self, push: Push, outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> list[list[Tensor]]:
+        """Forward mode: for each output the blocks of all inputs."""
+        with Progress(self.name, n_directions(inputs)) as progress:
+            columns = [self._column(push, k, x, outputs, progress) for k, x in enumerate(inputs)]
+        return [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in outputs]
+
+    def _column(
+        self, push: Push, k: int, x: Tensor, outputs: Sequence[Tensor], progress: Progress
+    ) -> list[Tensor]:
+        if not x.numel():
+            return [zero_block(output, x) for output in outputs]
+        parts = []
+        for unit in units(x):
+            chunks = [push(k, tangents) for tangents in self._batches(x, unit, progress)]
+            parts.append([joined(chunk) for chunk in zip(*chunks, strict=True)])
+        return [
+            self._of_tangents((number, k), output, x, [part[number] for part in parts])
+            for number, output in enumerate(outputs)
+        ]
+
+    def _batches(self, tensor: Tensor, unit: complex, progress: Progress) -> Iterator[Tensor]:
+        """The basis of the space of a tensor times unit, in batches."""
+        for start, stop in spans(tensor.numel(), self.step):
+            yield basis(tensor, start, stop, unit)
+            progress.advance(stop - start)
+
+    def _of_cotangents(self, where: tuple[int, int], output: Tensor, x: Tensor, parts: list[Block]) -> Block:
+        """A block from what was pulled back for the cotangents 1 and, if the output is complex, i."""
+        if all(part is None for part in parts):
+            return None
+        shape = (*output.shape, *x.shape)
+        rows = [zero_block(output, x) if part is None else ops.reshape(part, shape) for part in parts]
+        if len(rows) == 1:
+            return rows[0]
+        first, second = rows
+        if not x.is_complex():
+            return first + second * 1j
+        self._check_holomorphic(where, first, second)
+        return (first - second * 1j).conj() / 2
+
+    def _of_tangents(self, where: tuple[int, int], output: Tensor, x: Tensor, parts: list[Tensor]) -> Tensor:
+        """A block from what was pushed forward for the tangents 1 and, if the input is complex, i."""
+        if not output.numel():
+            return zero_block(output, x)
+        shape = (*output.shape, *x.shape)
+        block, *rest = [ops.reshape(part.movedim(0, -1), shape) for part in parts]
+        if rest and output.is_complex():
+            self._check_holomorphic(where, block, *rest)
+            block = (block - rest[0] * 1j) / 2
+        elif rest:
+            block = block + rest[0] * 1j
+        return block.to(zero_block(output, x).dtype)
+
+    def _check_holomorphic(self, where: tuple[int, int], first: Tensor, second: Tensor) -> None:
+        """Note where derivatives along 1 and along i are not those of a holomorphic function, for which they cancel."""
+        rest = first.detach() + second.detach() * 1j
+        if largest(rest) > math.sqrt(finfo(rest.dtype).eps) * largest(first):
+            self.mixed = self.mixed or where
+
+    def warn(self, stacklevel: int) -> None:
+        """Say, where the caller is told to look, that a function is not holomorphic."""
+        if self.mixed is not None:
+            message = NOT_HOLOMORPHIC.format(self.name, *self.mixed)
+            warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)
+
+
+def units(tensor: Tensor) -> tuple[complex, ...]:
+    """The directions into which one element can move."""
+    return (1, 1j) if tensor.is_complex() else (1,)
+
+
+def n_directions(tensors: Sequence[Tensor]) -> int:
+    """How many vectors it takes to treat every element of these tensors."""
+    return sum(tensor.numel() * len(units(tensor)) for tensor in tensors)
+
+
+def basis(tensor: Tensor, start: int, stop: int, unit: complex) -> Tensor:
+    """The basis vectors number start to stop of the space of a tensor, times unit, along a new first dimension."""
+    xp, dtype = namespace(tensor._array), tensor._array.dtype
+    ones = xp.arange(tensor.numel())[None, :] == xp.arange(start, stop)[:, None]
+    vectors: Tensor = new_tensor(xp.reshape(xp.astype(ones, dtype), (stop - start, *tensor.shape)))
+    return vectors if unit == 1 else vectors * unit
+
+
+def spans(n: int, step: int | None) -> list[tuple[int, int]]:
+    """The numbers from 0 to n in pieces, as (start, stop)."""
+    step = max(n, 1) if step is None else step
+    return [(start, min(start + step, n)) for start in range(0, n, step)]
+
+
+def filled_up(chunks: Sequence[tuple[Tensor | None, tuple[int, ...]]]) -> Tensor | None:
+    """Batches one behind the other, zeros of the shape that stands beside it for one that is None; None if all are."""
+    model = next((chunk for chunk, _ in chunks if chunk is not None), None)
+    if model is None:
+        return None
+    return joined([model.new_zeros(shape) if chunk is None else chunk for chunk, shape in chunks])
+
+
+def joined(chunks: Sequence[Tensor]) -> Tensor:
+    """Batches one behind the other."""
+    return chunks[0] if len(chunks) == 1 else ops.cat(tuple(chunks))
+
+
+def zero_block(output: Tensor, x: Tensor) -> Tensor:
+    """The block of an output that does not depend on an input: of the input's dtype, complex if one of them is."""
+    array = x._array
+    zeros: Tensor = new_tensor(namespace(array).zeros((*output.shape, *x.shape), dtype=array.dtype))
+    return zeros + 0j if output.is_complex() and not x.is_complex() else zeros
+
+
+def largest(tensor: Tensor) -> float:
+    """The largest absolute value in a tensor, of whatever batch; 0 if it is empty."""
+    array = underlying(tensor._array)
+    xp = namespace(array)
+    return float(xp.max(xp.abs(array))) if array.size else 0.0
