@@ -83,6 +83,11 @@ SAMPLES: dict[str, list[Sample]] = {
         {"input": draw(2, 3), "mask": mask([True, False, True], [False, False, True]), "source": draw(5)},
         {"input": draw(2, 3), "mask": mask(True, False, True), "source": draw(2, 2)},
     ],
+    "masked_gather": [
+        {"input": draw(2, 3), "mask": mask([True, False, True], [False, False, True]), "shape": (5,)},
+        {"input": draw(2, 3), "mask": mask(True, False, True), "shape": (3, 2)},
+        {"input": draw(0, 3), "mask": mask(True, False, True), "shape": (2,)},
+    ],
 }
 
 #: Tests that do not apply, by a pattern of their names, and why.

@@ -15,7 +15,7 @@ import pytest
 import adjoint
 from adjoint.autograd.functional import hessian, hvp, jacobian, jvp, vhp, vjp
 from adjoint.testing import assert_close
-from adjoint.transforms import functional, jacobians, progress
+from adjoint.transforms import functional, progress
 
 f64, c128 = adjoint.float64, adjoint.complex128
 FUNCTIONS = {function.__name__: function for function in (vjp, jvp, vhp, hvp, jacobian, hessian)}
@@ -750,12 +750,6 @@ def test_auto_takes_the_smaller_side(function, inputs, options, evaluations):
 
     assert_close(jacobian(counted, inputs, **options), jacobian(function, inputs))
     assert len(calls) == evaluations
-
-
-def test_chunks():
-    assert jacobians.spans(5, 2) == [(0, 2), (2, 4), (4, 5)]
-    assert jacobians.spans(5, None) == [(0, 5)]
-    assert jacobians.spans(0, None) == jacobians.spans(0, 3) == []
 
 
 class Terminal:

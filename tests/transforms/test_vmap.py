@@ -17,6 +17,7 @@ from adjoint import vmap
 from adjoint.autograd import grad
 from adjoint.core.graph import new_tensor
 from adjoint.transforms import batched
+from adjoint.transforms.vmap import spans
 
 F64 = adjoint.float64
 
@@ -78,6 +79,12 @@ def test_results_without_the_batch_are_repeated() -> None:
     found = vmap(lambda a: adjoint.ones(2))(t(3))
     same(found, adjoint.ones(3, 2))
     same(vmap(lambda a: adjoint.ones(2), out_dims=None)(t(3)), adjoint.ones(2))
+
+
+def test_spans() -> None:
+    assert spans(5, 2) == [(0, 2), (2, 4), (4, 5)]
+    assert spans(5, None) == [(0, 5)]
+    assert spans(0, None) == spans(0, 3) == [(0, 0)]
 
 
 @pytest.mark.parametrize("chunk_size", [1, 2, 3, 7, 10])
@@ -193,12 +200,15 @@ def test_messages(function: Any, message: str) -> None:
         (lambda a: adjoint.allclose(a, a), "vmap over torch.allclose isn't supported yet."),
         (lambda a: adjoint.equal(a, a), "Batching rule not implemented for aten::equal."),
         (lambda a: adjoint.zeros(3, dtype=F64).copy_(a), "vmap: inplace arithmetic(self, *extra_args) is not possible"),
-        (lambda a: adjoint.zeros(3, dtype=F64).add_(a), "vmap: add_(self, *extra_args) is not possible because there "
-         "exists a Tensor `other` in extra_args that has more elements than `self`."),
+        (lambda a: adjoint.zeros(3, dtype=F64).add_(a), "vmap: inplace arithmetic(self, *extra_args) is not possible "
+         "because there exists a Tensor `other` in extra_args that has more elements than `self`."),
         (lambda a: adjoint.zeros(3, dtype=F64).fill_(a[0]), "vmap: fill_(self, *extra_args) is not possible"),
         (lambda a: adjoint.zeros(3, dtype=F64).index_put_((adjoint.tensor([0]),), a[0]),
          "vmap: index_put_(self, *extra_args) is not possible"),
-        (lambda a: adjoint.add(a, 1, out=adjoint.zeros(3, dtype=F64)), "vmap: add_(self, *extra_args)"),
+        (lambda a: adjoint.add(a, 1, out=adjoint.zeros(3, dtype=F64)), "vmap: inplace arithmetic(self, *extra_args)"),
+        (lambda a: adjoint.ones(3, dtype=F64).pow_(a), "vmap: pow_(self, *extra_args) is not possible"),
+        (lambda a: a.masked_scatter(a == a, adjoint.zeros(2, dtype=F64)), "Number of elements of source < number of "
+         "ones in mask"),
         (lambda a: adjoint.rand(2), "vmap: called random operation while in randomness error mode."),
         (lambda a: adjoint.bernoulli(a.sigmoid()), "vmap: called random operation while in randomness error mode."),
     ],
@@ -224,14 +234,14 @@ def test_representation() -> None:
     ]
 
 
-def test_a_loop_warns_once_and_names_the_operation() -> None:
-    batched._slow.discard("masked_scatter")
+def test_a_loop_warns_once_and_names_the_operation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(batched.AT_LEVEL, "take")
     x = t(3, 4)
 
     def function(a: Any) -> Any:
-        return a.masked_scatter(a > 0, adjoint.zeros(4, dtype=F64))
+        return a.take(adjoint.tensor([2, 0]))
 
-    with pytest.warns(UserWarning, match="no batching rule for masked_scatter") as caught:
+    with pytest.warns(UserWarning, match="no batching rule for take") as caught:
         found = vmap(function)(x)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

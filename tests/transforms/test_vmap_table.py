@@ -27,8 +27,6 @@ N, M = 3, 2
 
 #: Operations whose results have a shape that depends on values, or that are no arrays.
 REFUSED = {"argwhere", "masked_select"}
-#: Operations whose batch is run in a loop, with a warning.
-LOOPS = {"masked_scatter"}
 
 
 class Case:
@@ -105,10 +103,9 @@ RULES = [
 
 
 @pytest.fixture(autouse=True)
-def _loops_are_errors(request: pytest.FixtureRequest) -> Iterator[None]:
-    rule = request.node.callspec.params.get("rule")
+def _loops_are_errors() -> Iterator[None]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore" if rule is None or rule.name in LOOPS else "error", UserWarning)
+        warnings.simplefilter("error", UserWarning)
         yield
 
 
@@ -136,11 +133,6 @@ def without_vectors(rule: Rule, weights: list[Any]) -> list[Any]:
     return [w if kept is None or place == kept else w * 0 for place, w in enumerate(weights)]
 
 
-def has_gradient(case: Case) -> bool:
-    # its transpose picks by the mask, and what is picked has another shape for each member
-    return not (case.rule.name == "masked_scatter" and "mask" in case.names)
-
-
 DIFFERENTIABLE = [case for case in RULES if case.values[0].vjps]
 
 
@@ -149,7 +141,7 @@ DIFFERENTIABLE = [case for case in RULES if case.values[0].vjps]
 def test_gradients_of_a_mapped_function(rule: Rule, kind: str, create_graph: bool) -> None:
     """Outside: what is the same for all members gets the sum of their gradients."""
     rng = np.random.default_rng(1)
-    for case in filter(has_gradient, cases(rule, kind)):
+    for case in cases(rule, kind):
         arrays = case.batched(needs=True)
         leaves = flat(arrays)
         outputs = case.mapped(arrays)
@@ -183,7 +175,7 @@ def picked(value: Any, i: int) -> Any:
 def test_gradients_inside_a_mapped_function(rule: Rule, kind: str) -> None:
     """Inside: a gradient for each member, of what is the same for all of them too."""
     rng = np.random.default_rng(2)
-    for case in filter(has_gradient, cases(rule, kind)):
+    for case in cases(rule, kind):
         arrays = case.batched(needs=True)
         keys = list(arrays)
         outputs = case.call(**case.arguments(case.members[0], needs=True))

@@ -597,6 +597,9 @@ def _(ops, g, input_shape, mask):
     return ops.masked_scatter(ops.zeros_of(g, shape), mask, g)
 
 
+TOO_FEW = "Number of elements of source < number of ones in mask"
+
+
 def _check_masked_scatter(input, mask, source):
     if mask._array.dtype.kind != "b":
         raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.c_name}")
@@ -608,7 +611,7 @@ def _check_masked_scatter(input, mask, source):
     # a mask that is another for each member of a batch is for the writing to check
     same_for_all = underlying(mask._array) is mask._array
     if same_for_all and int(mask._array.sum()) * repeats > source.numel():
-        raise RuntimeError("Number of elements of source < number of ones in mask")
+        raise RuntimeError(TOO_FEW)
 
 
 @linear(inplace=True, batching="loop", check=_check_masked_scatter)
@@ -628,11 +631,21 @@ def _(ops, g, mask):
 
 @masked_scatter.vjp("source")
 def _(ops, g, mask, source_shape):
-    n = 1
-    for size in source_shape:
-        n *= size
-    picked = ops.masked_select(g, mask)
-    return ops.reshape(ops.embed_view(picked, (n,), (slice(picked.shape[0]),)), source_shape)
+    return ops.masked_gather(g, mask, source_shape)
+
+
+@linear(batching="loop", method=False, function=False)
+def masked_gather(xp, input: Array, mask: Constant, shape):
+    """The elements where the mask, broadcast to the input, is true, and zeros behind them to fill the shape."""
+    result = xp.zeros(shape, dtype=input.dtype)
+    picked = input[xp.broadcast_to(mask, input.shape)]
+    xp.reshape(result, (-1,))[: picked.shape[0]] = picked
+    return result
+
+
+@masked_gather.vjp("input")
+def _(ops, g, mask, input_shape):
+    return ops.masked_scatter(ops.zeros_of(g, input_shape), mask, g)
 
 
 @constant()

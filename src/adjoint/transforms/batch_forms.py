@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy
 
 from adjoint.arrays.contraction import ascii_letters, split_equation
+from adjoint.arrays.namespace import underlying
 from adjoint.core.recorded import raw_ops
-from adjoint.rules.index import of_batch, places_ndim
+from adjoint.rules.index import TOO_FEW, of_batch, places_ndim
 from adjoint.transforms.batch_rules import batch_spread
 from adjoint.transforms.batched import (
     AT_LEVEL,
@@ -274,6 +276,31 @@ def _masked_select(level: int, input: Any, mask: Any) -> Any:
     return batched_ops.index(batched_ops.expand(input, shape), (whole,))
 
 
+def _turns(mask: Any) -> Any:
+    """How many elements of a flat mask are true before each that is; 0 elsewhere."""
+    return batched_ops.where(mask, batched_ops.cumsum(mask, 0) - 1, 0)
+
+
+def _masked_scatter(level: int, input: Any, mask: Any, source: Any) -> Any:
+    shape = numpy.broadcast_shapes(input.shape, mask.shape)
+    input, mask = [batched_ops.reshape(batched_ops.expand(x, shape), (-1,)) for x in (input, mask)]
+    source, turns = batched_ops.reshape(source, (-1,)), _turns(mask)
+    if underlying(mask).any() and underlying(turns).max() >= source.shape[0]:
+        raise RuntimeError(TOO_FEW)
+    if source.shape[0]:
+        input = batched_ops.where(mask, batched_ops.index_select(source, 0, turns), input)
+    return batched_ops.reshape(input, shape)
+
+
+def _masked_gather(level: int, input: Any, mask: Any, shape: Any) -> Any:
+    mask = batched_ops.reshape(batched_ops.expand(mask, input.shape), (-1,))
+    result = batched_ops.zeros_of(input, (prod(shape),))
+    if result.shape[0]:
+        picked = batched_ops.where(mask, batched_ops.reshape(input, (-1,)), 0)
+        result = batched_ops.index_add(result, 0, _turns(mask), picked)
+    return batched_ops.reshape(result, shape)
+
+
 AT_LEVEL |= {
     **{name: _whole(name) for name in ("is_complex_array", "is_negligible")},
     **{name: _made_like(name) for name in ("zeros_like", "ones_like", "full_like")},
@@ -295,6 +322,8 @@ AT_LEVEL |= {
     "take": _take,
     "put": _put,
     "masked_select": _masked_select,
+    "masked_scatter": _masked_scatter,
+    "masked_gather": _masked_gather,
     "copy": _written_over("copy"),
     "fill": _written_over("fill"),
 }

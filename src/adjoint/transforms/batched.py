@@ -43,6 +43,11 @@ IN_PLACE = (
     "elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a "
     "vmap. Please try to use out-of-place operators instead of {name}."
 )
+#: Operations that torch calls by one name where that message is due.
+ARITHMETIC = frozenset(
+    ("add", "sub", "mul", "true_divide", "copy", "masked_fill", "logical_and", "logical_or", "logical_xor")
+    + ("clamp_min", "clamp_max")
+)
 LOOP = (
     "There is a performance drop because there is no batching rule for {name} with these arguments: it is run once "
     "for each member of the batch."
@@ -417,7 +422,7 @@ class Namespace:
         """Raise RuntimeError if a result of an operation in place is batched and its tensor is not."""
         there = {level for level, _ in batches_of(target)}
         if any(level not in there for level, _ in batches_of(result)):
-            raise RuntimeError(IN_PLACE.format(name="inplace arithmetic" if name == "copy" else f"{name}_"))
+            raise RuntimeError(IN_PLACE.format(name="inplace arithmetic" if name in ARITHMETIC else f"{name}_"))
 
 
 def of_underlying(array: Any, function: Callable[[Any], Any]) -> Any:

@@ -348,8 +348,8 @@ def jvp(
     if structure != other:
         raise RuntimeError(
             f"{name}: Expected primals and tangents to have the same python structure. For example, if primals is a "
-            f"tuple of 3 tensors, tangents also must be. Got primals with structure {described(structure)} and tangents "
-            f"with structure {described(other)}"
+            f"tuple of 3 tensors, tangents also must be. Got primals with structure {described(structure)} and "
+            f"tangents with structure {described(other)}"
         )
     if not values:
         raise RuntimeError(f"{name}: Expected primals to contain at least one Tensor.")

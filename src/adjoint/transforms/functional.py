@@ -626,7 +626,7 @@ def puller(outputs: list[Tensor], primals: list[Tensor], wanted: Wanted) -> Pull
 
 
 def pusher(evaluate: Evaluation, primals: list[Tensor], wanted: Wanted) -> Push:
-    """Pushes tangents forward through a run of the function, a batch at once or, a batch of one, in a run of its own."""
+    """Pushes tangents forward through a run of the function, a batch at once or, a batch of one, in its own run."""
 
     def push_one(k: int, direction: Tensor) -> tuple[Tensor, ...]:
         directions = [direction if i == k else None for i in range(len(primals))]

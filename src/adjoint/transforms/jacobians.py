@@ -23,6 +23,7 @@ from adjoint.arrays.namespace import namespace, underlying
 from adjoint.core.graph import new_tensor
 from adjoint.tensor.table import ops
 from adjoint.transforms.progress import Progress
+from adjoint.transforms.vmap import spans
 
 Tensor = Any
 
@@ -157,12 +158,6 @@ def basis(tensor: Tensor, start: int, stop: int, unit: complex) -> Tensor:
     ones = xp.arange(tensor.numel())[None, :] == xp.arange(start, stop)[:, None]
     vectors: Tensor = new_tensor(xp.reshape(xp.astype(ones, dtype), (stop - start, *tensor.shape)))
     return vectors if unit == 1 else vectors * unit
-
-
-def spans(n: int, step: int | None) -> list[tuple[int, int]]:
-    """The numbers from 0 to n in pieces, as (start, stop)."""
-    step = max(n, 1) if step is None else step
-    return [(start, min(start + step, n)) for start in range(0, n, step)]
 
 
 def filled_up(chunks: Sequence[tuple[Tensor | None, tuple[int, ...]]]) -> Tensor | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 from adjoint.arrays.pytree import TreeDef, flatten
 from adjoint.arrays.random import get_rng_state, set_rng_state
 from adjoint.arrays.shapes import normalize_dim
-from adjoint.core.batches import running
+from adjoint.core.batches import Batch, running
 from adjoint.core.graph import TensorBase
 from adjoint.tensor.table import ops
 from adjoint.transforms import batch_forms as batch_forms
@@ -59,34 +59,55 @@ def vmap(
         leaves, structure = flatten(args, _is_none)
         dims = checked_in_dims(func, in_dims, args, leaves, structure)
         size = batch_size(leaves, dims)
-        if chunk_size is None or chunk_size >= size:
-            return run(func, structure, leaves, dims, size, out_dims, randomness, kwargs)
-        return in_chunks(func, structure, leaves, dims, size, out_dims, randomness, kwargs, chunk_size)
+        chunks = spans(size, chunk_size)
+        state = get_rng_state() if randomness == "same" and len(chunks) > 1 else None
+        parts = []
+        for start, stop in chunks:
+            if state is not None:
+                set_rng_state(state)
+            part = leaves if stop - start == size else narrowed(leaves, dims, start, stop)
+            with running(stop - start, randomness) as batch:
+                pairs = zip(part, dims, strict=True)
+                members = [leaf if dim is None else lead_in(leaf, dim, batch.level) for leaf, dim in pairs]
+                parts.append(Results(func, func(*structure.unflatten(members), **kwargs), out_dims, batch))
+        return joined(parts)
 
     return mapped
 
 
-def run(
-    func: Callable[..., Any],
-    structure: TreeDef,
-    leaves: list[Any],
-    dims: list[int | None],
-    size: int,
-    out_dims: Dims,
-    randomness: str,
-    kwargs: dict[str, Any],
-) -> Any:
-    """Run the function on a batch: lead the arguments in, and the results out."""
-    with running(size, randomness) as batch:
-        pairs = zip(leaves, dims, strict=True)
-        members = [leaf if dim is None else lead_in(leaf, dim, batch.level) for leaf, dim in pairs]
-        results = func(*structure.unflatten(members), **kwargs)
-        outputs, shape = flatten(results, _is_none)
-        places = checked_out_dims(func, out_dims, results, outputs, shape)
-        found = [
-            lead_out(func, output, place, batch.level, size) for output, place in zip(outputs, places, strict=True)
-        ]
-    return shape.unflatten(found)
+def spans(n: int, step: int | None) -> list[tuple[int, int]]:
+    """The numbers from 0 to n in pieces, as (start, stop); one piece if no step is given, or n is 0."""
+    step = max(n, 1) if step is None else step
+    return [(start, min(start + step, n)) for start in range(0, max(n, 1), step)]
+
+
+def narrowed(leaves: list[Any], dims: list[int | None], start: int, stop: int) -> list[Any]:
+    """Some members of a batch only."""
+    pairs = zip(leaves, dims, strict=True)
+    return [leaf if dim is None else leaf.narrow(dim, start, stop - start) for leaf, dim in pairs]
+
+
+class Results:
+    """What a function gave for a batch, led out of it.
+
+    outputs: the leaves. places: where the batch axis of each is, None where it is the same for all members.
+    """
+
+    def __init__(self, func: Callable[..., Any], results: Any, out_dims: Dims, batch: Batch) -> None:
+        leaves, self.structure = flatten(results, _is_none)
+        wanted = checked_out_dims(func, out_dims, results, self.structure)
+        pairs = [lead_out(func, leaf, place, batch) for leaf, place in zip(leaves, wanted, strict=True)]
+        self.outputs, self.places = [output for output, _ in pairs], [place for _, place in pairs]
+
+
+def joined(parts: list[Results]) -> Any:
+    """The results for all members from those for some members each."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first.structure.unflatten(first.outputs)
+    columns = zip(*[part.outputs for part in parts], strict=True)
+    pairs = zip(columns, first.places, strict=True)
+    return first.structure.unflatten(column[0] if place is None else ops.cat(column, place) for column, place in pairs)
 
 
 def lead_in(tensor: Tensor, dim: int, level: int) -> Tensor:
@@ -96,56 +117,26 @@ def lead_in(tensor: Tensor, dim: int, level: int) -> Tensor:
     return ops.batch_in(tensor, level)
 
 
-def lead_out(func: Callable[..., Any], output: Any, place: int | None, level: int, size: int) -> Any:
-    """A result as a tensor with the batch axis at its place; as it is where that is None."""
+def lead_out(func: Callable[..., Any], output: Any, place: int | None, batch: Batch) -> tuple[Any, int | None]:
+    """A result as a tensor with the batch axis at its place, and this counted from the front.
+
+    The result as it is where the place is None.
+    """
     name = name_of(func)
     if place is None:
-        if isinstance(output, TensorBase) and any(n == level for n, _ in batches_of(output._array)):
+        if isinstance(output, TensorBase) and any(n == batch.level for n, _ in batches_of(output._array)):
             raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
-        return output
+        return output, None
     if not isinstance(output, TensorBase):
         raise ValueError(
             f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(output)}. Did you mean to set "
             "out_dims= to None for output?"
         )
-    whole = ops.batch_out(output, level, size)
+    whole = ops.batch_out(output, batch.level, batch.size)
     place = normalize_dim(place, whole.ndim)
-    if not place:
-        return whole
-    return ops.permute(whole, (*range(1, place + 1), 0, *range(place + 1, whole.ndim)))
-
-
-# in chunks ------------------------------------------------------------------------------------------------------------
-
-
-def in_chunks(
-    func: Callable[..., Any],
-    structure: TreeDef,
-    leaves: list[Any],
-    dims: list[int | None],
-    size: int,
-    out_dims: Dims,
-    randomness: str,
-    kwargs: dict[str, Any],
-    chunk_size: int,
-) -> Any:
-    """Run parts of a batch one after the other, and join what they give."""
-    state = get_rng_state() if randomness == "same" else None
-    columns: list[list[Any]] = []
-    for start in range(0, size, chunk_size):
-        if state is not None:
-            set_rng_state(state)
-        n = min(chunk_size, size - start)
-        part = [leaf if dim is None else leaf.narrow(dim, start, n) for leaf, dim in zip(leaves, dims, strict=True)]
-        results = run(func, structure, part, dims, n, out_dims, randomness, kwargs)
-        outputs, shape = flatten(results, _is_none)
-        places = checked_out_dims(func, out_dims, results, outputs, shape)
-        columns.append(outputs)
-    joined = [
-        parts[0] if place is None else ops.cat(parts, normalize_dim(place, parts[0].ndim))
-        for place, parts in zip(places, zip(*columns, strict=True), strict=True)
-    ]
-    return shape.unflatten(joined)
+    if place:
+        whole = ops.permute(whole, (*range(1, place + 1), 0, *range(place + 1, whole.ndim)))
+    return whole, place
 
 
 # arguments and results against in_dims and out_dims -------------------------------------------------------------------
@@ -157,6 +148,8 @@ def _is_none(value: Any) -> bool:
 
 def name_of(func: Callable[..., Any]) -> str:
     """How messages call a function."""
+    if isinstance(func, partial):
+        return f"functools.partial({name_of(func.func)}, ...)"
     return getattr(func, "__name__", None) or repr(func)
 
 
@@ -248,7 +241,7 @@ def batch_size(leaves: list[Any], dims: list[int | None]) -> int:
 
 
 def checked_out_dims(
-    func: Callable[..., Any], out_dims: Dims, results: Any, outputs: list[Any], structure: TreeDef
+    func: Callable[..., Any], out_dims: Dims, results: Any, structure: TreeDef
 ) -> list[int | None]:
     """Where the batch axis goes in each leaf of the results. Raises ValueError where out_dims do not fit."""
     name = name_of(func)
