@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import adjoint
+from adjoint.arrays.pytree import flatten
 from adjoint.core.graph import new_tensor
 from adjoint.core.recorded import operations
 from adjoint.rules import TABLE, Rule
@@ -261,3 +262,86 @@ def again(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(map(again, value))
     return new_tensor(np.stack([value._array] * M))
+
+
+# forward mode ---------------------------------------------------------------------------------------------------------
+
+
+class Function:
+    """An operation as a function of its floating-point and complex arrays, the other arrays being at hand.
+
+    arrays: all array arguments, one by one; places: which of them it is a function of; dims: their batch axes.
+    """
+
+    def __init__(self, case: Case, arguments: dict[str, Any]) -> None:
+        self.case = case
+        leaves, self.structure = flatten(arguments)
+        self.arrays = tuple(leaves)
+        self.places = [i for i, leaf in enumerate(leaves) if is_inexact(leaf)]
+        names = [name for name, value in arguments.items() for _ in flatten(value)[0]]
+        self.dims = tuple(0 if name in case.names else None for name in names)
+
+    def own(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(values[i] for i in self.places)
+
+    def __call__(self, own: tuple[Any, ...], arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+        given = dict(zip(self.places, own, strict=True))
+        values = self.structure.unflatten(given.get(i, array) for i, array in enumerate(arrays))
+        outputs = self.case.call(**values)
+        kept = VALUES.get(self.case.rule.name)
+        return tuple(y for place, y in enumerate(outputs) if is_inexact(y) and kept in (None, place))
+
+    def tangent(self, own: tuple[Any, ...], arrays: tuple[Any, ...], directions: tuple[Any, ...]) -> Any:
+        return adjoint.func.jvp(lambda *x: self(x, arrays), own, directions)[1]
+
+
+def hermitian(x: Any) -> Any:
+    return (x + x.transpose(-2, -1).conj()) / 2
+
+
+def is_inexact(tensor: Any) -> bool:
+    return tensor._array.dtype.kind in "fc"
+
+
+@pytest.mark.parametrize(("rule", "kind"), DIFFERENTIABLE)
+def test_tangents_of_a_mapped_function(rule: Rule, kind: str) -> None:
+    """jvp of vmap and vmap of jvp give what a loop of jvp gives."""
+    rng = np.random.default_rng(4)
+    for case in cases(rule, kind):
+        f = Function(case, case.batched())
+        x, dims = f.own(f.arrays), f.own(f.dims)
+        if not x:
+            continue
+        v = tuple(new_tensor(table.noise_like(value._array, rng)) for value in x)
+
+        each = []
+        for i, member in enumerate(case.members):
+            g = Function(case, case.arguments(member))
+            along = tuple(t if dim is None else t[i] for t, dim in zip(v, dims, strict=True))
+            each.append(g.tangent(g.own(g.arrays), g.arrays, along))
+        expected = [np.stack([t._array for t in column]) for column in zip(*each, strict=True)]
+
+        inside = adjoint.vmap(f.tangent, (dims, f.dims, dims))(x, f.arrays, v)
+        mapped = adjoint.vmap(f, (dims, f.dims))
+        outside = adjoint.func.jvp(lambda *own, f=f, mapped=mapped: mapped(own, f.arrays), x, v)[1]
+        for found in (inside, outside):
+            for t, e in zip(found, expected, strict=True):
+                np.testing.assert_allclose(t._array, e, 1e-8, 1e-8)
+
+
+@pytest.mark.parametrize(("rule", "kind"), DIFFERENTIABLE)
+def test_jacobians_of_both_modes_agree(rule: Rule, kind: str) -> None:
+    """jacfwd == jacrev, for complex numbers too; an operation that need not be holomorphic says so in both."""
+    fit = hermitian if rule.name in table.samples.HERMITIAN else lambda x: x
+    for problem in table.problems(rule, kind):
+        case = Case(rule, problem.values, [], ())
+        f = Function(case, case.arguments(problem.values))
+        x = f.own(f.arrays)
+        both = []
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".* is not a holomorphic function", UserWarning)
+            for jacobian in (adjoint.func.jacfwd, adjoint.func.jacrev):
+                both.append(jacobian(lambda *own, f=f: f(tuple(map(fit, own)), f.arrays), tuple(range(len(x))))(*x))
+        for forward, reverse in zip(*[flatten(found)[0] for found in both], strict=True):
+            assert forward.dtype == reverse.dtype
+            np.testing.assert_allclose(forward._array, reverse._array, 1e-8, 1e-8)

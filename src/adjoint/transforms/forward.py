@@ -283,9 +283,60 @@ def dual(primal: Tensor, tangent: Tensor, number: int) -> Tensor:
         raise RuntimeError(
             "Setting a forward grad that itself has a forward gradient at the same level0 is not supported."
         )
-    result = ops.view(primal, primal._array.shape)
-    set_tangent(result, number, laid_out_like(tangent, primal))
+    outer, inner = around(number)
+    return put_together(primal, tangent, number, outer, inner)
+
+
+def around(number: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The open levels outside of a level and inside of it."""
+    stack = current().dual_stack
+    place = stack.index(number)
+    return stack[:place], stack[place + 1 :]
+
+
+# A tangent at an inner level has the tangents at outer levels, not the other way round. So a level that is not the
+# innermost goes through the tangents at inner levels, too, when it is given a tensor or asked for its part of one.
+
+
+def put_together(
+    primal: Tensor, tangent: Tensor | None, number: int, outer: tuple[int, ...], inner: tuple[int, ...]
+) -> Tensor:
+    """A view of the primal that has the tangent at a level, and at inner levels what both have there."""
+    with outside(outer):
+        result = ops.view(primal, primal._array.shape)
+    if tangent is not None:
+        set_tangent(result, number, laid_out_like(tangent, primal))
+    for place, level in enumerate(inner):
+        own = tangent_of(primal, level)
+        given = None if tangent is None else tangent_of(tangent, level)
+        if own is not None or given is not None:
+            own = ops.zeros_like(given) if own is None else own
+            set_tangent(result, level, put_together(own, given, number, outer, inner[:place]))
     return result
+
+
+def taken_apart(
+    tensor: Tensor, number: int, outer: tuple[int, ...], inner: tuple[int, ...]
+) -> tuple[Tensor, Tensor | None]:
+    """A view without the tangent at a level, and this tangent, each with what it has at inner levels."""
+    with outside(outer):
+        primal = ops.view(tensor, tensor._array.shape)
+    # a view shares in its base's tangent; this one does not
+    set_tangent(primal, number, None)
+    tangent = tangent_of(tensor, number)
+    varying = {level: tangent_of(tensor, level) for level in inner}
+    parts = {
+        level: taken_apart(t, number, outer, inner[:place])
+        for place, (level, t) in enumerate(varying.items()) if t is not None
+    }
+    if any(given is not None for _, given in parts.values()):
+        with outside(outer):
+            tangent = ops.zeros_like(primal) if tangent is None else ops.view(tangent, tangent._array.shape)
+    for level, (own, given) in parts.items():
+        set_tangent(primal, level, own)
+        if given is not None:
+            set_tangent(tangent, level, given)
+    return primal, tangent
 
 
 def has_tangent(tensor: Tensor) -> bool:

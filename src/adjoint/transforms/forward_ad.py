@@ -13,7 +13,7 @@ from adjoint.core.graph import TensorBase
 from adjoint.core.modes import current
 from adjoint.tensor.table import ops
 from adjoint.tensor.tensor import Tensor
-from adjoint.transforms.forward import close_level, dual, open_level, outside, set_tangent, tangent_of
+from adjoint.transforms.forward import around, close_level, dual, open_level, taken_apart, tangent_of
 
 # torch counts levels from 0, and here the count ends there; -1 is no level. The number that the one open level has
 # among all derivations of the thread is kept with its other modes.
@@ -107,21 +107,16 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     Inside a level the primal is a view, and the tangent is None if there is none. Where no level is open, the tensor
     itself is the primal.
     """
-    state = current()
-    number = state.public_level
+    number = current().public_level
     if not isinstance(tensor, TensorBase):
         raise TypeError(f"_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type(tensor).__name__}")
     if _asked_for(level) < _LEVEL:
         return UnpackedDualTensor(tensor, None)
-    tangent = None if number == _NONE else tangent_of(tensor, number)
-    if tangent is not None and level not in (None, _LEVEL):
+    if number == _NONE:
+        return UnpackedDualTensor(ops.view(tensor, tensor._array.shape), None)
+    if level not in (None, _LEVEL) and tangent_of(tensor, number) is not None:
         raise RuntimeError("Invalid level given to _fw_primal")
-    with outside(tuple(n for n in state.dual_stack if n != number)):
-        primal = ops.view(tensor, tensor._array.shape)
-    if number != _NONE:
-        # a view shares in its base's tangent; this one does not
-        set_tangent(primal, number, None)
-    return UnpackedDualTensor(primal, tangent)
+    return UnpackedDualTensor(*taken_apart(tensor, number, *around(number)))
 
 
 def _asked_for(level: int | None) -> int:
