@@ -868,6 +868,46 @@ def test_operations_in_place_on_values_of_outer_levels() -> None:
     assert derivative(derivative(outer))(number(3.0)).item() == 2.0
 
 
+@pytest.mark.parametrize(
+    ("function", "along", "value", "slope"),
+    [
+        # the arguments of jvp are v, moving along s, inside a level in which d is x, moving along t
+        (lambda v, x, t, d: unpack_dual(v * v * d).tangent, "x", lambda x, t: x * x * t, lambda x, t, s: 2 * x * s * t),
+        (lambda v, x, t, d: unpack_dual(v * v * d).primal, "x", lambda x, t: x * x * x, lambda x, t, s: 2 * x * s * x),
+        (lambda v, x, t, d: unpack_dual(make_dual(x, v) ** 3).tangent, "t", lambda x, t: 3 * x * x * t,
+         lambda x, t, s: 3 * x * x * s),
+        (lambda v, x, t, d: unpack_dual(make_dual(v, t) ** 3).tangent, "x", lambda x, t: 3 * x * x * t,
+         lambda x, t, s: 6 * x * t * s),
+        (lambda v, x, t, d: unpack_dual(make_dual(v, v) ** 3).tangent, "x", lambda x, t: 3 * x**3,
+         lambda x, t, s: 9 * x * x * s),
+    ],
+    ids=["tangent", "primal", "moving tangent", "moving primal", "both move"],
+)  # fmt: skip
+def test_duals_at_a_level_that_is_not_the_innermost(function: Any, along: str, value: Any, slope: Any) -> None:
+    x, t, s = adjoint.tensor([1.0, 2.0]), adjoint.tensor([3.0, 5.0]), adjoint.tensor([7.0, 11.0])
+    with dual_level():
+        d = make_dual(x, t)
+        point = {"x": x, "t": t}[along]
+        found = adjoint.func.jvp(lambda v: function(v, x, t, d), (point,), (s,))
+        assert [part.tolist() for part in found] == [value(x, t).tolist(), slope(x, t, s).tolist()]
+
+
+def test_unpacking_what_varies_at_inner_levels_only() -> None:
+    x, t, s = adjoint.tensor([1.0, 2.0]), adjoint.tensor([3.0, 5.0]), adjoint.tensor([7.0, 11.0])
+    with dual_level():
+        # v itself is a constant of the level, and its direction d is not
+        d = make_dual(x, t)
+        assert [part.tolist() for part in adjoint.func.jvp(lambda v: unpack_dual(v).tangent, (x,), (d,))] == [
+            [0.0, 0.0], t.tolist()
+        ]  # fmt: skip
+
+        def second(w: Any) -> Any:
+            return adjoint.func.jvp(lambda v: unpack_dual(v * w * d * v).tangent, (x,), (s,))[1]
+
+        found = adjoint.func.jvp(second, (t,), (x,))
+        assert [part.tolist() for part in found] == [(2 * x * s * t * t).tolist(), (2 * x * x * s * t).tolist()]
+
+
 def test_reverse_mode_inside_and_outside_of_nested_levels() -> None:
     def slope(function: Any) -> Any:
         def reverse(x: Any) -> Any:

@@ -26,6 +26,7 @@ from adjoint.func import (
     linear_transpose,
     linearize,
     vjp,
+    vmap,
 )
 
 Pair = namedtuple("Pair", ["a", "b"])
@@ -582,6 +583,11 @@ ERRORS = [
         RuntimeError,
         "Only allowed values for randomness are 'error', 'different', or 'same'. Got foo",
     ),
+    (lambda: jacfwd(lambda x: x * adjoint.rand(3))(X), RuntimeError, "vmap: called random operation while in "
+        "randomness error mode. Please either use the 'same' or 'different' randomness flags on vmap or perform the "
+        "randomness operation out of vmap"),
+    (lambda: jacrev(square, chunk_size=0), ValueError, "jacrev: `chunk_size` should be greater than 0."),
+    (lambda: jacfwd(square, chunk_size=-1), ValueError, "jacfwd: `chunk_size` should be greater than 0."),
     (lambda: jacrev(lambda x: x.mul_(2))(X.clone()), RuntimeError, IN_PLACE),
 ]  # fmt: skip
 
@@ -789,6 +795,43 @@ def test_dtypes_and_shapes_are_kept(dtype, shape):
     results += [(jacrev(lambda x: x.sum())(x), shape), (jacfwd(lambda x: x.sum())(x), shape)]
     for result, expected in results:
         assert (result.dtype, tuple(result.shape), result.ndim) == (dtype, expected, len(expected))
+
+
+@pytest.mark.parametrize("chunk_size", [1, 2, 3, 7])
+@pytest.mark.parametrize("jacobian", [jacrev, jacfwd])
+def test_jacobians_in_chunks(jacobian, chunk_size):
+    def f(x, y):
+        return {"outer": x[:, None] * y, "sum": (x.sum() * y.sum()) ** 2}
+
+    y = t(4.0, 5.0)
+    close(jacobian(f, (0, 1), chunk_size=chunk_size)(X, y), jacobian(f, (0, 1))(X, y))
+
+
+def test_jacfwd_is_one_mapped_run():
+    runs = []
+
+    def f(x):
+        runs.append(x)
+        return x**2
+
+    close(jacfwd(f)(X), np.diag(2 * X.numpy()))
+    assert len(runs) == 2  # as it is for the shapes of its results, and under vmap
+
+
+def test_random_numbers_in_jacfwd():
+    same = jacfwd(lambda x: x.sum() * adjoint.rand(2), randomness="same")(X)
+    assert bool((same == same[:, :1]).all())
+    different = jacfwd(lambda x: x.sum() * adjoint.rand(2), randomness="different")(X)
+    assert len(set(different.flatten().tolist())) == 6
+
+
+@pytest.mark.parametrize("jacobian", [jacrev, jacfwd])
+def test_jacobians_of_complex_functions_under_vmap(jacobian):
+    z = adjoint.tensor(np.stack([Z, 2j * Z]))
+    of = jacobian(lambda z: z**2 * z[0])
+    close(vmap(of)(z), np.stack([of(row).numpy() for row in z]))
+    with pytest.warns(UserWarning, match="is not a holomorphic"):
+        vmap(jacobian(lambda z: z * z.conj()))(z)
 
 
 @pytest.mark.parametrize("jacobian", [jacrev, jacfwd])

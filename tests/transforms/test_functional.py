@@ -636,6 +636,15 @@ def test_wrong_vectors_for_inputs(name, options):
         call(function, A, (A, A))
     with says(RuntimeError, "v is a tuple of invalid length: should be 2 but got 1."):
         call(product, (A, A), A)
+    with says(RuntimeError, "v is a tuple of invalid length: should be 1 but got 2."):
+        call(function, (A,), (A, A))
+    with says(RuntimeError, "Entry 0 in v has invalid size: should be adjoint.Size([2]) but got adjoint.Size([])."):
+        call(function, (A,), T(1.0))
+    wrong = "The v given to {} must be either a Tensor or a tuple of Tensors but the given v has type <class 'list'>."
+    with says(TypeError, wrong.format(name)):
+        call(function, (A,), [A])
+    with says(RuntimeError, "only Tensors of floating point dtype can require gradients"):
+        call(function, adjoint.tensor([1, 2]), (A, A))
     with says(RuntimeError, "Entry 1 in v has invalid size: should be adjoint.Size([2]) but got adjoint.Size([])."):
         call(product, (A, A), (A, T(1.0)))
     with says(
@@ -827,6 +836,37 @@ def test_examples():
     for module in (functional, progress):
         tested = doctest.testmod(module)
         assert tested.failed == 0 and tested.attempted > 0
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_an_empty_output_depends_on_nothing_and_is_no_error(strict, create_graph):
+    empty, block = jacobian(lambda a: (a[:0], a * a), A, strict=strict, create_graph=create_graph)
+    assert tuple(empty.shape) == (0, 2)
+    assert tuple(block.shape) == (2, 2)
+    assert tuple(hessian(lambda a: (a * a).sum(), T(), strict=strict, create_graph=create_graph).shape) == (0, 0)
+
+
+@pytest.mark.parametrize("vectorize", [False, True])
+def test_forward_mode_hands_out_copies(vectorize):
+    a, v = A.clone(), A.clone()
+    options = {"vectorize": vectorize, "strategy": FORWARD}
+    assert_close(jacobian(lambda a: a.mul_(a), a, **options), jacobian(lambda a: a * a, a))
+    assert_close(jvp(lambda a: a.mul_(a), a, v, strategy=FORWARD)[1], 2 * A * A)
+    assert_close((a, v), (A, A))
+
+
+def test_forward_mode_writes_into_tensors_of_its_own():
+    def function(a):
+        result = adjoint.zeros(3, dtype=a.dtype)
+        corner = result[1:]
+        result[0] = a[1]
+        corner.copy_(a).mul_(a)
+        result.t()[:2].add_(a)
+        return result * result[0]
+
+    for vectorize in (False, True):
+        assert_close(jacobian(function, A, vectorize=vectorize, strategy=FORWARD), jacobian(function, A))
 
 
 def test_holomorphic_functions_do_not_warn():

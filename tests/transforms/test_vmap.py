@@ -7,6 +7,7 @@ import re
 import warnings
 import weakref
 from collections import namedtuple
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -171,6 +172,9 @@ X = t(2, 3)
          "'different', or 'same'. Got no"),
         (lambda: vmap(lambda a: a, chunk_size=0), "ValueError: vmap: chunk_size should be None or greater than 0. "
          "(got 0)"),
+        (lambda: vmap(partial(lambda a, b: a, b=X), in_dims=3)(X), "ValueError: vmap(functools.partial(<lambda>, ...), "
+         "in_dims=3, ...)(<inputs>): Got in_dim=3 for some input, but that input is a Tensor of dimensionality 2 so "
+         "expected in_dim to satisfy -2 <= in_dim < 2."),
         (lambda: vmap(lambda a: (a * a).sum().backward())(X), "RuntimeError: backward() called inside a functorch "
          "transform. This is not supported, please use functorch.grad or functorch.vjp instead or call backward() "
          "outside of functorch transforms."),

@@ -215,6 +215,13 @@ def batches_of(array: Any) -> Batches:
     return array.batches if isinstance(array, BatchedArray) else ()
 
 
+def of_underlying(array: Any, function: Callable[[Any], Any]) -> Any:
+    """A function of all members of all batches together, the result batched alike."""
+    if isinstance(array, BatchedArray):
+        return BatchedArray(array.level, of_underlying(array.data, function))
+    return function(array)
+
+
 # kernels --------------------------------------------------------------------------------------------------------------
 
 #: Kernels that take batched arrays as they are.
@@ -275,13 +282,7 @@ def at_level(rule: Rule, values: dict[str, Any], level: int) -> Any:
         return result
     if rule.outputs is None:
         return BatchedArray(level, result)
-    size = next(n for number, n in _sizes(operands_of(rule, values)) if number == level)
-    return tuple(BatchedArray(level, part) if part.shape[:1] == (size,) else part for part in result)
-
-
-def _sizes(operands: Iterator[Any]) -> Iterator[tuple[int, int]]:
-    for operand in operands:
-        yield from batches_of(operand)
+    return tuple(BatchedArray(level, part) for part in result)
 
 
 _slow: set[str] = set()
@@ -423,14 +424,6 @@ class Namespace:
         there = {level for level, _ in batches_of(target)}
         if any(level not in there for level, _ in batches_of(result)):
             raise RuntimeError(IN_PLACE.format(name="inplace arithmetic" if name in ARITHMETIC else f"{name}_"))
-
-
-def of_underlying(array: Any, function: Callable[[Any], Any]) -> Any:
-    """A function of all members of all batches together, the result batched alike."""
-    if isinstance(array, BatchedArray):
-        return BatchedArray(array.level, of_underlying(array.data, function))
-    return function(array)
-
 
 
 namespace = Namespace()

@@ -533,12 +533,16 @@ def push(
 ) -> tuple[Tree, list[Tensor]]:
     """The outputs and their tangents, by forward mode; None among the tangents stands for zeros.
 
-    The function gets copies, which it may change in place.
+    The function gets copies of primals and tangents, which it may change in place.
     """
-    copies = [ops.clone(x) for x in (primals if create_graph else detached(primals))]
+    values = [ops.clone(x) for x in (primals if create_graph else detached(primals))]
+    directions = [
+        None if t is None else ops.clone(make_cotangent(x, t, k, True))
+        for k, (x, t) in enumerate(zip(values, tangents, strict=True))
+    ]
     with forward.level() as level:
-        pairs = enumerate(zip(copies, tangents, strict=True))
-        duals = [x if t is None else forward.dual(x, make_cotangent(x, t, k, True), level) for k, (x, t) in pairs]
+        pairs = zip(values, directions, strict=True)
+        duals = [x if t is None else forward.dual(x, t, level) for x, t in pairs]
         outputs = evaluate(duals)
         found = [forward.tangent_of(output, level) for output in outputs.tensors]
     return outputs, filled(found, outputs.tensors, False, False, "", "")
