@@ -82,6 +82,23 @@ def test_results_without_the_batch_are_repeated() -> None:
     same(vmap(lambda a: adjoint.ones(2), out_dims=None)(t(3)), adjoint.ones(2))
 
 
+@pytest.mark.parametrize(
+    ("function", "slope"),
+    [(lambda a, b: b, 2.0), (lambda a, b: b * 3, 6.0), (lambda a, b: vmap(lambda c: b)(a), 6.0)],
+    ids=["argument", "product", "nested"],
+)
+@pytest.mark.parametrize("out_dims", [0, 1])
+def test_gradient_of_a_result_that_is_the_same_for_all_members(function: Any, slope: float, out_dims: int) -> None:
+    b = t(4).requires_grad_()
+    result = vmap(function, (0, None), out_dims)(t(2, 3), b)
+    (gradient,) = grad(result.sum(), b)
+    same(gradient, adjoint.full((4,), slope, dtype=F64))
+    # also where the members' gradients are taken, and where they are differentiated again
+    each = vmap(lambda a: grad((b * b).sum(), b, create_graph=True)[0])(t(2, 3))
+    same(each, (2 * b).expand(2, 4))
+    same(grad(each.sum(), b)[0], adjoint.full((4,), 4.0, dtype=F64))
+
+
 def test_spans() -> None:
     assert spans(5, 2) == [(0, 2), (2, 4), (4, 5)]
     assert spans(5, None) == [(0, 5)]

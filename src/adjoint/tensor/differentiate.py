@@ -164,10 +164,17 @@ def grad_of_batch(
     with running(size) as batch:
         cotangents = [_ops.batch_in(g, batch.level) for g in given]
         found = grad(roots, wanted, cotangents, retain_graph, create_graph, True, allow_unused or materialize)
-        results = [None if g is None else _ops.batch_out(g, batch.level, size) for g in found]
+        results = [None if g is None else of_all_members(g, batch.level, size) for g in found]
     if materialize:
         results = [_ops.zeros_like(x) if g is None else g for g, x in zip(results, wanted, strict=True)]
     return tuple(results)
+
+
+def of_all_members(tensor: TensorBase, level: int, size: int) -> TensorBase:
+    """A tensor with an axis in front for the members of a batch, repeated along it if it is the same for all."""
+    if any(number == level for number, _ in getattr(tensor._array, "batches", ())):
+        return _ops.batch_out(tensor, level, size)  # type: ignore[no-any-return]
+    return _ops.expand(tensor, (size, *tensor._array.shape))  # type: ignore[no-any-return]
 
 
 def batch_size(roots: list[Target], given: list[Any]) -> int:

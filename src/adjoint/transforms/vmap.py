@@ -11,6 +11,7 @@ from adjoint.arrays.random import get_rng_state, set_rng_state
 from adjoint.arrays.shapes import normalize_dim
 from adjoint.core.batches import Batch, running
 from adjoint.core.graph import TensorBase
+from adjoint.tensor.differentiate import of_all_members
 from adjoint.tensor.table import ops
 from adjoint.transforms import batch_forms as batch_forms
 from adjoint.transforms.batched import batches_of
@@ -132,7 +133,7 @@ def lead_out(func: Callable[..., Any], output: Any, place: int | None, batch: Ba
             f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(output)}. Did you mean to set "
             "out_dims= to None for output?"
         )
-    whole = ops.batch_out(output, batch.level, batch.size)
+    whole = of_all_members(output, batch.level, batch.size)
     place = normalize_dim(place, whole.ndim)
     if place:
         whole = ops.permute(whole, (*range(1, place + 1), 0, *range(place + 1, whole.ndim)))
