@@ -1,5 +1,5 @@
 cimport cython
-from adjoint.core.graph cimport AccumulateGrad, Node, Slot, TensorBase
+from adjoint.core.graph cimport AccumulateGrad, ContextNode, Node, Slot, TensorBase
 
 
 cdef class Run:

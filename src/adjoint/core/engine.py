@@ -17,6 +17,7 @@ try:
 except ModuleNotFoundError:
     from adjoint.core import _cython_shim as cython
 
+import contextvars
 import threading
 from heapq import heappop, heappush
 
@@ -24,10 +25,12 @@ import numpy
 
 from adjoint.core import errors
 from adjoint.core.anomaly import watched_pull
+from adjoint.core.modes import adopt
 
 if cython.compiled:
     from cython.cimports.adjoint.core.graph import (
         AccumulateGrad,
+        ContextNode,
         Node,
         Slot,
         TensorBase,
@@ -39,6 +42,7 @@ if cython.compiled:
 else:
     from adjoint.core.graph import (
         AccumulateGrad,
+        ContextNode,
         Node,
         Slot,
         TensorBase,
@@ -51,6 +55,8 @@ else:
 _active_runs: set = set()
 # held while a pass marks its nodes, during which no code of the user runs
 _claiming = threading.RLock()
+# so many passes, one inside the other, run in one thread: the next one gets a thread, and so a stack, of its own
+_PASSES_PER_THREAD = 30
 
 
 @cython.final
@@ -176,13 +182,15 @@ class Run:
         if node.pre_hooks:
             cotangent = run_pre_hooks(node, cotangent, self.create_graph)
         pulled: list = None
-        if cotangent is not None and (node.n_outputs == 1 or any_defined(cotangent)):
+        defined = cotangent is not None and (node.n_outputs == 1 or any_defined(cotangent))
+        # a custom function decides itself what no cotangent at all means
+        if defined or isinstance(node, ContextNode):
             if leaf:
                 self.accumulate_into(node, cotangent)
                 return
-            received = cotangent
-            if node.post_hooks is None:
-                received = None
+            received = None
+            if node.post_hooks is not None:
+                received = cotangent if defined else [None] * node.n_outputs
             if self.anomaly:
                 pulled = watched_pull(node, cotangent, self.create_graph)
             else:
@@ -275,6 +283,37 @@ def run_backward(roots: list, cotangents: list, retain_graph, create_graph, capt
 
     Returns the captured cotangents, in the order of their places, as raw arrays, or Tensors with create_graph.
     """
+    depth = current().backward_depth
+    arguments = (roots, cotangents, retain_graph, create_graph, captures, n_captures, accumulate)
+    if depth and depth % _PASSES_PER_THREAD == 0:
+        return in_new_thread(run_pass, arguments)
+    return run_pass(*arguments)
+
+
+def in_new_thread(function, arguments):
+    """Call a function in a thread of its own, in the modes of this one, which waits for it."""
+    state: ThreadState = current()
+    context = contextvars.copy_context()
+    outcome: list = []
+
+    def work():
+        adopt(state)
+        try:
+            outcome.append((context.run(function, *arguments), None))
+        except BaseException as error:
+            outcome.append((None, error))
+
+    thread = threading.Thread(target=work, name="adjoint backward")
+    thread.start()
+    thread.join()
+    result, error = outcome.pop()
+    if error is not None:
+        raise error
+    return result
+
+
+def run_pass(roots: list, cotangents: list, retain_graph, create_graph, captures, n_captures, accumulate) -> list:
+    """What `run_backward` does, in this thread."""
     state: ThreadState = current()
     # where forward mode is on, cotangents must be Tensors, since they have tangents
     on_tensors = create_graph or bool(state.dual_stack)

@@ -34,6 +34,12 @@ MULTI_OUTPUT_VIEW = (
     "returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace "
     "the inplace operation by an out-of-place one."
 )
+CUSTOM_VIEW = (
+    "Output {nr} of {node} is a view and is being modified inplace. This view was created inside a custom Function (or "
+    "because an input was returned as-is) and the autograd logic to handle view+inplace would override the custom "
+    "backward associated with the custom Function, leading to incorrect gradients. This behavior is forbidden. You can "
+    "fix this by cloning the output of the custom Function."
+)
 OVERLAP = (
     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
     "Please clone() the tensor before performing the operation."
@@ -63,6 +69,8 @@ PACK_HOOK_IN_PLACE = (
     "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you need to "
     "perform in-place operations on the input to a pack hook."
 )
+#: Why a view that a custom function returned may not be modified while recording.
+CUSTOM_VIEWS = {"custom": CUSTOM_VIEW, "custom_outputs": MULTI_OUTPUT_VIEW}
 #: Why a view that was made in such a mode may not be modified while recording.
 CREATED_WITHOUT_GRAD = {"no_grad": NO_GRAD_VIEW, "inference": INFERENCE_VIEW}
 CANNOT_NUMPY = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
@@ -186,6 +194,14 @@ def named_hook(hook: Any) -> str:
     return f"hook '{getattr(hook, '__name__', '<unknown>')}'"
 
 
+def custom_view(node: Any, output_nr: int, origin: str, changed: bool = False) -> str:
+    """The message for a view made by a custom function that is modified in place, or whose base was `changed`."""
+    text = CUSTOM_VIEWS[origin].format(nr=output_nr, node=operation_of(node))
+    if changed:
+        text = text.replace("is being modified", "its base or another view of its base has been modified")
+    return text
+
+
 def hook_changed_type(hook: Any, before: Any, after: Any) -> str:
     """The message for a hook that returned a gradient of another dtype."""
     was, got = [from_numpy_dtype(array.dtype).long_name for array in (before, after)]
@@ -263,6 +279,8 @@ def check_in_place(tensor: Any, mask: int) -> None:
         return
     if view.origin in CREATED_WITHOUT_GRAD:
         raise RuntimeError(CREATED_WITHOUT_GRAD[view.origin])
+    if view.origin in CUSTOM_VIEWS:
+        raise RuntimeError(custom_view(tensor.grad_fn, tensor.output_nr, view.origin))
     if view.base.requires_grad and view.base.is_leaf:
         raise RuntimeError(VIEW_OF_LEAF_IN_PLACE)
     if view.origin == "multi_output":

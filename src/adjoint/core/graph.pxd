@@ -161,6 +161,26 @@ cdef class FunctionNode(Node):
     cdef public object function
 
 
+cdef class ContextNode(Node):
+    cdef public object to_save
+    cdef public object saved_for_forward
+    cdef public object dirty_tensors
+    cdef public object non_differentiable
+    cdef public tuple needs_input_grad
+    cdef public tuple saved
+    cdef public bint freed
+    cdef public bint cleared
+    cdef public tuple places
+    cdef public Py_ssize_t n_arguments
+    cdef public bint keeps_undefined
+    cdef public bint undefined_integers
+    cdef public object grad_dtypes
+    cdef public object model
+    cdef public dict tangents
+    cdef public object owner
+    cdef public bint in_jvp
+
+
 cdef class AccumulateGrad(Node):
     cdef public TensorBase variable
 

@@ -102,7 +102,7 @@ class View:
         the output or None).
     version: the version of the memory for which the view's grad_fn holds.
     origin: None, or why the view may not be modified in place while recording ("no_grad", "inference",
-        "multi_output").
+        "multi_output", and of a custom function "custom", "custom_outputs").
     """
 
 
@@ -329,6 +329,33 @@ class FunctionNode(Node):
         return self.function(self, cotangent, create_graph)
 
 
+@cython.trashcan(True)
+@cython.cclass
+class ContextNode(Node):
+    """A node of a custom function: a subclass in Python says in `pull_back` and `free` what happens in `pull`, `release`.
+
+    It is run although no cotangent arrived, since the function decides what that means. The fields are what a function
+    says of itself while it runs, and what is kept for its way back.
+
+    to_save, saved_for_forward, dirty_tensors, non_differentiable: what the function was told; only while it runs.
+    saved: what was kept of to_save, `Saved` or None; freed, cleared: why it is not there any more.
+    places: which arguments the edges belong to, of n_arguments.
+    keeps_undefined: cotangents and tangents that are not there stay None; undefined_integers: those of results
+        without gradient do.
+    grad_dtypes: the dtypes of cotangents that were asked for, None for those that may have any.
+    model: an array like the results, where these are not NumPy's. tangents: of results, by their numbers.
+    owner: the history of the base, known weakly, if a view was modified in place. in_jvp: the jvp is running.
+    """
+
+    def pull(self, cotangent, create_graph):
+        """What the function's way back makes of the cotangents."""
+        return self.pull_back(cotangent, create_graph)
+
+    def release(self):
+        """Free what the function saved."""
+        self.free()
+
+
 @cython.final
 @cython.cclass
 class AccumulateGrad(Node):
@@ -462,6 +489,13 @@ if not cython.compiled:
     Node.dtype = None
     Node.n_outputs = 1
     FunctionNode.function = None
+    ContextNode.to_save = ContextNode.saved_for_forward = ContextNode.dirty_tensors = None
+    ContextNode.non_differentiable = ContextNode.saved = ContextNode.places = ContextNode.grad_dtypes = None
+    ContextNode.model = ContextNode.tangents = ContextNode.owner = None
+    ContextNode.needs_input_grad = ()
+    ContextNode.n_arguments = 0
+    ContextNode.freed = ContextNode.cleared = ContextNode.in_jvp = False
+    ContextNode.keeps_undefined = ContextNode.undefined_integers = False
     Node.sequence_nr = 0
 
 
@@ -488,6 +522,9 @@ def node_of(tensor: TensorBase) -> Node:
 def renew_history(tensor: TensorBase, view: View):
     """Replay a view from its base, whose history was rewritten by an operation in place."""
     base: TensorBase = view.base
+    if view.origin == "custom" or view.origin == "custom_outputs":
+        # replayed operations would go round the function's own way back
+        raise RuntimeError(errors.custom_view(tensor._node, tensor._output_nr, view.origin, changed=True))
     view.version = version_of(tensor)
     if tensor._requires or view.origin == "no_grad" or not (base._requires or base._node is not None):
         return
@@ -595,7 +632,10 @@ def output_dtype(node: Node, nr):
 
 
 def project(cotangent, shape, dtype):
-    """Make a raw cotangent fit its edge: sum what was broadcast, drop the imaginary part of a real input, cast."""
+    """Make a raw cotangent fit its edge: sum what was broadcast, drop the imaginary part of a real input, cast.
+
+    No dtype: it may have any.
+    """
     if cython.compiled:
         if type(cotangent) is _ndarray and has_layout(cotangent, shape, dtype):
             return cotangent
@@ -603,7 +643,7 @@ def project(cotangent, shape, dtype):
     cotangent = xp.asarray(cotangent)
     if cotangent.shape != shape:
         cotangent = sum_to(xp, cotangent, shape)
-    if cotangent.dtype != dtype:
+    if dtype is not None and cotangent.dtype != dtype:
         if cotangent.dtype.kind == "c" and dtype.kind != "c":
             cotangent = cotangent.real
         cotangent = cotangent.astype(dtype)
@@ -615,7 +655,7 @@ def project_tensor(cotangent: TensorBase, shape, dtype) -> TensorBase:
     array = cotangent._array
     if array.shape != shape:
         cotangent = registry.tensor_ops.sum_to_size(cotangent, shape)
-    if array.dtype != dtype:
+    if dtype is not None and array.dtype != dtype:
         if array.dtype.kind == "c" and dtype.kind != "c":
             cotangent = registry.tensor_ops.real(cotangent)
         cotangent = registry.tensor_ops.cast(cotangent, from_numpy_dtype(dtype))

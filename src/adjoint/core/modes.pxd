@@ -29,6 +29,7 @@ cdef class ThreadState:
     cdef public object saving
     cdef public object runner
     cdef public tuple before_write
+    cdef public tuple transforms
     cdef object __weakref__
 
 

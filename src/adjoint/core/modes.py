@@ -20,6 +20,10 @@ _states = weakref.WeakSet()
 _anomaly = (False, True)
 _last_number = 0
 _last_state = None
+# what a thread that works for another one takes over from it
+_FIELDS = ("grad_enabled", "unusual", "dual_stack", "public_level", "forward_off", "batches", "backward_depth")
+_FIELDS += ("inference", "multithreading", "anomaly", "check_nan", "locations", "evaluating", "node_hooks")
+_FIELDS += ("saved_hooks", "saving", "saved_hooks_refused", "runner", "before_write", "transforms", "run")
 # how many threads are in inference mode
 _inferring = 0
 
@@ -48,6 +52,8 @@ class ThreadState:
     saved_hooks_refused: why such pairs may not be used now, or None.
     runner: what runs kernels instead of `Operation.run`, as runner(operation, raw arguments, half), or None.
     before_write: functions that are called with every tensor that is going to be modified in place.
+    transforms: the transformations of functions inside of which this thread is, the innermost last, as ("grad", 0),
+        ("jvp", 0), ("vmap", level).
     """
 
     def __init__(self):
@@ -65,6 +71,7 @@ class ThreadState:
         self.evaluating = self.run = None
         self.node_hooks = self.saved_hooks = self.before_write = ()
         self.saved_hooks_refused = self.saving = self.runner = None
+        self.transforms = ()
         _states.add(self)
 
 
@@ -86,6 +93,13 @@ def current() -> ThreadState:
         _last_number = number
         _last_state = state
     return state
+
+
+def adopt(modes: ThreadState):
+    """Give the calling thread the modes of another one, which waits for it."""
+    state: ThreadState = current()
+    for name in _FIELDS:
+        setattr(state, name, getattr(modes, name))
 
 
 def is_grad_enabled() -> bool:

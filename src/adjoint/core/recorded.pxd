@@ -1,5 +1,5 @@
 cimport cython
-from adjoint.core.graph cimport AccumulateGrad, NO_VERSION, Node, Saved, TensorBase, VersionCounter, View
+from adjoint.core.graph cimport AccumulateGrad, ContextNode, NO_VERSION, Node, Saved, TensorBase, VersionCounter, View
 
 
 cdef int _INPUT, _RESULT, _PARAMETER, _SHAPE, _DTYPE, _NEEDS, _SEQUENCE, _SEQUENCE_SHAPES
@@ -78,8 +78,9 @@ cdef class OpNode(Node):
 cdef class CopySlices(Node):
     cdef public tuple replay
     cdef tuple order
-    cdef TensorBase part(self)
-    cdef public OpNode inner
+    cpdef TensorBase part(self)
+    cdef public Node inner
+    cdef public Py_ssize_t place
 
 
 cpdef object raw_ops(object array)
@@ -92,4 +93,4 @@ cpdef object check_writable(TensorBase tensor)
 cpdef Saved save_input(TensorBase tensor)
 cpdef Saved save_result(TensorBase result, int nr)
 cpdef TensorBase overwritten(TensorBase tensor)
-cpdef object rebase(TensorBase tensor, Node node)
+cpdef object rebase(TensorBase tensor, Node node, Py_ssize_t place=*, int output_nr=*)

@@ -23,6 +23,7 @@ if cython.compiled:
     from cython.cimports.adjoint.core.graph import (
         NO_VERSION,
         AccumulateGrad,
+        ContextNode,
         Node,
         Saved,
         TensorBase,
@@ -50,6 +51,7 @@ else:
     from adjoint.core.graph import (
         NO_VERSION,
         AccumulateGrad,
+        ContextNode,
         Node,
         Saved,
         TensorBase,
@@ -563,6 +565,7 @@ class CopySlices(Node):
     """The new history of a base of which a view was modified in place.
 
     Cotangents of the base pass through the in-place operation's node inside the view, and unchanged outside it.
+    place: which input of that node the view was.
     """
 
     def part(self) -> TensorBase:
@@ -581,11 +584,12 @@ class CopySlices(Node):
         part = replay_view(self.replay, whole)
         inside = ops.clone(part) if create_graph else raw_ops(part).clone(part)
         pulled = self.inner.pull(inside, create_graph)
+        own = pulled[self.place]
         if create_graph:
-            part.copy_(pulled[0]) if pulled[0] is not None else part.zero_()
+            part.copy_(own) if own is not None else part.zero_()
         else:
-            part[...] = 0 if pulled[0] is None else pulled[0]
-        pulled[0] = whole if self.first is not None else None
+            part[...] = 0 if own is None else own
+        pulled[self.place] = whole if self.edge(self.place) is not None else None
         return pulled
 
     def saved_items(self) -> list:
@@ -729,23 +733,28 @@ def overwritten(tensor: TensorBase) -> TensorBase:
     return twin
 
 
-def rebase(tensor: TensorBase, node: Node):
-    """Make `node` the history of a tensor that was modified in place, and of its base if it is a view."""
+def rebase(tensor: TensorBase, node: Node, place: cython.Py_ssize_t = 0, output_nr: cython.int = 0):
+    """Make `node` the history of a tensor that was modified in place, and of its base if it is a view.
+
+    place: which input of the node the tensor was; output_nr: which output it is.
+    """
     view: View = tensor._view
     if view is None:
         before: Node = tensor._node
         number = tensor._output_nr
         tensor._node = node
-        tensor._output_nr = 0
+        tensor._output_nr = output_nr
         tensor._requires = False
         carry_retained(tensor, before, number)
         return
     base: TensorBase = view.base
     whole: CopySlices = CopySlices.__new__(CopySlices)
     old: Node = gradient_edge(base) if needs_grad(base) else None
-    whole.set_edges((old, *node.edges[1:]))
-    numbers = [base._output_nr if old is not None else 0]
-    numbers += [output_number(node, i) for i in range(1, node.n_edges)]
+    edges = list(node.edges)
+    numbers = [output_number(node, i) for i in range(node.n_edges)]
+    edges[place] = old
+    numbers[place] = base._output_nr if old is not None else 0
+    whole.set_edges(tuple(edges))
     whole.output_nrs = tuple(numbers)
     whole.n_outputs = 1
     whole.shape = base._array.shape
@@ -754,7 +763,10 @@ def rebase(tensor: TensorBase, node: Node):
     whole.order = memory_order(base._array)
     if isinstance(node, OpNode):
         cython.cast(OpNode, node).owner = weakref.ref(whole)
+    elif isinstance(node, ContextNode):
+        cython.cast(ContextNode, node).owner = weakref.ref(whole)
     whole.inner = node
+    whole.place = place
     whole.sequence_nr = next_sequence_nr()
     before = base._node
     number = base._output_nr
@@ -875,3 +887,4 @@ if not cython.compiled:
     OpNode.version = 0
     OpNode.half = False
     CopySlices.inner = CopySlices.replay = CopySlices.order = None
+    CopySlices.place = 0
