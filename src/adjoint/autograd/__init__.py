@@ -14,17 +14,22 @@ from adjoint.core.grad_mode import (
 )
 from adjoint.core.graph import Saved as SavedTensor
 from adjoint.tensor.differentiate import backward, grad
+from adjoint.transforms.custom import custom
 
-from . import anomaly_mode, forward_ad, functional, grad_mode, graph
+from . import anomaly_mode, forward_ad, function, functional, grad_mode, graph
+from .function import Function
 from .gradcheck import gradcheck, gradgradcheck
 
 __all__ = [
+    "Function",
     "SavedTensor",
     "anomaly_mode",
     "backward",
+    "custom",
     "detect_anomaly",
     "enable_grad",
     "forward_ad",
+    "function",
     "functional",
     "grad",
     "grad_mode",

@@ -1,4 +1,4 @@
-"""The batches that vmap is running in the calling thread."""
+"""The batches that vmap is running in the calling thread, and the transformations that functions run under."""
 
 from itertools import count
 from typing import NamedTuple
@@ -33,6 +33,21 @@ class running:
     def __exit__(self, *error: object) -> None:
         state = current()
         state.batches = tuple(batch for batch in state.batches if batch is not self.batch)
+
+
+class transforming:
+    """A with block in which a function is run under a transformation: "grad", "jvp", or "vmap" of a level."""
+
+    def __init__(self, kind: str, level: int = 0) -> None:
+        self.transform = (kind, level)
+
+    def __enter__(self) -> None:
+        state = current()
+        state.transforms = (*state.transforms, self.transform)
+
+    def __exit__(self, *error: object) -> None:
+        state = current()
+        state.transforms = state.transforms[:-1]
 
 
 def live_levels() -> set[int]:

@@ -200,8 +200,13 @@ class Tensor(ArithmeticTensor):
 
     def __repr__(self, *, tensor_contents: object = None) -> str:
         suffixes = []
-        if self.grad_fn is not None:
-            suffixes.append(f"grad_fn=<{type(self.grad_fn).__name__}>")
+        try:
+            node = type(self.grad_fn).__name__
+        except RuntimeError:
+            # a view by a custom function whose base was modified
+            node = "Invalid"
+        if node != "NoneType":
+            suffixes.append(f"grad_fn=<{node}>")
         elif self._requires:
             suffixes.append("requires_grad=True")
         stack = current().dual_stack

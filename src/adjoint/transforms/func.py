@@ -21,6 +21,7 @@ from adjoint.arrays.namespace import namespace
 from adjoint.arrays.pytree import TreeDef, flatten
 from adjoint.arrays.size import Size
 from adjoint.core import errors
+from adjoint.core.batches import transforming
 from adjoint.core.grad_mode import enable_grad
 from adjoint.core.graph import AccumulateGrad, TensorBase, new_tensor, node_of
 from adjoint.core.modes import current, is_grad_enabled
@@ -121,7 +122,8 @@ class Recording:
                 arguments[place] = structure.unflatten(aliases)
             self.own = [tensor for tensor in self.inputs if tensor.is_leaf]
             nodes = [tensor.grad_fn for tensor in self.inputs]
-            self.result = function(*arguments, **kwargs)
+            with transforming("grad"):
+                self.result = function(*arguments, **kwargs)
         if any(tensor.grad_fn is not node for tensor, node in zip(self.inputs, nodes, strict=True)):
             raise RuntimeError(errors.LEAF_IN_PLACE)
 
@@ -359,7 +361,9 @@ def jvp(
                 raise RuntimeError(f"{name}: Expected {what} to only contain Tensors, got {type(leaf)}")
     with forward.level() as number:
         duals = [forward.dual(value, t, number) for value, t in zip(values, directions, strict=True)]
-        result, aux = split_aux(func(*structure.unflatten(duals)), has_aux, name)
+        with transforming("jvp"):
+            given = func(*structure.unflatten(duals))
+        result, aux = split_aux(given, has_aux, name)
         outputs, shape = output_leaves(result, name)
         found = [forward.tangent_of(output, number) for output in outputs]
     if strict and any(t is None for t in found):

@@ -9,7 +9,7 @@ from typing import Any
 from adjoint.arrays.pytree import TreeDef, flatten
 from adjoint.arrays.random import get_rng_state, set_rng_state
 from adjoint.arrays.shapes import normalize_dim
-from adjoint.core.batches import Batch, running
+from adjoint.core.batches import Batch, running, transforming
 from adjoint.core.graph import TensorBase
 from adjoint.tensor.differentiate import of_all_members
 from adjoint.tensor.table import ops
@@ -67,7 +67,7 @@ def vmap(
             if state is not None:
                 set_rng_state(state)
             part = leaves if stop - start == size else narrowed(leaves, dims, start, stop)
-            with running(stop - start, randomness) as batch:
+            with running(stop - start, randomness) as batch, transforming("vmap", batch.level):
                 pairs = zip(part, dims, strict=True)
                 members = [leaf if dim is None else lead_in(leaf, dim, batch.level) for leaf, dim in pairs]
                 parts.append(Results(func, func(*structure.unflatten(members), **kwargs), out_dims, batch))

@@ -1,0 +1,353 @@
+"""The context of a custom function, which is also its node in the graph.
+
+`FunctionCtx` is what forward and setup_context say to it; `BackwardCFunction` adds the node: what it keeps, and the
+way back through the user's backward.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+
+from adjoint.arrays.dtypes import dtype, from_numpy_dtype
+from adjoint.arrays.namespace import in_batch_of, namespace
+from adjoint.arrays.shapes import broadcast_shapes
+from adjoint.arrays.size import type_name
+from adjoint.core import errors
+from adjoint.core.graph import (
+    ContextNode,
+    Saved,
+    TensorBase,
+    new_tensor,
+    output_dtype,
+    output_shape,
+    project,
+    project_tensor,
+)
+from adjoint.core.locations import caller
+from adjoint.core.modes import current
+from adjoint.core.recorded import drop, pack_by_mode, save_input, save_result, unpacked
+from adjoint.tensor.table import ops
+
+Tensor = Any
+
+CLEARED = (
+    "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the autograd.Function. "
+    "Either access saved_tensors only once, or set clear_saved_tensors_on_access=False."
+)
+TWO_WAYS_BACK = (
+    "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of "
+    "them."
+)
+
+
+class FunctionCtx:
+    """What a custom function says about itself in `forward` or `setup_context`."""
+
+    def save_for_backward(self, *tensors: Tensor) -> None:
+        """Save tensors (inputs, outputs, others, or None) for backward, where they are `ctx.saved_tensors`.
+
+        To be called at most once. Saved tensors are checked for changes in place, go through hooks on saved tensors,
+        and are freed with the graph; tensors kept as attributes of ctx are not, and an output kept so is never freed.
+
+        >>> import adjoint
+        >>> class Square(adjoint.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.save_for_backward(x)
+        ...         return x * x
+        ...     @staticmethod
+        ...     def backward(ctx, g):
+        ...         (x,) = ctx.saved_tensors
+        ...         return 2 * x * g
+        >>> x = adjoint.tensor(3.0, requires_grad=True)
+        >>> Square.apply(x).backward()
+        >>> x.grad
+        tensor(6.)
+        """
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors: Tensor) -> None:
+        """Save tensors (inputs, outputs, or None) for jvp, where they are `ctx.saved_tensors`.
+
+        Raises AssertionError for what is no tensor.
+        """
+        for tensor in tensors:
+            if not (isinstance(tensor, TensorBase) or tensor is None):
+                raise AssertionError(
+                    "save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes "
+                    "on ctx."
+                )
+        self.saved_for_forward = tensors
+
+    def mark_dirty(self, *args: Tensor) -> None:
+        """Say which inputs were modified in place; all of them must be returned."""
+        self.dirty_tensors = args
+
+    def mark_non_differentiable(self, *args: Tensor) -> None:
+        """Say which outputs have no gradient. Integer outputs never have one."""
+        self.non_differentiable = args
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Say whether gradients and tangents that are not there are zeros (True, the default) or None."""
+        if not isinstance(value, bool):
+            raise TypeError(
+                "set_materialize_grads received an invalid combination of arguments - got "
+                f"({type_name(value)}), but expected (bool)"
+            )
+        self.materialize_grads = value
+
+    def set_output_grad_dtype(self, *dtypes: dtype | None) -> None:
+        """Say in which dtype backward wants the gradient of each returned value; None: in whichever it has.
+
+        To be called at most once, with one argument for each returned value; None also for what has no gradient.
+        Without this call gradients have the dtypes of the outputs.
+
+        Raises TypeError for what is no dtype.
+        """
+        for wanted in dtypes:
+            if not (isinstance(wanted, dtype) or wanted is None):
+                raise TypeError(f"set_output_grad_dtype expects dtypes or None, but got {type_name(wanted)}")
+        self.grad_dtypes = dtypes
+
+    def mark_shared_storage(self, *pairs: Any) -> None:
+        """Deprecated: shared memory is found by itself."""
+        warnings.warn(
+            "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked. Note that "
+            "calls to `set_()` are not tracked",
+            FutureWarning,
+            stacklevel=2,
+        )
+
+
+class BackwardCFunction(ContextNode, FunctionCtx):
+    """The node of a custom function, made by `apply`; each Function has a subclass of it."""
+
+    __slots__ = ()
+
+    _forward_cls: type[Any]
+
+    # what forward says of itself --------------------------------------------------------------------------------------
+
+    @property
+    def materialize_grads(self) -> bool:
+        """True if gradients and tangents that are not there are zeros."""
+        return not self.keeps_undefined
+
+    @materialize_grads.setter
+    def materialize_grads(self, value: bool) -> None:
+        self.keeps_undefined = not value
+
+    @property
+    def _materialize_non_diff_grads(self) -> bool:
+        return not self.undefined_integers
+
+    @_materialize_non_diff_grads.setter
+    def _materialize_non_diff_grads(self, value: bool) -> None:
+        self.undefined_integers = not value
+
+    def forget(self) -> None:
+        """Let go of what was said; outputs among it would never be freed."""
+        self.to_save = self.saved_for_forward = self.dirty_tensors = self.non_differentiable = None
+
+    # what is saved ----------------------------------------------------------------------------------------------------
+
+    def save(self, outputs: Sequence[Any]) -> None:
+        """Keep the tensors given to save_for_backward, with their versions."""
+        numbers = {id(output): nr for nr, output in enumerate(outputs)}
+        kept = []
+        for place, tensor in enumerate(self.to_save):
+            if not (isinstance(tensor, TensorBase) or tensor is None):
+                raise TypeError(
+                    f"save_for_backward can only save variables, but argument {place} is of type {type_name(tensor)}"
+                )
+            kept.append(None if tensor is None else self.kept(tensor, numbers.get(id(tensor))))
+        self.saved = tuple(kept)
+        if current().locations:
+            self.__dict__["saved_at"] = caller()
+
+    def kept(self, tensor: Tensor, nr: int | None) -> Saved:
+        """One saved tensor; an output (of number nr), or a view of one, is not held itself, since it holds the node."""
+        view = tensor._view
+        if nr is not None:
+            saved = save_result(tensor, nr)
+        else:
+            saved = save_input(tensor)
+            if tensor._node is not self and (view is None or view.base._node is not self):
+                saved.original = tensor
+        if current().saved_hooks:
+            pack_by_mode(saved, tensor if nr is None else self.value(saved))
+        return saved
+
+    def value(self, saved: Saved) -> Tensor:
+        """A saved tensor with its history."""
+        tensor = unpacked(saved, self)
+        if not saved.from_input:
+            tensor._tangents = (self.tangents or {}).get(saved.output_nr)
+            base = None if self.owner is None else self.owner()
+            if base is not None:
+                # a view that was modified in place has its history from its base
+                part = base.part()
+                tensor._node, tensor._output_nr = part._node, part._output_nr
+        return tensor
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        """The tensors given to save_for_backward; in jvp, those given to save_for_forward.
+
+        Raises RuntimeError if they were freed, modified in place, or were to be handed out only once.
+        """
+        if self.in_jvp:
+            return tuple(self.saved_for_forward or ())
+        if self.cleared:
+            raise RuntimeError(CLEARED)
+        if self.freed:
+            raise RuntimeError(errors.FREED)
+        if not self.saved:
+            return ()
+        found = tuple([None if saved is None else self.value(saved) for saved in self.saved])
+        if self._forward_cls.clear_saved_tensors_on_access:
+            self.free()
+            self.cleared = True
+        return found
+
+    @property
+    def saved_variables(self) -> tuple[Tensor | None, ...]:
+        """The old name of `saved_tensors`."""
+        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        return self.saved_tensors
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[Saved | None, ...]:
+        if self.freed:
+            raise RuntimeError(errors.FREED)
+        return self.saved or ()
+
+    def free(self) -> None:
+        """Free what was saved; a function that saved nothing can be run again."""
+        if self.saved:
+            self.freed = True
+            drop(self.saved)
+            self.saved = None
+
+    # the way back -----------------------------------------------------------------------------------------------------
+
+    def _user_backward(self) -> Callable[..., Any]:
+        """The function's backward, or vjp. Raises RuntimeError if it has both."""
+        cls = self._forward_cls
+        backward, vjp, default = cls.backward, cls.vjp, cls._no_backward
+        if vjp is default:
+            return backward  # type: ignore[no-any-return]
+        if backward is not default:
+            raise RuntimeError(TWO_WAYS_BACK)
+        return vjp  # type: ignore[no-any-return]
+
+    def apply(self, *args: Any) -> Any:
+        """What the function's backward makes of gradients."""
+        if self._forward_cls.boxed_grads_call:
+            return self._user_backward()(self, list(args))
+        return self._user_backward()(self, *args)
+
+    def apply_boxed(self, grads: list[Any]) -> Any:
+        """What the function's backward makes of gradients in a list that it may empty."""
+        return self._user_backward()(self, grads)
+
+    def apply_jvp(self, *args: Any) -> Any:
+        """What the function's jvp makes of tangents."""
+        return self._forward_cls.jvp(self, *args)
+
+    def pull_back(self, cotangent: Any, create_graph: bool) -> list[Any]:
+        """The cotangents of the inputs, one for each edge; raw arrays, or Tensors if create_graph is true."""
+        if self.n_outputs == 1:
+            grads = [self.received(cotangent, 0, create_graph)]
+        else:
+            given = cotangent or [None] * self.n_outputs
+            grads = [self.received(g, nr, create_graph) for nr, g in enumerate(given)]
+        model = None
+        if self.model is not None:
+            model = next((g._array for g in grads if g is not None), self.model)
+        if not self.keeps_undefined:
+            grads = [self.zeros(nr, model) if g is None else g for nr, g in enumerate(grads)]
+        returned = self.apply(*grads)
+        given = returned if isinstance(returned, tuple) else (returned,)
+        if len(given) != self.n_arguments:
+            given = self.without_surplus(given)
+        # the arrays that arrived may now be handed on
+        grads = cotangent = returned = None
+        pulled: list[Any] = []
+        for i, (node, nr) in enumerate(self.next_functions):
+            g = given[self.places[i]]
+            if g is not None and not isinstance(g, TensorBase):
+                raise RuntimeError(f"expected Variable or None (got {type_name(g)})")
+            if g is None or node is None:
+                pulled.append(None)
+                continue
+            shape, kind = output_shape(node, nr), output_dtype(node, nr)
+            if g._array.shape != shape or g._array.dtype != kind:
+                self.check_fit(g._array, shape, kind, i)
+            pulled.append(project_tensor(g, shape, kind) if create_graph else project(g._array, shape, kind))
+        if len(self.places) != self.n_arguments:
+            self.check_constants(given)
+        return pulled
+
+    def received(self, cotangent: Any, nr: int, create_graph: bool) -> Tensor | None:
+        """The cotangent of one output as backward gets it."""
+        if cotangent is None:
+            return None
+        tensor = cotangent if create_graph else new_tensor(cotangent)
+        if self.grad_dtypes is not None:
+            wanted = self.grad_dtypes[nr]
+            if wanted is not None and tensor.dtype is not wanted:
+                tensor = ops.cast(tensor, wanted)
+        return tensor
+
+    def zeros(self, nr: int, model: Any) -> Tensor | None:
+        """Zeros like one output; None for what is no tensor, or where it was asked for."""
+        shape, kind = output_shape(self, nr), output_dtype(self, nr)
+        if shape is None or (self.undefined_integers and kind is not None and kind.kind in "biu"):
+            return None
+        if model is None:
+            return new_tensor(numpy.zeros(shape, kind))
+        return new_tensor(in_batch_of(namespace(model).zeros(shape, dtype=kind), model))
+
+    def without_surplus(self, given: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The cotangents without None behind the last argument. Raises RuntimeError if their number is wrong."""
+        n = self.n_arguments
+        if len(given) < n or any(g is not None for g in given[n:]):
+            raise RuntimeError(
+                f"function {self.name()} returned an incorrect number of gradients (expected {n}, got {len(given)})"
+            )
+        return given[:n]
+
+    def check_constants(self, given: tuple[Any, ...]) -> None:
+        """Raise RuntimeError if there is a cotangent for an argument that is no tensor."""
+        for place, g in enumerate(given):
+            if g is not None and place not in self.places:
+                raise RuntimeError(
+                    f"function {self.name()} returned a gradient different than None at position {place + 1}, but the "
+                    "corresponding forward input was not a Variable"
+                )
+
+    def check_fit(self, array: Any, shape: tuple[int, ...], kind: Any, i: int) -> None:
+        """Raise RuntimeError if a cotangent cannot be that of an input of this shape and dtype."""
+        said = f"Function {self.name()} returned an invalid gradient at index {i} - "
+        if array.shape != shape and not expands_to(shape, array.shape):
+            raise RuntimeError(
+                f"{said}got {errors.sizes(array.shape)} but expected shape compatible with {errors.sizes(shape)}"
+            )
+        if kind is not None and array.dtype.kind == "c" and kind.kind != "c":
+            raise RuntimeError(
+                f"{said}expected type {from_numpy_dtype(kind)} but got {from_numpy_dtype(array.dtype)}: the gradient "
+                "of a real input is real"
+            )
+
+
+def expands_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    """True if an array of a shape can be expanded to another."""
+    try:
+        return tuple(broadcast_shapes(shape, target)) == tuple(target)
+    except RuntimeError:
+        return False

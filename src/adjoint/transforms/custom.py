@@ -1,0 +1,361 @@
+"""`custom`: derivatives for a plain function, without a class.
+
+Rules are written as in this package's own table: the names of a rule's parameters say what is saved. Arguments and
+results may be trees of tensors. What is not given follows by transposition: the jvp from the vjp, or the vjp from the
+jvp, each of which is linear.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from adjoint.arrays.namespace import in_batch_of, namespace
+from adjoint.arrays.pytree import TreeDef, flatten
+from adjoint.core.grad_mode import enable_grad
+from adjoint.core.graph import TensorBase, new_tensor
+from adjoint.core.modes import is_grad_enabled
+from adjoint.core.operation import is_inexact
+from adjoint.tensor.differentiate import grad
+from adjoint.transforms.function import Function
+
+Tensor = Any
+Tree = Any
+Rule = Callable[..., Any]
+Rules = Rule | dict[str, Rule]
+
+_RESULT = "y"
+
+
+class CustomFunction:
+    """A function with derivatives of its own, made by `custom`: call it like the plain one."""
+
+    def __init__(self, function: Callable[..., Any], vjp: Rules | None, jvp: Rules | None) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.signature = inspect.signature(function)
+        self.names = tuple(self.signature.parameters)
+        self.rules: dict[str, dict[str | None, Rule]] = {"vjp": {}, "jvp": {}}
+        title = "".join(part.title() for part in function.__name__.strip("<>_").split("_"))
+        self.node_class = type(Function)(title, (_ByRules,), {"custom": self, "__module__": function.__module__})
+        for kind, given in (("vjp", vjp), ("jvp", jvp)):
+            for name, rule in (given if isinstance(given, dict) else {None: given}).items():
+                if rule is not None:
+                    self.add(kind, name, rule)
+
+    def __repr__(self) -> str:
+        return f"<custom function {self.function.__name__}{self.signature}>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        bound = self.signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        leaves, structure = flatten(dict(bound.arguments))
+        *outputs, shape = self.node_class.apply(structure, *leaves)
+        return shape.unflatten(outputs)
+
+    def vjp(self, rule: Any) -> Any:
+        """Decorate the vjp: of all parameters, or with `@f.vjp("x")` of one."""
+        return self.adder("vjp", rule)
+
+    def jvp(self, rule: Any) -> Any:
+        """Decorate the jvp: of all parameters, or with `@f.jvp("x")` of one."""
+        return self.adder("jvp", rule)
+
+    def adder(self, kind: str, rule: Any) -> Any:
+        """Add a rule, or give the decorator that adds that of a named parameter."""
+        if isinstance(rule, str):
+            return lambda function: self.add(kind, rule, function)
+        return self.add(kind, None, rule)
+
+    def add(self, kind: str, name: str | None, rule: Rule) -> Rule:
+        """Note a rule. Raises TypeError unless it speaks of parameters that the function has."""
+        said = f"{self.function.__name__}: the {kind}" + ("" if name is None else f" of {name!r}")
+        if not callable(rule):
+            raise TypeError(f"{said} must be a function, not {type(rule).__name__}")
+        if name is not None and name not in self.names:
+            raise TypeError(f"{said} is for a parameter that is not there; known are {', '.join(self.names)}")
+        for needed in needs_of(rule):
+            if needed not in (*self.names, _RESULT):
+                raise TypeError(
+                    f"{said} asks for {needed!r}; known are {driver_of(kind)} (first), {_RESULT} (the result), "
+                    f"{', '.join(self.names)}"
+                )
+        rules = self.rules[kind]
+        if (name is None) != (None in rules) and rules:
+            raise TypeError(f"{said} cannot be added: give either one rule for all parameters, or one for each")
+        rules[name] = rule
+        return rule
+
+    def needs(self) -> list[str]:
+        """What the rules need to be saved."""
+        found = (name for rules in self.rules.values() for rule in rules.values() for name in needs_of(rule))
+        return list(dict.fromkeys(found))
+
+    def run_vjp(self, g: Tree, values: dict[str, Tree], wanted: set[str]) -> dict[str, Tree]:
+        """The cotangents of the wanted parameters, as the rules say."""
+        rules = self.rules["vjp"]
+        if None in rules:
+            found = rules[None](g, *[values[name] for name in needs_of(rules[None])])
+            return self.by_name(found, "vjp")
+        return {
+            name: rule(g, *[values[need] for need in needs_of(rule)])
+            for name, rule in rules.items()
+            if name in wanted
+        }
+
+    def run_jvp(self, tangents: dict[str, Tree], values: dict[str, Tree]) -> Tree:
+        """The tangent of the result, as the rules say: the sum over the parameters."""
+        rules = self.rules["jvp"]
+        if None in rules:
+            t = tuple(tangents[name] for name in self.names) if len(self.names) > 1 else tangents[self.names[0]]
+            return rules[None](t, *[values[name] for name in needs_of(rules[None])])
+        parts = [
+            rule(tangents[name], *[values[need] for need in needs_of(rule)])
+            for name, rule in rules.items()
+            if any(t is not None for t in flatten(tangents[name])[0])
+        ]
+        return functools.reduce(added, parts) if parts else None
+
+    def by_name(self, found: Any, kind: str) -> dict[str, Tree]:
+        """What one rule for all parameters returned, by the names of the parameters."""
+        if isinstance(found, dict) and set(found) <= set(self.names):
+            return found
+        if len(self.names) == 1:
+            return {self.names[0]: found}
+        if not isinstance(found, tuple) or len(found) != len(self.names):
+            got = f"{len(found)} values" if isinstance(found, tuple) else type(found).__name__
+            raise RuntimeError(
+                f"{self.function.__name__}: the {kind} must return a tuple with one value for each parameter "
+                f"({', '.join(self.names)}), but it returned {got}"
+            )
+        return dict(zip(self.names, found, strict=True))
+
+
+def custom(
+    function: Callable[..., Any] | None = None, *, vjp: Rules | None = None, jvp: Rules | None = None
+) -> Any:
+    """Give a function derivatives of its own; for the common case in which `Function` is more than is needed.
+
+    Args:
+        function: takes and returns tensors, alone or in trees (tuples, lists, dicts, named tuples, dataclasses), and
+            whatever else. It runs without recording, so it may leave the tensors, for NumPy or another library.
+        vjp: gets the cotangent `g` of the result first, then what its parameters name: arguments of the function, and
+            the result as `y`; nothing else is saved. Returns the cotangent of the argument, a tuple of them if there
+            are several, or a dict by name; None where there is none. Or a dict of such rules, one for each argument
+            that has a derivative; only those that are needed are run.
+        jvp: gets the tangent `t` of the argument (a tuple for several) first, and returns that of the result. Or a dict
+            of such rules, whose results are added.
+
+    One of the two is enough, since each follows from the other by transposition. Rules of differentiable operations can
+    be differentiated again. vmap runs function and rules on batched tensors.
+
+    Cotangents and tangents have the structure of what they belong to; they are zeros where nothing arrived, and None
+    for what is no floating-point or complex tensor. Rules may also be added later: `@f.vjp`, `@f.jvp("x")`.
+
+    Raises:
+        TypeError: a rule asks for what the function does not have.
+        RuntimeError: the function is differentiated, and there is no rule.
+
+    >>> import adjoint, numpy
+    >>> @adjoint.autograd.custom(vjp=lambda g, y: g * y)
+    ... def exp(x):
+    ...     return adjoint.from_numpy(numpy.exp(x.detach().numpy()))
+    >>> x = adjoint.tensor([0.0, 1.0], requires_grad=True)
+    >>> exp(x).sum().backward()
+    >>> x.grad
+    tensor([1.0000, 2.7183])
+
+    >>> @adjoint.autograd.custom
+    ... def scaled(params, x):
+    ...     return params["w"] * x
+    >>> @scaled.vjp("params")
+    ... def _(g, x):
+    ...     return {"w": g * x}
+    >>> adjoint.func.grad(lambda p: scaled(p, adjoint.tensor(3.0)))({"w": adjoint.tensor(2.0)})
+    {'w': tensor(3.)}
+    """
+    if function is None:
+        return lambda decorated: CustomFunction(decorated, vjp, jvp)
+    return CustomFunction(function, vjp, jvp)
+
+
+class _ByRules(Function):
+    """The Function behind a `CustomFunction`: of a structure and its leaves, to leaves and their structure."""
+
+    generate_vmap_rule = True
+    custom: CustomFunction
+
+    @classmethod
+    def forward(cls, structure: TreeDef, *leaves: Any) -> Any:  # type: ignore[override]
+        """What the function returns, leaf by leaf, and its structure."""
+        signature = cls.custom.signature
+        bound = inspect.BoundArguments(signature, structure.unflatten(leaves))  # type: ignore[arg-type]
+        outputs, shape = flatten(cls.custom.function(*bound.args, **bound.kwargs))
+        return (*outputs, shape)
+
+    @classmethod
+    def setup_context(cls, ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:  # type: ignore[override]
+        """Keep what the rules need."""
+        structure, *leaves = inputs
+        *outputs, shape = output
+        known = structure.unflatten(leaves)
+        known[_RESULT] = shape.unflatten(outputs)
+        needs = cls.custom.needs()
+        kept, form = flatten({name: known[name] for name in needs})
+        tensors = [leaf for leaf in kept if isinstance(leaf, TensorBase)]
+        ctx.save_for_backward(*tensors)
+        # behind them the results, zeros like which a transposed vjp is differentiated by
+        ctx.save_for_forward(*tensors, *[leaf for leaf in outputs if isinstance(leaf, TensorBase)])
+        ctx.form = form
+        ctx.rest = [None if isinstance(leaf, TensorBase) else (leaf,) for leaf in kept]
+        ctx.structure, ctx.shape = structure, shape
+        ctx.are_tensors = [isinstance(leaf, TensorBase) for leaf in outputs]
+        # of the arguments, whose cotangents a transposed jvp gives, no more than that is kept
+        ctx.kinds = [(x._array.shape, x._array.dtype) if is_differentiable(x) else None for x in leaves]
+
+    @classmethod
+    def backward(cls, ctx: Any, *gradients: Any) -> Any:  # type: ignore[override]
+        """The cotangents of the leaves of the arguments."""
+        rules = cls.custom.rules
+        if rules["vjp"]:
+            return None, *pulled(cls.custom, ctx, gradients[:-1])
+        check_rules(cls.custom)
+        model = next(g._array for g in gradients if g is not None)
+        blanks = [None if kind is None else zeros(*kind, model) for kind in ctx.kinds]
+        return None, *transposed(lambda: pushed(cls.custom, ctx, blanks), blanks, gradients[:-1])
+
+    @classmethod
+    def jvp(cls, ctx: Any, *tangents: Any) -> Any:  # type: ignore[override]
+        """The tangents of the leaves of the result."""
+        rules = cls.custom.rules
+        if rules["jvp"]:
+            return *pushed(cls.custom, ctx, tangents[1:]), None
+        check_rules(cls.custom)
+        results = iter(ctx.saved_tensors[ctx.rest.count(None) :])
+        blanks = [blank_like(next(results)) if known else None for known in ctx.are_tensors]
+        return *transposed(lambda: pulled(cls.custom, ctx, blanks), blanks, tangents[1:]), None
+
+
+def check_rules(custom: CustomFunction) -> None:
+    """Raise RuntimeError unless there is a rule."""
+    if not any(custom.rules.values()):
+        raise RuntimeError(
+            f"{custom.function.__name__} has neither a vjp nor a jvp, so it cannot be differentiated: give one to "
+            "custom(), or add it with @f.vjp"
+        )
+
+
+def values_of(ctx: Any) -> dict[str, Tree]:
+    """What was saved for the rules, by name."""
+    tensors = iter(ctx.saved_tensors)
+    leaves: Iterator[Any] = (next(tensors) if rest is None else rest[0] for rest in ctx.rest)
+    return ctx.form.unflatten(leaves)  # type: ignore[no-any-return]
+
+
+def pulled(custom: CustomFunction, ctx: Any, gradients: Any) -> list[Any]:
+    """The cotangents of the leaves of the arguments by the vjp."""
+    g = ctx.shape.unflatten(gradients)
+    wanted = wanted_by(ctx)
+    found = custom.run_vjp(g, values_of(ctx), wanted)
+    return [
+        leaf
+        for name, child in zip(ctx.structure.keys, ctx.structure.children, strict=True)
+        for leaf in spread_out(found.get(name), child, f"{custom.function.__name__}: the cotangent of {name!r}")
+    ]
+
+
+def wanted_by(ctx: Any) -> set[str]:
+    """The parameters of which a leaf needs a cotangent; all, where forward mode asks."""
+    if ctx.in_jvp:
+        return set(ctx.structure.keys)
+    needs = iter(ctx.needs_input_grad[1:])
+    return {
+        name
+        for name, child in zip(ctx.structure.keys, ctx.structure.children, strict=True)
+        if any([next(needs) for _ in range(child.n_leaves)])
+    }
+
+
+def pushed(custom: CustomFunction, ctx: Any, tangents: Any) -> list[Any]:
+    """The tangents of the leaves of the result by the jvp."""
+    found = custom.run_jvp(ctx.structure.unflatten(tangents), values_of(ctx))
+    return spread_out(found, ctx.shape, f"{custom.function.__name__}: the tangent")
+
+
+def spread_out(tree: Tree, structure: TreeDef, what: str) -> list[Any]:
+    """The leaves of a tree that has a structure, or None for parts of it."""
+    if structure.is_leaf:
+        return [tree]
+    if tree is None:
+        return [None] * structure.n_leaves
+    children, form = flatten(tree, lambda part: part is not tree)
+    if form.type is not structure.type or set(form.keys) != set(structure.keys):
+        raise RuntimeError(f"{what} must have the structure {structure}, or None for parts of it, but has {form}")
+    by_key = dict(zip(form.keys, children, strict=True))
+    return [
+        leaf
+        for key, child in zip(structure.keys, structure.children, strict=True)
+        for leaf in spread_out(by_key[key], child, what)
+    ]
+
+
+def is_differentiable(leaf: Any) -> bool:
+    """True for tensors that can have a derivative."""
+    return isinstance(leaf, TensorBase) and is_inexact(leaf._array.dtype)
+
+
+def zeros(shape: tuple[int, ...], kind: Any, model: Any) -> Tensor:
+    """Zeros to differentiate by, of the library and the batches of another array."""
+    array = in_batch_of(namespace(model).zeros(shape, dtype=kind), model)
+    return new_tensor(array).requires_grad_()  # type: ignore[attr-defined]
+
+
+def blank_like(tensor: Tensor) -> Tensor | None:
+    """Zeros like a tensor to differentiate by; None for one without derivative."""
+    return zeros(tensor._array.shape, tensor._array.dtype, tensor._array) if is_differentiable(tensor) else None
+
+
+def transposed(function: Callable[[], list[Any]], blanks: list[Any], drivers: Any) -> list[Any]:
+    """The transpose of a linear function of the blanks, applied to drivers of its results."""
+    with enable_grad():
+        ends = function()
+    pairs = [
+        (end, driver)
+        for end, driver in zip(ends, drivers, strict=True)
+        if isinstance(end, TensorBase) and end.requires_grad and driver is not None
+    ]
+    wanted = [blank for blank in blanks if blank is not None]
+    if not pairs or not wanted:
+        return [None] * len(blanks)
+    slopes = grad(
+        [end for end, _ in pairs],
+        wanted,
+        [driver for _, driver in pairs],
+        create_graph=is_grad_enabled(),
+        allow_unused=True,
+    )
+    found = iter(slopes)
+    return [None if blank is None else next(found) for blank in blanks]
+
+
+def needs_of(rule: Rule) -> tuple[str, ...]:
+    """What a rule needs besides its first argument, the cotangent or tangent."""
+    return tuple(inspect.signature(rule).parameters)[1:]
+
+
+def driver_of(kind: str) -> str:
+    """What the first argument of a rule is called in this package's own rules."""
+    return {"vjp": "g", "jvp": "t"}[kind]
+
+
+def added(first: Tree, second: Tree) -> Tree:
+    """The sum of two tangents, leaf by leaf; None counts as zero."""
+    if first is None or second is None:
+        return second if first is None else first
+    leaves, structure = flatten(first, lambda part: part is None)
+    others = structure.flatten_up_to(second)
+    return structure.unflatten(
+        [b if a is None else a if b is None else a + b for a, b in zip(leaves, others, strict=True)]
+    )

@@ -1,0 +1,791 @@
+"""Custom functions: `Function`, whose subclasses say how they are computed and differentiated.
+
+`apply` runs forward without recording, makes what it returned the outputs of one node (`record`), then runs the jvp at
+each level of forward mode at which an argument has a tangent (`evaluate`). Inside vmap a function that sets
+generate_vmap_rule runs on batched tensors like any code; a vmap rule of its own is asked by `by_rule`.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy
+
+from adjoint.arrays.pytree import flatten
+from adjoint.arrays.size import type_name
+from adjoint.core import errors
+from adjoint.core.grad_mode import no_grad
+from adjoint.core.graph import (
+    FunctionNode,
+    TensorBase,
+    bump_version,
+    gradient_edge,
+    needs_grad,
+    new_node,
+    next_sequence_nr,
+    registry,
+    version_of,
+)
+from adjoint.core.modes import current, is_grad_enabled
+from adjoint.core.operation import is_inexact
+from adjoint.core.recorded import announce, rebase
+from adjoint.tensor.table import ops
+from adjoint.transforms import forward
+from adjoint.transforms.batched import BatchedArray, batches_of
+from adjoint.transforms.context import BackwardCFunction, FunctionCtx
+from adjoint.transforms.vmap import described, lead_in, spread
+
+Tensor = Any
+
+_MORE = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
+NO_BACKWARD = (
+    "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
+    "mode AD."
+)
+NO_SETUP_CONTEXT = (
+    "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override "
+    f"the setup_context staticmethod. {_MORE}"
+)
+LEGACY = (
+    "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
+    "with static forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
+)
+DIRTY_NOT_RETURNED = (
+    "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified "
+    "inplace must all be outputs of the Function."
+)
+DIRTY_VIEW_OF_SEVERAL = (
+    "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more "
+    "than one Tensor. This is not supported by the current autograd engine. You should either make sure the input is "
+    "not a view (using .clone() for example) or make your Function only return one Tensor (potentially splitting it "
+    "into two Functions: one doing the inplace that returns a single Tensor and a second one that does the other "
+    "operations)."
+)
+DIRTY_TANGENT = (
+    "An inplace custom Function is not returning the forward mode gradients as-is. If the forward is modifying an input "
+    "inplace, then the jvp function must modify the gradient inplace and return it as-is."
+)
+DIRTY_LEAF = "a leaf Variable that requires grad has been used in an in-place operation."
+ONCE = "trying to differentiate twice a function that was marked with @once_differentiable"
+
+
+# the class ------------------------------------------------------------------------------------------------------------
+
+
+class FunctionMeta(type):
+    """Gives each Function its class of nodes, `MyFunctionBackward` for `MyFunction`."""
+
+    _backward_cls: type[BackwardCFunction]
+
+    def __init__(cls, name: str, bases: tuple[type, ...], attributes: dict[str, Any]) -> None:
+        super().__init__(name, bases, attributes)
+        node = type(name + "Backward", (BackwardCFunction,), {"__slots__": (), "_forward_cls": cls})
+        node.__module__ = cls.__module__
+        cls._backward_cls = node
+        cls._signature_of = None
+
+
+class Function(FunctionCtx, metaclass=FunctionMeta):
+    """A function with a derivative of its own: subclass it, and call `apply`.
+
+    forward(ctx, *args) computes and returns a Tensor, or a tuple in which there may be other values too; or
+    forward(*args) does, and setup_context(ctx, inputs, output) says what there is to say to `ctx` (`FunctionCtx`).
+    It runs without recording; an input that it changes must be told to ctx.mark_dirty and returned.
+
+    backward(ctx, *grad_outputs) (or vjp) gets a gradient for each returned value, None for what is no tensor, and
+    returns one for each argument, None for what has none. With create_graph it is recorded, so a backward of
+    differentiable operations can be differentiated again.
+
+    jvp(ctx, *tangents) gets a tangent for each argument and returns one for each returned value.
+
+    vmap(info, in_dims, *args) gets whole batches and returns (output, out_dims); with generate_vmap_rule = True forward,
+    backward and jvp are run on batched tensors instead.
+
+    >>> import adjoint
+    >>> class Exp(adjoint.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         y = x.exp()
+    ...         ctx.save_for_backward(y)
+    ...         return y
+    ...     @staticmethod
+    ...     def backward(ctx, g):
+    ...         (y,) = ctx.saved_tensors
+    ...         return g * y
+    >>> x = adjoint.zeros(2, requires_grad=True)
+    >>> Exp.apply(x)
+    tensor([1., 1.], grad_fn=<ExpBackward>)
+    """
+
+    _backward_cls: type[BackwardCFunction]
+
+    #: vmap runs forward, backward and jvp on batched tensors.
+    generate_vmap_rule = False
+    #: ctx.saved_tensors can be read once, and is freed then, before the node has run.
+    clear_saved_tensors_on_access = False
+    #: backward gets its gradients as one list, from which it may take them.
+    boxed_grads_call = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        warnings.warn(
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should "
+            "invoke them on the class itself. Instantiating an autograd function will raise an error in a future "
+            "version.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(LEGACY)
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the result: forward(ctx, *args), or forward(*args) together with setup_context."""
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        """Say to ctx what backward and jvp need, where forward does not take it."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """The gradients of the arguments from those of the outputs."""
+        raise NotImplementedError(NO_BACKWARD)
+
+    # vjp and backward are two names for one thing
+    vjp = _no_backward = backward
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """The tangents of the outputs from those of the arguments."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
+
+    @staticmethod
+    def vmap(info: VmapInfo, in_dims: tuple[Any, ...], *args: Any) -> tuple[Any, Any]:
+        """The outputs for a whole batch, and the axes along which the members lie in them.
+
+        in_dims has the structure of args, with the axis of the batch for what is batched and None for what is not.
+        """
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
+            "generate_vmap_rule=True."
+        )
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Call the function; arguments may be given by the names that forward has for them.
+
+        Raises what forward raises; RuntimeError for what ctx was told against the rules; TypeError for arguments that
+        forward does not take.
+        """
+        separate = cls.setup_context is not _no_setup_context
+        if kwargs or separate:
+            args = bound(cls, args, kwargs)
+        state = current()
+        if state.unusual or state.batches:
+            return apply_in_transforms(cls, args)
+        if state.transforms:
+            check_setup_context(cls)
+        node, outputs, single = record(cls, args, separate)
+        node.forget()
+        return outputs[0] if single else outputs
+
+
+_no_setup_context = Function.setup_context
+_no_vmap = Function.vmap
+
+
+def has_setup_context(cls: type[Function]) -> bool:
+    """True if a function has a forward without ctx."""
+    return cls.setup_context is not _no_setup_context
+
+
+def check_setup_context(cls: type[Function]) -> None:
+    """Raise RuntimeError unless a function can be used under transformations of functions."""
+    if not has_setup_context(cls):
+        raise RuntimeError(NO_SETUP_CONTEXT)
+
+
+def bound(cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """All arguments by position, in the order of forward's parameters.
+
+    Defaults are filled in where there is a setup_context, which wants all inputs, and otherwise before the last one
+    given by name.
+    """
+    signature, least, most = parameters_of(cls)
+    if not kwargs and least <= len(args) <= most:
+        return args
+    for name in kwargs:
+        known = signature.parameters.get(name)
+        if known is None or known.kind not in (known.POSITIONAL_OR_KEYWORD, known.POSITIONAL_ONLY):
+            raise TypeError(f"forward() got an unexpected keyword argument '{name}'")
+    if has_setup_context(cls):
+        found = signature.bind(*args, **kwargs)
+        found.apply_defaults()
+        if found.kwargs:
+            raise TypeError(f"forward() got an unexpected keyword argument '{next(iter(found.kwargs))}'")
+        return found.args
+    values = list(args)
+    names = list(signature.parameters)
+    last = max(names.index(name) for name in kwargs)
+    for name in names[: len(args)]:
+        if name in kwargs:
+            raise TypeError(f"forward() got multiple values for argument '{name}'")
+    for place in range(len(args), last + 1):
+        default = signature.parameters[names[place]].default
+        if names[place] not in kwargs and default is inspect.Parameter.empty:
+            raise TypeError(f"forward() missing required argument: '{names[place]}' (position {place})")
+        values.append(kwargs.get(names[place], default))
+    return tuple(values)
+
+
+def parameters_of(cls: type[Function]) -> tuple[inspect.Signature, int, float]:
+    """The signature of forward without ctx, and how many arguments, from least to most, leave no default to fill in."""
+    function = cls.forward
+    known = cls._signature_of
+    if known is None or known[0] != function:
+        signature = inspect.signature(function)
+        if not has_setup_context(cls):
+            signature = signature.replace(parameters=list(signature.parameters.values())[1:])
+        kinds = [parameter.kind for parameter in signature.parameters.values()]
+        least = kinds.count(inspect.Parameter.POSITIONAL_OR_KEYWORD) + kinds.count(inspect.Parameter.POSITIONAL_ONLY)
+        most = math.inf if inspect.Parameter.VAR_POSITIONAL in kinds else least
+        if inspect.Parameter.KEYWORD_ONLY in kinds:
+            most = -1
+        known = cls._signature_of = (function, signature, least, most)
+    return known[1:]  # type: ignore[no-any-return]
+
+
+# running and recording ------------------------------------------------------------------------------------------------
+
+
+def record(cls: type[Function], args: tuple[Any, ...], separate: bool) -> tuple[Any, tuple[Any, ...], bool]:
+    """Run a function: its node, what it returned as a tuple, and whether it returned one value and no tuple.
+
+    separate: forward takes no ctx.
+    """
+    state = current()
+    enabled = state.grad_enabled
+    node = new_node(cls._backward_cls, BackwardCFunction)
+    needs = tuple([isinstance(value, TensorBase) and needs_grad(value) for value in args])
+    node.needs_input_grad = needs
+    records = enabled and True in needs
+    if records:
+        connect(node, args, needs)
+        if state.unusual:
+            announce(node)
+    forward_off = state.forward_off
+    state.grad_enabled, state.forward_off = False, True
+    try:
+        if separate:
+            returned = evaluated(cls, args)
+            cls.setup_context(node, args, returned)
+        else:
+            returned = cls.forward(node, *args)
+    finally:
+        state.grad_enabled, state.forward_off = enabled, forward_off
+    if isinstance(returned, tuple):
+        return node, finished(node, args, returned, records), False
+    if records and is_new(node, args, returned):
+        returned._node, returned._requires = node, False
+        node.n_outputs, node.shape, node.dtype = 1, returned._array.shape, returned._array.dtype
+        if node.to_save:
+            node.save((returned,))
+        return node, (returned,), True
+    return node, finished(node, args, (returned,), records), True
+
+
+def is_new(node: Any, args: tuple[Any, ...], value: Any) -> bool:
+    """True for an ordinary result: one tensor with a gradient, in memory of its own, of which nothing was said."""
+    if not isinstance(value, TensorBase) or type(value._array) is not numpy.ndarray:
+        return False
+    if node.dirty_tensors or node.non_differentiable or node.grad_dtypes or value._view is not None:
+        return False
+    return value._output_nr == 0 and is_inexact(value._array.dtype) and all([value is not other for other in args])
+
+
+def connect(node: Any, args: tuple[Any, ...], needs: tuple[bool, ...]) -> None:
+    """Let the node point to the nodes of its inputs; every tensor among the arguments has an edge."""
+    if len(args) == 1:
+        places, tensors = (0,), args
+        node.set_edges((gradient_edge(args[0]),))
+    else:
+        places = tuple([place for place, value in enumerate(args) if isinstance(value, TensorBase)])
+        tensors = tuple([args[place] for place in places])
+        node.set_edges(tuple([gradient_edge(args[place]) if needs[place] else None for place in places]))
+    numbers = tuple([tensor._output_nr for tensor in tensors])
+    if any(numbers):
+        node.output_nrs = numbers
+    if registry.cross is not None and any([type(tensor._array) is not numpy.ndarray for tensor in tensors]):
+        registry.cross(node, tensors, tensors)
+    node.places = places
+    node.n_arguments = len(args)
+    node.sequence_nr = next_sequence_nr()
+
+
+def finished(node: Any, args: tuple[Any, ...], returned: tuple[Any, ...], records: bool) -> tuple[Any, ...]:
+    """What the function returned as outputs of its node, with what it said of them and of its inputs."""
+    dirty = checked_dirty(node, returned)
+    inputs = {id(value): place for place, value in enumerate(args) if isinstance(value, TensorBase)}
+    constant = {id(tensor) for tensor in checked_constants(node)}
+    tensors = [value for value in returned if isinstance(value, TensorBase)]
+    origin = "custom" if len(tensors) == 1 else "custom_outputs"
+    outputs: list[Any] = []
+    for nr, value in enumerate(returned):
+        if isinstance(value, TensorBase):
+            is_input, is_dirty = id(value) in inputs, id(value) in dirty
+            if is_dirty and is_grad_enabled():
+                check_in_place(value, records, len(tensors))
+            if not (records and is_inexact(value._array.dtype) and id(value) not in constant):
+                value = without_history(value, is_input, is_dirty)
+            elif is_dirty and is_input:
+                rebase(value, node, node.places.index(inputs[id(value)]), nr)
+            else:
+                value = with_history(value, node, nr, is_input, origin)
+        outputs.append(value)
+    node.non_differentiable = tuple([o for o, value in zip(outputs, returned, strict=True) if id(value) in constant])
+    if records:
+        describe_outputs(node, outputs)
+        if node.to_save:
+            node.save(outputs)
+    return tuple(outputs)
+
+
+def checked_dirty(node: Any, returned: tuple[Any, ...]) -> set[int]:
+    """The tensors that were modified in place, by their ids; their versions are counted.
+
+    Raises RuntimeError for what is no tensor or was not returned.
+    """
+    if not node.dirty_tensors:
+        return set()
+    for place, tensor in enumerate(node.dirty_tensors):
+        if not isinstance(tensor, TensorBase):
+            raise RuntimeError(
+                f"mark_dirty can only accept variables, but argument {place} is of type {type_name(tensor)}"
+            )
+    dirty = {id(tensor) for tensor in node.dirty_tensors}
+    if not dirty <= {id(value) for value in returned}:
+        raise RuntimeError(DIRTY_NOT_RETURNED)
+    for tensor in node.dirty_tensors:
+        bump_version(tensor)
+    return dirty
+
+
+def checked_constants(node: Any) -> tuple[Tensor, ...]:
+    """The outputs that have no gradient. Raises RuntimeError for what is no tensor."""
+    for tensor in node.non_differentiable or ():
+        if not isinstance(tensor, TensorBase):
+            raise RuntimeError(f"mark_non_differentiable only accepts variable arguments, but got {type_name(tensor)}")
+    return node.non_differentiable or ()
+
+
+def without_history(value: Tensor, is_input: bool, is_dirty: bool) -> Tensor:
+    """An output without gradient: never an input itself, unless that was modified."""
+    if not (is_input or is_dirty):
+        return value
+    if needs_grad(value):
+        return value.detach()
+    return value if is_dirty else ops.view(value, value._array.shape)
+
+
+def with_history(value: Tensor, node: Any, nr: int, is_input: bool, origin: str) -> Tensor:
+    """An output of the node; an input that was returned as it is becomes a view of itself."""
+    if is_input:
+        with no_grad():
+            value = ops.view(value, value._array.shape)
+    view = value._view
+    if view is not None:
+        view.origin, view.version = origin, version_of(value)
+    value._node, value._output_nr, value._requires = node, nr, False
+    return value
+
+
+def check_in_place(tensor: Tensor, records: bool, n_outputs: int) -> None:
+    """Raise RuntimeError if an input must not have been modified in place while recording."""
+    if tensor.requires_grad and tensor.is_leaf:
+        raise RuntimeError(DIRTY_LEAF)
+    errors.check_in_place(tensor, int(records))
+    if records and tensor._view is not None and n_outputs > 1:
+        raise RuntimeError(DIRTY_VIEW_OF_SEVERAL)
+
+
+def describe_outputs(node: Any, outputs: Sequence[Any]) -> None:
+    """Note in the node what its outputs are, so that cotangents are made fit for them."""
+    arrays = [value._array if isinstance(value, TensorBase) else None for value in outputs]
+    shapes = tuple([None if array is None else array.shape for array in arrays])
+    kinds = tuple([None if array is None else array.dtype for array in arrays])
+    node.n_outputs = len(outputs)
+    if node.grad_dtypes is not None:
+        kinds = declared_dtypes(node, kinds)
+    if len(outputs) == 1:
+        node.shape, node.dtype = shapes[0], kinds[0]
+    else:
+        node.shape, node.dtype = shapes, kinds
+    node.model = next((a for a in arrays if a is not None and type(a) is not numpy.ndarray), None)
+
+
+def declared_dtypes(node: Any, kinds: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The dtypes in which backward wants its gradients.
+
+    Raises RuntimeError if their number is not that of the outputs, or for an output that has no gradient.
+    """
+    wanted = node.grad_dtypes
+    if len(wanted) != len(kinds):
+        raise RuntimeError(
+            f"set_output_grad_dtype got {len(wanted)} dtypes, but the function {node.name()} returned {len(kinds)} values"
+        )
+    for nr, (dtype, kind) in enumerate(zip(wanted, kinds, strict=True)):
+        if dtype is not None and (kind is None or not is_inexact(kind)):
+            raise RuntimeError(
+                f"set_output_grad_dtype got {dtype} for output {nr} of {node.name()}, which has no gradient; pass None"
+            )
+    return tuple(None if dtype is None else dtype.numpy for dtype in wanted)
+
+
+# forward mode ---------------------------------------------------------------------------------------------------------
+
+
+def evaluate(cls: type[Function], args: tuple[Any, ...], levels: tuple[int, ...]) -> Any:
+    """Run a function at these levels of forward mode; returns what `record` does."""
+    if not levels:
+        return record(cls, args, has_setup_context(cls))
+    *outer, level = levels
+    tangents = [forward.tangent_of(value, level) if isinstance(value, TensorBase) else None for value in args]
+    with forward.outside(tuple(outer)):
+        node, outputs, single = evaluate(cls, args, tuple(outer))
+        if all(t is None for t in tangents):
+            return node, outputs, single
+        dirty = {id(tensor) for tensor in node.dirty_tensors or ()}
+        given = [
+            given_tangent(node, value, t, id(value) in dirty, level) for value, t in zip(args, tangents, strict=True)
+        ]
+        found = pushed(node, given, len(outputs))
+        modified = {id(value): place for place, value in enumerate(args) if id(value) in dirty}
+        for nr, (output, t) in enumerate(zip(outputs, found, strict=True)):
+            place = modified.get(id(output))
+            if place is None:
+                note_tangent(node, nr, output, t, level, args, given)
+            elif t is not given[place]:
+                if tangents[place] is not None:
+                    raise RuntimeError(DIRTY_TANGENT)
+                given[place].copy_(t)
+    return node, outputs, single
+
+
+def given_tangent(node: Any, value: Any, tangent: Tensor | None, is_dirty: bool, level: int) -> Tensor | None:
+    """The tangent of one argument as jvp gets it; of one that was modified, the tensor to be modified."""
+    if tangent is not None or not isinstance(value, TensorBase) or not is_inexact(value._array.dtype):
+        return tangent
+    if is_dirty:
+        return forward.make_zero_tangent(value, level)
+    return None if node.keeps_undefined else ops.zeros_like(value)
+
+
+def pushed(node: Any, tangents: list[Any], n_outputs: int) -> tuple[Any, ...]:
+    """What jvp makes of the tangents, one for each returned value."""
+    node.in_jvp = True
+    try:
+        returned = node.apply_jvp(*tangents)
+    finally:
+        node.in_jvp = False
+    found = returned if isinstance(returned, tuple) else (returned,)
+    if len(found) != n_outputs:
+        raise RuntimeError(
+            f"Function's jvp returned an invalid number of forward gradients (expected {n_outputs} but got {len(found)})"
+        )
+    for nr, t in enumerate(found):
+        if not (t is None or isinstance(t, TensorBase)):
+            raise RuntimeError(f"expected Variable or None (got {type_name(t)}) for grad output {nr}.")
+    return found
+
+
+def note_tangent(
+    node: Any, nr: int, output: Any, tangent: Tensor | None, level: int, args: Sequence[Any], given: Sequence[Any]
+) -> None:
+    """Give an output its tangent. Raises RuntimeError if it cannot be that."""
+    constant = any(output is other for other in node.non_differentiable)
+    if not isinstance(output, TensorBase) or constant or not is_inexact(output._array.dtype):
+        if tangent is not None:
+            raise RuntimeError(
+                f"Function's jvp returned a gradient at position {nr}, but  the corresponding forward output is not a "
+                "differentiable Tensor.You should return None at that position instead."
+            )
+        return
+    if tangent is None:
+        if output._view is not None:
+            forward.set_tangent(output, level, None)
+        return
+    if tangent._array.shape != output._array.shape:
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+            f"supported. Tensor is of size {errors.sizes(output._array.shape)} while the given forward gradient is of "
+            f"size {errors.sizes(tangent._array.shape)}."
+        )
+    check_view(output, tangent, args, given)
+    tangent = forward.fit(tangent, output)
+    if output._view is None:
+        tangent = forward.apart(tangent, {"": [t for t in given if t is not None]})
+    forward.set_tangent(output, level, tangent)
+    if output._node is node:
+        if node.tangents is None:
+            node.tangents = {}
+        node.tangents[nr] = output._tangents
+
+
+def check_view(output: Tensor, tangent: Tensor, args: Sequence[Any], given: Sequence[Any]) -> None:
+    """Raise RuntimeError if an output is a view of an input, and its tangent none of that input's tangent."""
+    if output._view is None:
+        return
+    for value, t in zip(args, given, strict=True):
+        if isinstance(value, TensorBase) and base_of(value) is output._view.base and t is not None:
+            if tangent._view is None:
+                raise RuntimeError(
+                    "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning "
+                    "a view."
+                )
+            if tangent._view.base is not base_of(t):
+                raise RuntimeError(
+                    "A custom Function is returning a view but the jvp is not returning a view of the given grad input."
+                )
+            return
+
+
+def base_of(tensor: Tensor) -> Tensor:
+    """The tensor whose memory this one is part of, perhaps itself."""
+    return tensor if tensor._view is None else tensor._view.base
+
+
+# vmap -----------------------------------------------------------------------------------------------------------------
+
+
+class VmapInfo(NamedTuple):
+    """What a vmap rule is told: the size of the batch, and what random numbers are for its members."""
+
+    batch_size: int
+    randomness: str
+
+
+def apply_in_transforms(cls: type[Function], args: tuple[Any, ...]) -> Any:
+    """Call a function where dual levels, batches or anything else unusual is on."""
+    state = current()
+    if state.transforms:
+        check_setup_context(cls)
+    level = batch_level(args)
+    if level and asks_rule(cls) and not differentiates_inside(level):
+        return by_rule(cls, args, level)
+    levels = () if state.forward_off else state.dual_stack
+    node, outputs, single = evaluate(cls, args, levels)
+    node.forget()
+    return outputs[0] if single else outputs
+
+
+def batch_level(args: tuple[Any, ...]) -> int:
+    """The level of the innermost batch that an argument is batched over, 0 if there is none."""
+    arrays = [leaf._array for leaf in flatten(args)[0] if isinstance(leaf, TensorBase)]
+    return max((array.level for array in arrays if isinstance(array, BatchedArray)), default=0)
+
+
+def asks_rule(cls: type[Function]) -> bool:
+    """True if a function has a vmap rule of its own. Raises RuntimeError unless it has exactly one way to be batched."""
+    own = cls.vmap is not _no_vmap
+    if own and cls.generate_vmap_rule:
+        raise RuntimeError(
+            f"You tried to vmap over {cls.__name__}, but it has both generate_vmap_rule=True and an overridden vmap "
+            "staticmethod. Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid "
+            f"ambiguity. {_MORE}"
+        )
+    if not own and not cls.generate_vmap_rule and current().transforms:
+        raise RuntimeError(
+            f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement "
+            f"the vmap staticmethod or set generate_vmap_rule=True. {_MORE}"
+        )
+    return own
+
+
+def differentiates_inside(level: int) -> bool:
+    """True if a derivative is being taken inside the batch of this level: then the function's own is to be used."""
+    transforms = current().transforms
+    return ("vmap", level) in transforms and transforms[-1][0] != "vmap"
+
+
+def evaluated(cls: type[Function], args: tuple[Any, ...]) -> Any:
+    """What a forward without ctx returns, by the vmap rule if the arguments are batched and there is one."""
+    if current().batches:
+        level = batch_level(args)
+        if level and asks_rule(cls):
+            return by_rule(cls, args, level)
+    return cls.forward(*args)
+
+
+def by_rule(cls: type[Function], args: tuple[Any, ...], level: int) -> Any:
+    """Ask the vmap rule of a function about a whole batch, outside of it."""
+    leaves, structure = flatten(args, lambda part: part is None)
+    batches = [batches_of(leaf._array) if isinstance(leaf, TensorBase) else () for leaf in leaves]
+    sizes = [dict(found).get(level) for found in batches]
+    size = next(n for n in sizes if n is not None)
+    whole = [leaf if n is None else ops.batch_out(leaf, level, n) for leaf, n in zip(leaves, sizes, strict=True)]
+    in_dims = structure.unflatten([None if n is None else 0 for n in sizes])
+    state = current()
+    randomness = next((batch.randomness for batch in state.batches if batch.level == level), None)
+    before = state.batches, state.transforms
+    state.batches = tuple([batch for batch in state.batches if batch.level != level])
+    if ("vmap", level) in state.transforms:
+        state.transforms = state.transforms[: state.transforms.index(("vmap", level))]
+    try:
+        returned = cls.vmap(VmapInfo(size, randomness or "error"), in_dims, *structure.unflatten(whole))
+    finally:
+        state.batches, state.transforms = before
+    if not isinstance(returned, tuple) or len(returned) != 2:
+        got = f"{len(returned)} returns" if isinstance(returned, tuple) else f"a {type(returned)}"
+        raise RuntimeError(
+            "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure "
+            f"compatible with the output. Got {got} instead"
+        )
+    return led_in(*returned, level)
+
+
+def led_in(output: Any, out_dims: Any, level: int) -> Any:
+    """The outputs of a vmap rule as batched tensors. Raises RuntimeError if out_dims do not fit."""
+    leaves, structure = flatten(output, lambda part: part is None)
+    dims = spread(out_dims, structure)
+    if dims is None:
+        own = flatten(out_dims, lambda part: part is None)[1]
+        raise RuntimeError(
+            "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected "
+            f"out_dims={out_dims} to be compatible with the structure of `output`. out_dims has structure "
+            f"{described(own)} but output has structure {described(structure)}. {_MORE}"
+        )
+    return structure.unflatten(
+        [
+            leaf if dim is None or not isinstance(leaf, TensorBase) else lead_in(leaf, dim % leaf.ndim, level)
+            for leaf, dim in zip(leaves, dims, strict=True)
+        ]
+    )
+
+
+# once differentiable --------------------------------------------------------------------------------------------------
+
+
+class Error(FunctionNode):
+    """The node of what must not be differentiated."""
+
+    __slots__ = ()
+
+    def name(self) -> str:
+        """The name that the documents give this node."""
+        return "adjoint::autograd::Error"
+
+
+def refused(node: Error, cotangent: Any, create_graph: bool) -> list[Any]:
+    """Raise RuntimeError: this cannot be differentiated."""
+    raise RuntimeError(ONCE)
+
+
+def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate a backward that cannot itself be differentiated: it runs without recording.
+
+    With create_graph its results need a gradient if those given to it do, and differentiating them raises RuntimeError.
+
+    >>> import adjoint
+    >>> from adjoint.autograd.function import once_differentiable
+    >>> class Sin(adjoint.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x.sin()
+    ...     @staticmethod
+    ...     @once_differentiable
+    ...     def backward(ctx, g):
+    ...         (x,) = ctx.saved_tensors
+    ...         return g * adjoint.from_numpy(x.detach().numpy()).cos()
+    >>> x = adjoint.zeros(2, requires_grad=True)
+    >>> Sin.apply(x).sum().backward()
+    >>> x.grad
+    tensor([1., 1.])
+    """
+
+    @functools.wraps(fn)
+    def wrapper(ctx: Any, *args: Any) -> Any:
+        with no_grad():
+            outputs = fn(ctx, *args)
+        if not is_grad_enabled() or not any(isinstance(g, TensorBase) and g.requires_grad for g in args):
+            return outputs
+        if isinstance(outputs, tuple):
+            return tuple([guarded(output) for output in outputs])
+        return guarded(outputs)
+
+    return wrapper
+
+
+def guarded(output: Any) -> Any:
+    """A result that raises when it is differentiated."""
+    if not isinstance(output, TensorBase):
+        return output
+    result = output.detach()
+    node = new_node(Error, FunctionNode)
+    node.function = refused
+    node.n_outputs, node.shape, node.dtype = 1, output._array.shape, output._array.dtype
+    node.sequence_nr = next_sequence_nr()
+    result._node = node
+    return result
+
+
+# for old code ---------------------------------------------------------------------------------------------------------
+
+
+class InplaceFunction(Function):
+    """For old code only: a Function whose instances know whether they work in place."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+
+class NestedIOFunction(Function):
+    """For old code only: a Function of tensors in nested tuples, lists and dicts.
+
+    Override forward_extended(ctx, *inputs) and backward_extended(ctx, *grad_outputs), which give and get gradients in
+    the structure of inputs and outputs. New code takes `adjoint.autograd.custom`.
+    """
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Call the function; `Function.apply` if it has a forward of its own."""
+        if cls.forward is not NestedIOFunction.forward:
+            return super().apply(*args, **kwargs)
+        leaves, structure = flatten(args)
+        *outputs, shape = super().apply(structure, *leaves)
+        return shape.unflatten(outputs)
+
+    @staticmethod
+    def forward(ctx: Any, structure: Any, *leaves: Any) -> Any:
+        """What forward_extended returns, leaf by leaf, and its structure."""
+        ctx._structures = [structure]
+        outputs, shape = flatten(ctx._forward_cls.forward_extended(ctx, *structure.unflatten(leaves)))
+        ctx._structures.append(shape)
+        return (*outputs, shape)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        """What backward_extended returns, leaf by leaf."""
+        structure, shape = ctx._structures
+        nested = shape.unflatten(gradients[:-1])
+        grads = nested if isinstance(nested, tuple) else (nested,)
+        found = ctx._forward_cls.backward_extended(ctx, *grads)
+        return (None, *structure.flatten_up_to(found if isinstance(found, tuple) else (found,)))
+
+    def forward_extended(self, *input: Any) -> Any:
+        """The result. To be overridden."""
+        raise NotImplementedError
+
+    def backward_extended(self, *grad_output: Any) -> Any:
+        """The gradients of the inputs. To be overridden."""
+        raise NotImplementedError
