@@ -123,7 +123,7 @@ class Run:
     def deliver(self, target: Node, nr, cotangent):
         """Add a cotangent to what a node has received so far."""
         slot: Slot = self.slot(target)
-        if target.n_outputs == 1:
+        if target._n_outputs == 1:
             if slot.buffer is None:
                 slot.buffer = cotangent
                 slot.owned = False
@@ -134,7 +134,7 @@ class Run:
                 slot.owned = True
             return
         if slot.buffer is None:
-            slot.buffer = [None] * target.n_outputs
+            slot.buffer = [None] * target._n_outputs
         received: list = slot.buffer
         before = received[nr]
         received[nr] = cotangent if before is None else summed(before, cotangent, self.create_graph)
@@ -182,7 +182,7 @@ class Run:
         if node.pre_hooks:
             cotangent = run_pre_hooks(node, cotangent, self.create_graph)
         pulled: list = None
-        defined = cotangent is not None and (node.n_outputs == 1 or any_defined(cotangent))
+        defined = cotangent is not None and (node._n_outputs == 1 or any_defined(cotangent))
         # a custom function decides itself what no cotangent at all means
         if defined or isinstance(node, ContextNode):
             if leaf:
@@ -190,7 +190,7 @@ class Run:
                 return
             received = None
             if node.post_hooks is not None:
-                received = cotangent if defined else [None] * node.n_outputs
+                received = cotangent if defined else [None] * node._n_outputs
             if self.anomaly:
                 pulled = watched_pull(node, cotangent, self.create_graph)
             else:
@@ -236,7 +236,7 @@ class Run:
     def is_end(self, node: Node):
         """True if nothing that was asked for lies behind this node."""
         target: Node
-        for target in node.edges:
+        for target in node._edges:
             if target is not None and target in self.needed:
                 return False
         return True
@@ -244,7 +244,7 @@ class Run:
     def capture(self, node: Node, cotangent):
         """Keep the cotangents that the caller asked for."""
         for nr, place in self.captures.get(node, ()):
-            self.captured[place] = cotangent if node.n_outputs == 1 or cotangent is None else cotangent[nr]
+            self.captured[place] = cotangent if node._n_outputs == 1 or cotangent is None else cotangent[nr]
 
     def forget(self, roots: list):
         """After an error: drop the cotangents that still wait in nodes."""
@@ -257,7 +257,7 @@ class Run:
                 continue
             node.run = 0
             node.buffer = None
-            for target in node.edges:
+            for target in node._edges:
                 if target is not None:
                     stack.append(target)
 
@@ -372,7 +372,7 @@ def leading_to(roots: list, wanted) -> set:
     while stack:
         node, returning = stack.pop()
         if returning:
-            if any([target in needed for target in node.edges]):
+            if any([target in needed for target in node._edges]):
                 needed.add(node)
             continue
         if node in seen:
@@ -381,7 +381,7 @@ def leading_to(roots: list, wanted) -> set:
         if node in wanted:
             needed.add(node)
         stack.append((node, True))
-        stack.extend([(target, False) for target in node.edges if target is not None and target not in seen])
+        stack.extend([(target, False) for target in node._edges if target is not None and target not in seen])
     return needed
 
 
@@ -415,9 +415,9 @@ def run_tensor_hooks(hooks, cotangent, create_graph):
 
 def output_values(node: Node, cotangent):
     """What a node received for each of its outputs, as a list."""
-    if node.n_outputs == 1:
+    if node._n_outputs == 1:
         return [cotangent]
-    return [None] * node.n_outputs if cotangent is None else cotangent
+    return [None] * node._n_outputs if cotangent is None else cotangent
 
 
 def run_output_hooks(node: Node, cotangent, create_graph):
@@ -425,7 +425,7 @@ def run_output_hooks(node: Node, cotangent, create_graph):
     values = output_values(node, cotangent)
     for nr, hooks in list(node.tensor_hooks.items()):
         values[nr] = run_tensor_hooks(hooks, values[nr], create_graph)
-    return values[0] if node.n_outputs == 1 else values
+    return values[0] if node._n_outputs == 1 else values
 
 
 def run_pre_hooks(node: Node, cotangent, create_graph):
@@ -435,7 +435,7 @@ def run_pre_hooks(node: Node, cotangent, create_graph):
         given = hook(tuple([as_tensor(value, create_graph) for value in values]))
         if given is not None:
             values = replaced(given, values, create_graph, hook)
-    return values[0] if node.n_outputs == 1 else values
+    return values[0] if node._n_outputs == 1 else values
 
 
 def replaced(given, values, create_graph, hook):
@@ -451,7 +451,7 @@ def replaced(given, values, create_graph, hook):
 
 def run_post_hooks(node: Node, pulled, received, create_graph):
     """Call the hooks that want to see what a node made of its cotangents."""
-    outputs = (received,) if node.n_outputs == 1 else received
+    outputs = (received,) if node._n_outputs == 1 else received
     outputs = tuple([as_tensor(value, create_graph) for value in outputs])
     for hook in list(node.post_hooks.values()):
         given = hook(tuple([as_tensor(value, create_graph) for value in pulled]), outputs)

@@ -136,14 +136,14 @@ cdef class Slot:
 
 
 cdef class Node(Slot):
-    cdef readonly Py_ssize_t n_edges
+    cdef Py_ssize_t n_edges
     cdef Node first
     cdef Node second
     cdef tuple others
     cdef public tuple output_nrs
-    cdef public int n_outputs
-    cdef public object shape
-    cdef public object dtype
+    cdef public int _n_outputs
+    cdef public object _shape
+    cdef public object _dtype
     cdef public long long sequence_nr
     cdef public dict notes
     cdef public dict tensor_hooks
@@ -167,18 +167,18 @@ cdef class ContextNode(Node):
     cdef public object dirty_tensors
     cdef public object non_differentiable
     cdef public tuple needs_input_grad
-    cdef public tuple saved
-    cdef public bint freed
-    cdef public bint cleared
-    cdef public tuple places
-    cdef public Py_ssize_t n_arguments
-    cdef public bint keeps_undefined
-    cdef public bint undefined_integers
-    cdef public object grad_dtypes
-    cdef public object model
-    cdef public dict tangents
-    cdef public object owner
-    cdef public bint in_jvp
+    cdef public tuple _saved
+    cdef public bint _freed
+    cdef public bint _cleared
+    cdef public tuple _places
+    cdef public Py_ssize_t _n_arguments
+    cdef public bint _keeps_undefined
+    cdef public bint _undefined_integers
+    cdef public object _grad_dtypes
+    cdef public object _model
+    cdef public dict _tangents
+    cdef public object _owner
+    cdef public bint _in_jvp
 
 
 cdef class AccumulateGrad(Node):

@@ -203,6 +203,13 @@ class Saved:
         pack_saved(self, tensor, pack_hook, unpack_hook)
 
 
+def input_metadata(shape, dtype):
+    """What is known of one output of a node; None for what a custom function returned that is no tensor."""
+    if shape is None:
+        return None
+    return InputMetadata(Size(shape), None if dtype is None else from_numpy_dtype(dtype), _CPU)
+
+
 @cython.cclass
 class Slot:
     """What one backward pass notes about one node: how many consumers are still to come, and the sum so far."""
@@ -213,13 +220,14 @@ class Slot:
 class Node(Slot):
     """One recorded operation.
 
-    edges: the nodes of the inputs, None where no gradient is needed; output_nrs: which output of each it was, None
-    if all are 0. shape, dtype: of the output (tuples of them where n_outputs is not 1). sequence_nr: later is larger,
-    across all threads, so descending order is a valid order for the backward pass.
+    _edges: the nodes of the inputs, None where no gradient is needed; output_nrs: which output of each it was, None
+    if all are 0. _shape, _dtype: of the output (tuples of them where _n_outputs is not 1). sequence_nr: later is
+    larger, across all threads, so descending order is a valid order for the backward pass. Names that users are likely
+    to give to attributes of their own, since the context of a custom function is a node, begin with an underscore.
     """
 
     @property
-    def edges(self) -> tuple:
+    def _edges(self) -> tuple:
         """The nodes of the inputs, None where no gradient is needed."""
         return tuple([self.edge(i) for i in range(self.n_edges)])
 
@@ -261,7 +269,7 @@ class Node(Slot):
     @property
     def next_functions(self) -> tuple:
         """The nodes of the inputs and the number of the output that each input was, as (node, number) pairs."""
-        return tuple([(node, output_number(self, i)) for i, node in enumerate(self.edges)])
+        return tuple([(node, output_number(self, i)) for i, node in enumerate(self._edges)])
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
@@ -285,12 +293,7 @@ class Node(Slot):
     @property
     def _input_metadata(self) -> tuple:
         """Shape and dtype of what the node receives, for each output of its operation."""
-        return tuple(
-            [
-                InputMetadata(Size(output_shape(self, nr)), from_numpy_dtype(output_dtype(self, nr)), _CPU)
-                for nr in range(self.n_outputs)
-            ]
-        )
+        return tuple([input_metadata(output_shape(self, nr), output_dtype(self, nr)) for nr in range(self._n_outputs)])
 
     def register_hook(self, fn) -> RemovableHandle:
         """Have `fn(grad_inputs, grad_outputs)` called after the node has run; what it returns replaces grad_inputs."""
@@ -332,28 +335,28 @@ class FunctionNode(Node):
 @cython.trashcan(True)
 @cython.cclass
 class ContextNode(Node):
-    """A node of a custom function: a subclass in Python says in `pull_back` and `free` what happens in `pull`, `release`.
+    """A node of a custom function: a subclass in Python says in `_pull_back` and `_free` what `pull` and `release` do.
 
     It is run although no cotangent arrived, since the function decides what that means. The fields are what a function
     says of itself while it runs, and what is kept for its way back.
 
     to_save, saved_for_forward, dirty_tensors, non_differentiable: what the function was told; only while it runs.
-    saved: what was kept of to_save, `Saved` or None; freed, cleared: why it is not there any more.
-    places: which arguments the edges belong to, of n_arguments.
-    keeps_undefined: cotangents and tangents that are not there stay None; undefined_integers: those of results
+    _saved: what was kept of to_save, `Saved` or None; _freed, _cleared: why it is not there any more.
+    _places: which arguments the edges belong to, of _n_arguments.
+    _keeps_undefined: cotangents and tangents that are not there stay None; _undefined_integers: those of results
         without gradient do.
-    grad_dtypes: the dtypes of cotangents that were asked for, None for those that may have any.
-    model: an array like the results, where these are not NumPy's. tangents: of results, by their numbers.
-    owner: the history of the base, known weakly, if a view was modified in place. in_jvp: the jvp is running.
+    _grad_dtypes: the dtypes of cotangents that were asked for, None for those that may have any.
+    _model: an array like the results, where these are not NumPy's. _tangents: of results, by their numbers.
+    _owner: the history of the base, known weakly, if a view was modified in place. _in_jvp: the jvp is running.
     """
 
     def pull(self, cotangent, create_graph):
         """What the function's way back makes of the cotangents."""
-        return self.pull_back(cotangent, create_graph)
+        return self._pull_back(cotangent, create_graph)
 
     def release(self):
         """Free what the function saved."""
-        self.free()
+        self._free()
 
 
 @cython.final
@@ -473,6 +476,9 @@ if not cython.compiled:
     # the values that fields of compiled classes have before they are set
     VersionCounter.value = View.version = 0
     VersionCounter.lines = None
+    Saved.array = Saved.counter = Saved.node = None
+    Saved.version = Saved.output_nr = 0
+    Saved.from_input = False
     Saved.tangents = Saved.original = Saved.packed = Saved.unpack_hook = None
     Saved.freed = False
     View.base = View.replay = View.origin = None
@@ -485,17 +491,17 @@ if not cython.compiled:
     Slot.owned = False
     Node.n_edges = 0
     Node.first = Node.second = Node.others = None
-    Node.output_nrs = Node.notes = Node.tensor_hooks = Node.pre_hooks = Node.post_hooks = Node.shape = None
-    Node.dtype = None
-    Node.n_outputs = 1
+    Node.output_nrs = Node.notes = Node.tensor_hooks = Node.pre_hooks = Node.post_hooks = Node._shape = None
+    Node._dtype = None
+    Node._n_outputs = 1
     FunctionNode.function = None
     ContextNode.to_save = ContextNode.saved_for_forward = ContextNode.dirty_tensors = None
-    ContextNode.non_differentiable = ContextNode.saved = ContextNode.places = ContextNode.grad_dtypes = None
-    ContextNode.model = ContextNode.tangents = ContextNode.owner = None
+    ContextNode.non_differentiable = ContextNode._saved = ContextNode._places = ContextNode._grad_dtypes = None
+    ContextNode._model = ContextNode._tangents = ContextNode._owner = None
     ContextNode.needs_input_grad = ()
-    ContextNode.n_arguments = 0
-    ContextNode.freed = ContextNode.cleared = ContextNode.in_jvp = False
-    ContextNode.keeps_undefined = ContextNode.undefined_integers = False
+    ContextNode._n_arguments = 0
+    ContextNode._freed = ContextNode._cleared = ContextNode._in_jvp = False
+    ContextNode._keeps_undefined = ContextNode._undefined_integers = False
     Node.sequence_nr = 0
 
 
@@ -600,9 +606,9 @@ def accumulator_of(leaf: TensorBase) -> Node:
             return node
     accumulator: AccumulateGrad = AccumulateGrad.__new__(AccumulateGrad)
     accumulator.variable = leaf
-    accumulator.n_outputs = 1
-    accumulator.shape = leaf._array.shape
-    accumulator.dtype = leaf._array.dtype
+    accumulator._n_outputs = 1
+    accumulator._shape = leaf._array.shape
+    accumulator._dtype = leaf._array.dtype
     accumulator.sequence_nr = next_sequence_nr()
     leaf._accumulator = weakref.ref(accumulator)
     return accumulator
@@ -623,12 +629,12 @@ def output_number(node: Node, i) -> int:
 
 def output_shape(node: Node, nr):
     """Shape of one output of a node."""
-    return node.shape if node.n_outputs == 1 else node.shape[nr]
+    return node._shape if node._n_outputs == 1 else node._shape[nr]
 
 
 def output_dtype(node: Node, nr):
     """Data type (of the array) of one output of a node."""
-    return node.dtype if node.n_outputs == 1 else node.dtype[nr]
+    return node._dtype if node._n_outputs == 1 else node._dtype[nr]
 
 
 def project(cotangent, shape, dtype):

@@ -467,9 +467,9 @@ class Operation:
         if not is_inexact(dtype):
             return
         node: OpNode = self.new_node(values, plan, half)
-        node.n_outputs = 1
-        node.shape = recorded_shape(out, node)
-        node.dtype = dtype
+        node._n_outputs = 1
+        node._shape = recorded_shape(out, node)
+        node._dtype = dtype
         node.save(values, result, None)
         if type(out) is not _ndarray and registry.cross is not None:
             self.cross(node, values)
@@ -493,7 +493,7 @@ class Operation:
         first: cython.int = 0
         second: cython.int = 0
         node.plan = plan
-        node.n_outputs = 1
+        node._n_outputs = 1
         node.n_edges = 1 if y is None else 2
         if plan.needs_first:
             tensor = x
@@ -505,8 +505,8 @@ class Operation:
             second = tensor._output_nr
         if first or second:
             node.output_nrs = (first, second)
-        node.shape = recorded_shape(out, node)
-        node.dtype = dtype
+        node._shape = recorded_shape(out, node)
+        node._dtype = dtype
         if plan.saves_result:
             node.counter = counter_of(result)
             node.version = node.counter.value
@@ -537,11 +537,11 @@ class Operation:
         if not any(flags):
             return
         node: OpNode = self.new_node(values, plan, half)
-        node.n_outputs = len(outs)
-        node.shape = tuple([out.shape for out in outs])
-        node.dtype = tuple([out.dtype for out in outs])
-        if node.n_outputs == 1:
-            node.shape, node.dtype = node.shape[0], node.dtype[0]
+        node._n_outputs = len(outs)
+        node._shape = tuple([out.shape for out in outs])
+        node._dtype = tuple([out.dtype for out in outs])
+        if node._n_outputs == 1:
+            node._shape, node._dtype = node._shape[0], node._dtype[0]
         node.save(values, None, tensors)
         if registry.cross is not None and any([type(out) is not _ndarray for out in outs]):
             self.cross(node, values)
@@ -704,9 +704,9 @@ class Operation:
         array[...] = out
         bump_version(tensor)
         node.version = version_of(tensor)
-        node.n_outputs = 1
-        node.shape = array.shape
-        node.dtype = array.dtype
+        node._n_outputs = 1
+        node._shape = array.shape
+        node._dtype = array.dtype
         node.sequence_nr = next_sequence_nr()
         if current().unusual:
             # forward mode writes the tangent of the result next
@@ -766,8 +766,8 @@ def recorded_shape(out, node: OpNode):
     source: Node
     for i in range(node.n_edges):
         source = node.edge(i)
-        if source is not None and source.n_outputs == 1 and has_shape(out, source.shape):
-            return source.shape
+        if source is not None and source._n_outputs == 1 and has_shape(out, source._shape):
+            return source._shape
     return shape_of(out)
 
 

@@ -227,10 +227,10 @@ class OpNode(Node):
         if create_graph:
             ops = registry.tensor_ops
         else:
-            ops = raw_ops(cotangent if self.n_outputs == 1 else defined(cotangent))
+            ops = raw_ops(cotangent if self._n_outputs == 1 else defined(cotangent))
         plan: Plan = self.plan
         if plan.several_results:
-            cotangent = self.materialize([cotangent] if self.n_outputs == 1 else cotangent, create_graph)
+            cotangent = self.materialize([cotangent] if self._n_outputs == 1 else cotangent, create_graph)
         elif self.half:
             cotangent = ops.cast(cotangent, float32)
         term: Term
@@ -398,7 +398,7 @@ class OpNode(Node):
                 entry = self.as_recorded(entry, plan.input_numbers[k])
             if create_graph and plan.promotes and cython.cast(TensorBase, entry)._array.dtype.kind in "biu":
                 # the kernel saw it in the type of the result; a formula must not fall back on the default type
-                entry = registry.tensor_ops.cast(entry, from_numpy_dtype(self.dtype))
+                entry = registry.tensor_ops.cast(entry, from_numpy_dtype(self._dtype))
         elif isinstance(entry, Saved):
             return self.kept(entry, create_graph)
         elif kind == _RESULT:
@@ -570,7 +570,7 @@ class CopySlices(Node):
 
     def part(self) -> TensorBase:
         """A Tensor with the history, but not the values, that the view has after the operation."""
-        whole: TensorBase = new_tensor(laid_out(numpy.zeros((), self.dtype), self.shape, self.order))
+        whole: TensorBase = new_tensor(laid_out(numpy.zeros((), self._dtype), self._shape, self.order))
         whole._node = self
         return replay_view(self.replay, whole)
 
@@ -750,21 +750,21 @@ def rebase(tensor: TensorBase, node: Node, place: cython.Py_ssize_t = 0, output_
     base: TensorBase = view.base
     whole: CopySlices = CopySlices.__new__(CopySlices)
     old: Node = gradient_edge(base) if needs_grad(base) else None
-    edges = list(node.edges)
+    edges = list(node._edges)
     numbers = [output_number(node, i) for i in range(node.n_edges)]
     edges[place] = old
     numbers[place] = base._output_nr if old is not None else 0
     whole.set_edges(tuple(edges))
     whole.output_nrs = tuple(numbers)
-    whole.n_outputs = 1
-    whole.shape = base._array.shape
-    whole.dtype = base._array.dtype
+    whole._n_outputs = 1
+    whole._shape = base._array.shape
+    whole._dtype = base._array.dtype
     whole.replay = view.replay
     whole.order = memory_order(base._array)
     if isinstance(node, OpNode):
         cython.cast(OpNode, node).owner = weakref.ref(whole)
     elif isinstance(node, ContextNode):
-        cython.cast(ContextNode, node).owner = weakref.ref(whole)
+        cython.cast(ContextNode, node)._owner = weakref.ref(whole)
     whole.inner = node
     whole.place = place
     whole.sequence_nr = next_sequence_nr()

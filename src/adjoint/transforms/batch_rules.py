@@ -111,13 +111,13 @@ def summed(node: SumOverBatch, cotangent: Any, create_graph: bool) -> list[Any]:
         return [cotangent]
     if create_graph:
         return [ops.batch_sum(cotangent, over)]
-    return [project(batch_sum(cotangent, over), node.shape, node.dtype)]
+    return [project(batch_sum(cotangent, over), node._shape, node._dtype)]
 
 
 def cross(node: Node, inputs: Sequence[Any], operands: Sequence[Any]) -> None:
     """Put a `SumOverBatch` on each edge of a node whose input lacks a batch that another operand has."""
     levels = {level for operand in operands for level, _ in batches_of(operand._array)}
-    edges = list(node.edges)
+    edges = list(node._edges)
     numbers = list(node.output_nrs or [0] * len(edges))
     for i, (edge, tensor) in enumerate(zip(edges, inputs, strict=True)):
         missing = levels.difference(level for level, _ in batches_of(tensor._array)) if edge is not None else None
@@ -126,7 +126,7 @@ def cross(node: Node, inputs: Sequence[Any], operands: Sequence[Any]) -> None:
             summing.function = summed
             summing.set_edges((edge,))
             summing.output_nrs = (numbers[i],)
-            summing.n_outputs, summing.shape, summing.dtype = 1, tensor._array.shape, tensor._array.dtype
+            summing._n_outputs, summing._shape, summing._dtype = 1, tensor._array.shape, tensor._array.dtype
             summing.levels = missing
             summing.sequence_nr = next_sequence_nr()
             edges[i], numbers[i] = summing, 0

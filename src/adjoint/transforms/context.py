@@ -47,6 +47,12 @@ TWO_WAYS_BACK = (
 class FunctionCtx:
     """What a custom function says about itself in `forward` or `setup_context`."""
 
+    to_save: tuple[Any, ...] | None
+    saved_for_forward: tuple[Any, ...] | None
+    dirty_tensors: tuple[Any, ...] | None
+    non_differentiable: tuple[Any, ...] | None
+    _grad_dtypes: tuple[dtype | None, ...] | None
+
     def save_for_backward(self, *tensors: Tensor) -> None:
         """Save tensors (inputs, outputs, others, or None) for backward, where they are `ctx.saved_tensors`.
 
@@ -111,7 +117,7 @@ class FunctionCtx:
         for wanted in dtypes:
             if not (isinstance(wanted, dtype) or wanted is None):
                 raise TypeError(f"set_output_grad_dtype expects dtypes or None, but got {type_name(wanted)}")
-        self.grad_dtypes = dtypes
+        self._grad_dtypes = dtypes
 
     def mark_shared_storage(self, *pairs: Any) -> None:
         """Deprecated: shared memory is found by itself."""
@@ -129,47 +135,49 @@ class BackwardCFunction(ContextNode, FunctionCtx):
     __slots__ = ()
 
     _forward_cls: type[Any]
+    _saved: tuple[Saved | None, ...] | None
+    _cleared: bool
 
     # what forward says of itself --------------------------------------------------------------------------------------
 
     @property
     def materialize_grads(self) -> bool:
         """True if gradients and tangents that are not there are zeros."""
-        return not self.keeps_undefined
+        return not self._keeps_undefined
 
     @materialize_grads.setter
     def materialize_grads(self, value: bool) -> None:
-        self.keeps_undefined = not value
+        self._keeps_undefined = not value
 
     @property
     def _materialize_non_diff_grads(self) -> bool:
-        return not self.undefined_integers
+        return not self._undefined_integers
 
     @_materialize_non_diff_grads.setter
     def _materialize_non_diff_grads(self, value: bool) -> None:
-        self.undefined_integers = not value
+        self._undefined_integers = not value
 
-    def forget(self) -> None:
+    def _forget(self) -> None:
         """Let go of what was said; outputs among it would never be freed."""
         self.to_save = self.saved_for_forward = self.dirty_tensors = self.non_differentiable = None
 
     # what is saved ----------------------------------------------------------------------------------------------------
 
-    def save(self, outputs: Sequence[Any]) -> None:
+    def _save(self, outputs: Sequence[Any]) -> None:
         """Keep the tensors given to save_for_backward, with their versions."""
         numbers = {id(output): nr for nr, output in enumerate(outputs)}
         kept = []
-        for place, tensor in enumerate(self.to_save):
+        for place, tensor in enumerate(self.to_save or ()):
             if not (isinstance(tensor, TensorBase) or tensor is None):
                 raise TypeError(
                     f"save_for_backward can only save variables, but argument {place} is of type {type_name(tensor)}"
                 )
-            kept.append(None if tensor is None else self.kept(tensor, numbers.get(id(tensor))))
-        self.saved = tuple(kept)
+            kept.append(None if tensor is None else self._kept(tensor, numbers.get(id(tensor))))
+        self._saved = tuple(kept)
         if current().locations:
             self.__dict__["saved_at"] = caller()
 
-    def kept(self, tensor: Tensor, nr: int | None) -> Saved:
+    def _kept(self, tensor: Tensor, nr: int | None) -> Saved:
         """One saved tensor; an output (of number nr), or a view of one, is not held itself, since it holds the node."""
         view = tensor._view
         if nr is not None:
@@ -179,15 +187,15 @@ class BackwardCFunction(ContextNode, FunctionCtx):
             if tensor._node is not self and (view is None or view.base._node is not self):
                 saved.original = tensor
         if current().saved_hooks:
-            pack_by_mode(saved, tensor if nr is None else self.value(saved))
+            pack_by_mode(saved, self._value(saved))
         return saved
 
-    def value(self, saved: Saved) -> Tensor:
+    def _value(self, saved: Saved) -> Tensor:
         """A saved tensor with its history."""
         tensor = unpacked(saved, self)
         if not saved.from_input:
-            tensor._tangents = (self.tangents or {}).get(saved.output_nr)
-            base = None if self.owner is None else self.owner()
+            tensor._tangents = (self._tangents or {}).get(saved.output_nr)
+            base = None if self._owner is None else self._owner()
             if base is not None:
                 # a view that was modified in place has its history from its base
                 part = base.part()
@@ -200,18 +208,18 @@ class BackwardCFunction(ContextNode, FunctionCtx):
 
         Raises RuntimeError if they were freed, modified in place, or were to be handed out only once.
         """
-        if self.in_jvp:
+        if self._in_jvp:
             return tuple(self.saved_for_forward or ())
-        if self.cleared:
+        if self._cleared:
             raise RuntimeError(CLEARED)
-        if self.freed:
+        if self._freed:
             raise RuntimeError(errors.FREED)
-        if not self.saved:
+        if not self._saved:
             return ()
-        found = tuple([None if saved is None else self.value(saved) for saved in self.saved])
+        found = tuple([None if saved is None else self._value(saved) for saved in self._saved])
         if self._forward_cls.clear_saved_tensors_on_access:
-            self.free()
-            self.cleared = True
+            self._free()
+            self._cleared = True
         return found
 
     @property
@@ -221,17 +229,17 @@ class BackwardCFunction(ContextNode, FunctionCtx):
         return self.saved_tensors
 
     @property
-    def _raw_saved_tensors(self) -> tuple[Saved | None, ...]:
-        if self.freed:
+    def _raw_saved_tensors(self) -> tuple[Saved, ...]:
+        if self._freed:
             raise RuntimeError(errors.FREED)
-        return self.saved or ()
+        return tuple([Saved.__new__(Saved) if saved is None else saved for saved in self._saved or ()])
 
-    def free(self) -> None:
+    def _free(self) -> None:
         """Free what was saved; a function that saved nothing can be run again."""
-        if self.saved:
-            self.freed = True
-            drop(self.saved)
-            self.saved = None
+        if self._saved:
+            self._freed = True
+            drop(self._saved)
+            self._saved = None
 
     # the way back -----------------------------------------------------------------------------------------------------
 
@@ -259,27 +267,28 @@ class BackwardCFunction(ContextNode, FunctionCtx):
         """What the function's jvp makes of tangents."""
         return self._forward_cls.jvp(self, *args)
 
-    def pull_back(self, cotangent: Any, create_graph: bool) -> list[Any]:
+    def _pull_back(self, cotangent: Any, create_graph: bool) -> list[Any]:
         """The cotangents of the inputs, one for each edge; raw arrays, or Tensors if create_graph is true."""
-        if self.n_outputs == 1:
-            grads = [self.received(cotangent, 0, create_graph)]
+        grads: Any
+        if self._n_outputs == 1:
+            grads = [self._received(cotangent, 0, create_graph)]
         else:
-            given = cotangent or [None] * self.n_outputs
-            grads = [self.received(g, nr, create_graph) for nr, g in enumerate(given)]
+            given = cotangent or [None] * self._n_outputs
+            grads = [self._received(g, nr, create_graph) for nr, g in enumerate(given)]
         model = None
-        if self.model is not None:
-            model = next((g._array for g in grads if g is not None), self.model)
-        if not self.keeps_undefined:
-            grads = [self.zeros(nr, model) if g is None else g for nr, g in enumerate(grads)]
+        if self._model is not None:
+            model = next((g._array for g in grads if g is not None), self._model)
+        if not self._keeps_undefined:
+            grads = [self._zeros(nr, model) if g is None else g for nr, g in enumerate(grads)]
         returned = self.apply(*grads)
         given = returned if isinstance(returned, tuple) else (returned,)
-        if len(given) != self.n_arguments:
-            given = self.without_surplus(given)
+        if len(given) != self._n_arguments:
+            given = self._without_surplus(given)
         # the arrays that arrived may now be handed on
         grads = cotangent = returned = None
         pulled: list[Any] = []
         for i, (node, nr) in enumerate(self.next_functions):
-            g = given[self.places[i]]
+            g = given[self._places[i]]
             if g is not None and not isinstance(g, TensorBase):
                 raise RuntimeError(f"expected Variable or None (got {type_name(g)})")
             if g is None or node is None:
@@ -287,51 +296,51 @@ class BackwardCFunction(ContextNode, FunctionCtx):
                 continue
             shape, kind = output_shape(node, nr), output_dtype(node, nr)
             if g._array.shape != shape or g._array.dtype != kind:
-                self.check_fit(g._array, shape, kind, i)
+                self._check_fit(g._array, shape, kind, i)
             pulled.append(project_tensor(g, shape, kind) if create_graph else project(g._array, shape, kind))
-        if len(self.places) != self.n_arguments:
-            self.check_constants(given)
+        if len(self._places) != self._n_arguments:
+            self._check_constants(given)
         return pulled
 
-    def received(self, cotangent: Any, nr: int, create_graph: bool) -> Tensor | None:
+    def _received(self, cotangent: Any, nr: int, create_graph: bool) -> Tensor | None:
         """The cotangent of one output as backward gets it."""
         if cotangent is None:
             return None
-        tensor = cotangent if create_graph else new_tensor(cotangent)
-        if self.grad_dtypes is not None:
-            wanted = self.grad_dtypes[nr]
+        tensor: Any = cotangent if create_graph else new_tensor(cotangent)
+        if self._grad_dtypes is not None:
+            wanted = self._grad_dtypes[nr]
             if wanted is not None and tensor.dtype is not wanted:
                 tensor = ops.cast(tensor, wanted)
         return tensor
 
-    def zeros(self, nr: int, model: Any) -> Tensor | None:
+    def _zeros(self, nr: int, model: Any) -> Tensor | None:
         """Zeros like one output; None for what is no tensor, or where it was asked for."""
         shape, kind = output_shape(self, nr), output_dtype(self, nr)
-        if shape is None or (self.undefined_integers and kind is not None and kind.kind in "biu"):
+        if shape is None or (self._undefined_integers and kind is not None and kind.kind in "biu"):
             return None
         if model is None:
             return new_tensor(numpy.zeros(shape, kind))
         return new_tensor(in_batch_of(namespace(model).zeros(shape, dtype=kind), model))
 
-    def without_surplus(self, given: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _without_surplus(self, given: tuple[Any, ...]) -> tuple[Any, ...]:
         """The cotangents without None behind the last argument. Raises RuntimeError if their number is wrong."""
-        n = self.n_arguments
+        n = self._n_arguments
         if len(given) < n or any(g is not None for g in given[n:]):
             raise RuntimeError(
                 f"function {self.name()} returned an incorrect number of gradients (expected {n}, got {len(given)})"
             )
         return given[:n]
 
-    def check_constants(self, given: tuple[Any, ...]) -> None:
+    def _check_constants(self, given: tuple[Any, ...]) -> None:
         """Raise RuntimeError if there is a cotangent for an argument that is no tensor."""
         for place, g in enumerate(given):
-            if g is not None and place not in self.places:
+            if g is not None and place not in self._places:
                 raise RuntimeError(
                     f"function {self.name()} returned a gradient different than None at position {place + 1}, but the "
                     "corresponding forward input was not a Variable"
                 )
 
-    def check_fit(self, array: Any, shape: tuple[int, ...], kind: Any, i: int) -> None:
+    def _check_fit(self, array: Any, shape: tuple[int, ...], kind: Any, i: int) -> None:
         """Raise RuntimeError if a cotangent cannot be that of an input of this shape and dtype."""
         said = f"Function {self.name()} returned an invalid gradient at index {i} - "
         if array.shape != shape and not expands_to(shape, array.shape):

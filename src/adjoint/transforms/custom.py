@@ -19,7 +19,7 @@ from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.modes import is_grad_enabled
 from adjoint.core.operation import is_inexact
 from adjoint.tensor.differentiate import grad
-from adjoint.transforms.function import Function
+from adjoint.transforms.function import Function, FunctionMeta
 
 Tensor = Any
 Tree = Any
@@ -39,7 +39,7 @@ class CustomFunction:
         self.names = tuple(self.signature.parameters)
         self.rules: dict[str, dict[str | None, Rule]] = {"vjp": {}, "jvp": {}}
         title = "".join(part.title() for part in function.__name__.strip("<>_").split("_"))
-        self.node_class = type(Function)(title, (_ByRules,), {"custom": self, "__module__": function.__module__})
+        self.function_class: Any = FunctionMeta(title, (_ByRules,), {"custom": self, "__module__": function.__module__})
         for kind, given in (("vjp", vjp), ("jvp", jvp)):
             for name, rule in (given if isinstance(given, dict) else {None: given}).items():
                 if rule is not None:
@@ -52,7 +52,7 @@ class CustomFunction:
         bound = self.signature.bind(*args, **kwargs)
         bound.apply_defaults()
         leaves, structure = flatten(dict(bound.arguments))
-        *outputs, shape = self.node_class.apply(structure, *leaves)
+        *outputs, shape = self.function_class.apply(structure, *leaves)
         return shape.unflatten(outputs)
 
     def vjp(self, rule: Any) -> Any:
@@ -95,7 +95,7 @@ class CustomFunction:
 
     def run_vjp(self, g: Tree, values: dict[str, Tree], wanted: set[str]) -> dict[str, Tree]:
         """The cotangents of the wanted parameters, as the rules say."""
-        rules = self.rules["vjp"]
+        rules: dict[Any, Rule] = self.rules["vjp"]
         if None in rules:
             found = rules[None](g, *[values[name] for name in needs_of(rules[None])])
             return self.by_name(found, "vjp")
@@ -107,7 +107,7 @@ class CustomFunction:
 
     def run_jvp(self, tangents: dict[str, Tree], values: dict[str, Tree]) -> Tree:
         """The tangent of the result, as the rules say: the sum over the parameters."""
-        rules = self.rules["jvp"]
+        rules: dict[Any, Rule] = self.rules["jvp"]
         if None in rules:
             t = tuple(tangents[name] for name in self.names) if len(self.names) > 1 else tangents[self.names[0]]
             return rules[None](t, *[values[name] for name in needs_of(rules[None])])
@@ -223,7 +223,7 @@ class _ByRules(Function):
             return None, *pulled(cls.custom, ctx, gradients[:-1])
         check_rules(cls.custom)
         model = next(g._array for g in gradients if g is not None)
-        blanks = [None if kind is None else zeros(*kind, model) for kind in ctx.kinds]
+        blanks = [None if kind is None else zeros(kind[0], kind[1], model) for kind in ctx.kinds]
         return None, *transposed(lambda: pushed(cls.custom, ctx, blanks), blanks, gradients[:-1])
 
     @classmethod
@@ -268,14 +268,15 @@ def pulled(custom: CustomFunction, ctx: Any, gradients: Any) -> list[Any]:
 
 def wanted_by(ctx: Any) -> set[str]:
     """The parameters of which a leaf needs a cotangent; all, where forward mode asks."""
-    if ctx.in_jvp:
+    if ctx._in_jvp:
         return set(ctx.structure.keys)
-    needs = iter(ctx.needs_input_grad[1:])
-    return {
-        name
-        for name, child in zip(ctx.structure.keys, ctx.structure.children, strict=True)
-        if any([next(needs) for _ in range(child.n_leaves)])
-    }
+    found, start = set(), 1
+    for name, child in zip(ctx.structure.keys, ctx.structure.children, strict=True):
+        stop = start + child.n_leaves
+        if any(ctx.needs_input_grad[start:stop]):
+            found.add(name)
+        start = stop
+    return found
 
 
 def pushed(custom: CustomFunction, ctx: Any, tangents: Any) -> list[Any]:

@@ -67,8 +67,8 @@ DIRTY_VIEW_OF_SEVERAL = (
     "operations)."
 )
 DIRTY_TANGENT = (
-    "An inplace custom Function is not returning the forward mode gradients as-is. If the forward is modifying an input "
-    "inplace, then the jvp function must modify the gradient inplace and return it as-is."
+    "An inplace custom Function is not returning the forward mode gradients as-is. If the forward is modifying an "
+    "input inplace, then the jvp function must modify the gradient inplace and return it as-is."
 )
 DIRTY_LEAF = "a leaf Variable that requires grad has been used in an in-place operation."
 ONCE = "trying to differentiate twice a function that was marked with @once_differentiable"
@@ -81,6 +81,7 @@ class FunctionMeta(type):
     """Gives each Function its class of nodes, `MyFunctionBackward` for `MyFunction`."""
 
     _backward_cls: type[BackwardCFunction]
+    _signature_of: tuple[Any, inspect.Signature, int, float] | None
 
     def __init__(cls, name: str, bases: tuple[type, ...], attributes: dict[str, Any]) -> None:
         super().__init__(name, bases, attributes)
@@ -103,8 +104,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     jvp(ctx, *tangents) gets a tangent for each argument and returns one for each returned value.
 
-    vmap(info, in_dims, *args) gets whole batches and returns (output, out_dims); with generate_vmap_rule = True forward,
-    backward and jvp are run on batched tensors instead.
+    vmap(info, in_dims, *args) gets whole batches and returns (output, out_dims); with generate_vmap_rule = True
+    forward, backward and jvp are run on batched tensors instead.
 
     >>> import adjoint
     >>> class Exp(adjoint.autograd.Function):
@@ -195,7 +196,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         if state.transforms:
             check_setup_context(cls)
         node, outputs, single = record(cls, args, separate)
-        node.forget()
+        node._forget()
         return outputs[0] if single else outputs
 
 
@@ -261,7 +262,7 @@ def parameters_of(cls: type[Function]) -> tuple[inspect.Signature, int, float]:
         if inspect.Parameter.KEYWORD_ONLY in kinds:
             most = -1
         known = cls._signature_of = (function, signature, least, most)
-    return known[1:]  # type: ignore[no-any-return]
+    return known[1:]
 
 
 # running and recording ------------------------------------------------------------------------------------------------
@@ -296,9 +297,9 @@ def record(cls: type[Function], args: tuple[Any, ...], separate: bool) -> tuple[
         return node, finished(node, args, returned, records), False
     if records and is_new(node, args, returned):
         returned._node, returned._requires = node, False
-        node.n_outputs, node.shape, node.dtype = 1, returned._array.shape, returned._array.dtype
+        node._n_outputs, node._shape, node._dtype = 1, returned._array.shape, returned._array.dtype
         if node.to_save:
-            node.save((returned,))
+            node._save((returned,))
         return node, (returned,), True
     return node, finished(node, args, (returned,), records), True
 
@@ -307,15 +308,16 @@ def is_new(node: Any, args: tuple[Any, ...], value: Any) -> bool:
     """True for an ordinary result: one tensor with a gradient, in memory of its own, of which nothing was said."""
     if not isinstance(value, TensorBase) or type(value._array) is not numpy.ndarray:
         return False
-    if node.dirty_tensors or node.non_differentiable or node.grad_dtypes or value._view is not None:
+    if node.dirty_tensors or node.non_differentiable or node._grad_dtypes or value._view is not None:
         return False
-    return value._output_nr == 0 and is_inexact(value._array.dtype) and all([value is not other for other in args])
+    return value._output_nr == 0 and is_inexact(value._array.dtype) and all(value is not other for other in args)
 
 
 def connect(node: Any, args: tuple[Any, ...], needs: tuple[bool, ...]) -> None:
     """Let the node point to the nodes of its inputs; every tensor among the arguments has an edge."""
+    places: tuple[int, ...] = (0,)
+    tensors = args
     if len(args) == 1:
-        places, tensors = (0,), args
         node.set_edges((gradient_edge(args[0]),))
     else:
         places = tuple([place for place, value in enumerate(args) if isinstance(value, TensorBase)])
@@ -324,10 +326,11 @@ def connect(node: Any, args: tuple[Any, ...], needs: tuple[bool, ...]) -> None:
     numbers = tuple([tensor._output_nr for tensor in tensors])
     if any(numbers):
         node.output_nrs = numbers
-    if registry.cross is not None and any([type(tensor._array) is not numpy.ndarray for tensor in tensors]):
-        registry.cross(node, tensors, tensors)
-    node.places = places
-    node.n_arguments = len(args)
+    cross: Any = registry.cross
+    if cross is not None and any(type(tensor._array) is not numpy.ndarray for tensor in tensors):
+        cross(node, tensors, tensors)
+    node._places = places
+    node._n_arguments = len(args)
     node.sequence_nr = next_sequence_nr()
 
 
@@ -347,7 +350,7 @@ def finished(node: Any, args: tuple[Any, ...], returned: tuple[Any, ...], record
             if not (records and is_inexact(value._array.dtype) and id(value) not in constant):
                 value = without_history(value, is_input, is_dirty)
             elif is_dirty and is_input:
-                rebase(value, node, node.places.index(inputs[id(value)]), nr)
+                rebase(value, node, node._places.index(inputs[id(value)]), nr)
             else:
                 value = with_history(value, node, nr, is_input, origin)
         outputs.append(value)
@@ -355,7 +358,7 @@ def finished(node: Any, args: tuple[Any, ...], returned: tuple[Any, ...], record
     if records:
         describe_outputs(node, outputs)
         if node.to_save:
-            node.save(outputs)
+            node._save(outputs)
     return tuple(outputs)
 
 
@@ -422,14 +425,14 @@ def describe_outputs(node: Any, outputs: Sequence[Any]) -> None:
     arrays = [value._array if isinstance(value, TensorBase) else None for value in outputs]
     shapes = tuple([None if array is None else array.shape for array in arrays])
     kinds = tuple([None if array is None else array.dtype for array in arrays])
-    node.n_outputs = len(outputs)
-    if node.grad_dtypes is not None:
+    node._n_outputs = len(outputs)
+    if node._grad_dtypes is not None:
         kinds = declared_dtypes(node, kinds)
     if len(outputs) == 1:
-        node.shape, node.dtype = shapes[0], kinds[0]
+        node._shape, node._dtype = shapes[0], kinds[0]
     else:
-        node.shape, node.dtype = shapes, kinds
-    node.model = next((a for a in arrays if a is not None and type(a) is not numpy.ndarray), None)
+        node._shape, node._dtype = shapes, kinds
+    node._model = next((a for a in arrays if a is not None and type(a) is not numpy.ndarray), None)
 
 
 def declared_dtypes(node: Any, kinds: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -437,10 +440,11 @@ def declared_dtypes(node: Any, kinds: tuple[Any, ...]) -> tuple[Any, ...]:
 
     Raises RuntimeError if their number is not that of the outputs, or for an output that has no gradient.
     """
-    wanted = node.grad_dtypes
+    wanted = node._grad_dtypes
     if len(wanted) != len(kinds):
         raise RuntimeError(
-            f"set_output_grad_dtype got {len(wanted)} dtypes, but the function {node.name()} returned {len(kinds)} values"
+            f"set_output_grad_dtype got {len(wanted)} dtypes, but the function {node.name()} returned "
+            f"{len(kinds)} values"
         )
     for nr, (dtype, kind) in enumerate(zip(wanted, kinds, strict=True)):
         if dtype is not None and (kind is None or not is_inexact(kind)):
@@ -458,14 +462,17 @@ def evaluate(cls: type[Function], args: tuple[Any, ...], levels: tuple[int, ...]
     if not levels:
         return record(cls, args, has_setup_context(cls))
     *outer, level = levels
-    tangents = [forward.tangent_of(value, level) if isinstance(value, TensorBase) else None for value in args]
+    tangents: list[Any] = [
+        forward.tangent_of(value, level) if isinstance(value, TensorBase) else None for value in args
+    ]
     with forward.outside(tuple(outer)):
         node, outputs, single = evaluate(cls, args, tuple(outer))
         if all(t is None for t in tangents):
             return node, outputs, single
         dirty = {id(tensor) for tensor in node.dirty_tensors or ()}
-        given = [
-            given_tangent(node, value, t, id(value) in dirty, level) for value, t in zip(args, tangents, strict=True)
+        given: list[Any] = [
+            given_tangent(node, value, t, id(value) in dirty, level)
+            for value, t in zip(args, tangents, strict=True)
         ]
         found = pushed(node, given, len(outputs))
         modified = {id(value): place for place, value in enumerate(args) if id(value) in dirty}
@@ -486,20 +493,21 @@ def given_tangent(node: Any, value: Any, tangent: Tensor | None, is_dirty: bool,
         return tangent
     if is_dirty:
         return forward.make_zero_tangent(value, level)
-    return None if node.keeps_undefined else ops.zeros_like(value)
+    return None if node._keeps_undefined else ops.zeros_like(value)
 
 
 def pushed(node: Any, tangents: list[Any], n_outputs: int) -> tuple[Any, ...]:
     """What jvp makes of the tangents, one for each returned value."""
-    node.in_jvp = True
+    node._in_jvp = True
     try:
         returned = node.apply_jvp(*tangents)
     finally:
-        node.in_jvp = False
+        node._in_jvp = False
     found = returned if isinstance(returned, tuple) else (returned,)
     if len(found) != n_outputs:
         raise RuntimeError(
-            f"Function's jvp returned an invalid number of forward gradients (expected {n_outputs} but got {len(found)})"
+            f"Function's jvp returned an invalid number of forward gradients (expected {n_outputs} but got "
+            f"{len(found)})"
         )
     for nr, t in enumerate(found):
         if not (t is None or isinstance(t, TensorBase)):
@@ -511,7 +519,7 @@ def note_tangent(
     node: Any, nr: int, output: Any, tangent: Tensor | None, level: int, args: Sequence[Any], given: Sequence[Any]
 ) -> None:
     """Give an output its tangent. Raises RuntimeError if it cannot be that."""
-    constant = any(output is other for other in node.non_differentiable)
+    constant = any(output is other for other in node.non_differentiable or ())
     if not isinstance(output, TensorBase) or constant or not is_inexact(output._array.dtype):
         if tangent is not None:
             raise RuntimeError(
@@ -535,9 +543,9 @@ def note_tangent(
         tangent = forward.apart(tangent, {"": [t for t in given if t is not None]})
     forward.set_tangent(output, level, tangent)
     if output._node is node:
-        if node.tangents is None:
-            node.tangents = {}
-        node.tangents[nr] = output._tangents
+        if node._tangents is None:
+            node._tangents = {}
+        node._tangents[nr] = output._tangents
 
 
 def check_view(output: Tensor, tangent: Tensor, args: Sequence[Any], given: Sequence[Any]) -> None:
@@ -583,7 +591,7 @@ def apply_in_transforms(cls: type[Function], args: tuple[Any, ...]) -> Any:
         return by_rule(cls, args, level)
     levels = () if state.forward_off else state.dual_stack
     node, outputs, single = evaluate(cls, args, levels)
-    node.forget()
+    node._forget()
     return outputs[0] if single else outputs
 
 
@@ -594,7 +602,10 @@ def batch_level(args: tuple[Any, ...]) -> int:
 
 
 def asks_rule(cls: type[Function]) -> bool:
-    """True if a function has a vmap rule of its own. Raises RuntimeError unless it has exactly one way to be batched."""
+    """True if a function has a vmap rule of its own.
+
+    Raises RuntimeError if it cannot be batched, or in two ways.
+    """
     own = cls.vmap is not _no_vmap
     if own and cls.generate_vmap_rule:
         raise RuntimeError(
@@ -732,7 +743,7 @@ def guarded(output: Any) -> Any:
     result = output.detach()
     node = new_node(Error, FunctionNode)
     node.function = refused
-    node.n_outputs, node.shape, node.dtype = 1, output._array.shape, output._array.dtype
+    node._n_outputs, node._shape, node._dtype = 1, output._array.shape, output._array.dtype
     node.sequence_nr = next_sequence_nr()
     result._node = node
     return result

@@ -1,0 +1,193 @@
+"""autograd.custom: derivatives for plain functions of trees."""
+
+from collections import namedtuple
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import adjoint
+from adjoint import func, vmap
+from adjoint.autograd import custom, grad
+from adjoint.testing import assert_close
+
+
+def vector(*values):
+    return adjoint.tensor(values, dtype=adjoint.float64)
+
+
+X, Y = vector(1.0, 2.0), vector(0.5, -1.0)
+
+RULES = {
+    "vjp": {"vjp": lambda g, x, y: 3 * g * y / x},
+    "jvp": {"jvp": lambda t, x, y: 3 * t * y / x},
+    "both": {"vjp": {"x": lambda g, x, y: 3 * g * y / x}, "jvp": {"x": lambda t, x: 3 * t * x**2}},
+}
+
+
+@pytest.mark.parametrize("given", RULES)
+@pytest.mark.parametrize(
+    "derivative",
+    [
+        lambda f: f,
+        lambda f: func.jacrev(f),
+        lambda f: func.jacfwd(f),
+        lambda f: func.hessian(lambda x: f(x).sum()),
+        lambda f: func.jacrev(func.jacfwd(f)),
+        lambda f: vmap(f),
+        lambda f: vmap(func.grad(f)),
+        lambda f: func.jacrev(vmap(f)),
+        lambda f: lambda x: func.jvp(func.grad(lambda x: f(x).sum()), (x,), (Y,)),
+    ],
+)
+def test_one_rule_is_enough(given, derivative):
+    cube = custom(lambda x: x**3, **RULES[given])
+    pairs = [derivative(cube)(X), derivative(lambda x: x**3)(X)]
+    for a, b in zip(*[result if isinstance(result, tuple) else (result,) for result in pairs], strict=True):
+        assert_close(a, b)
+
+
+def test_function_may_leave_the_tensors():
+    @custom(vjp=lambda g, y: g * y)
+    def natural_exp(x):
+        """e to the x."""
+        assert not x.requires_grad or not adjoint.is_grad_enabled()
+        return adjoint.from_numpy(np.exp(x.detach().numpy()))
+
+    x = X.clone().requires_grad_()
+    y = natural_exp(x)
+    assert y.grad_fn.name() == "NaturalExpBackward"
+    assert natural_exp.__doc__ == "e to the x." and repr(natural_exp) == "<custom function natural_exp(x)>"
+    (first,) = grad(y.sum(), x, create_graph=True)
+    (second,) = grad(first.sum(), x)
+    assert_close(second, X.exp())
+
+
+def test_only_what_rules_name_is_saved():
+    product = custom(lambda x, w, n: x * w * n, vjp={"x": lambda g, w, n: g * w * n})
+    y = product(X.clone().requires_grad_(), Y, 3)
+    assert [id(t) for t in y.grad_fn.saved_tensors] == [id(Y)]
+
+
+def test_only_rules_that_are_needed_run():
+    ran = []
+
+    def rule(name):
+        return lambda g, x, w: (ran.append(name), g * (w if name == "x" else x))[1]
+
+    product = custom(lambda x, w: x * w, vjp={"x": rule("x"), "w": rule("w")})
+    x = X.clone().requires_grad_()
+    assert_close(grad(product(x, Y).sum(), x)[0], Y)
+    assert ran == ["x"]
+
+
+def test_arguments_of_all_kinds():
+    @custom
+    def mixed(x, *more, scale=2.0, **named):
+        return (x + sum(more)) * scale * named["w"]
+
+    @mixed.vjp
+    def _(g, x, more, scale, named):
+        total = g * scale
+        whole = (x + sum(more)) * total
+        return total * named["w"], tuple(total * named["w"] for _ in more), None, {"w": whole}
+
+    def f(x, w):
+        return mixed(x, x, x * 2, w=w)
+
+    assert_close(f(X, Y), 8 * X * Y)
+    for a, b in zip(func.grad(lambda x, w: f(x, w).sum(), (0, 1))(X, Y), (8 * Y, 8 * X), strict=True):
+        assert_close(a, b)
+
+
+@dataclass
+class Model:
+    weight: object
+    bias: object
+    name: str = "m"
+
+
+Pair = namedtuple("Pair", "first second")
+
+
+def test_trees():
+    """Dicts, dataclasses and named tuples, with parts that have no derivative."""
+
+    @custom
+    def layer(model, inputs):
+        z = model.weight * inputs["x"] + model.bias
+        return Pair({"z": z, "positive": z > 0}, [model.name, inputs["n"]])
+
+    @layer.vjp("model")
+    def _(g, inputs):
+        return Model(g.first["z"] * inputs["x"], g.first["z"], None)
+
+    @layer.vjp("inputs")
+    def _(g, model):
+        return {"n": None, "x": g.first["z"] * model.weight}
+
+    def loss(weight, bias, x):
+        result = layer(Model(weight, bias), {"x": x, "n": 3})
+        assert isinstance(result, Pair) and result.second == ["m", 3] and not result.first["positive"].requires_grad
+        return result.first["z"] ** 2
+
+    def expected(weight, bias, x):
+        return (weight * x + bias) ** 2
+
+    args = (X, Y, X + Y)
+    for make in (func.jacrev, func.jacfwd):
+        for a, b in zip(make(loss, (0, 1, 2))(*args), make(expected, (0, 1, 2))(*args), strict=True):
+            assert_close(a, b)
+    assert_close(vmap(loss)(*args), vmap(expected)(*args))
+
+
+def test_joint_rules():
+    product = custom(
+        lambda x, w: x * w,
+        vjp=lambda g, x, w: {"w": g * x, "x": g * w},
+        jvp=lambda t, x, w: t[0] * w + x * t[1],
+    )
+    assert_close(func.jvp(product, (X, Y), (Y, X))[1], Y * Y + X * X)
+    for a, b in zip(func.grad(lambda x, w: product(x, w).sum(), (0, 1))(X, Y), (Y, X), strict=True):
+        assert_close(a, b)
+    # one tangent missing: zeros
+    assert_close(func.jvp(lambda x: product(x, Y), (X,), (X,))[1], X * Y)
+
+
+def test_parts_without_cotangent():
+    first = custom(lambda x: x[0] * 2, vjp=lambda g, x: (g * 2, None))
+    a, b = X.clone().requires_grad_(), Y.clone().requires_grad_()
+    found = grad(first((a, b)).sum(), (a, b), allow_unused=True)
+    assert_close(found[0], X * 0 + 2)
+    assert found[1] is None
+    none = custom(lambda x: x * 2, vjp=lambda g: None)
+    assert grad(none(a).sum(), a, allow_unused=True) == (None,)
+
+
+def test_wrong_rules_are_refused_when_given():
+    with pytest.raises(TypeError, match=r"f: the vjp asks for 'z'; known are g \(first\), y \(the result\), x"):
+
+        @custom(vjp=lambda g, z: g)
+        def f(x):
+            return x
+
+    with pytest.raises(TypeError, match="the jvp of 'z' is for a parameter that is not there; known are x"):
+        custom(lambda x: x, jvp={"z": lambda t: t})
+    with pytest.raises(TypeError, match="the vjp must be a function, not int"):
+        custom(lambda x: x, vjp=3)
+    both = custom(lambda x: x, vjp=lambda g: g)
+    with pytest.raises(TypeError, match="give either one rule for all parameters, or one for each"):
+        both.vjp("x")(lambda g: g)
+
+
+def test_wrong_results_of_rules():
+    x = X.clone().requires_grad_()
+    several = custom(lambda x, w: x * w, vjp=lambda g: g)
+    with pytest.raises(RuntimeError, match=r"must return a tuple with one value for each parameter \(x, w\), but it"):
+        several(x, Y).sum().backward()
+    tree = custom(lambda x: x["a"] * 1, vjp=lambda g: {"b": g})
+    with pytest.raises(RuntimeError, match=r"the cotangent of 'x' must have the structure {'a': \*}, or None for"):
+        tree({"a": x}).sum().backward()
+    nothing = custom(lambda x: x * 1)
+    with pytest.raises(RuntimeError, match="has neither a vjp nor a jvp, so it cannot be differentiated"):
+        nothing(x).sum().backward()

@@ -1,0 +1,222 @@
+"""Functions that return inputs and views, or change their inputs."""
+
+import pytest
+
+import adjoint
+from adjoint.autograd import Function, grad
+
+CUSTOM = "This view was created inside a custom Function .or because an input was returned as-is."
+MULTIPLE = "This view is the output of a function that returns multiple views"
+
+
+def leaf(*values):
+    return adjoint.tensor(values, dtype=adjoint.float64, requires_grad=True)
+
+
+def values(tensor):
+    return tensor.detach().numpy().tolist()
+
+
+def made(forward, backward=lambda ctx, *grads: grads[0]):
+    return type("My", (Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)})
+
+
+IDENTITY = made(lambda ctx, x: x, lambda ctx, g: g * 5)
+COLUMN = made(lambda ctx, x: x.view(2, 1), lambda ctx, g: g.view(2) * 5)
+
+
+def doubled(ctx, x, *others):
+    ctx.mark_dirty(x)
+    return x.mul_(2)
+
+
+DOUBLE = made(doubled, lambda ctx, g: g * 2)
+
+
+# inputs and views returned --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("function", [IDENTITY, COLUMN])
+@pytest.mark.parametrize("is_leaf", [True, False])
+def test_input_comes_back_as_a_view(function, is_leaf):
+    x = leaf(1.0, 2.0)
+    y = x if is_leaf else x * 1
+    z = function.apply(y)
+    assert z is not y and z._base is y and z.grad_fn.name() == "MyBackward" and z.data_ptr() == y.data_ptr()
+    assert values(grad(z.sum(), x)[0]) == [5.0, 5.0]
+
+
+@pytest.mark.parametrize("function", [IDENTITY, COLUMN])
+def test_view_by_a_function_is_not_modified(function):
+    y = leaf(1.0, 2.0) * 1
+    z = function.apply(y)
+    for target, name in ((z, "My"), (z.view(2), "View")):
+        with pytest.raises(RuntimeError, match=f"Output 0 of {name} is a view and is being modified inplace. {CUSTOM}"):
+            target.add_(1)
+    with pytest.raises(RuntimeError, match=CUSTOM):
+        function.apply(leaf(1.0, 2.0)).add_(1)
+
+
+def test_view_by_a_function_after_its_base_was_modified():
+    y = leaf(1.0, 2.0) * 1
+    z = IDENTITY.apply(y)
+    y.add_(1)
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="Output 0 of My is a view and its base or another view of its base has"):
+            _ = z.grad_fn
+    assert "grad_fn=<Invalid>" in repr(z)
+
+
+def test_several_views():
+    function = made(lambda ctx, x: (x.view(2, 1), x, x * 2), lambda ctx, a, b, c: a.view(2) + b + c * 2)
+    x = leaf(1.0, 2.0)
+    a, b, c = function.apply(x * 1)
+    for nr, view in enumerate((a, b)):
+        with pytest.raises(RuntimeError, match=f"Output {nr} of My is a view and is being .*{MULTIPLE}"):
+            view.add_(1)
+    c.add_(1)
+    assert values(grad(c.sum() + b.sum(), x)[0]) == [3.0, 3.0]
+
+
+def test_without_gradient_an_input_comes_back_as_a_plain_view():
+    x = adjoint.ones(2)
+    y = IDENTITY.apply(x)
+    assert y is not x and y._base is x
+    y.add_(1)
+    assert values(x) == [2.0, 2.0]
+
+
+def test_one_tensor_twice():
+    function = made(lambda ctx, x: (x * 2,) * 2, lambda ctx, a, b: a + 10 * b)
+    x = leaf(1.0)
+    first, second = function.apply(x)
+    # there is only one tensor, which is the output that was named last
+    assert first is second and first.output_nr == 1
+    assert values(grad(first.sum(), x)[0]) == [10.0]
+
+
+def test_tensor_from_elsewhere():
+    other = adjoint.ones(2, dtype=adjoint.float64)
+    x = leaf(1.0, 2.0)
+    y = made(lambda ctx, x: other, lambda ctx, g: g * 3).apply(x)
+    assert y is other and values(grad(y.sum(), x)[0]) == [3.0, 3.0]
+
+
+# inputs modified ------------------------------------------------------------------------------------------------------
+
+
+def test_modified_input():
+    x = leaf(1.0, 2.0)
+    y = x * 3
+    before = y.grad_fn
+    z = DOUBLE.apply(y)
+    assert z is y and y.grad_fn.name() == "MyBackward" and y.grad_fn.next_functions[0][0] is before
+    assert y._version == 2
+    assert values(grad((y * y).sum(), x)[0]) == [2 * 36.0, 2 * 72.0]
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_modified_view(place):
+    """The function's gradient reaches the part of the base that the view is, wherever it stands among the arguments."""
+
+    def forward(ctx, *args):
+        ctx.mark_dirty(args[place])
+        return args[place].mul_(args[1 - place])
+
+    function = made(forward, lambda ctx, g: (None, g * 7)[:: 1 if place else -1])
+    x = leaf(1.0, 2.0, 3.0)
+    base = x * 1
+    view = base[1:]
+    args = [adjoint.full((2,), 4.0, dtype=adjoint.float64)] * 2
+    args[place] = view
+    result = function.apply(*args)
+    assert result is view and base.grad_fn.name() == "CopySlices"
+    assert values(base) == [1.0, 8.0, 12.0]
+    assert values(grad(base.sum(), x, retain_graph=True)[0]) == [1.0, 7.0, 7.0]
+    assert values(grad(view.sum(), x)[0]) == [0.0, 7.0, 7.0]
+
+
+def test_modified_view_that_needed_no_gradient():
+    function = made(
+        lambda ctx, x, target: (ctx.mark_dirty(target), target.copy_(x))[1], lambda ctx, g: (g * 3, None)
+    )
+    x = leaf(1.0, 2.0)
+    base = adjoint.ones(4, dtype=adjoint.float64)
+    function.apply(x, base[:2])
+    assert values(base) == [1.0, 2.0, 1.0, 1.0]
+    base.sum().backward()
+    assert values(x.grad) == [3.0, 3.0]
+
+
+def test_modified_and_saved():
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        ctx.save_for_backward(x)
+        return x.exp_()
+
+    function = made(forward, lambda ctx, g: g * ctx.saved_tensors[0])
+    x = leaf(0.5, 1.0)
+    for part in (slice(None), slice(1, None)):
+        y = x * 1
+        target = y[part]
+        function.apply(target)
+        expected = x.detach().exp() if part.start is None else x.detach().exp() * adjoint.tensor([0.0, 1.0])
+        (found,) = grad(target.sum(), x, create_graph=True)
+        adjoint.testing.assert_close(found, expected.to(adjoint.float64), check_dtype=False)
+        # the saved result has its history, so that the derivative has a derivative
+        adjoint.testing.assert_close(grad(found.sum(), x)[0], expected, check_dtype=False)
+    y = x * 1
+    function.apply(y)
+    y.add_(1)
+    with pytest.raises(RuntimeError, match="which is output 0 of My, is at version 3; expected version 2 instead"):
+        y.sum().backward()
+
+
+def test_several_inputs_modified():
+    def forward(ctx, a, b):
+        ctx.mark_dirty(a, b)
+        return a.mul_(2), b.mul_(3)
+
+    function = made(forward, lambda ctx, a, b: (a * 2, b * 3))
+    x = leaf(1.0, 2.0)
+    a, b = x * 1, x * 1
+    function.apply(a, b)
+    assert values(grad((a + b).sum(), x)[0]) == [5.0, 5.0]
+    base = x * 1
+    with pytest.raises(RuntimeError, match="your Function cannot return more than one Tensor"):
+        function.apply(base[:1], base[1:])
+
+
+def test_forbidden_modifications():
+    x = leaf(1.0, 2.0)
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad has been used in an in-place"):
+        DOUBLE.apply(x)
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad is being used in an in-place"):
+        DOUBLE.apply(x[:1])
+    with pytest.raises(RuntimeError, match=MULTIPLE):
+        DOUBLE.apply((x * 1).unbind(0)[0])
+    y = x * 1
+    with adjoint.no_grad():
+        view = y.view(2)
+    with pytest.raises(RuntimeError, match="A view was created in no_grad mode"):
+        DOUBLE.apply(view)
+    not_returned = made(lambda ctx, x: (doubled(ctx, x), x.clone())[1])
+    with pytest.raises(RuntimeError, match="Some elements marked as dirty during the forward method were not returned"):
+        not_returned.apply(x * 1)
+
+
+def test_modified_without_recording():
+    x = adjoint.ones(2)
+    assert DOUBLE.apply(x) is x and x._version == 2
+    needs = leaf(1.0)
+    with adjoint.no_grad():
+        result = DOUBLE.apply(needs)
+    assert result is not needs and not result.requires_grad and values(needs) == [2.0]
+
+
+def test_retained_gradient_follows_the_modified_tensor():
+    y = leaf(1.0) * 1
+    y.retain_grad()
+    DOUBLE.apply(y)
+    (y * 3).sum().backward()
+    assert values(y.grad) == [3.0]
