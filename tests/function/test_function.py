@@ -15,6 +15,7 @@ from adjoint.autograd.function import (
     NestedIOFunction,
     once_differentiable,
 )
+from adjoint.utils.checkpoint import checkpoint
 
 
 def leaf(*values, dtype=adjoint.float64):
@@ -575,3 +576,19 @@ def test_anomaly_names_the_function():
         warnings.simplefilter("ignore")
         with adjoint.autograd.detect_anomaly(), pytest.raises(RuntimeError, match="Function 'MyBackward' returned nan"):
             function.apply(leaf(1.0)).sum().backward()
+
+
+def test_pictures_and_lists_of_graphs():
+    y = made(lambda ctx, x: (ctx.save_for_backward(x, None), x * 2, "no tensor")[1:]).apply(leaf(1.0))[0]
+    assert "MyBackward" in graph.draw(y).dot()
+    assert [(entry.operation, entry.name, entry.nbytes) for entry in graph.saved_tensors(y)] == [
+        ("MyBackward", "saved_tensors[0]", 8)
+    ]
+    assert [metadata and metadata.shape for metadata in y.grad_fn._input_metadata] == [(1,), None]
+
+
+def test_in_a_checkpoint():
+    x = leaf(0.5)
+    y = checkpoint(lambda x: Exp.apply(x) * Square.apply(x), x, use_reentrant=False)
+    (found,) = grad(y.sum(), x)
+    assert found.equal(grad((Exp.apply(x) * Square.apply(x)).sum(), x)[0])

@@ -5,7 +5,7 @@ import pytest
 
 import adjoint
 from adjoint import func, vmap
-from adjoint.autograd import Function, forward_ad
+from adjoint.autograd import Function, forward_ad, gradcheck, gradgradcheck
 from adjoint.testing import assert_close
 
 
@@ -138,12 +138,18 @@ def test_batch_with_history(function):
     assert_close(x.grad, (Y * Y).sum().expand(3))
 
 
-def test_gradcheck_by_differences():
-    step = 1e-6
-    for function in (Product, ByRule):
-        slope = func.jvp(function.apply, (X, Y), (Y, X))[1].numpy()
-        ahead, behind = [function.apply(X + s * Y, Y + s * X).numpy() for s in (step, -step)]
-        np.testing.assert_allclose(slope, (ahead - behind) / (2 * step), rtol=1e-7)
+@FUNCTIONS
+def test_gradcheck(function):
+    x, y = X.clone().requires_grad_(), Y.clone().requires_grad_()
+    assert gradcheck(
+        function.apply,
+        (x, y),
+        check_undefined_grad=True,
+        check_batched_grad=True,
+        check_forward_ad=True,
+        check_batched_forward_grad=True,
+    )
+    assert gradgradcheck(function.apply, (x, y), check_fwd_over_rev=True, check_rev_over_rev=True)
 
 
 # vmap rules -----------------------------------------------------------------------------------------------------------

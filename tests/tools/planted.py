@@ -57,9 +57,9 @@ def record(vjp: Formula, inputs: tuple[Any, ...], results: tuple[Any, ...]) -> N
     node.function = pull
     node.set_edges(tuple(edges))
     node.output_nrs = tuple(x.output_nr for x in inputs)
-    node.n_outputs = len(results)
+    node._n_outputs = len(results)
     shapes, dtypes = [y._array.shape for y in results], [y._array.dtype for y in results]
-    node.shape, node.dtype = (shapes[0], dtypes[0]) if len(results) == 1 else (tuple(shapes), tuple(dtypes))
+    node._shape, node._dtype = (shapes[0], dtypes[0]) if len(results) == 1 else (tuple(shapes), tuple(dtypes))
     node.sequence_nr = next_sequence_nr()
     for nr, y in enumerate(results):
         y._node, y._output_nr = node, nr

@@ -35,7 +35,7 @@ def nodes_of(targets: Target | Iterable[Target]) -> Iterator[Node]:
             continue
         seen.add(node)
         yield node
-        stack.extend(target for target in reversed(node.edges) if target is not None)
+        stack.extend(target for target in reversed(node._edges) if target is not None)
 
 
 # drawing ------------------------------------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ class Drawing:
 
     def _arrows(self) -> Iterator[tuple[int, int]]:
         for node, i in self._numbers.items():
-            for source in node.edges:
+            for source in node._edges:
                 if source is not None and source in self._numbers:
                     yield self._numbers[source], i
 
@@ -146,9 +146,10 @@ def draw(targets: Target | Iterable[Target], *, max_nodes: int | None = None) ->
 
 
 def _label(node: Node) -> str:
-    shapes = [node.shape] if node.n_outputs == 1 else list(node.shape or ())
+    shapes = [node._shape] if node._n_outputs == 1 else list(node._shape or ())
     name = "leaf" if isinstance(node, AccumulateGrad) else node.name()
-    return name + "\n" + " ".join(str(tuple(shape)) for shape in shapes)
+    # a custom function may return what is no tensor
+    return name + "\n" + " ".join(str(tuple(shape)) for shape in shapes if shape is not None)
 
 
 def _quoted(text: str) -> str:

@@ -187,7 +187,7 @@ class BackwardCFunction(ContextNode, FunctionCtx):
             if tensor._node is not self and (view is None or view.base._node is not self):
                 saved.original = tensor
         if current().saved_hooks:
-            pack_by_mode(saved, self._value(saved))
+            pack_by_mode(saved, self._value(saved), self)
         return saved
 
     def _value(self, saved: Saved) -> Tensor:
@@ -233,6 +233,11 @@ class BackwardCFunction(ContextNode, FunctionCtx):
         if self._freed:
             raise RuntimeError(errors.FREED)
         return tuple([Saved.__new__(Saved) if saved is None else saved for saved in self._saved or ()])
+
+    def saved_items(self) -> list[tuple[str, Saved]]:
+        """What is kept, as (name, `Saved`) pairs."""
+        entries = enumerate(self._saved or ())
+        return [(f"saved_tensors[{i}]", saved) for i, saved in entries if saved is not None]
 
     def _free(self) -> None:
         """Free what was saved; a function that saved nothing can be run again."""

@@ -68,7 +68,7 @@ def undefined(output: Tensor) -> Tensor:
     node.function = _pass_nothing_on
     node.set_edges((gradient_edge(output),))
     node.output_nrs = (output.output_nr,)
-    node.n_outputs, node.shape, node.dtype = 1, output._array.shape, output._array.dtype
+    node._n_outputs, node._shape, node._dtype = 1, output._array.shape, output._array.dtype
     node.sequence_nr = next_sequence_nr()
     result: Any = tensor_of(output._array)
     result._node = node
