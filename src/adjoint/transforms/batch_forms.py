@@ -301,6 +301,72 @@ def _masked_gather(level: int, input: Any, mask: Any, shape: Any) -> Any:
     return batched_ops.reshape(result, shape)
 
 
+# convolution ----------------------------------------------------------------------------------------------------------
+
+
+def _as_samples(array: Any) -> Any:
+    """All images of a batch of batches: (B, N, ..) as (B * N, ..)."""
+    return raw_ops(array).reshape(array, (array.shape[0] * array.shape[1], *array.shape[2:]))
+
+
+def _as_channels(array: Any, dim: int | None, size: int) -> Any:
+    """The channels of all members next to each other: (B, N, C, ..) as (N, B * C, ..); without batch repeated."""
+    inside = raw_ops(array)
+    if dim is None:
+        array = inside.expand(array, (size, *array.shape))
+    turned = inside.permute(array, (1, 0, *range(2, array.ndim)))
+    return inside.reshape(turned, (turned.shape[0], size * turned.shape[2], *turned.shape[3:]))
+
+
+def _from_channels(array: Any, size: int) -> Any:
+    """The way back: (N, B * C, ..) as (B, N, C, ..)."""
+    inside = raw_ops(array)
+    apart = inside.reshape(array, (array.shape[0], size, array.shape[1] // size, *array.shape[2:]))
+    return inside.permute(apart, (1, 0, *range(2, apart.ndim)))
+
+
+def _members_apart(array: Any, size: int) -> Any:
+    """(B * O, ..) as (B, O, ..)."""
+    return raw_ops(array).reshape(array, (size, array.shape[0] // size, *array.shape[1:]))
+
+
+def _convolution(name: str) -> Callable[..., Any]:
+    """One kernel for all members: these are more images. A kernel for each: these are more groups of channels."""
+
+    def run(level: int, input: Any, weight: Any, bias: Any, *, groups: int, **geometry: Any) -> Any:
+        if bias is not None and _own_index(level, bias):
+            plain = getattr(batched_ops, name)(input, weight, None, groups=groups, **geometry)
+            return plain + bias[(slice(None), *(None,) * (input.ndim - 2))]
+        (x, dim_x), (w, dim_w) = stripped(input, level), stripped(weight, level)
+        operation = getattr(inner_ops([x, w, bias]), name)
+        if dim_w is None:
+            many = operation(_as_samples(x), w, bias, groups=groups, **geometry)
+            return BatchedArray(level, _members_apart(many, x.shape[0]))
+        size = w.shape[0]
+        if bias is not None:
+            inside = raw_ops(bias)
+            bias = inside.reshape(inside.expand(bias, (size, *bias.shape)), (-1,))
+        if dim_x is None and groups == 1 and name == "convolution":
+            many = operation(x, _as_samples(w), bias, groups=1, **geometry)
+        else:
+            many = operation(_as_channels(x, dim_x, size), _as_samples(w), bias, groups=size * groups, **geometry)
+        return BatchedArray(level, _from_channels(many, size))
+
+    return run
+
+
+def _convolution_weight(level: int, grad: Any, input: Any, kernel: Any, *, groups: int, **geometry: Any) -> Any:
+    (g, dim_g), (x, dim_x) = stripped(grad, level), stripped(input, level)
+    operation = inner_ops([g, x]).convolution_weight
+    size = (g if dim_g == 0 else x).shape[0]
+    g = _as_channels(g, dim_g, size)
+    if dim_x is None and groups == 1:
+        found = operation(g, x, kernel, groups=1, **geometry)
+    else:
+        found = operation(g, _as_channels(x, dim_x, size), kernel, groups=size * groups, **geometry)
+    return BatchedArray(level, _members_apart(found, size))
+
+
 AT_LEVEL |= {
     **{name: _whole(name) for name in ("is_complex_array", "is_negligible")},
     **{name: _made_like(name) for name in ("zeros_like", "ones_like", "full_like")},
@@ -326,6 +392,8 @@ AT_LEVEL |= {
     "masked_gather": _masked_gather,
     "copy": _written_over("copy"),
     "fill": _written_over("fill"),
+    **{name: _convolution(name) for name in ("convolution", "transposed_convolution")},
+    "convolution_weight": _convolution_weight,
 }
 
 

@@ -2,7 +2,7 @@
 
 import importlib
 
-FAMILIES = ("arithmetic", "contract", "index", "linalg", "reduce", "shape")
+FAMILIES = ("arithmetic", "contract", "convolution", "index", "linalg", "pooling", "reduce", "sampling", "shape")
 
 
 def load() -> None:

@@ -1,0 +1,287 @@
+"""Linear maps along single axes: pooling windows, interpolation, reflecting margins.
+
+An `AxisMap` says which elements along an axis of length n go into each of the results, and with what weight. Its
+transpose is an `AxisMap` again. It is applied in a few passes over whole arrays: pass t adds, for all results at once,
+the t-th element that goes into each. Elements at equal distances are read by a slice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, lru_cache
+from itertools import product
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy
+
+
+class Pass(NamedTuple):
+    """results[into] += weight * elements[of], where weight None stands for the map's scale."""
+
+    into: slice
+    of: slice | numpy.ndarray
+    weight: numpy.ndarray | None
+
+
+class AxisMap:
+    """A linear map along one axis. It is compared by identity: the functions that make maps return the same ones again.
+
+    n: the number of elements. index, weight: of shape (results, passes); where the weight is 0 there is no element.
+    """
+
+    def __init__(self, n: int, index: Any, weight: Any = None) -> None:
+        self.n = n
+        self.index = numpy.asarray(index, numpy.int64)
+        self.weight = numpy.ones(self.index.shape) if weight is None else numpy.asarray(weight, numpy.float64)
+        self.results, self.passes = self.index.shape
+        used = self.weight[self.weight != 0]
+        #: One weight for all, or None.
+        self.scale: float | None = float(used[0]) if used.size and (used == used[0]).all() else None
+
+    @property
+    def is_identity(self) -> bool:
+        """True if every result is the element at its own place."""
+        return (
+            self.results == self.n
+            and self.passes == 1
+            and self.scale == 1
+            and bool((self.index[:, 0] == numpy.arange(self.n)).all())
+        )
+
+    @cached_property
+    def steps(self) -> tuple[tuple[Pass, ...], ...]:
+        """For each pass what to add: nothing, or one range of results."""
+        return tuple([tuple(self._ranges(t)) for t in range(self.passes)])
+
+    def _ranges(self, t: int) -> Iterator[Pass]:
+        there = numpy.flatnonzero(self.weight[:, t])
+        # ranges without gaps
+        for run in numpy.split(there, numpy.flatnonzero(numpy.diff(there) > 1) + 1):
+            if run.size:
+                into = slice(int(run[0]), int(run[-1]) + 1)
+                weight = None if self.scale is not None else self.weight[into, t]
+                yield Pass(into, _progression(self.index[into, t]), weight)
+
+    @cached_property
+    def transposed(self) -> AxisMap:
+        """The transpose."""
+        result, t = numpy.nonzero(self.weight)
+        element, weight = self.index[result, t], self.weight[result, t]
+        order = numpy.argsort(element, kind="stable")
+        element, result, weight = element[order], result[order], weight[order]
+        counts = numpy.bincount(element, minlength=self.n)
+        place = numpy.arange(element.size) - numpy.repeat(numpy.cumsum(counts) - counts, counts)
+        shape = (self.n, max(1, int(counts.max(initial=0))))
+        index, weights = numpy.zeros(shape, numpy.int64), numpy.zeros(shape)
+        index[element, place] = result
+        weights[element, place] = weight
+        back = AxisMap(self.results, index, weights)
+        back.transposed = self
+        return back
+
+
+def _progression(index: numpy.ndarray) -> slice | numpy.ndarray:
+    """Indices at equal positive distances as a slice."""
+    step = int(index[1] - index[0]) if index.size > 1 else 1
+    if step > 0 and (numpy.diff(index) == step).all():
+        return slice(int(index[0]), int(index[-1]) + 1, step)
+    return index
+
+
+def _at(axis: int, where: Any) -> tuple[Any, ...]:
+    return (slice(None),) * axis + (where,)
+
+
+def _picked(xp: Any, x: Any, axis: int, of: Any) -> Any:
+    return x[_at(axis, of)] if isinstance(of, slice) else xp.take(x, of, axis=axis)
+
+
+def _whole(part: Pass, n: int) -> bool:
+    return part.into.start == 0 and part.into.stop == n
+
+
+def _combined(xp: Any, x: Any, axis: int, steps: Sequence[Pass], n: int, add: Callable[..., Any], zero: Any) -> Any:
+    """All steps together; the results begin with `zero`. `term` in a step may have a weight of its own."""
+    total = None
+    for step in steps:
+        term = _picked(xp, x, axis, step.of)
+        if step.weight is not None:
+            term = term * xp.reshape(xp.asarray(step.weight, dtype=_real(xp, x)), (-1, *(1,) * (x.ndim - axis - 1)))
+        if total is None and _whole(step, n):
+            # what was picked by a slice is still the memory of x
+            total = term if step.weight is not None or not isinstance(step.of, slice) else xp.asarray(term, copy=True)
+            continue
+        if total is None:
+            total = xp.full((*x.shape[:axis], n, *x.shape[axis + 1 :]), zero, dtype=x.dtype)
+        part = total[_at(axis, step.into)]
+        add(part, term, out=part)
+    if total is None:
+        return xp.full((*x.shape[:axis], n, *x.shape[axis + 1 :]), zero, dtype=x.dtype)
+    return total
+
+
+def _real(xp: Any, x: Any) -> Any:
+    return x.real.dtype if x.dtype.kind == "c" else x.dtype
+
+
+def sums(xp: Any, x: Any, maps: Sequence[AxisMap]) -> Any:
+    """Each map applied along its axis, the last map along the last axis.
+
+    >>> sums(numpy, numpy.arange(6.0), (windows(6, 2, 2, 0, 1, 3),))
+    array([1., 5., 9.])
+    """
+    scale = 1.0
+    first = x.ndim - len(maps)
+    result = x
+    # the axis that shrinks most comes first
+    for i in sorted(range(len(maps)), key=lambda i: maps[i].results / max(maps[i].n, 1)):
+        found = maps[i]
+        if found.is_identity:
+            continue
+        if found.scale is not None:
+            scale *= found.scale
+        if found.passes > 8 and found.passes == found.n and (found.weight != 0).all():
+            result = _dense(xp, result, first + i, found)
+        else:
+            steps = [part for step in found.steps for part in step]
+            result = _combined(xp, result, first + i, steps, found.results, xp.add, 0)
+    if scale != 1.0:
+        return result * scale
+    return xp.asarray(x, copy=True) if result is x else result
+
+
+def _dense(xp: Any, x: Any, axis: int, found: AxisMap) -> Any:
+    """A map of which every result takes every element, as a matrix product."""
+    matrix = numpy.empty((found.results, found.n))
+    numpy.put_along_axis(matrix, found.index, 1.0 if found.scale is not None else found.weight, axis=1)
+    factor = xp.asarray(matrix, dtype=_real(xp, x))
+    if axis == x.ndim - 1:
+        return xp.matmul(x, factor.T)
+    behind = x.shape[axis + 1 :]
+    rows = xp.reshape(x, (*x.shape[: axis + 1], prod(behind)))
+    return xp.reshape(xp.matmul(factor, rows), (*x.shape[:axis], found.results, *behind))
+
+
+# windows --------------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(1024)
+def windows(n: int, kernel: int, stride: int, padding: int, dilation: int, results: int) -> AxisMap:
+    """The elements under a kernel at each of its positions; what lies in the padding is no element."""
+    index = numpy.arange(results)[:, None] * stride - padding + numpy.arange(kernel) * dilation
+    inside = (index >= 0) & (index < n)
+    return AxisMap(n, numpy.where(inside, index, 0), inside)
+
+
+def counts(n: int, kernel: int, stride: int, padding: int, results: int, count_padding: bool) -> Any:
+    """How many elements lie under a kernel at each position, with or without those in the padding."""
+    start = numpy.arange(results) * stride - padding
+    end = numpy.minimum(start + kernel, n + padding)
+    if not count_padding:
+        start, end = numpy.maximum(start, 0), numpy.minimum(end, n)
+    return end - start
+
+
+@lru_cache(1024)
+def means(n: int, kernel: int, stride: int, padding: int, results: int, count_padding: bool) -> AxisMap:
+    """The elements under a kernel at each of its positions, divided by their number."""
+    plain = windows(n, kernel, stride, padding, 1, results)
+    number = counts(n, kernel, stride, padding, results, count_padding)
+    return AxisMap(n, plain.index, plain.weight / number[:, None])
+
+
+@lru_cache(1024)
+def adaptive(n: int, results: int) -> AxisMap:
+    """Windows of about equal size that cover an axis: result i begins at i n / results rounded down, and ends rounded up."""
+    i = numpy.arange(results)
+    start, end = i * n // results, -((i + 1) * n // -results)
+    index = start[:, None] + numpy.arange(int((end - start).max(initial=1)))
+    inside = index < end[:, None]
+    return AxisMap(n, numpy.where(inside, index, 0), inside)
+
+
+@lru_cache(1024)
+def adaptive_means(n: int, results: int) -> AxisMap:
+    """The means over such windows."""
+    plain = adaptive(n, results)
+    return AxisMap(n, plain.index, plain.weight / plain.weight.sum(1, keepdims=True))
+
+
+@lru_cache(1024)
+def picks(n: int, index: tuple[int, ...]) -> AxisMap:
+    """Single elements."""
+    return AxisMap(n, numpy.asarray(index, numpy.int64).reshape(-1, 1))
+
+
+def maxima(xp: Any, x: Any, maps: Sequence[AxisMap]) -> Any:
+    """The largest element of each window, NaN if it has one."""
+    first = x.ndim - len(maps)
+    lowest = -xp.inf if x.dtype.kind == "f" else xp.iinfo(x.dtype).min
+    result = x
+    for i, found in enumerate(maps):
+        steps = [part._replace(weight=None) for step in found.steps for part in step]
+        result = _combined(xp, result, first + i, steps, found.results, xp.maximum, lowest)
+    return result
+
+
+class Element(NamedTuple):
+    """One element of the windows over several axes, where it is there: index tuples into results and elements."""
+
+    into: tuple[Any, ...]
+    of: tuple[Any, ...]
+    number: int
+
+
+@lru_cache(256)
+def elements(maps: tuple[AxisMap, ...]) -> tuple[Element, ...]:
+    """All elements of the windows in the order of memory."""
+    found = []
+    for number, along in enumerate(product(*[found.steps for found in maps])):
+        for parts in product(*along):
+            of = tuple([part.of for part in parts])
+            found.append(Element((..., *[part.into for part in parts]), of, number))
+    return tuple(found)
+
+
+def seen(xp: Any, x: Any, element: Element) -> Any:
+    """What all windows see as one of their elements."""
+    first = x.ndim - len(element.of)
+    if all(isinstance(of, slice) for of in element.of):
+        return x[(..., *element.of)]
+    for i, of in enumerate(element.of):
+        x = _picked(xp, x, first + i, of)
+    return x
+
+
+@lru_cache(256)
+def _places(maps: tuple[AxisMap, ...]) -> numpy.ndarray:
+    """Where each element of each window lies in the flat image, the last one twice: (windows * (elements + 1),)."""
+    flat = numpy.zeros((1, 1), numpy.int64)
+    for found in maps:
+        along = found.index[None, :, None, :]
+        flat = (flat[:, None, :, None] * found.n + along).reshape(
+            flat.shape[0] * found.results, flat.shape[1] * found.passes
+        )
+    return numpy.concatenate([flat, flat[:, -1:]], axis=1).reshape(-1)
+
+
+def places_of_maxima(xp: Any, x: Any, y: Any, maps: tuple[AxisMap, ...]) -> Any:
+    """Where in the flat image the maximum y of each window lies: the first of several, the last NaN."""
+    count = prod([found.passes for found in maps])
+    kind = xp.uint8 if count < 256 else xp.int64
+    # the first element of value y has the highest mark
+    marks = xp.zeros(y.shape, dtype=kind)
+    undefined = xp.isnan(y) if x.dtype.kind == "f" else None
+    if undefined is not None and not undefined.any():
+        undefined = None
+    for element in elements(maps):
+        mark = kind(count - element.number)
+        values, part = seen(xp, x, element), marks[element.into]
+        marks[element.into] = xp.maximum(part, (values == y[element.into]) * mark)
+        if undefined is not None:
+            there = xp.isnan(values)
+            marks[element.into] = xp.where(there, mark, marks[element.into])
+    first = xp.arange(prod([found.results for found in maps])) * (count + 1) + count
+    shape = y.shape[y.ndim - len(maps) :]
+    return xp.take(_places(maps), xp.reshape(first, shape) - marks, axis=0)

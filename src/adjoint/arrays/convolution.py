@@ -1,0 +1,337 @@
+"""Convolution on raw arrays of any library, as products of large matrices: its value and the transposes of that.
+
+All three walk over one flat axis. An image is written into a grid with zeros around it, sample behind sample, row behind
+row; then what one element of the kernel sees of it, from all positions at once, is a contiguous piece of that flat axis,
+shifted. The pieces of all kernel elements stacked are the right factor of one matrix product. The right margin of a row
+is the left margin of the next, so little is computed in vain; positions that lie in a margin are cut off.
+
+With a stride s the image is dealt out to s grids (per axis), each with every s-th element. A kernel element i at dilation
+d looks at grid (i d) mod s, shifted by (i d) // s. The transpose in the image writes into these grids one by one.
+
+Here x has shape (N, C, *image), w (O, C / groups, *kernel), y (N, O, *outputs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import product
+from math import prod
+from typing import Any, NamedTuple
+
+Shape = tuple[int, ...]
+
+
+class Geometry(NamedTuple):
+    """How a kernel moves over an image: one number for each axis of the image."""
+
+    stride: Shape
+    padding: Shape
+    dilation: Shape
+
+    def outputs(self, image: Shape, kernel: Shape) -> Shape:
+        """The number of positions of the kernel."""
+        return tuple(
+            [
+                (n + 2 * p - d * (k - 1) - 1) // s + 1
+                for n, k, s, p, d in zip(image, kernel, *self, strict=True)
+            ]
+        )
+
+
+#: About how many elements the stacked pieces of one matrix product have: they should stay in the cache.
+_PIECES = 1 << 19
+
+
+# where things lie, worked out once for each geometry ------------------------------------------------------------------
+
+
+class Written(NamedTuple):
+    """One grid along one axis: grid[first : first + n] = source[start :: step][:n]."""
+
+    first: int
+    start: int
+    step: int
+    n: int
+
+    @property
+    def grid(self) -> slice:
+        """Where in the grid."""
+        return slice(self.first, self.first + self.n)
+
+    @property
+    def source(self) -> slice:
+        """What of the source."""
+        return slice(self.start, self.start + self.n * self.step, self.step)
+
+
+class Axis(NamedTuple):
+    """One axis: the grids by phase, their common length, the results in it, and (phase, shift) of each kernel element."""
+
+    grids: dict[int, Written]
+    length: int
+    results: int
+    elements: tuple[tuple[int, int], ...]
+
+
+def _written(first: int, start: int, step: int, available: int, length: int) -> Written:
+    """What of a source with `available` elements fits into a grid from `first` (which may be negative) on."""
+    if first < 0:
+        start, first = start - first * step, 0
+    return Written(first, start, step, max(0, min(length - first, -((start - available) // step))))
+
+
+def _axis(raw: dict[int, tuple[int, int, int, int]], results: int, elements: tuple[tuple[int, int], ...]) -> Axis:
+    """The axis with grids as short as the reads of all elements allow."""
+    reach = max(shift for _, shift in elements)
+    whole = results + reach
+    grids = {phase: _written(*place, whole) for phase, place in raw.items()}
+    before = min(g.first for g in grids.values())
+    behind = min(whole - g.first - g.n for g in grids.values())
+    # a read beyond the end sees the margin in front of what follows
+    return Axis(grids, max(results, whole - min(before, behind)), results, elements)
+
+
+@lru_cache(1024)
+def _reading_axis(n: int, k: int, o: int, s: int, p: int, d: int) -> Axis:
+    """An axis of the image as the kernel reads it from o positions."""
+    elements = tuple([(i * d % s, i * d // s) for i in range(k)])
+    raw = {}
+    for phase in {phase for phase, _ in elements}:
+        first = -((phase - p) // s)
+        raw[phase] = (first, first * s + phase - p, s, n)
+    return _axis(raw, o, elements)
+
+
+class Back(NamedTuple):
+    """Where one grid of results of the transpose lies in an axis of the image, and the kernel elements that reach it."""
+
+    image: slice
+    axis: Axis
+    elements: tuple[int, ...]
+
+
+@lru_cache(1024)
+def _writing_axis(n: int, k: int, o: int, s: int, p: int, d: int) -> tuple[Back, ...]:
+    """An axis of the image as the transpose writes it: for each phase, which elements see which part of o positions."""
+    found = []
+    reach = (k - 1) * d // s
+    for phase in range(s):
+        low = -((phase - p) // s)
+        start = low * s + phase - p
+        results = -((start - n) // s)
+        elements = tuple([i for i in range(k) if i * d % s == phase])
+        if results <= 0:
+            continue
+        shifts = tuple([(0, reach - i * d // s) for i in elements])
+        # position m of this phase sees what is m - shift of the element in y; y begins in the grid behind a margin
+        axis = _axis({0: (reach - low, 0, 1, o)}, results, shifts) if elements else Axis({}, 0, results, ())
+        found.append(Back(slice(start, n, s), axis, elements))
+    return tuple(found)
+
+
+class Stack(NamedTuple):
+    """Several axes together: for each kernel element its grid's number and its shift in the flat axis."""
+
+    axes: tuple[Axis, ...]
+    phases: tuple[Shape, ...]
+    elements: tuple[tuple[int, int], ...]
+    lengths: Shape
+    reach: int
+
+    @property
+    def results(self) -> Shape:
+        """How many results there are along each axis."""
+        return tuple([axis.results for axis in self.axes])
+
+
+@lru_cache(1024)
+def _stack(axes: tuple[Axis, ...]) -> Stack:
+    lengths = tuple([axis.length for axis in axes])
+    steps = [prod(lengths[i + 1 :]) for i in range(len(lengths))]
+    phases: dict[Shape, int] = {}
+    elements = []
+    for element in product(*[axis.elements for axis in axes]):
+        phase = tuple([phase for phase, _ in element])
+        shift = sum([shift * step for (_, shift), step in zip(element, steps, strict=True)])
+        elements.append((phases.setdefault(phase, len(phases)), shift))
+    return Stack(axes, tuple(phases), tuple(elements), lengths, max(shift for _, shift in elements))
+
+
+@lru_cache(1024)
+def _reading(image: Shape, kernel: Shape, outputs: Shape, geometry: Geometry) -> Stack:
+    return _stack(
+        tuple([_reading_axis(*numbers) for numbers in zip(image, kernel, outputs, *geometry, strict=True)])
+    )
+
+
+# Axis holds a dictionary; two axes are the same if they are the same object, as the cached functions return
+Axis.__hash__ = object.__hash__  # type: ignore[method-assign]
+Axis.__eq__ = object.__eq__  # type: ignore[method-assign]
+
+
+# the grids and what the kernel sees of them ---------------------------------------------------------------------------
+
+
+def _grids(xp: Any, source: Any, stack: Stack, groups: int) -> list[Any]:
+    """The samples of `source` written into grids of shape (groups, channels, flat axis)."""
+    n, channels = source.shape[:2]
+    flat = n * prod(stack.lengths)
+    turned = xp.permute_dims(source, (1, 0, *range(2, source.ndim)))
+    found = []
+    for phase in stack.phases:
+        grid = xp.zeros((channels, flat + stack.reach), dtype=source.dtype)
+        places = [axis.grids[number] for axis, number in zip(stack.axes, phase, strict=True)]
+        if all(place.n for place in places):
+            inside = xp.reshape(grid[:, :flat], (channels, n, *stack.lengths))
+            here = tuple([place.grid for place in places])
+            there = tuple([place.source for place in places])
+            inside[(slice(None), slice(None), *here)] = turned[(slice(None), slice(None), *there)]
+        found.append(xp.reshape(grid, (groups, channels // groups, flat + stack.reach)))
+    return found
+
+
+def _seen(xp: Any, grids: list[Any], stack: Stack, begin: int, end: int) -> Any:
+    """What all kernel elements see of all channels from a part of the positions: (groups, K * channels, end - begin)."""
+    seen = [grids[number][:, :, begin + shift : end + shift] for number, shift in stack.elements]
+    return seen[0] if len(seen) == 1 else xp.concat(seen, axis=1)
+
+
+def _parts(stack: Stack, samples: int, channels: int) -> Iterator[tuple[int, int]]:
+    """The flat axis in parts, which are several only where one sample is too large for one product."""
+    flat = samples * prod(stack.lengths)
+    n = -(-flat * channels * len(stack.elements) // (2 * _PIECES)) if samples == 1 and len(stack.elements) > 1 else 1
+    for i in range(n):
+        yield flat * i // n, flat * (i + 1) // n
+
+
+def _multiplied(xp: Any, matrix: Any, grids: list[Any], stack: Stack, samples: int) -> Any:
+    """matrix (groups, rows, K * channels) times what the kernel sees, from all positions."""
+    groups, channels = grids[0].shape[:2]
+    if 2 * matrix.shape[1] < channels and len(stack.elements) > 1:
+        return _multiplied_first(xp, matrix, grids, stack, samples)
+    products = [
+        xp.matmul(matrix, _seen(xp, grids, stack, begin, end))
+        for begin, end in _parts(stack, samples, groups * channels)
+    ]
+    return products[0] if len(products) == 1 else xp.concat(products, axis=2)
+
+
+def _multiplied_first(xp: Any, matrix: Any, grids: list[Any], stack: Stack, samples: int) -> Any:
+    """The same where the result has few rows: each element's product is shifted, not what it sees."""
+    flat = samples * prod(stack.lengths)
+    groups, rows = matrix.shape[:2]
+    each = xp.reshape(matrix, (groups, rows, len(stack.elements), grids[0].shape[1]))
+    total = None
+    for number, grid in enumerate(grids):
+        own = [(e, shift) for e, (of, shift) in enumerate(stack.elements) if of == number]
+        factors = xp.concat([each[:, :, e] for e, _ in own], axis=1)
+        found = xp.matmul(factors, grid)
+        for place, (_, shift) in enumerate(own):
+            term = found[:, place * rows : (place + 1) * rows, shift : shift + flat]
+            if total is None:
+                total = xp.asarray(term, copy=True)
+            else:
+                total += term
+    return total
+
+
+def _products(xp: Any, matrix: Any, source: Any, stack: Stack, bias: Any) -> Any:
+    """matrix times what the kernel sees of source, plus bias: (N, groups * rows, *results), a view."""
+    groups, rows = matrix.shape[:2]
+    n = source.shape[0]
+    whole = _multiplied(xp, matrix, _grids(xp, source, stack, groups), stack, n)
+    if bias is not None:
+        whole += xp.reshape(bias, (groups, rows, 1))
+    inside = xp.reshape(whole, (groups * rows, n, *stack.lengths))
+    inside = inside[(slice(None), slice(None), *[slice(n) for n in stack.results])]
+    return xp.permute_dims(inside, (1, 0, *range(2, inside.ndim)))
+
+
+def _samples(source: Any, stack: Stack, rows: int) -> Iterator[slice]:
+    """Groups of samples for one matrix product each."""
+    n = source.shape[0]
+    elements = len(stack.elements)
+    each = prod(stack.lengths) * max(rows, min(2 * rows, source.shape[1]) * elements, source.shape[1])
+    count = max(1, min(n, round(n * each / _PIECES)))
+    for i in range(count if n else 0):
+        yield slice(n * i // count, n * (i + 1) // count)
+
+
+# the operation and its transposes -------------------------------------------------------------------------------------
+
+
+def _elements_first(xp: Any, w: Any, groups: int) -> Any:
+    """The kernel as one matrix per group: (groups, O / groups, K * C / groups)."""
+    turned = xp.permute_dims(w, (0, *range(2, w.ndim), 1))
+    return xp.reshape(turned, (groups, w.shape[0] // groups, prod(w.shape[1:])))
+
+
+def convolution(xp: Any, x: Any, w: Any, bias: Any, geometry: Geometry, groups: int) -> Any:
+    """y[n, o, p] = bias[o] + the sum over c and i of w[o, c, i] x[n, c, p * stride + i * dilation - padding].
+
+    >>> import numpy
+    >>> x, w = numpy.arange(5.0).reshape(1, 1, 5), numpy.ones((1, 1, 3))
+    >>> convolution(numpy, x, w, None, Geometry((2,), (1,), (1,)), 1)
+    array([[[1., 6., 7.]]])
+    """
+    outputs = geometry.outputs(x.shape[2:], w.shape[2:])
+    y = xp.empty((x.shape[0], w.shape[0], *outputs), dtype=x.dtype)
+    stack = _reading(tuple(x.shape[2:]), tuple(w.shape[2:]), outputs, geometry)
+    matrix = _elements_first(xp, w, groups)
+    for part in _samples(x, stack, w.shape[0]):
+        y[part] = _products(xp, matrix, x[part], stack, bias)
+    return y
+
+
+def transposed(xp: Any, y: Any, w: Any, bias: Any, image: Shape, geometry: Geometry, groups: int) -> Any:
+    """The transpose of `convolution` in x, for an image of the given size, plus a bias for each channel of x."""
+    kernel = tuple(w.shape[2:])
+    n, per_group = y.shape[0], w.shape[1]
+    x = xp.empty((n, groups * per_group, *image), dtype=y.dtype)
+    axes = [
+        _writing_axis(*numbers) for numbers in zip(image, kernel, tuple(y.shape[2:]), *geometry, strict=True)
+    ]
+    # (groups, C / groups, *kernel, O / groups)
+    turned = xp.reshape(w, (groups, w.shape[0] // groups, *w.shape[1:]))
+    turned = xp.permute_dims(turned, (0, 2, *range(3, turned.ndim), 1))
+    for backs in product(*axes):
+        target = x[(slice(None), slice(None), *[back.image for back in backs])]
+        if not all(back.elements for back in backs):
+            target[...] = 0 if bias is None else xp.reshape(bias, (-1, *(1,) * len(image)))
+            continue
+        # a phase has every so many-th element of the kernel
+        part = turned[(slice(None), slice(None), *[_every(back.elements) for back in backs])]
+        matrix = xp.reshape(part, (groups, per_group, prod(part.shape[2:])))
+        stack = _stack(tuple([back.axis for back in backs]))
+        for samples in _samples(y, stack, x.shape[1]):
+            target[samples] = _products(xp, matrix, y[samples], stack, bias)
+    return x
+
+
+def _every(numbers: tuple[int, ...]) -> slice:
+    step = numbers[1] - numbers[0] if len(numbers) > 1 else 1
+    return slice(numbers[0], numbers[-1] + 1, step)
+
+
+def weight(xp: Any, y: Any, x: Any, kernel: Shape, geometry: Geometry, groups: int) -> Any:
+    """The transpose of `convolution` in w, for a kernel of the given size: nothing is conjugated.
+
+    It is the sum over n and p of y[n, o, p] x[n, c, p * stride + i * dilation - padding].
+    """
+    outputs = tuple(y.shape[2:])
+    rows, channels = y.shape[1] // groups, x.shape[1] // groups
+    stack = _reading(tuple(x.shape[2:]), kernel, outputs, geometry)
+    total = xp.zeros((groups, rows, len(stack.elements) * channels), dtype=y.dtype)
+    for part in _samples(x, stack, y.shape[1]):
+        grids = _grids(xp, x[part], stack, groups)
+        n = part.stop - part.start
+        spread = xp.zeros((y.shape[1], n, *stack.lengths), dtype=y.dtype)
+        inside = xp.permute_dims(y[part], (1, 0, *range(2, y.ndim)))
+        spread[(slice(None), slice(None), *[slice(n) for n in outputs])] = inside
+        spread = xp.reshape(spread, (groups, rows, n * prod(stack.lengths)))
+        for begin, end in _parts(stack, n, x.shape[1]):
+            seen = _seen(xp, grids, stack, begin, end)
+            total += xp.matmul(spread[:, :, begin:end], xp.permute_dims(seen, (0, 2, 1)))
+    w = xp.reshape(total, (groups * rows, *kernel, channels))
+    return xp.permute_dims(w, (0, w.ndim - 1, *range(1, w.ndim - 1)))

@@ -1,0 +1,164 @@
+"""Pooling and resampling: what combines or picks elements along the last axes of an image.
+
+Sums, means, interpolation and margins are linear maps along single axes (see `adjoint.arrays.axis_maps`), and one
+operation, `along_axes`, applies them all; its transpose is the same operation with the transposed maps. A maximum picks one
+element of each window: `from_places` picks by place, `on_places` is the transpose.
+"""
+
+from math import prod
+
+from adjoint.arrays import axis_maps
+
+from .declare import Array, Constant, constant, general, linear
+
+
+@linear(method=False, function=False, dtypes="same")
+def along_axes(xp, input: Array, maps):
+    """A linear map along each of the last axes."""
+    return axis_maps.sums(xp, input, maps)
+
+
+@along_axes.vjp("input")
+def _(ops, g, maps):
+    return ops.along_axes(g, tuple([found.transposed for found in maps]))
+
+
+# maxima ---------------------------------------------------------------------------------------------------------------
+
+
+@general(method=False, function=False, batching="align", node="MaxPool2DWithIndicesBackward0")
+def maxima(xp, input: Array, maps):
+    """The largest element of each window over the last axes."""
+    return axis_maps.maxima(xp, input, maps)
+
+
+@constant(method=False, function=False, batching="axes", dtypes="same")
+def places_of_maxima(xp, input: Array, maxima: Array, maps):
+    """Where these maxima lie in the flat image."""
+    return axis_maps.places_of_maxima(xp, input, maxima, maps)
+
+
+@maxima.vjp("input")
+def _(ops, g, input, y, maps):
+    image = tuple(input.shape[input.ndim - len(maps) :])
+    once = all(found.transposed.passes == 1 for found in maps)
+    return ops.on_places(g, ops.places_of_maxima(input, y, maps), image, len(maps), once)
+
+
+@maxima.jvp("input")
+def _(ops, t, input, y, maps):
+    return ops.from_places(t, ops.places_of_maxima(input, y, maps), len(maps))
+
+
+def _flat(xp, places, size, ndim):
+    """Places in each image as places in all images together, one behind the other."""
+    images = places.shape[: places.ndim - ndim]
+    start = xp.reshape(xp.arange(prod(images)) * size, (*images, *(1,) * ndim))
+    return xp.reshape(places + start, (-1,))
+
+
+@linear(method=False, function=False, batching="joint", dtypes="same")
+def from_places(xp, input: Array, places: Constant, ndim):
+    """The elements at places in the flat image; image and results both have `ndim` axes, the last ones."""
+    size = prod(input.shape[input.ndim - ndim :])
+    if not places.size:
+        return xp.zeros(places.shape, dtype=input.dtype)
+    picked = xp.take(xp.reshape(input, (-1,)), _flat(xp, places, size, ndim), axis=0)
+    return xp.reshape(picked, places.shape)
+
+
+@from_places.vjp("input")
+def _(ops, g, input_shape, places, ndim):
+    return ops.on_places(g, places, input_shape[len(input_shape) - ndim :], ndim, False)
+
+
+@linear(method=False, function=False, batching="joint", dtypes="same")
+def on_places(xp, input: Array, places: Constant, image, ndim, once):
+    """The transpose of from_places: images of zeros with elements added at places, none of which is named twice if `once`."""
+    outer = input.shape[: input.ndim - ndim]
+    result = xp.zeros((prod(outer) * prod(image),), dtype=input.dtype)
+    if input.size:
+        where, values = _flat(xp, places, prod(image), ndim), xp.reshape(input, (-1,))
+        if once:
+            result[where] = values
+        else:
+            xp.add.at(result, where, values)
+    return xp.reshape(result, (*outer, *image))
+
+
+@on_places.vjp("input")
+def _(ops, g, places, ndim):
+    return ops.from_places(g, places, ndim)
+
+
+# windows laid out -----------------------------------------------------------------------------------------------------
+
+
+@linear(method=False, function=False, dtypes="same", node="Im2ColBackward0")
+def im2col(xp, input: Array, maps):
+    """What each window over the last two axes sees of all channels: (.., C, *image) gives (.., C * elements, windows)."""
+    results = tuple([found.results for found in maps])
+    count = prod([found.passes for found in maps])
+    outer = input.shape[: input.ndim - len(maps)]
+    columns = xp.zeros((*outer, count, *results), dtype=input.dtype)
+    for element in axis_maps.elements(maps):
+        columns[(..., element.number, *element.into[1:])] = axis_maps.seen(xp, input, element)
+    return xp.reshape(columns, (*outer[:-1], outer[-1] * count, prod(results)))
+
+
+@im2col.vjp("input")
+def _(ops, g, maps):
+    return ops.col2im(g, maps)
+
+
+@linear(method=False, function=False, dtypes="same", node="Col2ImBackward0")
+def col2im(xp, input: Array, maps):
+    """The transpose of im2col: the sum of what windows hold of each element of the image."""
+    results = tuple([found.results for found in maps])
+    count = prod([found.passes for found in maps])
+    outer = (*input.shape[:-2], input.shape[-2] // count)
+    columns = xp.reshape(input, (*outer, count, *results))
+    image = xp.zeros((*outer, *[found.n for found in maps]), dtype=input.dtype)
+    for element in axis_maps.elements(maps):
+        image[(..., *element.of)] += columns[(..., element.number, *element.into[1:])]
+    return image
+
+
+@col2im.vjp("input")
+def _(ops, g, maps):
+    return ops.im2col(g, maps)
+
+
+# margins --------------------------------------------------------------------------------------------------------------
+
+
+def _cut(pad):
+    return tuple([-n for n in pad])
+
+
+@general(method=False, function=False, batching="align", dtypes="same")
+def constant_pad_nd(xp, input: Array, pad, value=0):
+    """Margins filled with a number before and behind the last axes, given from the last axis on; negative ones cut off."""
+    n = len(pad) // 2
+    pairs = [(pad[2 * i], pad[2 * i + 1]) for i in reversed(range(n))]
+    first = input.ndim - n
+    image = input.shape[first:]
+    shape = [size + before + behind for size, (before, behind) in zip(image, pairs, strict=True)]
+    result = xp.full((*input.shape[:first], *shape), value, dtype=input.dtype)
+    into, of = [], []
+    for size, (before, behind) in zip(image, pairs, strict=True):
+        into.append(slice(max(before, 0), max(before, 0) + size + min(before, 0) + min(behind, 0)))
+        of.append(slice(max(-before, 0), size + min(behind, 0)))
+    if all(part.start < part.stop for part in of):
+        result[(..., *into)] = input[(..., *of)]
+    return result
+
+
+@constant_pad_nd.vjp("input")
+def _(ops, g, pad):
+    return ops.constant_pad_nd(g, _cut(pad))
+
+
+@constant_pad_nd.jvp("input")
+def _(ops, t, pad):
+    return ops.constant_pad_nd(t, pad)
