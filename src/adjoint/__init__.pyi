@@ -32,6 +32,12 @@ def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Inverse hyperbolic cosine; the two square roots of its derivative keep to the principal branch."""
 
+def adaptive_avg_pool1d(input: Tensor, output_size: Numbers) -> Tensor:
+    """The mean of windows of about equal size that cover the image."""
+
+def adaptive_max_pool1d(input: Tensor, output_size: Numbers) -> builtins.tuple[Tensor, Tensor]:
+    """As adaptive_max_pool1d() with return_indices=True."""
+
 def add(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1, out: Tensor | None = None) -> Tensor:
     """input + alpha * other"""
 
@@ -46,6 +52,9 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: builtins.complex = 1
 
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1) -> Tensor:
     """beta * input + alpha * outer(vec1, vec2), input broadcast."""
+
+def affine_grid_generator(theta: Tensor, size: Sequence[builtins.int], align_corners: builtins.bool) -> Tensor:
+    """As nn.functional.affine_grid()."""
 
 def all(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """True where all of the elements over axes are not 0."""
@@ -136,6 +145,9 @@ def atleast_3d(*tensors: Tensor) -> Any:
 
 from adjoint import autograd as autograd
 
+def avg_pool1d(input: Tensor, kernel_size: Numbers, stride: Numbers | None = None, padding: Numbers = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Tensor:
+    """The mean of each window."""
+
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1, out: Tensor | None = None) -> Tensor:
     """beta * input + alpha * bmm(batch1, batch2), input broadcast."""
 
@@ -181,6 +193,9 @@ cfloat: _dtype
 
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of matrices in the order that needs the fewest multiplications; see linalg.multi_dot."""
+
+def channel_shuffle(input: Tensor, groups: builtins.int) -> Tensor:
+    """Channels in turns from each of several groups."""
 
 char: _dtype
 
@@ -229,6 +244,30 @@ def concatenate(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor
 
 def conj(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Complex conjugate; the same for real input."""
+
+def constant_pad_nd(input: Tensor, pad: Sequence[builtins.int], value: builtins.float = 0) -> Tensor:
+    """Margins around the last axes filled with a number; see nn.functional.pad()."""
+
+def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] | builtins.str = 0, dilation: builtins.int | Sequence[builtins.int] = 1, groups: builtins.int = 1) -> Tensor:
+    """result[n, o, p] = bias[o] + the sum over c and i of weight[o, c, i] input[n, c, p * stride + i * dilation - padding]."""
+
+def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] | builtins.str = 0, dilation: builtins.int | Sequence[builtins.int] = 1, groups: builtins.int = 1) -> Tensor:
+    """result[n, o, p] = bias[o] + the sum over c and i of weight[o, c, i] input[n, c, p * stride + i * dilation - padding]."""
+
+def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] | builtins.str = 0, dilation: builtins.int | Sequence[builtins.int] = 1, groups: builtins.int = 1) -> Tensor:
+    """result[n, o, p] = bias[o] + the sum over c and i of weight[o, c, i] input[n, c, p * stride + i * dilation - padding]."""
+
+def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, output_padding: builtins.int | Sequence[builtins.int] = 0, groups: builtins.int = 1, dilation: builtins.int | Sequence[builtins.int] = 1) -> Tensor:
+    """The transpose of conv1d in its input: what spreads each element over a window, and adds up."""
+
+def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, output_padding: builtins.int | Sequence[builtins.int] = 0, groups: builtins.int = 1, dilation: builtins.int | Sequence[builtins.int] = 1) -> Tensor:
+    """The transpose of conv2d in its input: what spreads each element over a window, and adds up."""
+
+def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, output_padding: builtins.int | Sequence[builtins.int] = 0, groups: builtins.int = 1, dilation: builtins.int | Sequence[builtins.int] = 1) -> Tensor:
+    """The transpose of conv3d in its input: what spreads each element over a window, and adds up."""
+
+def convolution(input: Tensor, weight: Tensor, bias: Tensor | None, stride: builtins.int | Sequence[builtins.int], padding: builtins.int | Sequence[builtins.int], dilation: builtins.int | Sequence[builtins.int], transposed: builtins.bool, output_padding: builtins.int | Sequence[builtins.int], groups: builtins.int) -> Tensor:
+    """A convolution over as many axes as input has behind (N, C), or the transpose of one; see conv2d()."""
 
 def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.cos, elementwise."""
@@ -379,6 +418,15 @@ def greater(input: Tensor | builtins.complex, other: Tensor | builtins.complex, 
 
 def greater_equal(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """Alias of ge()."""
+
+def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Tensor:
+    """As nn.functional.grid_sample(), with modes by their numbers in the order of its documentation."""
+
+def grid_sampler_2d(input: Tensor, grid: Tensor, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Tensor:
+    """As nn.functional.grid_sample(), with modes by their numbers in the order of its documentation."""
+
+def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Tensor:
+    """As nn.functional.grid_sample(), with modes by their numbers in the order of its documentation."""
 
 def gt(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """numpy.greater, elementwise."""
@@ -554,6 +602,18 @@ def matrix_power(input: Tensor, n: builtins.int) -> Tensor:
 def max(input: Tensor, dim: Any = None, keepdim: builtins.bool = False, *, other: Any = None) -> Any:
     """The maximum of all elements, along an axis (with its index), or of two tensors."""
 
+def max_pool1d(input: Tensor, kernel_size: Numbers, stride: Numbers | None = None, padding: Numbers = 0, dilation: Numbers = 1, ceil_mode: builtins.bool = False) -> Tensor:
+    """The largest element of each window; see nn.functional.max_pool1d()."""
+
+def max_pool1d_with_indices(input: Tensor, kernel_size: Numbers, stride: Numbers | None = None, padding: Numbers = 0, dilation: Numbers = 1, ceil_mode: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
+    """As max_pool1d() with return_indices=True."""
+
+def max_pool2d(input: Tensor, kernel_size: Numbers, stride: Numbers | None = None, padding: Numbers = 0, dilation: Numbers = 1, ceil_mode: builtins.bool = False) -> Tensor:
+    """The largest element of each window; see nn.functional.max_pool2d()."""
+
+def max_pool3d(input: Tensor, kernel_size: Numbers, stride: Numbers | None = None, padding: Numbers = 0, dilation: Numbers = 1, ceil_mode: builtins.bool = False) -> Tensor:
+    """The largest element of each window; see nn.functional.max_pool3d()."""
+
 def maximum(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """numpy.maximum, elementwise."""
 
@@ -644,6 +704,12 @@ pi: builtins.float
 
 def pinverse(input: Tensor, rcond: builtins.float = 1e-15) -> Tensor:
     """Alias of linalg.pinv()."""
+
+def pixel_shuffle(input: Tensor, upscale_factor: builtins.int) -> Tensor:
+    """Channels dealt out to pixels: (.., C * r * r, H, W) gives (.., C, H * r, W * r)."""
+
+def pixel_unshuffle(input: Tensor, downscale_factor: builtins.int) -> Tensor:
+    """The way back from pixel_shuffle(): (.., C, H * r, W * r) gives (.., C * r * r, H, W)."""
 
 def positive(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.positive, elementwise."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from adjoint.arrays.convolution import Geometry
@@ -85,24 +86,24 @@ def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
         raise NotImplementedError("\"slow_conv2d_cpu\" not implemented for 'Bool'")
 
 
-def _check_groups(weight: Tensor, groups: int) -> None:
-    if weight.shape[0] < groups:
+def _check_groups(weight: Sizes, groups: int) -> None:
+    if weight[0] < groups:
         raise RuntimeError(
             f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, "
-            f"but got weight of size {listed(weight.shape)} instead"
+            f"but got weight of size {listed(weight)} instead"
         )
-    if weight.shape[0] % groups:
+    if weight[0] % groups:
         raise RuntimeError(
             f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, "
-            f"but got weight of size [{listed(weight.shape)}] instead"
+            f"but got weight of size [{listed(weight)}] instead"
         )
 
 
-def _check_bias(bias: Tensor | None, channels: int, given: str) -> None:
-    if bias is not None and tuple(bias.shape) != (channels,):
+def _check_bias(bias: Sizes | None, channels: int, given: str) -> None:
+    if bias is not None and bias != (channels,):
         raise RuntimeError(
             f"Given {given}, expected bias to be 1-dimensional with {channels} elements, "
-            f"but got bias of size {listed(bias.shape)} instead"
+            f"but got bias of size {listed(bias)} instead"
         )
 
 
@@ -110,15 +111,15 @@ def _times(sizes: Sequence[int]) -> str:
     return "(" + " x ".join(map(str, sizes)) + ")"
 
 
-def _check_convolution(input: Tensor, weight: Tensor, bias: Tensor | None, geometry: Geometry, groups: int) -> None:
+def _check_convolution(input: Sizes, weight: Sizes, bias: Sizes | None, geometry: Geometry, groups: int) -> None:
     _check_groups(weight, groups)
-    if input.shape[1] != weight.shape[1] * groups:
+    if input[1] != weight[1] * groups:
         raise RuntimeError(
-            f"Given groups={groups}, weight of size {listed(weight.shape)}, expected input{listed(input.shape)} to "
-            f"have {weight.shape[1] * groups} channels, but got {input.shape[1]} channels instead"
+            f"Given groups={groups}, weight of size {listed(weight)}, expected input{listed(input)} to "
+            f"have {weight[1] * groups} channels, but got {input[1]} channels instead"
         )
-    _check_bias(bias, weight.shape[0], f"weight of size {listed(weight.shape)}")
-    image, kernel = tuple(input.shape[2:]), tuple(weight.shape[2:])
+    _check_bias(bias, weight[0], f"weight of size {listed(weight)}")
+    image, kernel = input[2:], weight[2:]
     if not all(kernel):
         raise RuntimeError(f"Kernel size: {_times(kernel)}. A kernel needs at least one element along each axis")
     padded = [n + 2 * p for n, p in zip(image, geometry.padding, strict=True)]
@@ -130,29 +131,63 @@ def _check_convolution(input: Tensor, weight: Tensor, bias: Tensor | None, geome
         )
     if not all(image):
         raise RuntimeError(
-            f"Only zero batch or zero channel inputs are supported, but got input shape: {listed(input.shape)}"
+            f"Only zero batch or zero channel inputs are supported, but got input shape: {listed(input)}"
         )
 
 
 # convolution ----------------------------------------------------------------------------------------------------------
 
 
-def _padded_to_keep(input: Tensor, weight: Tensor, stride: Sizes, dilation: Sizes) -> tuple[Tensor, Sizes]:
-    """The input and the padding with which a convolution keeps the size of the image; an odd zero goes behind it."""
+def _padding_to_keep(kernel: Sizes, stride: Sizes, dilation: Sizes) -> tuple[Sizes, Sizes]:
+    """The padding with which a convolution keeps the size of the image, and what more is padded behind the image."""
     if any(s != 1 for s in stride):
         raise RuntimeError("padding='same' is not supported for strided convolutions")
-    total = [d * (k - 1) for k, d in zip(weight.shape[2:], dilation, strict=True)]
-    padding = tuple([n // 2 for n in total])
-    if any(n % 2 for n in total):
-        warnings.warn(
-            "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the "
-            "input be created",
-            UserWarning,
-            stacklevel=4,
-        )
-        pad = [part for n in reversed(total) for part in (0, n % 2)]
-        input = ops.constant_pad_nd(input, tuple(pad))
-    return input, padding
+    total = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
+    if not any(n % 2 for n in total):
+        return tuple([n // 2 for n in total]), ()
+    warnings.warn(
+        "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be "
+        "created",
+        UserWarning,
+        stacklevel=5,
+    )
+    return tuple([n // 2 for n in total]), tuple([n % 2 for n in total])
+
+
+@lru_cache(512, typed=True)
+def _planned(
+    function: str,
+    n: int,
+    input: Sizes,
+    weight: Sizes,
+    bias: Sizes | None,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+) -> tuple[Geometry, Sizes]:
+    """The geometry of a convolution, checked, and what is to be padded behind the image before."""
+    axes = len(weight) - 2
+    stride, dilation = _numbers(function, "stride", stride, n, axes), _numbers(function, "dilation", dilation, n, axes)
+    behind: Sizes = ()
+    if isinstance(padding, str):
+        if padding not in ("same", "valid"):
+            raise RuntimeError(f"Invalid padding string: '{padding}'")
+        if padding == "same":
+            padding, behind = _padding_to_keep(weight[2:], stride, dilation)
+        else:
+            padding = 0
+    geometry = Geometry(stride, _numbers(function, "padding", padding, n, axes), dilation)
+    _check_geometry(geometry, (), groups)
+    if behind:
+        input = (*input[:2], *[size + more for size, more in zip(input[2:], behind, strict=True)])
+    _check_convolution(input, weight, bias, geometry, groups)
+    return geometry, tuple([part for n in reversed(behind) for part in (0, n)])
+
+
+def hashable(value: Any) -> Any:
+    """A list as a tuple."""
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _convolve(
@@ -168,20 +203,17 @@ def _convolve(
 ) -> Tensor:
     input, weight = as_tensor(function, "input", 1, input), as_tensor(function, "weight", 2, weight)
     input, batched = _with_batch(function, input, n)
-    axes = weight.ndim - 2
-    stride, dilation = _numbers(function, "stride", stride, n, axes), _numbers(function, "dilation", dilation, n, axes)
-    if isinstance(padding, str):
-        if padding not in ("same", "valid"):
-            raise RuntimeError(f"Invalid padding string: '{padding}'")
-        if padding == "same":
-            input, padding = _padded_to_keep(input, weight, stride, dilation)
-        else:
-            padding = 0
-    geometry = Geometry(stride, _numbers(function, "padding", padding, n, axes), dilation)
-    _check_geometry(geometry, (), groups)
-    _check_convolution(input, weight, bias, geometry, groups)
+    shapes = [None if array is None else tuple(array.shape) for array in (input, weight, bias)]
+    geometry, pad = _planned(
+        function, n, *shapes, hashable(stride), hashable(padding), hashable(dilation), groups
+    )
     _check_dtypes(input, weight, bias)
-    result = ops.convolution(input, weight, bias, groups=groups, **geometry._asdict())
+    if pad:
+        input = ops.constant_pad_nd(input, pad)
+    result = ops.convolution(
+        input, weight, bias,
+        stride=geometry.stride, padding=geometry.padding, dilation=geometry.dilation, groups=groups,
+    )  # fmt: skip
     return result if batched else result.squeeze(0)
 
 
@@ -269,21 +301,57 @@ _SIDES = {1: ("width",), 2: ("height", "width"), 3: ("depth", "height", "width")
 
 
 def _check_transposed(
-    input: Tensor, weight: Tensor, bias: Tensor | None, geometry: Geometry, output_padding: Sizes, groups: int
+    input: Sizes, weight: Sizes, bias: Sizes | None, geometry: Geometry, output_padding: Sizes, groups: int
 ) -> None:
     _check_groups(weight, groups)
-    if input.shape[1] != weight.shape[0]:
+    if input[1] != weight[0]:
         raise RuntimeError(
-            f"Given transposed=1, weight of size {listed(weight.shape)}, expected input{listed(input.shape)} to have "
-            f"{weight.shape[0]} channels, but got {input.shape[1]} channels instead"
+            f"Given transposed=1, weight of size {listed(weight)}, expected input{listed(input)} to have "
+            f"{weight[0]} channels, but got {input[1]} channels instead"
         )
-    _check_bias(bias, weight.shape[1] * groups, f"transposed=1, weight of size {listed(weight.shape)}")
+    _check_bias(bias, weight[1] * groups, f"transposed=1, weight of size {listed(weight)}")
     rows = zip(output_padding, geometry.stride, geometry.dilation, strict=True)
     if any(extra >= s and extra >= d for extra, s, d in rows):
         sides = _SIDES[len(output_padding)]
         values = {"output_padding": output_padding, "stride": geometry.stride, "dilation": geometry.dilation}
         text = " ".join(f"{name}_{side}: {n}" for name, row in values.items() for side, n in zip(sides, row, strict=True))
         raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got {text}")
+
+
+@lru_cache(512, typed=True)
+def _planned_transposed(
+    function: str,
+    n: int,
+    input: Sizes,
+    weight: Sizes,
+    bias: Sizes | None,
+    stride: Any,
+    padding: Any,
+    output_padding: Any,
+    groups: int,
+    dilation: Any,
+) -> tuple[Geometry, Sizes]:
+    """The geometry of a transposed convolution, checked, and the size of the image that it makes."""
+    if isinstance(padding, str):
+        raise TypeError(f"{function}(): argument 'padding' must be tuple of ints, not str")
+    axes = len(weight) - 2
+    geometry = Geometry(
+        _numbers(function, "stride", stride, n, axes),
+        _numbers(function, "padding", padding, n, axes),
+        _numbers(function, "dilation", dilation, n, axes),
+    )
+    extra = _numbers(function, "output_padding", output_padding, n, axes)
+    _check_geometry(geometry, extra, groups)
+    _check_transposed(input, weight, bias, geometry, extra, groups)
+    sizes = input[2:]
+    rows = zip(sizes, weight[2:], extra, *geometry, strict=True)
+    image = tuple([(m - 1) * s - 2 * p + d * (k - 1) + more + 1 for m, k, more, s, p, d in rows])
+    if min(image) < 1:
+        raise RuntimeError(
+            f"Given input size per channel: {_times(sizes)}. Calculated output size per channel: {_times(image)}. "
+            "Output size is too small"
+        )
+    return geometry, image
 
 
 def _convolve_transposed(
@@ -299,28 +367,15 @@ def _convolve_transposed(
     dilation: Any,
 ) -> Tensor:
     input, weight = as_tensor(function, "input", 1, input), as_tensor(function, "weight", 2, weight)
-    if isinstance(padding, str):
-        raise TypeError(f"{function}(): argument 'padding' must be tuple of ints, not str")
     input, batched = _with_batch(function, input, n)
-    axes = weight.ndim - 2
-    geometry = Geometry(
-        _numbers(function, "stride", stride, n, axes),
-        _numbers(function, "padding", padding, n, axes),
-        _numbers(function, "dilation", dilation, n, axes),
-    )
-    extra = _numbers(function, "output_padding", output_padding, n, axes)
-    _check_geometry(geometry, extra, groups)
-    _check_transposed(input, weight, bias, geometry, extra, groups)
+    shapes = [None if array is None else tuple(array.shape) for array in (input, weight, bias)]
+    numbers = [hashable(value) for value in (stride, padding, output_padding, groups, dilation)]
+    geometry, image = _planned_transposed(function, n, *shapes, *numbers)
     _check_dtypes(input, weight, bias)
-    sizes = tuple(input.shape[2:])
-    rows = zip(sizes, weight.shape[2:], extra, *geometry, strict=True)
-    image = tuple([(m - 1) * s - 2 * p + d * (k - 1) + more + 1 for m, k, more, s, p, d in rows])
-    if min(image) < 1:
-        raise RuntimeError(
-            f"Given input size per channel: {_times(sizes)}. Calculated output size per channel: {_times(image)}. "
-            "Output size is too small"
-        )
-    result = ops.transposed_convolution(input, weight, bias, image=image, groups=groups, **geometry._asdict())
+    result = ops.transposed_convolution(
+        input, weight, bias,
+        image=image, stride=geometry.stride, padding=geometry.padding, dilation=geometry.dilation, groups=groups,
+    )  # fmt: skip
     return result if batched else result.squeeze(0)
 
 

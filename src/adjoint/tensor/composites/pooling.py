@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -15,7 +16,7 @@ from adjoint.arrays.namespace import underlying
 from adjoint.core.graph import new_tensor
 from adjoint.rules.contract import listed
 from adjoint.tensor.composites.contract import as_tensor
-from adjoint.tensor.composites.convolution import SIZES, Sizes, in_functional, ints, public
+from adjoint.tensor.composites.convolution import SIZES, Sizes, hashable, in_functional, ints, public
 from adjoint.tensor.composites.declare import composite, ops
 
 Tensor = Any
@@ -148,36 +149,35 @@ class _Windows:
         return tuple([axis_maps.windows(*row) for row in rows])
 
 
-def _check_images(function: str, input: Tensor, n: int) -> None:
+def _check_images(function: str, shape: Sizes, n: int) -> None:
     """Raise RuntimeError unless the input is images, or one image, with channels and elements."""
-    if input.ndim in (n + 1, n + 2) and all(input.shape[-n - 1 :]):
+    if len(shape) in (n + 1, n + 2) and all(shape[-n - 1 :]):
         return
-    shape = list(input.shape)
     if function == "max_pool1d":
         raise RuntimeError(
             "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, "
-            f"but got:{shape}"
+            f"but got:{listed(shape)}"
         )
-    if input.ndim not in (n + 1, n + 2):
+    if len(shape) not in (n + 1, n + 2):
         if function == "avg_pool1d":
-            raise _wrong_rank(function, input)
+            raise _wrong_rank(function, len(shape))
         if function != "avg_pool2d":
             raise RuntimeError(f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expected for input")
     if n < 3:
-        shown = shape if n == 2 else [*shape[:-1], 1, shape[-1]]
+        shown = list(shape) if n == 2 else [*shape[:-1], 1, shape[-1]]
         raise RuntimeError(
             f"Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{shown}"
         )
     said = "max_pool3d_with_indices_out_cpu_template" if function == "max_pool3d" else function
     raise RuntimeError(
-        f"{said}(): Expected input's non-batch dimensions to have positive length, but input has a shape of {shape} "
+        f"{said}(): Expected input's non-batch dimensions to have positive length, but input has a shape of {listed(shape)} "
         "and non-batch dimension 0 has length zero!"
     )
 
 
-def _wrong_rank(function: str, input: Tensor) -> RuntimeError:
+def _wrong_rank(function: str, ndim: int) -> RuntimeError:
     return RuntimeError(
-        f"Expected 2 to 3 dimensions, but got {input.ndim}-dimensional tensor for argument #1 'self' (while checking "
+        f"Expected 2 to 3 dimensions, but got {ndim}-dimensional tensor for argument #1 'self' (while checking "
         f"arguments for {function})"
     )
 
@@ -243,6 +243,18 @@ def _described(text: str, n: int) -> str:
     )
 
 
+@lru_cache(512, typed=True)
+def _maximum_maps(
+    function: str, n: int, shape: Sizes, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+) -> tuple[AxisMap, ...]:
+    windows = _Windows(function, n, kernel_size, stride, padding, dilation, ceil_mode)
+    if n == 1:
+        _check_images(function, shape, n)
+    windows.check()
+    _check_images(function, shape, n)
+    return windows.maps(shape[-n:], shape[-n - 1])
+
+
 def max_pool(
     function: str,
     n: int,
@@ -256,12 +268,8 @@ def max_pool(
 ) -> tuple[Tensor, Callable[[], Tensor]]:
     """The largest element of each window, and what finds their places, if they are wanted."""
     input = as_tensor(function, "input", 1, input)
-    windows = _Windows(function, n, kernel_size, stride, padding, dilation, ceil_mode)
-    if n == 1:
-        _check_images(function, input, n)
-    windows.check()
-    _check_images(function, input, n)
-    maps = windows.maps(tuple(input.shape[-n:]), input.shape[-n - 1])
+    numbers = [hashable(value) for value in (kernel_size, stride, padding, dilation)]
+    maps = _maximum_maps(function, n, tuple(input.shape), *numbers, ceil_mode)
     plain = n == 1 and not places
     _refuse(input, "max_pool1d_impl" if plain else f"max_pool{max(n, 2)}d", integers=not plain)
     values = ops.maxima(input, maps)
@@ -315,6 +323,34 @@ def _declare_maximum(n: int) -> None:
     composite(method=False)(pool_without_indices)
 
 
+@lru_cache(512, typed=True)
+def _mean_maps(
+    function: str,
+    n: int,
+    shape: Sizes,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    ceil_mode: bool,
+    count_include_pad: bool,
+) -> tuple[tuple[AxisMap, ...], tuple[AxisMap, ...], numpy.ndarray]:
+    """The maps that give means, those that give sums, and the numbers of elements."""
+    windows = _Windows(function, n, kernel_size, stride, padding, 1, ceil_mode)
+    windows.check()
+    _check_images(function, shape, n)
+    image, kernel = shape[-n:], windows.kernel
+    padded = [m + 2 * p for m, p in zip(image, windows.padding, strict=True)]
+    if n == 3 and not ceil_mode and any(k > m for k, m in zip(kernel, padded, strict=True)):
+        sizes = " ".join(f"{side}: {m}" for side, m in zip("THW", image, strict=True))
+        spans = " ".join(f"k{side}: {k}" for side, k in zip("THW", kernel, strict=True))
+        raise RuntimeError(f"input image ({sizes}) smaller than kernel size ({spans})")
+    results = windows.results(image, shape[-n - 1])
+    rows = list(zip(image, kernel, windows.stride, windows.padding, results, strict=True))
+    means = tuple([axis_maps.means(*row, count_include_pad) for row in rows])
+    counts = [axis_maps.counts(*row, count_include_pad) for row in rows]
+    return means, windows.maps(image, shape[-n - 1]), functools.reduce(numpy.multiply.outer, counts)
+
+
 def _mean_pool(
     function: str,
     n: int,
@@ -327,32 +363,17 @@ def _mean_pool(
     divisor_override: int | None,
 ) -> Tensor:
     input = as_tensor(function, "input", 1, input)
-    windows = _Windows(function, n, kernel_size, stride, padding, 1, ceil_mode)
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero")
-    windows.check()
-    _check_images(function, input, n)
-    image = tuple(input.shape[-n:])
-    if n == 3 and not ceil_mode and any(k > m + 2 * p for k, m, p in zip(windows.kernel, image, windows.padding, strict=True)):
-        sizes = " ".join(f"{side}: {m}" for side, m in zip("THW", image, strict=True))
-        kernel = " ".join(f"k{side}: {k}" for side, k in zip("THW", windows.kernel, strict=True))
-        raise RuntimeError(f"input image ({sizes}) smaller than kernel size ({kernel})")
-    results = windows.results(image, input.shape[-n - 1])
+    numbers = [hashable(value) for value in (kernel_size, stride, padding)]
+    means, sums, counts = _mean_maps(function, n, tuple(input.shape), *numbers, ceil_mode, count_include_pad)
     _refuse(input, "avg_pool3d_out_frame" if n == 3 else "avg_pool2d", integers=True)
-    rows = zip(image, windows.kernel, windows.stride, windows.padding, results, strict=True)
-    if input.dtype.is_floating_point and divisor_override is None:
-        return ops.along_axes(input, tuple([axis_maps.means(*row, count_include_pad) for row in rows]))
-    sums = ops.along_axes(input, windows.maps(image, input.shape[-n - 1]))
+    if not input.dtype.is_floating_point:
+        divisor = new_tensor(counts) if divisor_override is None else divisor_override
+        return ops.trunc_divide(ops.along_axes(input, sums), divisor).to(input.dtype)
     if divisor_override is not None:
-        divisor: Any = divisor_override
-    else:
-        divisor = new_tensor(prod_of([axis_maps.counts(*row, count_include_pad) for row in rows]))
-    return sums / divisor if input.dtype.is_floating_point else ops.trunc_divide(sums, divisor).to(input.dtype)
-
-
-def prod_of(vectors: Sequence[numpy.ndarray]) -> numpy.ndarray:
-    """The outer product of several vectors."""
-    return functools.reduce(numpy.multiply.outer, vectors)
+        return ops.along_axes(input, sums) / divisor_override
+    return ops.along_axes(input, means)
 
 
 def _declare_mean(n: int) -> None:
@@ -453,7 +474,7 @@ def _adaptive_sizes(function: str, input: Tensor, output_size: Any, n: int) -> S
         found = ints(function, "output_size", [m if m is not None else k for m, k in zip(members, sizes, strict=True)])
     if input.ndim not in (n + 1, n + 2):
         if n == 1:
-            raise _wrong_rank(function, input)
+            raise _wrong_rank(function, input.ndim)
         colon = ":" if "max" in function else ""
         raise RuntimeError(
             f"{function}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon} {listed(input.shape)}"

@@ -1,0 +1,302 @@
+"""Pooling, margins, windows laid out and shuffled channels: against their definitions, and what they say of bad input."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint
+import adjoint.nn.functional as F
+from adjoint.autograd import grad
+
+MAXIMUM = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}
+MEAN = {1: F.avg_pool1d, 2: F.avg_pool2d, 3: F.avg_pool3d}
+inf, nan = math.inf, math.nan
+
+
+def drawn(*shape: int) -> Any:
+    return np.random.default_rng(sum(shape)).standard_normal(shape)
+
+
+# windows by their definition ------------------------------------------------------------------------------------------
+
+
+def positions(n: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> list[int]:
+    """Where windows begin: with ceil_mode also one that hangs over the end, if it begins within image and padding."""
+    found, start = [], -padding
+    span = dilation * (kernel - 1) + 1
+    while start + span <= n + padding or (ceil_mode and start < n and start + span - stride < n + padding):
+        found.append(start)
+        start += stride
+    return found
+
+
+def windows(image: tuple[int, ...], kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> Any:
+    """For each result the places of its elements inside of the image."""
+    starts = [positions(n, kernel, stride, padding, dilation, ceil_mode) for n in image]
+    shape = tuple(map(len, starts))
+    found = {}
+    for place in np.ndindex(*shape):
+        axes = [
+            [s[i] + k * dilation for k in range(kernel) if 0 <= s[i] + k * dilation < n]
+            for s, i, n in zip(starts, place, image, strict=True)
+        ]
+        found[place] = list(itertools.product(*axes))
+    return shape, starts, found
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("ceil_mode", [False, True])
+def test_maxima_and_their_places(n: int, ceil_mode: bool) -> None:
+    image = (6, 5, 4)[:n]
+    x = np.random.default_rng(n).integers(0, 5, (2, 1, *image)).astype(np.float64)
+    for kernel, stride, padding, dilation in itertools.product((2, 3), (1, 2, 3), (0, 1), (1, 2)):
+        if dilation * (kernel - 1) + 1 > min(image) + 2 * padding:
+            continue
+        shape, _, found = windows(image, kernel, stride, padding, dilation, ceil_mode)
+        y, places = MAXIMUM[n](
+            adjoint.tensor(x), kernel, stride, padding, dilation, ceil_mode, return_indices=True
+        )
+        assert tuple(y.shape) == (2, 1, *shape)
+        for place, elements in found.items():
+            for i in range(2):
+                values = [x[(i, 0, *e)] for e in elements]
+                first = values.index(max(values))
+                assert y._array[(i, 0, *place)] == values[first]
+                assert places._array[(i, 0, *place)] == np.ravel_multi_index(elements[first], image)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("ceil_mode", [False, True])
+@pytest.mark.parametrize("count_include_pad", [False, True])
+def test_means(n: int, ceil_mode: bool, count_include_pad: bool) -> None:
+    image = (6, 5, 4)[:n]
+    x = drawn(2, 1, *image)
+    for kernel, stride, padding in itertools.product((2, 3), (1, 2, 3), (0, 1)):
+        shape, starts, found = windows(image, kernel, stride, padding, 1, ceil_mode)
+        y = MEAN[n](adjoint.tensor(x), kernel, stride, padding, ceil_mode, count_include_pad)
+        assert tuple(y.shape) == (2, 1, *shape)
+        for place, elements in found.items():
+            sums = sum(x[(slice(None), 0, *e)] for e in elements)
+            inside = [
+                min(s[i] + kernel, m + padding) - s[i] for s, i, m in zip(starts, place, image, strict=True)
+            ]
+            count = math.prod(inside) if count_include_pad else len(elements)
+            np.testing.assert_allclose(y._array[(slice(None), 0, *place)], sums / count, 1e-12)
+
+
+def test_divisor() -> None:
+    x = adjoint.tensor(drawn(1, 1, 4, 6))
+    y = F.avg_pool2d(x, (2, 3), divisor_override=5)
+    np.testing.assert_allclose(y._array, x._array.reshape(2, 2, 2, 3).sum((1, 3))[None, None] / 5)
+
+
+def test_means_of_integers_are_cut_off() -> None:
+    x = adjoint.tensor([[[-3, -4, 5, 2]]])
+    assert F.avg_pool1d(x, 2).tolist() == [[[-3, 3]]]
+    assert F.avg_pool1d(x, 2).dtype is adjoint.int64
+
+
+def test_gradient_of_a_maximum_goes_to_the_first_of_equal_elements() -> None:
+    x = adjoint.tensor([[[1.0, 1.0, 1.0, 0.0]]], requires_grad=True)
+    assert grad(F.max_pool1d(x, 3, 1).sum(), x)[0].tolist() == [[[1, 1, 0, 0]]]
+    x = adjoint.zeros(1, 1, 4, 4, requires_grad=True)
+    assert grad(F.max_pool2d(x, 3, 1).sum(), x)[0].tolist() == [[[[1, 1, 0, 0], [1, 1, 0, 0], [0] * 4, [0] * 4]]]
+
+
+def test_maximum_of_what_is_not_finite() -> None:
+    x = adjoint.tensor([[[-inf, nan, 1.0, nan, 2.0, 3.0, -inf, -inf]]])
+    y, places = F.max_pool1d(x, 2, return_indices=True)
+    np.testing.assert_array_equal(y._array, [[[nan, nan, 3.0, -inf]]])
+    assert places.tolist() == [[[1, 3, 5, 6]]]
+    y, places = F.max_pool1d(adjoint.full((1, 1, 3), -inf), 3, 1, 1, return_indices=True)
+    assert places.tolist() == [[[0, 0, 1]]]
+
+
+def test_maximum_of_integers() -> None:
+    y = F.max_pool2d(adjoint.tensor([[[-5, -4], [-7, -9]]]), 2, 1, 1)
+    assert y.tolist() == [[[-5, -4, -4], [-5, -4, -4], [-7, -7, -9]]]
+    assert y.dtype is adjoint.int64
+
+
+def test_image_without_batch_and_no_images() -> None:
+    x = adjoint.tensor(drawn(2, 6, 6))
+    for pool in (F.max_pool2d, F.avg_pool2d, F.adaptive_avg_pool2d, F.adaptive_max_pool2d):
+        assert adjoint.equal(pool(x, 3), pool(x[None], 3)[0])
+        assert pool(adjoint.zeros(0, 2, 6, 6), 3).shape[:2] == (0, 2)
+
+
+def test_second_derivative_of_a_maximum() -> None:
+    x = adjoint.tensor([[[3.0, 1.0, 2.0, 5.0]]], requires_grad=True)
+    (g,) = grad(F.max_pool1d(x, 2).pow(3).sum(), x, create_graph=True)
+    assert grad(g.sum(), x)[0].tolist() == [[[18.0, 0.0, 0.0, 30.0]]]
+
+
+def test_norm_of_windows() -> None:
+    x = np.abs(drawn(1, 1, 6)) + 0.1
+    y = F.lp_pool1d(adjoint.tensor(x), 3, 2)
+    np.testing.assert_allclose(y._array, (x.reshape(1, 1, 3, 2) ** 3).sum(-1) ** (1 / 3))
+
+
+# windows that adapt ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("results", [1, 2, 3, 5, 7, 9])
+def test_adaptive_windows(results: int) -> None:
+    x = drawn(2, 3, 7)
+    bounds = [(i * 7 // results, math.ceil((i + 1) * 7 / results)) for i in range(results)]
+    means = np.stack([x[..., a:b].mean(-1) for a, b in bounds], -1)
+    np.testing.assert_allclose(F.adaptive_avg_pool1d(adjoint.tensor(x), results)._array, means)
+    y, places = F.adaptive_max_pool1d(adjoint.tensor(x), results, return_indices=True)
+    np.testing.assert_array_equal(y._array, np.stack([x[..., a:b].max(-1) for a, b in bounds], -1))
+    np.testing.assert_array_equal(places._array, np.stack([x[..., a:b].argmax(-1) + a for a, b in bounds], -1))
+
+
+def test_adaptive_windows_over_several_axes() -> None:
+    x = drawn(1, 2, 5, 12)
+    y = F.adaptive_avg_pool2d(adjoint.tensor(x), (None, 1))
+    np.testing.assert_allclose(y._array, x.mean(-1, keepdims=True))
+    y, places = F.adaptive_max_pool2d(adjoint.tensor(x), (1, 2), return_indices=True)
+    halves = x.reshape(2, 5, 2, 6).transpose(0, 2, 1, 3).reshape(1, 2, 1, 2, 30)
+    np.testing.assert_array_equal(y._array, halves.max(-1))
+    np.testing.assert_array_equal(x.reshape(1, 2, 60)[0, :, places._array[0, 1, 0]][:, 1], y._array[0, 1, 0])
+    assert F.adaptive_avg_pool3d(adjoint.zeros(1, 2, 3, 4, 5), 2).shape == (1, 2, 2, 2, 2)
+    assert F.adaptive_avg_pool2d(adjoint.zeros(1, 2, 3, 4), 0).shape == (1, 2, 0, 0)
+
+
+def test_way_back_from_maxima() -> None:
+    x = adjoint.tensor(drawn(2, 3, 5, 6), requires_grad=True)
+    y, places = F.max_pool2d(x, 2, return_indices=True)
+    back = F.max_unpool2d(y, places, 2, output_size=x.shape)
+    expected = np.where(np.isin(x.detach()._array, y.detach()._array), x.detach()._array, 0)
+    np.testing.assert_array_equal(back.detach()._array, expected)
+    w = adjoint.tensor(drawn(2, 3, 5, 6))
+    np.testing.assert_array_equal(grad(back, x, w)[0]._array, np.where(expected != 0, w._array, 0))
+    assert F.max_unpool1d(*F.max_pool1d(x[0, 0].detach(), 3, return_indices=True), 3).shape == (5, 6)
+
+
+# windows laid out -----------------------------------------------------------------------------------------------------
+
+
+def test_windows_as_columns_and_back() -> None:
+    x = drawn(2, 3, 6, 5)
+    for kernel, dilation, padding, stride in itertools.product((1, (2, 3)), (1, 2), (0, (1, 2)), (1, (2, 3))):
+        columns = F.unfold(adjoint.tensor(x), kernel, dilation, padding, stride)
+        k, p, s = ((v, v) if isinstance(v, int) else v for v in (kernel, padding, stride))
+        padded = np.pad(x, ((0, 0), (0, 0), (p[0], p[0]), (p[1], p[1])))
+        spans = [dilation * (m - 1) + 1 for m in k]
+        seen = np.lib.stride_tricks.sliding_window_view(padded, spans, (2, 3))
+        seen = seen[:, :, :: s[0], :: s[1], ::dilation, ::dilation]
+        expected = seen.transpose(0, 1, 4, 5, 2, 3).reshape(columns.shape)
+        np.testing.assert_array_equal(columns._array, expected)
+        g = drawn(*columns.shape)
+        image = F.fold(adjoint.tensor(g), (6, 5), kernel, dilation, padding, stride)
+        np.testing.assert_allclose((image._array * x).sum(), (g * expected).sum())
+        one = F.fold(adjoint.tensor(g[0]), (6, 5), kernel, dilation, padding, stride)
+        np.testing.assert_array_equal(one._array, image._array[0])
+
+
+# margins --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["reflect", "replicate", "circular", "constant"])
+def test_margins(mode: str) -> None:
+    x = drawn(2, 3, 4, 5)
+    of_numpy = {"replicate": "edge", "circular": "wrap"}.get(mode, mode)
+    y = F.pad(adjoint.tensor(x), (2, 1, 0, 3), mode)
+    np.testing.assert_array_equal(y._array, np.pad(x, ((0, 0), (0, 0), (0, 3), (2, 1)), of_numpy))
+    y = F.pad(adjoint.tensor(x[0]), (-1, 2), mode)
+    np.testing.assert_array_equal(y._array, np.pad(x[0][..., 1:], ((0, 0), (0, 0), (0, 2)), of_numpy))
+
+
+def test_constant_margins_of_any_axes() -> None:
+    x = np.arange(6).reshape(2, 3)
+    assert F.pad(adjoint.tensor(x), (1, 0, 0, 1), value=7).tolist() == [[7, 0, 1, 2], [7, 3, 4, 5], [7, 7, 7, 7]]
+    assert F.pad(adjoint.tensor(x), (-1, -1)).tolist() == [[1], [4]]
+    assert adjoint.constant_pad_nd(adjoint.tensor([True]), (1, 0)).tolist() == [False, True]
+    same = adjoint.tensor(x)
+    assert F.pad(same, ())._array is not same._array
+
+
+def test_gradient_of_margins() -> None:
+    x = adjoint.tensor([[1.0, 2.0, 3.0]], requires_grad=True)
+    for mode, expected in {"reflect": [1, 3, 2], "replicate": [3, 1, 2], "circular": [2, 2, 2]}.items():
+        assert grad(F.pad(x, (2, 1), mode).sum(), x)[0].tolist() == [expected]
+    assert grad(F.pad(x, (2, -1), value=nan).nansum(), x)[0].tolist() == [[1, 1, 0]]
+
+
+# channels and pixels --------------------------------------------------------------------------------------------------
+
+
+def test_shuffles() -> None:
+    x = adjoint.tensor(drawn(2, 1, 8, 3, 4))
+    y = F.pixel_shuffle(x, 2)
+    assert y.shape == (2, 1, 2, 6, 8)
+    np.testing.assert_array_equal(y._array[0, 0, 1, 1::2, ::2], x._array[0, 0, 6])
+    assert adjoint.equal(F.pixel_unshuffle(y, 2), x)
+    x = adjoint.arange(6).reshape(1, 6, 1)
+    assert F.channel_shuffle(x, 2).flatten().tolist() == [0, 3, 1, 4, 2, 5]
+    assert adjoint.channel_shuffle(x, 3).flatten().tolist() == [0, 2, 4, 1, 3, 5]
+
+
+# messages -------------------------------------------------------------------------------------------------------------
+
+X = adjoint.zeros(1, 1, 6, 6)
+WRONG = [
+    (lambda: F.max_pool1d(X, 2), "max_pool1d: Expected 2D or 3D (batch mode) tensor"),
+    (lambda: F.max_pool1d(X[0], 9), "max_pool1d() Invalid computed output size: 0"),
+    (lambda: F.max_pool1d(X[0], 3, 1, 2), "padding should be at most half of kernel size, but got padding=2 and kernel_size=3"),
+    (lambda: F.max_pool1d(X[0], (2, 2)), "kernel_size must be an int, list of ints or tuple of ints of size 1 but got size 2"),
+    (lambda: F.max_pool2d(X[0, 0], 2), "non-empty 3D or 4D (batch mode) tensor expected for input"),
+    (lambda: F.max_pool2d(X, 9), "Given input size: (1x6x6). Calculated output size: (1x0x0). Output size is too small"),
+    (lambda: F.max_pool2d(X, 3, 1, 2), "pad should be at most half of effective kernel size, but got pad=2, kernel_size=3 and dilation=1"),
+    (lambda: F.max_pool2d(X, 2, 0), "stride should not be zero"),
+    (lambda: F.max_pool2d(X, 2, 2, -1), "pad must be non-negative, but got pad: -1"),
+    (lambda: F.max_pool2d(X, 2, 2, 0, 0), "dilation should be greater than zero, but got dilationH: 0 dilationW: 0"),
+    (lambda: F.max_pool2d(X, (2, 2, 2)), "max_pool2d: kernel_size must either be a single int, or a tuple of two ints"),
+    (lambda: F.max_pool2d(X[:, :0], 2), "Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size"),
+    (lambda: F.avg_pool2d(X, 2, divisor_override=0), "divisor must be not zero"),
+    (lambda: F.avg_pool1d(X[0, 0, 0], 2), "Expected 2 to 3 dimensions, but got 1-dimensional tensor for argument #1 'self'"),
+    (lambda: F.avg_pool3d(X, 9), "input image (T: 1 H: 6 W: 6) smaller than kernel size (kT: 9 kH: 9 kW: 9)"),
+    (lambda: F.adaptive_avg_pool2d(X, (2, 2, 2)), "adaptive_avg_pool2d: output_size must be 2"),
+    (lambda: F.adaptive_avg_pool2d(X, -2), "must be greater than or equal to 0 but received {-2, -2}"),
+    (lambda: F.adaptive_max_pool2d(X[..., :0], 2), "has sizes [1, 1, 6, 0] with dimension 3 being empty"),
+    (lambda: F.max_unpool2d(X, X.long() + 99, 1), "Found an invalid max index: 99 (output volumes are of size 6x6)"),
+    (lambda: F.unfold(X, 9), "calculated shape of the array of sliding blocks as (-2, -2)"),
+    (lambda: F.fold(adjoint.zeros(1, 4, 6), 6, 2), "expected size of input's dimension 2 to match the calculated number of sliding blocks 5 * 5"),
+    (lambda: F.fold(X[0, :, :3], 6, 2), "to be divisible by the product of kernel_size, but got input.size(1)=3"),
+    (lambda: F.pad(X, (1, 1, 1)), "Padding length must be divisible by 2"),
+    (lambda: F.pad(X, (1,) * 10), "but got padding length 10 and input of dimension 4"),
+    (lambda: F.pad(X, (6, 6, 1, 1), "reflect"), "Argument #4: Padding size should be less than the corresponding input dimension"),
+    (lambda: F.pad(X, (7, 7, 1, 1), "circular"), "Padding value causes wrapping around more than once."),
+    (lambda: F.pad(X, (1, 1, 1, 1), "reflect", 1.0), "Padding mode \"reflect\" doesn't take in value argument"),
+    (lambda: F.pad(X, (-4, -3)), "narrow(): length must be non-negative."),
+    (lambda: F.pad(X, (1, 1), "reflect"), "Padding size 2 is not supported for 4D input tensor."),
+    (lambda: F.pad(X, (1, 1), "mirror"), "Unrecognised padding mode mirror"),
+    (lambda: F.pixel_shuffle(X, 2), "input.size(-3)=1 is not divisible by 4"),
+    (lambda: F.pixel_unshuffle(X, 4), "pixel_unshuffle expects height to be divisible by downscale_factor"),
+    (lambda: F.channel_shuffle(X, 2), "Number of channels must be divisible by groups. Got 1 channels and 2 groups."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "message"), WRONG, ids=[message for _, message in WRONG])
+def test_messages(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises((RuntimeError, NotImplementedError)) as raised:
+        call()
+    assert message in str(raised.value)
+
+
+def test_wrong_size_of_the_way_back() -> None:
+    with pytest.raises(ValueError, match="dim 0 must be between 10 and 14"):
+        F.max_unpool2d(X, X.long(), 2, output_size=(9, 9))
+
+
+def test_types_of_numbers_without_kernel() -> None:
+    for pool in (F.max_pool2d, F.avg_pool2d, F.adaptive_avg_pool2d, F.adaptive_max_pool2d):
+        with pytest.raises(NotImplementedError, match="not implemented for 'Bool'"):
+            pool(X.bool(), 2)
