@@ -32,10 +32,10 @@ def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Inverse hyperbolic cosine; the two square roots of its derivative keep to the principal branch."""
 
-def adaptive_avg_pool1d(input: Tensor, output_size: Numbers) -> Tensor:
+def adaptive_avg_pool1d(input: Tensor, output_size: builtins.int | Sequence[builtins.int]) -> Tensor:
     """The mean of windows of about equal size that cover the image."""
 
-def adaptive_max_pool1d(input: Tensor, output_size: Numbers) -> builtins.tuple[Tensor, Tensor]:
+def adaptive_max_pool1d(input: Tensor, output_size: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, Tensor]:
     """As adaptive_max_pool1d() with return_indices=True."""
 
 def add(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1, out: Tensor | None = None) -> Tensor:
@@ -145,7 +145,7 @@ def atleast_3d(*tensors: Tensor) -> Any:
 
 from adjoint import autograd as autograd
 
-def avg_pool1d(input: Tensor, kernel_size: Numbers, stride: Numbers | None = None, padding: Numbers = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Tensor:
+def avg_pool1d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Tensor:
     """The mean of each window."""
 
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1, out: Tensor | None = None) -> Tensor:
@@ -249,13 +249,13 @@ def constant_pad_nd(input: Tensor, pad: Sequence[builtins.int], value: builtins.
     """Margins around the last axes filled with a number; see nn.functional.pad()."""
 
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] | builtins.str = 0, dilation: builtins.int | Sequence[builtins.int] = 1, groups: builtins.int = 1) -> Tensor:
-    """result[n, o, p] = bias[o] + the sum over c and i of weight[o, c, i] input[n, c, p * stride + i * dilation - padding]."""
+    """The sums of products of a kernel with the windows of images, and a bias."""
 
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] | builtins.str = 0, dilation: builtins.int | Sequence[builtins.int] = 1, groups: builtins.int = 1) -> Tensor:
-    """result[n, o, p] = bias[o] + the sum over c and i of weight[o, c, i] input[n, c, p * stride + i * dilation - padding]."""
+    """The sums of products of a kernel with the windows of images, and a bias."""
 
 def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] | builtins.str = 0, dilation: builtins.int | Sequence[builtins.int] = 1, groups: builtins.int = 1) -> Tensor:
-    """result[n, o, p] = bias[o] + the sum over c and i of weight[o, c, i] input[n, c, p * stride + i * dilation - padding]."""
+    """The sums of products of a kernel with the windows of images, and a bias."""
 
 def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, output_padding: builtins.int | Sequence[builtins.int] = 0, groups: builtins.int = 1, dilation: builtins.int | Sequence[builtins.int] = 1) -> Tensor:
     """The transpose of conv1d in its input: what spreads each element over a window, and adds up."""
@@ -602,16 +602,16 @@ def matrix_power(input: Tensor, n: builtins.int) -> Tensor:
 def max(input: Tensor, dim: Any = None, keepdim: builtins.bool = False, *, other: Any = None) -> Any:
     """The maximum of all elements, along an axis (with its index), or of two tensors."""
 
-def max_pool1d(input: Tensor, kernel_size: Numbers, stride: Numbers | None = None, padding: Numbers = 0, dilation: Numbers = 1, ceil_mode: builtins.bool = False) -> Tensor:
+def max_pool1d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False) -> Tensor:
     """The largest element of each window; see nn.functional.max_pool1d()."""
 
-def max_pool1d_with_indices(input: Tensor, kernel_size: Numbers, stride: Numbers | None = None, padding: Numbers = 0, dilation: Numbers = 1, ceil_mode: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
+def max_pool1d_with_indices(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
     """As max_pool1d() with return_indices=True."""
 
-def max_pool2d(input: Tensor, kernel_size: Numbers, stride: Numbers | None = None, padding: Numbers = 0, dilation: Numbers = 1, ceil_mode: builtins.bool = False) -> Tensor:
+def max_pool2d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False) -> Tensor:
     """The largest element of each window; see nn.functional.max_pool2d()."""
 
-def max_pool3d(input: Tensor, kernel_size: Numbers, stride: Numbers | None = None, padding: Numbers = 0, dilation: Numbers = 1, ceil_mode: builtins.bool = False) -> Tensor:
+def max_pool3d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False) -> Tensor:
     """The largest element of each window; see nn.functional.max_pool3d()."""
 
 def maximum(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:

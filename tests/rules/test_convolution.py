@@ -21,9 +21,7 @@ TRANSPOSE = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d
 def by_definition(x: Any, w: Any, stride: int, padding: int, dilation: int, groups: int) -> Any:
     n = x.ndim - 2
     x = np.pad(x, ((0, 0), (0, 0), *[(padding, padding)] * n))
-    outputs = [
-        (m - dilation * (k - 1) - 1) // stride + 1 for m, k in zip(x.shape[2:], w.shape[2:], strict=True)
-    ]
+    outputs = [(m - dilation * (k - 1) - 1) // stride + 1 for m, k in zip(x.shape[2:], w.shape[2:], strict=True)]
     y = np.zeros((x.shape[0], w.shape[0], *outputs), x.dtype)
     inputs, rows = w.shape[1], w.shape[0] // groups
     for o in range(w.shape[0]):
@@ -66,7 +64,10 @@ def test_transpose_has_the_inner_products_of_a_transpose(n: int) -> None:
         x = drawn(*image.shape)
         expected = (by_definition(x, w, stride, padding, dilation, groups)[(..., *map(slice, y.shape[2:]))] * y).sum()
         np.testing.assert_allclose((image._array * x).sum(), expected, 1e-9)
-        smallest = [(m - 1) * stride - 2 * padding + dilation * (k - 1) + 1 for m, k in zip(y.shape[2:], w.shape[2:], strict=True)]
+        smallest = [
+            (m - 1) * stride - 2 * padding + dilation * (k - 1) + 1
+            for m, k in zip(y.shape[2:], w.shape[2:], strict=True)
+        ]
         assert tuple(image.shape) == (2, 3 * groups, *[m + extra for m in smallest])
 
 
@@ -177,7 +178,8 @@ def test_node() -> None:
 
 X, W = adjoint.zeros(1, 4, 5, 5), adjoint.zeros(4, 4, 3, 3)
 WRONG = [
-    (lambda: F.conv2d(X[0, 0], W), "Expected 3D (unbatched) or 4D (batched) input to conv2d, but got input of size: [5, 5]"),
+    (lambda: F.conv2d(X[0, 0], W),
+     "Expected 3D (unbatched) or 4D (batched) input to conv2d, but got input of size: [5, 5]"),
     (lambda: F.conv2d(X, W[0]), "a list of 1 values to match the convolution dimensions, but got stride=[1, 1]"),
     (lambda: F.conv2d(X, W, stride=(1, 1, 1)), "a list of 2 values to match the convolution dimensions"),
     (lambda: F.conv2d(X[:, :2], W), "expected input[1, 2, 5, 5] to have 4 channels, but got 2 channels instead"),
@@ -188,13 +190,16 @@ WRONG = [
     (lambda: F.conv2d(X, W, stride=0), "non-positive stride is not supported"),
     (lambda: F.conv2d(X, W, dilation=0), "dilation should be greater than zero, but got [0, 0]"),
     (lambda: F.conv2d(X, W, dilation=3), "Kernel size: (7 x 7). Kernel size can't be greater than actual input size"),
-    (lambda: F.conv2d(X, W, adjoint.zeros(3)), "expected bias to be 1-dimensional with 4 elements, but got bias of size [3]"),
+    (lambda: F.conv2d(X, W, adjoint.zeros(3)),
+     "expected bias to be 1-dimensional with 4 elements, but got bias of size [3]"),
     (lambda: F.conv2d(X, W.double()), "expected scalar type Float but found Double"),
     (lambda: F.conv2d(X, W, adjoint.zeros(4).double()), "Input type (float) and bias type (double) should be the same"),
     (lambda: F.conv2d(X, W, padding="all"), "Invalid padding string: 'all'"),
     (lambda: F.conv2d(X, W, padding="same", stride=2), "padding='same' is not supported for strided convolutions"),
-    (lambda: F.conv_transpose2d(X[:, :2], W), "expected input[1, 2, 5, 5] to have 4 channels, but got 2 channels instead"),
-    (lambda: F.conv_transpose2d(X, W, output_padding=1), "output padding must be smaller than either stride or dilation"),
+    (lambda: F.conv_transpose2d(X[:, :2], W),
+     "expected input[1, 2, 5, 5] to have 4 channels, but got 2 channels instead"),
+    (lambda: F.conv_transpose2d(X, W, output_padding=1),
+     "output padding must be smaller than either stride or dilation"),
     (lambda: F.conv_transpose2d(X, W, output_padding=-1), "negative output_padding is not supported"),
     (lambda: F.conv_transpose2d(X[:, :, :1, :1], W, padding=3), "Calculated output size per channel: (-3 x -3)"),
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Pooling, margins, windows laid out and shuffled channels: against their definitions, and what they say of bad input."""
+"""Pooling, margins, windows laid out, shuffled channels: against their definitions, and messages for bad input."""
 
 from __future__ import annotations
 
@@ -59,9 +59,7 @@ def test_maxima_and_their_places(n: int, ceil_mode: bool) -> None:
         if dilation * (kernel - 1) + 1 > min(image) + 2 * padding:
             continue
         shape, _, found = windows(image, kernel, stride, padding, dilation, ceil_mode)
-        y, places = MAXIMUM[n](
-            adjoint.tensor(x), kernel, stride, padding, dilation, ceil_mode, return_indices=True
-        )
+        y, places = MAXIMUM[n](adjoint.tensor(x), kernel, stride, padding, dilation, ceil_mode, return_indices=True)
         assert tuple(y.shape) == (2, 1, *shape)
         for place, elements in found.items():
             for i in range(2):
@@ -83,9 +81,7 @@ def test_means(n: int, ceil_mode: bool, count_include_pad: bool) -> None:
         assert tuple(y.shape) == (2, 1, *shape)
         for place, elements in found.items():
             sums = sum(x[(slice(None), 0, *e)] for e in elements)
-            inside = [
-                min(s[i] + kernel, m + padding) - s[i] for s, i, m in zip(starts, place, image, strict=True)
-            ]
+            inside = [min(s[i] + kernel, m + padding) - s[i] for s, i, m in zip(starts, place, image, strict=True)]
             count = math.prod(inside) if count_include_pad else len(elements)
             np.testing.assert_allclose(y._array[(slice(None), 0, *place)], sums / count, 1e-12)
 
@@ -250,29 +246,36 @@ X = adjoint.zeros(1, 1, 6, 6)
 WRONG = [
     (lambda: F.max_pool1d(X, 2), "max_pool1d: Expected 2D or 3D (batch mode) tensor"),
     (lambda: F.max_pool1d(X[0], 9), "max_pool1d() Invalid computed output size: 0"),
-    (lambda: F.max_pool1d(X[0], 3, 1, 2), "padding should be at most half of kernel size, but got padding=2 and kernel_size=3"),
-    (lambda: F.max_pool1d(X[0], (2, 2)), "kernel_size must be an int, list of ints or tuple of ints of size 1 but got size 2"),
+    (lambda: F.max_pool1d(X[0], 3, 1, 2),
+     "padding should be at most half of kernel size, but got padding=2 and kernel_size=3"),
+    (lambda: F.max_pool1d(X[0], (2, 2)),
+     "kernel_size must be an int, list of ints or tuple of ints of size 1 but got size 2"),
     (lambda: F.max_pool2d(X[0, 0], 2), "non-empty 3D or 4D (batch mode) tensor expected for input"),
-    (lambda: F.max_pool2d(X, 9), "Given input size: (1x6x6). Calculated output size: (1x0x0). Output size is too small"),
-    (lambda: F.max_pool2d(X, 3, 1, 2), "pad should be at most half of effective kernel size, but got pad=2, kernel_size=3 and dilation=1"),
+    (lambda: F.max_pool2d(X, 9),
+     "Given input size: (1x6x6). Calculated output size: (1x0x0). Output size is too small"),
+    (lambda: F.max_pool2d(X, 3, 1, 2),
+     "pad should be at most half of effective kernel size, but got pad=2, kernel_size=3 and dilation=1"),
     (lambda: F.max_pool2d(X, 2, 0), "stride should not be zero"),
     (lambda: F.max_pool2d(X, 2, 2, -1), "pad must be non-negative, but got pad: -1"),
     (lambda: F.max_pool2d(X, 2, 2, 0, 0), "dilation should be greater than zero, but got dilationH: 0 dilationW: 0"),
     (lambda: F.max_pool2d(X, (2, 2, 2)), "max_pool2d: kernel_size must either be a single int, or a tuple of two ints"),
     (lambda: F.max_pool2d(X[:, :0], 2), "Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size"),
     (lambda: F.avg_pool2d(X, 2, divisor_override=0), "divisor must be not zero"),
-    (lambda: F.avg_pool1d(X[0, 0, 0], 2), "Expected 2 to 3 dimensions, but got 1-dimensional tensor for argument #1 'self'"),
+    (lambda: F.avg_pool1d(X[0, 0, 0], 2),
+     "Expected 2 to 3 dimensions, but got 1-dimensional tensor for argument #1 'self'"),
     (lambda: F.avg_pool3d(X, 9), "input image (T: 1 H: 6 W: 6) smaller than kernel size (kT: 9 kH: 9 kW: 9)"),
     (lambda: F.adaptive_avg_pool2d(X, (2, 2, 2)), "adaptive_avg_pool2d: output_size must be 2"),
     (lambda: F.adaptive_avg_pool2d(X, -2), "must be greater than or equal to 0 but received {-2, -2}"),
     (lambda: F.adaptive_max_pool2d(X[..., :0], 2), "has sizes [1, 1, 6, 0] with dimension 3 being empty"),
     (lambda: F.max_unpool2d(X, X.long() + 99, 1), "Found an invalid max index: 99 (output volumes are of size 6x6)"),
     (lambda: F.unfold(X, 9), "calculated shape of the array of sliding blocks as (-2, -2)"),
-    (lambda: F.fold(adjoint.zeros(1, 4, 6), 6, 2), "expected size of input's dimension 2 to match the calculated number of sliding blocks 5 * 5"),
+    (lambda: F.fold(adjoint.zeros(1, 4, 6), 6, 2),
+     "expected size of input's dimension 2 to match the calculated number of sliding blocks 5 * 5"),
     (lambda: F.fold(X[0, :, :3], 6, 2), "to be divisible by the product of kernel_size, but got input.size(1)=3"),
     (lambda: F.pad(X, (1, 1, 1)), "Padding length must be divisible by 2"),
     (lambda: F.pad(X, (1,) * 10), "but got padding length 10 and input of dimension 4"),
-    (lambda: F.pad(X, (6, 6, 1, 1), "reflect"), "Argument #4: Padding size should be less than the corresponding input dimension"),
+    (lambda: F.pad(X, (6, 6, 1, 1), "reflect"),
+     "Argument #4: Padding size should be less than the corresponding input dimension"),
     (lambda: F.pad(X, (7, 7, 1, 1), "circular"), "Padding value causes wrapping around more than once."),
     (lambda: F.pad(X, (1, 1, 1, 1), "reflect", 1.0), "Padding mode \"reflect\" doesn't take in value argument"),
     (lambda: F.pad(X, (-4, -3)), "narrow(): length must be non-negative."),

@@ -1,4 +1,4 @@
-"""Interpolation and sampling at grids: against SciPy and hand-made weights, gradients, and what they say of bad input."""
+"""Interpolation and sampling at grids: against SciPy and hand-made weights, gradients, messages for bad input."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ def test_lines_over_several_axes(align_corners: bool) -> None:
     places = np.meshgrid(*(positions(n, m, align_corners) for n, m in zip(x.shape, size, strict=True)), indexing="ij")
     np.testing.assert_allclose(y._array[0, 0], ndimage.map_coordinates(x, places, order=1, mode="nearest"), 1e-10)
     y = F.interpolate(adjoint.tensor(x[None]), size[1:], mode="bilinear", align_corners=align_corners)
-    places = np.meshgrid(*(positions(n, m, align_corners) for n, m in zip(x.shape[1:], size[1:], strict=True)), indexing="ij")
+    places = np.meshgrid(
+        *(positions(n, m, align_corners) for n, m in zip(x.shape[1:], size[1:], strict=True)), indexing="ij"
+    )
     expected = np.stack([ndimage.map_coordinates(channel, places, order=1, mode="nearest") for channel in x])
     np.testing.assert_allclose(y._array[0], expected, 1e-10)
 
@@ -93,7 +95,9 @@ def test_filters_against_aliasing(mode: str) -> None:
 def test_places_follow_the_given_factor_unless_recomputed() -> None:
     x = adjoint.arange(5.0, dtype=adjoint.float64)[None, None]
     given = F.interpolate(x, scale_factor=1.5, mode="linear")
-    np.testing.assert_allclose(given._array[0, 0], np.interp((np.arange(7) + 0.5) / 1.5 - 0.5, np.arange(5), np.arange(5)))
+    np.testing.assert_allclose(
+        given._array[0, 0], np.interp((np.arange(7) + 0.5) / 1.5 - 0.5, np.arange(5), np.arange(5))
+    )
     recomputed = F.interpolate(x, scale_factor=1.5, mode="linear", recompute_scale_factor=True)
     assert adjoint.equal(recomputed, F.interpolate(x, 7, mode="linear"))
 
@@ -162,7 +166,9 @@ def test_cubic_sampling_is_cubic_interpolation() -> None:
     x = adjoint.tensor(drawn(1, 2, 5, 6))
     grid = F.affine_grid(adjoint.eye(2, 3)[None].double(), (1, 2, 9, 7), align_corners=True)
     y = F.grid_sample(x, grid, "bicubic", "border", True)
-    np.testing.assert_allclose(y._array, F.interpolate(x, (9, 7), mode="bicubic", align_corners=True)._array, 1e-10, 1e-10)
+    np.testing.assert_allclose(
+        y._array, F.interpolate(x, (9, 7), mode="bicubic", align_corners=True)._array, 1e-10, 1e-10
+    )
 
 
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic", "nearest"])
@@ -220,7 +226,9 @@ def test_names_of_torch_itself() -> None:
     assert adjoint.equal(adjoint.grid_sampler(x, grid, 1, 2, True), expected)
     assert adjoint.equal(adjoint.grid_sampler_2d(x, grid, 1, 2, True), expected)
     theta = adjoint.tensor(drawn(1, 2, 3))
-    assert adjoint.equal(adjoint.affine_grid_generator(theta, (1, 1, 2, 3), False), F.affine_grid(theta, (1, 1, 2, 3), False))
+    assert adjoint.equal(
+        adjoint.affine_grid_generator(theta, (1, 1, 2, 3), False), F.affine_grid(theta, (1, 1, 2, 3), False)
+    )
 
 
 X, G = adjoint.zeros(1, 1, 6, 6), adjoint.zeros(1, 2, 2, 2)
@@ -237,13 +245,18 @@ WRONG = [
     (NotImplementedError, lambda: F.interpolate(X[0, 0], 8), "(got 2D) for the modes: nearest | linear"),
     (NotImplementedError, lambda: F.interpolate(X.long(), 8), "not implemented for 'Long'"),
     (RuntimeError, lambda: F.interpolate(X, 0), "input (H: 6, W: 6) output (H: 0, W: 0)"),
-    (ValueError, lambda: F.grid_sample(X, G, "cubic"), "expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: 'cubic'"),
-    (ValueError, lambda: F.grid_sample(X, G, "nearest", "wrap"), "expected padding_mode to be 'zeros', 'border', or 'reflection'"),
+    (ValueError, lambda: F.grid_sample(X, G, "cubic"),
+     "expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: 'cubic'"),
+    (ValueError, lambda: F.grid_sample(X, G, "nearest", "wrap"),
+     "expected padding_mode to be 'zeros', 'border', or 'reflection'"),
     (RuntimeError, lambda: F.grid_sample(X, G.expand(2, 2, 2, 2), align_corners=True), "to have same batch size"),
-    (RuntimeError, lambda: F.grid_sample(X, G[..., :1], align_corners=True), "expected grid to have size 2 in last dimension"),
-    (RuntimeError, lambda: F.grid_sample(X, G.double(), align_corners=True), "expected scalar type Float but found Double"),
+    (RuntimeError, lambda: F.grid_sample(X, G[..., :1], align_corners=True),
+     "expected grid to have size 2 in last dimension"),
+    (RuntimeError, lambda: F.grid_sample(X, G.double(), align_corners=True),
+     "expected scalar type Float but found Double"),
     (RuntimeError, lambda: F.grid_sample(X[:, :, :0], G, align_corners=True), "with dimension 2 being empty"),
-    (ValueError, lambda: F.affine_grid(X[0], (1, 1, 2, 2), True), "Expected a batch of 2D affine matrices of shape Nx2x3"),
+    (ValueError, lambda: F.affine_grid(X[0], (1, 1, 2, 2), True),
+     "Expected a batch of 2D affine matrices of shape Nx2x3"),
     (NotImplementedError, lambda: F.affine_grid(X[0], (1, 1, 2), True), "affine_grid only supports 4D and 5D sizes"),
 ]  # fmt: skip
 

@@ -193,7 +193,7 @@ def means(n: int, kernel: int, stride: int, padding: int, results: int, count_pa
 
 @lru_cache(1024)
 def adaptive(n: int, results: int) -> AxisMap:
-    """Windows of about equal size that cover an axis: result i begins at i n / results rounded down, and ends rounded up."""
+    """Windows of about equal size that cover an axis: i begins at i n / results rounded down, and ends rounded up."""
     i = numpy.arange(results)
     start, end = i * n // results, -((i + 1) * n // -results)
     index = start[:, None] + numpy.arange(int((end - start).max(initial=1)))

@@ -1,12 +1,13 @@
 """Convolution on raw arrays of any library, as products of large matrices: its value and the transposes of that.
 
-All three walk over one flat axis. An image is written into a grid with zeros around it, sample behind sample, row behind
-row; then what one element of the kernel sees of it, from all positions at once, is a contiguous piece of that flat axis,
-shifted. The pieces of all kernel elements stacked are the right factor of one matrix product. The right margin of a row
-is the left margin of the next, so little is computed in vain; positions that lie in a margin are cut off.
+All three walk over one flat axis. An image is written into a grid with zeros around it, sample behind sample, row
+behind row; then what one element of the kernel sees of it, from all positions at once, is a contiguous piece of that
+flat axis, shifted. The pieces of all kernel elements stacked are the right factor of one matrix product. The right
+margin of a row is the left margin of the next, so little is computed in vain; positions in a margin are cut off.
 
-With a stride s the image is dealt out to s grids (per axis), each with every s-th element. A kernel element i at dilation
-d looks at grid (i d) mod s, shifted by (i d) // s. The transpose in the image writes into these grids one by one.
+With a stride s the image is dealt out to s grids (per axis), each with every s-th element. A kernel element i at
+dilation d looks at grid (i d) mod s, shifted by (i d) // s. The transpose in the image writes into these grids one by
+one.
 
 Here x has shape (N, C, *image), w (O, C / groups, *kernel), y (N, O, *outputs).
 """
@@ -14,6 +15,7 @@ Here x has shape (N, C, *image), w (O, C / groups, *kernel), y (N, O, *outputs).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from math import prod
@@ -32,10 +34,7 @@ class Geometry(NamedTuple):
     def outputs(self, image: Shape, kernel: Shape) -> Shape:
         """The number of positions of the kernel."""
         return tuple(
-            [
-                (n + 2 * p - d * (k - 1) - 1) // s + 1
-                for n, k, s, p, d in zip(image, kernel, *self, strict=True)
-            ]
+            [(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in zip(image, kernel, *self, strict=True)]
         )
 
 
@@ -65,8 +64,12 @@ class Written(NamedTuple):
         return slice(self.start, self.start + self.n * self.step, self.step)
 
 
-class Axis(NamedTuple):
-    """One axis: the grids by phase, their common length, the results in it, and (phase, shift) of each kernel element."""
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """One axis: the grids by phase, their common length, the results, and (phase, shift) of each kernel element.
+
+    Compared by identity: the cached functions below return the same one again.
+    """
 
     grids: dict[int, Written]
     length: int
@@ -104,7 +107,7 @@ def _reading_axis(n: int, k: int, o: int, s: int, p: int, d: int) -> Axis:
 
 
 class Back(NamedTuple):
-    """Where one grid of results of the transpose lies in an axis of the image, and the kernel elements that reach it."""
+    """Where one grid of results of the transpose lies in the image, and the kernel elements that reach it."""
 
     image: slice
     axis: Axis
@@ -160,14 +163,7 @@ def _stack(axes: tuple[Axis, ...]) -> Stack:
 
 @lru_cache(1024)
 def _reading(image: Shape, kernel: Shape, outputs: Shape, geometry: Geometry) -> Stack:
-    return _stack(
-        tuple([_reading_axis(*numbers) for numbers in zip(image, kernel, outputs, *geometry, strict=True)])
-    )
-
-
-# Axis holds a dictionary; two axes are the same if they are the same object, as the cached functions return
-Axis.__hash__ = object.__hash__  # type: ignore[method-assign]
-Axis.__eq__ = object.__eq__  # type: ignore[method-assign]
+    return _stack(tuple([_reading_axis(*numbers) for numbers in zip(image, kernel, outputs, *geometry, strict=True)]))
 
 
 # the grids and what the kernel sees of them ---------------------------------------------------------------------------
@@ -192,7 +188,7 @@ def _grids(xp: Any, source: Any, stack: Stack, groups: int) -> list[Any]:
 
 
 def _seen(xp: Any, grids: list[Any], stack: Stack, begin: int, end: int) -> Any:
-    """What all kernel elements see of all channels from a part of the positions: (groups, K * channels, end - begin)."""
+    """What all kernel elements see of all channels from some of the positions: (groups, K * channels, positions)."""
     seen = [grids[number][:, :, begin + shift : end + shift] for number, shift in stack.elements]
     return seen[0] if len(seen) == 1 else xp.concat(seen, axis=1)
 
@@ -289,9 +285,7 @@ def transposed(xp: Any, y: Any, w: Any, bias: Any, image: Shape, geometry: Geome
     kernel = tuple(w.shape[2:])
     n, per_group = y.shape[0], w.shape[1]
     x = xp.empty((n, groups * per_group, *image), dtype=y.dtype)
-    axes = [
-        _writing_axis(*numbers) for numbers in zip(image, kernel, tuple(y.shape[2:]), *geometry, strict=True)
-    ]
+    axes = [_writing_axis(*numbers) for numbers in zip(image, kernel, tuple(y.shape[2:]), *geometry, strict=True)]
     # (groups, C / groups, *kernel, O / groups)
     turned = xp.reshape(w, (groups, w.shape[0] // groups, *w.shape[1:]))
     turned = xp.permute_dims(turned, (0, 2, *range(3, turned.ndim), 1))

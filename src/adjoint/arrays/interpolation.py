@@ -1,7 +1,7 @@
 """Interpolation along one axis, as linear maps: nearest elements, lines, cubics, and filters that avoid aliasing.
 
-Result i lies at (i + 1/2) * scale - 1/2 on the axis, or at i * scale where the corners are aligned. Positions and weights
-are computed in the precision of the image, so that places agree with torch's where they are close to a limit.
+Result i lies at (i + 1/2) * scale - 1/2 on the axis, or at i * scale where the corners are aligned. Positions and
+weights are computed in the precision of the image, so that places agree with torch's where they are close to a limit.
 """
 
 from __future__ import annotations
@@ -99,9 +99,7 @@ FILTERS: dict[str, tuple[Callable[[Any], Any], int]] = {
 
 
 @lru_cache(512)
-def filtered(
-    n: int, results: int, align_corners: bool, factor: float | None, single: bool, mode: str
-) -> AxisMap:
+def filtered(n: int, results: int, align_corners: bool, factor: float | None, single: bool, mode: str) -> AxisMap:
     """A filter as wide as the distance of results, where that is more than an element; weights add up to 1."""
     kind = numpy.float32 if single else numpy.float64
     function, size = FILTERS[mode]

@@ -1,6 +1,6 @@
 """Convolution and its transposes.
 
-All three operations are one trilinear form, the sum of y[n, o, p] w[o, c, i] x[n, c, p * stride + i * dilation - padding],
+All three operations are one trilinear form, the sum of y[n, o, p] w[o, c, i] x[n, c, p stride + i dilation - padding],
 each with one of the three arrays left out. So the derivatives of each are the other two, to any order.
 """
 
@@ -34,9 +34,7 @@ def convolution_weight(xp, grad: Array, input: Array, kernel, *, stride, padding
 
 def _convolved(ops, input, weight, outputs, stride, padding, dilation, groups):
     """A convolution of which only the first outputs are wanted: an image may end with what no window reaches."""
-    y = ops.convolution(
-        input, weight, stride=stride, padding=padding, dilation=dilation, groups=groups
-    )
+    y = ops.convolution(input, weight, stride=stride, padding=padding, dilation=dilation, groups=groups)
     if tuple(y.shape[2:]) == tuple(outputs):
         return y
     return y[(slice(None), slice(None), *[slice(n) for n in outputs])]

@@ -1,8 +1,8 @@
 """Pooling and resampling: what combines or picks elements along the last axes of an image.
 
 Sums, means, interpolation and margins are linear maps along single axes (see `adjoint.arrays.axis_maps`), and one
-operation, `along_axes`, applies them all; its transpose is the same operation with the transposed maps. A maximum picks one
-element of each window: `from_places` picks by place, `on_places` is the transpose.
+operation, `along_axes`, applies them all; its transpose is the same operation with the transposed maps. A maximum picks
+one element of each window: `from_places` picks by place, `on_places` is the transpose.
 """
 
 from math import prod
@@ -74,7 +74,7 @@ def _(ops, g, input_shape, places, ndim):
 
 @linear(method=False, function=False, batching="joint", dtypes="same")
 def on_places(xp, input: Array, places: Constant, image, ndim, once):
-    """The transpose of from_places: images of zeros with elements added at places, none of which is named twice if `once`."""
+    """The transpose of from_places: elements added at places of images of zeros; `once`: no place is named twice."""
     outer = input.shape[: input.ndim - ndim]
     result = xp.zeros((prod(outer) * prod(image),), dtype=input.dtype)
     if input.size:
@@ -96,7 +96,7 @@ def _(ops, g, places, ndim):
 
 @linear(method=False, function=False, dtypes="same", node="Im2ColBackward0")
 def im2col(xp, input: Array, maps):
-    """What each window over the last two axes sees of all channels: (.., C, *image) gives (.., C * elements, windows)."""
+    """What each window over the last axes sees of all channels: (.., C, *image) gives (.., C * elements, windows)."""
     results = tuple([found.results for found in maps])
     count = prod([found.passes for found in maps])
     outer = input.shape[: input.ndim - len(maps)]
@@ -138,7 +138,7 @@ def _cut(pad):
 
 @general(method=False, function=False, batching="align", dtypes="same")
 def constant_pad_nd(xp, input: Array, pad, value=0):
-    """Margins filled with a number before and behind the last axes, given from the last axis on; negative ones cut off."""
+    """Margins filled with a number around the last axes, given from the last one on; negative ones cut off."""
     n = len(pad) // 2
     pairs = [(pad[2 * i], pad[2 * i + 1]) for i in reversed(range(n))]
     first = input.ndim - n

@@ -1,8 +1,8 @@
 """Sampling images between their elements: each result is a weighted sum of a few elements at places of its own.
 
-Images have shape (.., C, S), all their axes in one; places and weights (.., P, T) name T elements for each of P results.
-A place of -1 is none. The three operations are one trilinear form with one of its arrays left out, so the derivatives of
-each are the other two.
+Images have shape (.., C, S), all their axes in one; places and weights (.., P, T) name T elements for each of P
+results. A place of -1 is none. The three operations are one trilinear form with one of its arrays left out, so the
+derivatives of each are the other two.
 """
 
 from math import prod

@@ -16,43 +16,43 @@ from adjoint.core.graph import Node, TensorBase
 from adjoint.core.hooks import RemovableHandle
 from adjoint.tensor.tensor import Device, Dims, Dtype, Operand, EigenvaluesEigenvectors, QR, SignLogabsdet, USVh, ValuesIndices, _LeastSquares, _Svd, _TriangularSolution, Tensor as Tensor
 
-def adaptive_avg_pool1d(input: Tensor, output_size: Numbers) -> Tensor:
+def adaptive_avg_pool1d(input: Tensor, output_size: builtins.int | Sequence[builtins.int]) -> Tensor:
     """The mean of windows of about equal size that cover the image."""
 
-def adaptive_avg_pool2d(input: Tensor, output_size: Numbers) -> Tensor:
+def adaptive_avg_pool2d(input: Tensor, output_size: builtins.int | Sequence[builtins.int]) -> Tensor:
     """The mean of windows of about equal size that cover the image."""
 
-def adaptive_avg_pool3d(input: Tensor, output_size: Numbers) -> Tensor:
+def adaptive_avg_pool3d(input: Tensor, output_size: builtins.int | Sequence[builtins.int]) -> Tensor:
     """The mean of windows of about equal size that cover the image."""
 
-def adaptive_max_pool1d(input: Tensor, output_size: Numbers, return_indices: builtins.bool = False) -> Any:
+def adaptive_max_pool1d(input: Tensor, output_size: builtins.int | Sequence[builtins.int], return_indices: builtins.bool = False) -> Any:
     """The largest element of windows of about equal size that cover the image."""
 
-def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Numbers) -> builtins.tuple[Tensor, Tensor]:
+def adaptive_max_pool1d_with_indices(input: Tensor, output_size: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, Tensor]:
     """As adaptive_max_pool1d() with return_indices=True."""
 
-def adaptive_max_pool2d(input: Tensor, output_size: Numbers, return_indices: builtins.bool = False) -> Any:
+def adaptive_max_pool2d(input: Tensor, output_size: builtins.int | Sequence[builtins.int], return_indices: builtins.bool = False) -> Any:
     """The largest element of windows of about equal size that cover the image."""
 
-def adaptive_max_pool2d_with_indices(input: Tensor, output_size: Numbers) -> builtins.tuple[Tensor, Tensor]:
+def adaptive_max_pool2d_with_indices(input: Tensor, output_size: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, Tensor]:
     """As adaptive_max_pool2d() with return_indices=True."""
 
-def adaptive_max_pool3d(input: Tensor, output_size: Numbers, return_indices: builtins.bool = False) -> Any:
+def adaptive_max_pool3d(input: Tensor, output_size: builtins.int | Sequence[builtins.int], return_indices: builtins.bool = False) -> Any:
     """The largest element of windows of about equal size that cover the image."""
 
-def adaptive_max_pool3d_with_indices(input: Tensor, output_size: Numbers) -> builtins.tuple[Tensor, Tensor]:
+def adaptive_max_pool3d_with_indices(input: Tensor, output_size: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, Tensor]:
     """As adaptive_max_pool3d() with return_indices=True."""
 
 def affine_grid(theta: Tensor, size: Sequence[builtins.int], align_corners: builtins.bool | None = None) -> Tensor:
     """The grid for grid_sample() that maps an image by affine matrices."""
 
-def avg_pool1d(input: Tensor, kernel_size: Numbers, stride: Numbers | None = None, padding: Numbers = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Tensor:
+def avg_pool1d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Tensor:
     """The mean of each window."""
 
-def avg_pool2d(input: Tensor, kernel_size: Numbers, stride: Numbers | None = None, padding: Numbers = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True, divisor_override: builtins.int | None = None) -> Tensor:
+def avg_pool2d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True, divisor_override: builtins.int | None = None) -> Tensor:
     """The mean of each window."""
 
-def avg_pool3d(input: Tensor, kernel_size: Numbers, stride: Numbers | None = None, padding: Numbers = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True, divisor_override: builtins.int | None = None) -> Tensor:
+def avg_pool3d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True, divisor_override: builtins.int | None = None) -> Tensor:
     """The mean of each window."""
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -62,13 +62,13 @@ def channel_shuffle(input: Tensor, groups: builtins.int) -> Tensor:
     """Channels in turns from each of several groups."""
 
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] | builtins.str = 0, dilation: builtins.int | Sequence[builtins.int] = 1, groups: builtins.int = 1) -> Tensor:
-    """result[n, o, p] = bias[o] + the sum over c and i of weight[o, c, i] input[n, c, p * stride + i * dilation - padding]."""
+    """The sums of products of a kernel with the windows of images, and a bias."""
 
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] | builtins.str = 0, dilation: builtins.int | Sequence[builtins.int] = 1, groups: builtins.int = 1) -> Tensor:
-    """result[n, o, p] = bias[o] + the sum over c and i of weight[o, c, i] input[n, c, p * stride + i * dilation - padding]."""
+    """The sums of products of a kernel with the windows of images, and a bias."""
 
 def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] | builtins.str = 0, dilation: builtins.int | Sequence[builtins.int] = 1, groups: builtins.int = 1) -> Tensor:
-    """result[n, o, p] = bias[o] + the sum over c and i of weight[o, c, i] input[n, c, p * stride + i * dilation - padding]."""
+    """The sums of products of a kernel with the windows of images, and a bias."""
 
 def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, output_padding: builtins.int | Sequence[builtins.int] = 0, groups: builtins.int = 1, dilation: builtins.int | Sequence[builtins.int] = 1) -> Tensor:
     """The transpose of conv1d in its input: what spreads each element over a window, and adds up."""
@@ -79,13 +79,13 @@ def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, 
 def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, output_padding: builtins.int | Sequence[builtins.int] = 0, groups: builtins.int = 1, dilation: builtins.int | Sequence[builtins.int] = 1) -> Tensor:
     """The transpose of conv3d in its input: what spreads each element over a window, and adds up."""
 
-def fold(input: Tensor, output_size: Numbers, kernel_size: Numbers, dilation: Numbers = 1, padding: Numbers = 0, stride: Numbers = 1) -> Tensor:
+def fold(input: Tensor, output_size: builtins.int | Sequence[builtins.int], kernel_size: builtins.int | Sequence[builtins.int], dilation: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, stride: builtins.int | Sequence[builtins.int] = 1) -> Tensor:
     """The transpose of unfold(): what windows hold of each element of an image, added up."""
 
 def grid_sample(input: Tensor, grid: Tensor, mode: builtins.str = 'bilinear', padding_mode: builtins.str = 'zeros', align_corners: builtins.bool | None = None) -> Tensor:
     """Images sampled at the points of a grid."""
 
-def interpolate(input: Tensor, size: Numbers | None = None, scale_factor: builtins.float | Sequence[builtins.float] | None = None, mode: builtins.str = 'nearest', align_corners: builtins.bool | None = None, recompute_scale_factor: builtins.bool | None = None, antialias: builtins.bool = False) -> Tensor:
+def interpolate(input: Tensor, size: builtins.int | Sequence[builtins.int] | None = None, scale_factor: builtins.float | Sequence[builtins.float] | None = None, mode: builtins.str = 'nearest', align_corners: builtins.bool | None = None, recompute_scale_factor: builtins.bool | None = None, antialias: builtins.bool = False) -> Tensor:
     """Images with more or fewer elements, interpolated."""
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -94,40 +94,40 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 def log_softmax(input: Tensor, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: _dtype | None = None) -> Tensor:
     """The logarithm of softmax(); see adjoint.log_softmax()."""
 
-def lp_pool1d(input: Tensor, norm_type: builtins.float, kernel_size: Numbers, stride: Numbers | None = None, ceil_mode: builtins.bool = False) -> Tensor:
+def lp_pool1d(input: Tensor, norm_type: builtins.float, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, ceil_mode: builtins.bool = False) -> Tensor:
     """The norm of order norm_type of each window: the sum of powers, to the power 1 / norm_type."""
 
-def lp_pool2d(input: Tensor, norm_type: builtins.float, kernel_size: Numbers, stride: Numbers | None = None, ceil_mode: builtins.bool = False) -> Tensor:
+def lp_pool2d(input: Tensor, norm_type: builtins.float, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, ceil_mode: builtins.bool = False) -> Tensor:
     """The norm of order norm_type of each window: the sum of powers, to the power 1 / norm_type."""
 
-def lp_pool3d(input: Tensor, norm_type: builtins.float, kernel_size: Numbers, stride: Numbers | None = None, ceil_mode: builtins.bool = False) -> Tensor:
+def lp_pool3d(input: Tensor, norm_type: builtins.float, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, ceil_mode: builtins.bool = False) -> Tensor:
     """The norm of order norm_type of each window: the sum of powers, to the power 1 / norm_type."""
 
-def max_pool1d(input: Tensor, kernel_size: Numbers, stride: Numbers | None = None, padding: Numbers = 0, dilation: Numbers = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
+def max_pool1d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
     """The largest element of each window; the gradient goes to the first of them."""
 
-def max_pool1d_with_indices(input: Tensor, kernel_size: Numbers, stride: Numbers | None = None, padding: Numbers = 0, dilation: Numbers = 1, ceil_mode: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
+def max_pool1d_with_indices(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
     """As max_pool1d() with return_indices=True."""
 
-def max_pool2d(input: Tensor, kernel_size: Numbers, stride: Numbers | None = None, padding: Numbers = 0, dilation: Numbers = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
+def max_pool2d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
     """The largest element of each window; the gradient goes to the first of them."""
 
-def max_pool2d_with_indices(input: Tensor, kernel_size: Numbers, stride: Numbers | None = None, padding: Numbers = 0, dilation: Numbers = 1, ceil_mode: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
+def max_pool2d_with_indices(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
     """As max_pool2d() with return_indices=True."""
 
-def max_pool3d(input: Tensor, kernel_size: Numbers, stride: Numbers | None = None, padding: Numbers = 0, dilation: Numbers = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
+def max_pool3d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
     """The largest element of each window; the gradient goes to the first of them."""
 
-def max_pool3d_with_indices(input: Tensor, kernel_size: Numbers, stride: Numbers | None = None, padding: Numbers = 0, dilation: Numbers = 1, ceil_mode: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
+def max_pool3d_with_indices(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
     """As max_pool3d() with return_indices=True."""
 
-def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: Numbers, stride: Numbers | None = None, padding: Numbers = 0, output_size: Sequence[builtins.int] | None = None) -> Tensor:
+def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, output_size: Sequence[builtins.int] | None = None) -> Tensor:
     """Images of zeros with elements at the places that max_pool1d() gave with return_indices=True."""
 
-def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: Numbers, stride: Numbers | None = None, padding: Numbers = 0, output_size: Sequence[builtins.int] | None = None) -> Tensor:
+def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, output_size: Sequence[builtins.int] | None = None) -> Tensor:
     """Images of zeros with elements at the places that max_pool2d() gave with return_indices=True."""
 
-def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: Numbers, stride: Numbers | None = None, padding: Numbers = 0, output_size: Sequence[builtins.int] | None = None) -> Tensor:
+def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, output_size: Sequence[builtins.int] | None = None) -> Tensor:
     """Images of zeros with elements at the places that max_pool3d() gave with return_indices=True."""
 
 def pad(input: Tensor, pad: Sequence[builtins.int], mode: builtins.str = 'constant', value: builtins.float | None = None) -> Tensor:
@@ -157,14 +157,14 @@ def softplus(input: Tensor, beta: builtins.complex = 1.0, threshold: builtins.fl
 def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.tanh, elementwise."""
 
-def unfold(input: Tensor, kernel_size: Numbers, dilation: Numbers = 1, padding: Numbers = 0, stride: Numbers = 1) -> Tensor:
+def unfold(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], dilation: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, stride: builtins.int | Sequence[builtins.int] = 1) -> Tensor:
     """The windows of images as columns: (N, C, H, W) gives (N, C * k * k, windows), or all without N."""
 
-def upsample(input: Tensor, size: Numbers | None = None, scale_factor: builtins.float | Sequence[builtins.float] | None = None, mode: builtins.str = 'nearest', align_corners: builtins.bool | None = None) -> Tensor:
+def upsample(input: Tensor, size: builtins.int | Sequence[builtins.int] | None = None, scale_factor: builtins.float | Sequence[builtins.float] | None = None, mode: builtins.str = 'nearest', align_corners: builtins.bool | None = None) -> Tensor:
     """The older name of interpolate()."""
 
-def upsample_bilinear(input: Tensor, size: Numbers | None = None, scale_factor: builtins.float | Sequence[builtins.float] | None = None) -> Tensor:
+def upsample_bilinear(input: Tensor, size: builtins.int | Sequence[builtins.int] | None = None, scale_factor: builtins.float | Sequence[builtins.float] | None = None) -> Tensor:
     """The older name of interpolate() with mode "bilinear" and align_corners=True."""
 
-def upsample_nearest(input: Tensor, size: Numbers | None = None, scale_factor: builtins.float | Sequence[builtins.float] | None = None) -> Tensor:
+def upsample_nearest(input: Tensor, size: builtins.int | Sequence[builtins.int] | None = None, scale_factor: builtins.float | Sequence[builtins.float] | None = None) -> Tensor:
     """The older name of interpolate() with mode "nearest"."""

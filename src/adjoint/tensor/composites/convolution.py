@@ -79,9 +79,7 @@ def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
             )
         raise RuntimeError(f"expected scalar type {input.dtype.long_name} but found {weight.dtype.long_name}")
     if bias is not None and bias.dtype is not input.dtype:
-        raise RuntimeError(
-            f"Input type ({input.dtype.c_name}) and bias type ({bias.dtype.c_name}) should be the same"
-        )
+        raise RuntimeError(f"Input type ({input.dtype.c_name}) and bias type ({bias.dtype.c_name}) should be the same")
     if input.dtype.long_name == "Bool":
         raise NotImplementedError("\"slow_conv2d_cpu\" not implemented for 'Bool'")
 
@@ -204,9 +202,7 @@ def _convolve(
     input, weight = as_tensor(function, "input", 1, input), as_tensor(function, "weight", 2, weight)
     input, batched = _with_batch(function, input, n)
     shapes = [None if array is None else tuple(array.shape) for array in (input, weight, bias)]
-    geometry, pad = _planned(
-        function, n, *shapes, hashable(stride), hashable(padding), hashable(dilation), groups
-    )
+    geometry, pad = _planned(function, n, *shapes, hashable(stride), hashable(padding), hashable(dilation), groups)
     _check_dtypes(input, weight, bias)
     if pad:
         input = ops.constant_pad_nd(input, pad)
@@ -225,7 +221,9 @@ _ARGUMENTS = """
     dilation: the distance of neighbouring elements of a window.
     groups: into how many parts channels are split that have nothing to do with each other.
 """
-_CONVOLUTION = """result[n, o, p] = bias[o] + the sum over c and i of weight[o, c, i] input[n, c, p * stride + i * dilation - padding].
+_CONVOLUTION = """The sums of products of a kernel with the windows of images, and a bias.
+
+result[n, o, p] = bias[o] + the sum over c and i of weight[o, c, i] input[n, c, p * stride + i * dilation - padding].
 
 Args:
     input: (N, C, {sizes}), or one image without N.
@@ -314,7 +312,9 @@ def _check_transposed(
     if any(extra >= s and extra >= d for extra, s, d in rows):
         sides = _SIDES[len(output_padding)]
         values = {"output_padding": output_padding, "stride": geometry.stride, "dilation": geometry.dilation}
-        text = " ".join(f"{name}_{side}: {n}" for name, row in values.items() for side, n in zip(sides, row, strict=True))
+        text = " ".join(
+            f"{name}_{side}: {n}" for name, row in values.items() for side, n in zip(sides, row, strict=True)
+        )
         raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got {text}")
 
 
@@ -392,9 +392,7 @@ def _declare_transposed(n: int) -> None:
         groups: int = 1,
         dilation: int | Sequence[int] = 1,
     ) -> Tensor:
-        return _convolve_transposed(
-            name, n, input, weight, bias, stride, padding, output_padding, groups, dilation
-        )
+        return _convolve_transposed(name, n, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
     public(convolve_transposed, name, _described(_TRANSPOSED, n))
 

@@ -20,7 +20,6 @@ from adjoint.tensor.composites.convolution import SIZES, Sizes, hashable, in_fun
 from adjoint.tensor.composites.declare import composite, ops
 
 Tensor = Any
-Numbers = int | Sequence[int]
 
 # arguments of pooling -------------------------------------------------------------------------------------------------
 
@@ -170,8 +169,8 @@ def _check_images(function: str, shape: Sizes, n: int) -> None:
         )
     said = "max_pool3d_with_indices_out_cpu_template" if function == "max_pool3d" else function
     raise RuntimeError(
-        f"{said}(): Expected input's non-batch dimensions to have positive length, but input has a shape of {listed(shape)} "
-        "and non-batch dimension 0 has length zero!"
+        f"{said}(): Expected input's non-batch dimensions to have positive length, but input has a shape of "
+        f"{listed(shape)} and non-batch dimension 0 has length zero!"
     )
 
 
@@ -281,24 +280,22 @@ def _declare_maximum(n: int) -> None:
 
     def pool(
         input: Tensor,
-        kernel_size: Numbers,
-        stride: Numbers | None = None,
-        padding: Numbers = 0,
-        dilation: Numbers = 1,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Any:
-        values, places = max_pool(
-            name, n, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices
-        )
+        values, places = max_pool(name, n, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
         return (values, places()) if return_indices else values
 
     def pool_with_indices(
         input: Tensor,
-        kernel_size: Numbers,
-        stride: Numbers | None = None,
-        padding: Numbers = 0,
-        dilation: Numbers = 1,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
         ceil_mode: bool = False,
     ) -> tuple[Tensor, Tensor]:
         values, places = max_pool(name, n, input, kernel_size, stride, padding, dilation, ceil_mode, True)
@@ -306,10 +303,10 @@ def _declare_maximum(n: int) -> None:
 
     def pool_without_indices(
         input: Tensor,
-        kernel_size: Numbers,
-        stride: Numbers | None = None,
-        padding: Numbers = 0,
-        dilation: Numbers = 1,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
         ceil_mode: bool = False,
     ) -> Tensor:
         return max_pool(name, n, input, kernel_size, stride, padding, dilation, ceil_mode)[0]
@@ -381,22 +378,20 @@ def _declare_mean(n: int) -> None:
 
     def pool(
         input: Tensor,
-        kernel_size: Numbers,
-        stride: Numbers | None = None,
-        padding: Numbers = 0,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        padding: int | Sequence[int] = 0,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
         divisor_override: int | None = None,
     ) -> Tensor:
-        return _mean_pool(
-            name, n, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-        )
+        return _mean_pool(name, n, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
     def pool_without_divisor(
         input: Tensor,
-        kernel_size: Numbers,
-        stride: Numbers | None = None,
-        padding: Numbers = 0,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        padding: int | Sequence[int] = 0,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
     ) -> Tensor:
@@ -428,8 +423,8 @@ def _declare_power(n: int) -> None:
     def pool(
         input: Tensor,
         norm_type: float,
-        kernel_size: Numbers,
-        stride: Numbers | None = None,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
         ceil_mode: bool = False,
     ) -> Tensor:
         name = f"avg_pool{n}d"
@@ -476,9 +471,7 @@ def _adaptive_sizes(function: str, input: Tensor, output_size: Any, n: int) -> S
         if n == 1:
             raise _wrong_rank(function, input.ndim)
         colon = ":" if "max" in function else ""
-        raise RuntimeError(
-            f"{function}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon} {listed(input.shape)}"
-        )
+        raise RuntimeError(f"{function}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon} {listed(input.shape)}")
     return found
 
 
@@ -486,13 +479,14 @@ def _check_adaptive(function: str, input: Tensor, found: Sizes, first: int) -> N
     """Raise RuntimeError for an axis without elements, from axis `first` on, or a negative number of windows."""
     n = len(found)
     shape = list(input.shape)
-    shown = ("adaptive_avg_pool2d", [*shape[:-1], 1, shape[-1]]) if function == "adaptive_avg_pool1d" else (function, shape)
-    for axis in range(first, input.ndim):
-        if not input.shape[axis]:
-            place = axis + (len(shown[1]) > input.ndim and axis == input.ndim - 1)
+    if function == "adaptive_avg_pool1d":
+        # torch says this of the image of two axes that it makes of one
+        function, shape = "adaptive_avg_pool2d", [*shape[:-1], 1, shape[-1]]
+    for axis in range(first, len(shape)):
+        if not shape[axis]:
             raise RuntimeError(
-                f"{shown[0]}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
-                f"{shown[1]} with dimension {place} being empty"
+                f"{function}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
+                f"{shape} with dimension {axis} being empty"
             )
     if min(found) < 0:
         if "max" in function:
@@ -530,14 +524,14 @@ def adaptive_maximum(n: int, input: Tensor, output_size: Any) -> tuple[Tensor, C
 
 
 def _declare_adaptive(n: int) -> None:
-    def mean(input: Tensor, output_size: Numbers) -> Tensor:
+    def mean(input: Tensor, output_size: int | Sequence[int]) -> Tensor:
         return adaptive_mean(n, input, output_size)
 
-    def maximum(input: Tensor, output_size: Numbers, return_indices: bool = False) -> Any:
+    def maximum(input: Tensor, output_size: int | Sequence[int], return_indices: bool = False) -> Any:
         values, places = adaptive_maximum(n, input, output_size)
         return (values, places()) if return_indices else values
 
-    def with_indices(input: Tensor, output_size: Numbers) -> tuple[Tensor, Tensor]:
+    def with_indices(input: Tensor, output_size: int | Sequence[int]) -> tuple[Tensor, Tensor]:
         values, places = adaptive_maximum(n, input, output_size)
         return values, places()
 
@@ -572,9 +566,7 @@ Raises RuntimeError or ValueError if shapes do not fit or a place lies outside o
 
 def _unpooled_size(input: Tensor, kernel: Sizes, stride: Sizes, padding: Sizes, output_size: Any) -> Sizes:
     n = len(kernel)
-    default = [
-        (m - 1) * s + k - 2 * p for m, k, s, p in zip(input.shape[-n:], kernel, stride, padding, strict=True)
-    ]
+    default = [(m - 1) * s + k - 2 * p for m, k, s, p in zip(input.shape[-n:], kernel, stride, padding, strict=True)]
     if output_size is None:
         return tuple(default)
     found = list(output_size)
@@ -629,9 +621,9 @@ def _declare_unpool(n: int) -> None:
     def unpool(
         input: Tensor,
         indices: Tensor,
-        kernel_size: Numbers,
-        stride: Numbers | None = None,
-        padding: Numbers = 0,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        padding: int | Sequence[int] = 0,
         output_size: Sequence[int] | None = None,
     ) -> Tensor:
         return _unpool(n, input, indices, kernel_size, stride, padding, output_size)
@@ -658,9 +650,7 @@ def _pair(name: str, value: Any) -> Sizes:
 def _check_sides(what: str, name: str, sizes: Sizes, least: int) -> None:
     if min(sizes) < least:
         said = "greater than zero" if least else "non-negative"
-        raise RuntimeError(
-            f"{what} should be {said}, but got {name}_height: {sizes[0]} {name}_width: {sizes[1]}"
-        )
+        raise RuntimeError(f"{what} should be {said}, but got {name}_height: {sizes[0]} {name}_width: {sizes[1]}")
 
 
 class _Blocks:
@@ -683,15 +673,17 @@ class _Blocks:
 
     def maps(self, image: Sizes) -> tuple[AxisMap, ...]:
         """The elements of the blocks along each axis."""
-        rows = zip(
-            image, self.kernel, self.stride, self.padding, self.dilation, self.count(image), strict=True
-        )
+        rows = zip(image, self.kernel, self.stride, self.padding, self.dilation, self.count(image), strict=True)
         return tuple([axis_maps.windows(*row) for row in rows])
 
 
 @composite(namespace="nn.functional", method=False)
 def unfold(
-    input: Tensor, kernel_size: Numbers, dilation: Numbers = 1, padding: Numbers = 0, stride: Numbers = 1
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    dilation: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    stride: int | Sequence[int] = 1,
 ) -> Tensor:
     """The windows of images as columns: (N, C, H, W) gives (N, C * k * k, windows), or all without N.
 
@@ -729,11 +721,11 @@ def unfold(
 @composite(namespace="nn.functional", method=False)
 def fold(
     input: Tensor,
-    output_size: Numbers,
-    kernel_size: Numbers,
-    dilation: Numbers = 1,
-    padding: Numbers = 0,
-    stride: Numbers = 1,
+    output_size: int | Sequence[int],
+    kernel_size: int | Sequence[int],
+    dilation: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    stride: int | Sequence[int] = 1,
 ) -> Tensor:
     """The transpose of unfold(): what windows hold of each element of an image, added up.
 
@@ -976,12 +968,12 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     tensor([0., 2., 1., 3.])
     """
     if input.ndim < 3:
-        raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {listed(input.shape)}")
+        raise RuntimeError(
+            f"channel_shuffle expects input with > 2 dims, but got input with sizes {listed(input.shape)}"
+        )
     channels = input.shape[1]
     if groups <= 0:
-        raise RuntimeError(
-            f"Number of groups to divide channels in must be positive. Value of groups:{groups}"
-        )
+        raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
     if channels % groups:
         raise RuntimeError(
             f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups."

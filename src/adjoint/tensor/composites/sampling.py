@@ -21,7 +21,6 @@ from adjoint.tensor.composites.declare import composite, ops
 from adjoint.tensor.composites.pooling import adaptive_mean
 
 Tensor = Any
-Numbers = int | Sequence[int]
 
 # interpolation --------------------------------------------------------------------------------------------------------
 
@@ -180,7 +179,7 @@ def _kept(input: Tensor, i: int, maps: tuple[AxisMap, ...]) -> tuple[AxisMap, ..
 @composite(namespace="nn.functional", method=False)
 def interpolate(
     input: Tensor,
-    size: Numbers | None = None,
+    size: int | Sequence[int] | None = None,
     scale_factor: float | Sequence[float] | None = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
@@ -218,7 +217,7 @@ def _deprecated(name: str) -> None:
 @composite(namespace="nn.functional", method=False)
 def upsample(
     input: Tensor,
-    size: Numbers | None = None,
+    size: int | Sequence[int] | None = None,
     scale_factor: float | Sequence[float] | None = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
@@ -230,7 +229,7 @@ def upsample(
 
 @composite(namespace="nn.functional", method=False)
 def upsample_nearest(
-    input: Tensor, size: Numbers | None = None, scale_factor: float | Sequence[float] | None = None
+    input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
 ) -> Tensor:
     """The older name of interpolate() with mode "nearest"."""
     _deprecated("upsample_nearest")
@@ -239,7 +238,7 @@ def upsample_nearest(
 
 @composite(namespace="nn.functional", method=False)
 def upsample_bilinear(
-    input: Tensor, size: Numbers | None = None, scale_factor: float | Sequence[float] | None = None
+    input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
 ) -> Tensor:
     """The older name of interpolate() with mode "bilinear" and align_corners=True."""
     _deprecated("upsample_bilinear")
@@ -338,7 +337,7 @@ def _linear_corners(axes: Sequence[_Axis], coordinates: Sequence[Tensor]) -> Cor
 
 
 def _cubic_weights(part: Tensor) -> list[Tensor]:
-    """Weights of four neighbours by cubic convolution with parameter -3/4, at a part of the way from second to third."""
+    """Weights of four neighbours by cubic convolution with parameter -3/4, a part of the way from second to third."""
     a = -0.75
 
     def near(x: Tensor) -> Tensor:
@@ -468,9 +467,7 @@ def _grid_sampler(
 for _name in ("grid_sampler", "grid_sampler_2d", "grid_sampler_3d"):
     _doc = "As nn.functional.grid_sample(), with modes by their numbers in the order of its documentation."
 
-    def _named(
-        input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
-    ) -> Tensor:
+    def _named(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
         return _grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
 
     _named.__name__ = _named.__qualname__ = _name
