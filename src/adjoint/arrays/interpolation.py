@@ -49,7 +49,7 @@ def _positions(results: int, scale: Any, align_corners: bool, kind: Float) -> An
 @lru_cache(512)
 def lines(n: int, results: int, align_corners: bool, factor: float | None, single: bool) -> AxisMap:
     """The line between two neighbours; before the first element and behind the last, these."""
-    kind = numpy.float32 if single else numpy.float64
+    kind: Any = numpy.float32 if single else numpy.float64
     scale = scale_of(n, results, align_corners, factor, kind)
     place = numpy.maximum(_positions(results, scale, align_corners, kind), 0)
     left = numpy.minimum(place.astype(numpy.int64), n - 1)
@@ -68,12 +68,12 @@ def _cubic(x: Any, a: float) -> Any:
 @lru_cache(512)
 def cubics(n: int, results: int, align_corners: bool, factor: float | None, single: bool) -> AxisMap:
     """Cubic convolution of four neighbours; the first and last element stand for what lies beyond."""
-    kind = numpy.float32 if single else numpy.float64
+    kind: Any = numpy.float32 if single else numpy.float64
     scale = scale_of(n, results, align_corners, factor, kind)
     place = _positions(results, scale, align_corners, kind)
     left = numpy.floor(place)
     part = (place - left)[:, None]
-    weight = _cubic(abs(part - numpy.arange(-1, 3).astype(kind)), kind(-0.75))
+    weight = _cubic(abs(part - numpy.arange(-1, 3).astype(kind)), -0.75)
     index = left.astype(numpy.int64)[:, None] + numpy.arange(-1, 3)
     return AxisMap(n, index.clip(0, n - 1), weight)
 
@@ -101,7 +101,7 @@ FILTERS: dict[str, tuple[Callable[[Any], Any], int]] = {
 @lru_cache(512)
 def filtered(n: int, results: int, align_corners: bool, factor: float | None, single: bool, mode: str) -> AxisMap:
     """A filter as wide as the distance of results, where that is more than an element; weights add up to 1."""
-    kind = numpy.float32 if single else numpy.float64
+    kind: Any = numpy.float32 if single else numpy.float64
     function, size = FILTERS[mode]
     scale = scale_of(n, results, align_corners, factor, kind)
     wide = max(scale, kind(1))
