@@ -107,12 +107,14 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     Inside a level the primal is a view, and the tangent is None if there is none. Where no level is open, the tensor
     itself is the primal.
     """
-    number = current().public_level
+    state = current()
+    number = state.public_level
     if not isinstance(tensor, TensorBase):
         raise TypeError(f"_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type(tensor).__name__}")
     if _asked_for(level) < _LEVEL:
         return UnpackedDualTensor(tensor, None)
-    if number == _NONE:
+    # inside of a custom function's forward, levels are hidden
+    if number == _NONE or number not in state.dual_stack:
         return UnpackedDualTensor(ops.view(tensor, tensor._array.shape), None)
     if level not in (None, _LEVEL) and tangent_of(tensor, number) is not None:
         raise RuntimeError("Invalid level given to _fw_primal")

@@ -544,9 +544,13 @@ def jacfwd(
             value, aux = split_aux(func(*arguments, **kwargs), has_aux, name)
             return *output_leaves(value, name), aux
 
+        def on_duals(duals: list[Tensor]) -> functional.Tree:
+            with transforming("jvp"):
+                return functional.Tree(*run(duals)[:2])
+
         def push_one(k: int, direction: Tensor) -> tuple[Tensor, ...]:
             directions = [direction if i == k else None for i in range(len(inputs))]
-            return tuple(functional.push(lambda duals: functional.Tree(*run(duals)[:2]), inputs, directions, True)[1])
+            return tuple(functional.push(on_duals, inputs, directions, True)[1])
 
         push = vmap(push_one, (None, 0), randomness=randomness)
         outputs, shape, aux = run([ops.clone(x) for x in inputs])

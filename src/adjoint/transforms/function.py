@@ -492,7 +492,7 @@ def given_tangent(node: Any, value: Any, tangent: Tensor | None, is_dirty: bool,
     if tangent is not None or not isinstance(value, TensorBase) or not is_inexact(value._array.dtype):
         return tangent
     if is_dirty:
-        return forward.make_zero_tangent(value, level)
+        return forward.make_zero_tangent(value, level, None)
     return None if node._keeps_undefined else ops.zeros_like(value)
 
 
