@@ -149,6 +149,44 @@ def test_modified_argument_is_found(x: adjoint.Tensor) -> None:
         z.backward()
 
 
+# reentrant ----------------------------------------------------------------------------------------------------------
+
+
+def test_reentrant(x: adjoint.Tensor) -> None:
+    weight = adjoint.tensor(2.0, dtype=adjoint.float64, requires_grad=True)
+    modes: list[bool] = []
+
+    def f(x: adjoint.Tensor, n: int, y: adjoint.Tensor) -> tuple[adjoint.Tensor, adjoint.Tensor]:
+        modes.append(adjoint.is_grad_enabled())
+        return (x * weight) ** n, adjoint.rand(3, dtype=adjoint.float64) * y.exp()
+
+    y = x.detach().clone()
+    first, second = checkpoint(f, x, 2, x, use_reentrant=True)
+    assert first.grad_fn.name() == "CheckpointFunctionBackward" and modes == [False]
+    third, _ = checkpoint(f, x, 2, y, use_reentrant=True)
+    (first + second + third).sum().backward()
+    assert modes == [False, False, True, True]
+    expected = 2 * (2 * x * weight**2) + second
+    np.testing.assert_allclose(x.grad.numpy(), expected.detach().numpy())
+    np.testing.assert_allclose(weight.grad.item(), 2 * (2 * weight * x * x).sum().item())
+
+
+def test_limits_of_reentrant(x: adjoint.Tensor) -> None:
+    with pytest.warns(UserWarning, match="the use_reentrant parameter should be passed explicitly"):
+        checkpoint(body, x)
+    with pytest.warns(UserWarning, match="None of the inputs have requires_grad=True"):
+        checkpoint(body, x.detach(), use_reentrant=True)
+    y = checkpoint(body, x, use_reentrant=True).sum()
+    with pytest.raises(RuntimeError, match=r"incompatible with .grad\(\) or passing an `inputs` parameter"):
+        grad(y, x)
+    y = checkpoint(lambda x: x.detach(), x, use_reentrant=True)
+    with pytest.raises(RuntimeError, match="none of output has requires_grad=True"):
+        y.sum().backward()
+    for options in ({"other": 1}, {"debug": True}):
+        with pytest.raises(ValueError, match=r"nexpected keyword|only supported when use_reentrant=False"):
+            checkpoint(body, x, use_reentrant=True, **options)
+
+
 # errors -------------------------------------------------------------------------------------------------------------
 
 

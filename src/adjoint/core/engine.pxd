@@ -32,6 +32,7 @@ cpdef list run_backward(
     list roots, list cotangents, bint retain_graph, bint create_graph, object captures, int n_captures, bint accumulate
 )
 cpdef long long run_number()
+cpdef bint accumulates()
 cpdef bint will_run(Node node)
 cpdef object as_tensor(object cotangent, bint create_graph)
 cpdef object as_cotangent(object given, object before, bint create_graph, object hook)

@@ -358,6 +358,12 @@ def run_number() -> int:
     return -1 if run is None else run.number
 
 
+def accumulates() -> bool:
+    """True if the innermost backward pass of the calling thread accumulates into all leaves that it reaches."""
+    run: Run = current().run
+    return run is not None and run.captures is None
+
+
 def will_run(node: Node) -> bool:
     """True if the innermost backward pass of the calling thread reaches a node."""
     run: Run = current().run

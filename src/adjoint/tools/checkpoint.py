@@ -182,7 +182,7 @@ class Region:
 
         args, kwargs = pytree.map(_take, self.arguments)
         with (
-            self.same_random_numbers(),
+            same_random_numbers(self.random_state),
             enable_grad(),
             self.again(),
             saved_tensors_hooks(pack, lambda kept: kept),
@@ -192,19 +192,6 @@ class Region:
         if self.check:
             self.compare(notes)
         return saved
-
-    @contextlib.contextmanager
-    def same_random_numbers(self) -> Iterator[None]:
-        """A block that draws the random numbers of the first run, and leaves the generator as it was."""
-        if self.random_state is None:
-            yield
-            return
-        before = random.get_rng_state()
-        random.set_rng_state(self.random_state)
-        try:
-            yield
-        finally:
-            random.set_rng_state(before)
 
     def compare(self, notes: list[Note]) -> None:
         """Raise CheckpointError if the two runs saved different tensors."""
@@ -241,6 +228,20 @@ class Region:
             for name, run in runs.items():
                 text += f"\nSaved during the {name}:" + "".join(f"\n  {i}: {note}" for i, note in enumerate(run))
         return text
+
+
+@contextlib.contextmanager
+def same_random_numbers(state: Any) -> Iterator[None]:
+    """A block that draws random numbers from a state on and leaves the generator as it was; for None, as usual."""
+    if state is None:
+        yield
+        return
+    before = random.get_rng_state()
+    random.set_rng_state(state)
+    try:
+        yield
+    finally:
+        random.set_rng_state(before)
 
 
 def _keep(value: Any) -> Any:

@@ -1,0 +1,65 @@
+"""The older kind of checkpoint: the function runs unrecorded, and its backward pass runs a backward pass of its own."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from adjoint.arrays import random
+from adjoint.core.engine import accumulates
+from adjoint.core.grad_mode import enable_grad
+from adjoint.core.graph import TensorBase, needs_grad
+from adjoint.tensor.differentiate import backward
+from adjoint.tools.checkpoint import same_random_numbers
+from adjoint.transforms.function import Function
+
+NO_GRADIENT_NEEDED = "None of the inputs have requires_grad=True. Gradients will be None"
+ONLY_BACKWARD = (
+    "When use_reentrant=True, adjoint.utils.checkpoint is incompatible with .grad() or passing an `inputs` parameter "
+    "to .backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() without "
+    "passing the `inputs` argument."
+)
+NO_OUTPUT = "none of output has requires_grad=True, this checkpoint() is not necessary"
+
+
+def checkpoint_reentrant(function: Callable[..., Any], preserve_rng_state: bool, args: tuple[Any, ...]) -> Any:
+    """Call `function(*args)`; only tensors among args themselves are differentiated by, and parameters of its own."""
+    if not any(isinstance(arg, TensorBase) and needs_grad(arg) for arg in args):
+        warnings.warn(NO_GRADIENT_NEEDED, stacklevel=3)
+    return CheckpointFunction.apply(function, preserve_rng_state, *args)
+
+
+class CheckpointFunction(Function):
+    """Runs a function unrecorded; its backward pass runs it again, recorded, and differentiates that."""
+
+    @staticmethod
+    def forward(ctx: Any, function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
+        """The function's value."""
+        ctx.function = function
+        ctx.random_state = random.get_rng_state() if preserve_rng_state else None
+        ctx.places = [i for i, arg in enumerate(args) if isinstance(arg, TensorBase)]
+        ctx.others = [None if isinstance(arg, TensorBase) else arg for arg in args]
+        ctx.save_for_backward(*[args[i] for i in ctx.places])
+        return function(*args)
+
+    @staticmethod
+    def backward(ctx: Any, *cotangents: Any) -> tuple[Any, ...]:
+        """Cotangents of the arguments; those of parameters are accumulated on the way."""
+        if not accumulates():
+            raise RuntimeError(ONLY_BACKWARD)
+        args = list(ctx.others)
+        for i, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
+            args[i] = tensor.detach().requires_grad_(needs_grad(tensor))
+        with same_random_numbers(ctx.random_state), enable_grad():
+            outputs = ctx.function(*args)
+        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+        pairs = [
+            (output, g)
+            for output, g in zip(outputs, cotangents, strict=True)
+            if isinstance(output, TensorBase) and needs_grad(output)
+        ]
+        if not pairs:
+            raise RuntimeError(NO_OUTPUT)
+        backward(*[list(column) for column in zip(*pairs, strict=True)])
+        return None, None, *[arg.grad if isinstance(arg, TensorBase) else None for arg in args]
