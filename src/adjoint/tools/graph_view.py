@@ -137,7 +137,7 @@ def draw(targets: Target | Iterable[Target], *, max_nodes: int | None = None) ->
         targets = [targets]
     targets = list(targets)
     roots = {target if isinstance(target, Node) else as_edge(target).node for target in targets}
-    nodes = []
+    nodes: list[Node] = []
     for node in nodes_of(targets):
         if max_nodes is not None and len(nodes) >= max_nodes:
             break

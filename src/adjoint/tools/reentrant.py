@@ -61,5 +61,5 @@ class CheckpointFunction(Function):
         ]
         if not pairs:
             raise RuntimeError(NO_OUTPUT)
-        backward(*[list(column) for column in zip(*pairs, strict=True)])
+        backward([output for output, _ in pairs], [g for _, g in pairs])
         return None, None, *[arg.grad if isinstance(arg, TensorBase) else None for arg in args]
