@@ -170,6 +170,9 @@ def module_stub(module: ModuleType, names: list[str]) -> Iterator[str]:
             yield f"{name}: {annotated(type(value).__name__.removesuffix('Type'))}\n"
         elif isinstance(value, Operation) or value.__module__.startswith("adjoint.tensor.c"):
             yield definitions(name, value)
+        elif not hasattr(value, "__qualname__"):
+            # an instance of a public class
+            yield f"{name}: {type(value).__name__}\n"
         else:
             yield f"from {value.__module__} import {value.__qualname__} as {name}\n"
 

@@ -37,6 +37,14 @@ from adjoint.arrays.dtypes import (
     uint32,
     uint64,
 )
+from adjoint.arrays.memory_format import (
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    memory_format,
+    preserve_format,
+)
+from adjoint.arrays.once import is_warn_always_enabled, set_warn_always
 from adjoint.arrays.random import Generator, initial_seed, manual_seed, seed
 from adjoint.arrays.size import Size, device
 from adjoint.core.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled

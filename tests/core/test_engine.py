@@ -136,7 +136,10 @@ def test_third_order():
 
 def test_second_order_by_backward():
     x = scalar(2.0)
-    (x**3).backward(create_graph=True)
+    adjoint.set_warn_always(True)
+    with pytest.warns(UserWarning, match="create_graph=True will create a reference cycle"):
+        (x**3).backward(create_graph=True)
+    adjoint.set_warn_always(False)
     slope = x.grad
     x.grad = None
     slope.backward()
@@ -501,7 +504,8 @@ def test_hooks_on_an_output_that_got_nothing():
 def test_retain_grad():
     x = leaf(1.0, 2.0)
     y = x * 3
-    assert not y.retains_grad and y.grad is None
+    with pytest.warns(UserWarning, match="not a leaf Tensor is being accessed"):
+        assert not y.retains_grad and y.grad is None
     y.retain_grad()
     y.retain_grad()
     x.retain_grad()

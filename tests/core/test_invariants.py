@@ -293,7 +293,7 @@ def modified_by_out(x):
 
 def modified_from_overlapping_source(x):
     y = x * 1
-    return y * y, lambda: y[1:].copy_(y[:-1])
+    return y * y, lambda: y[::2].copy_(y[:2])
 
 
 SAVED = [saved_input, saved_result, saved_result_of_in_place, saved_several_results, saved_constant,
@@ -376,10 +376,10 @@ def test_versions_are_shared(share):
 
 def test_overlapping_source_is_read_before_it_is_overwritten():
     y = adjoint.tensor([1.0, 2.0, 3.0, 4.0])
-    y[1:].copy_(y[:-1])
-    assert y.tolist() == [1.0, 1.0, 2.0, 3.0]
-    y[1:].add_(y[:-1])
-    assert y.tolist() == [1.0, 2.0, 3.0, 5.0]
+    y[::2].copy_(y[:2])
+    assert y.tolist() == [1.0, 2.0, 2.0, 4.0]
+    y[::3].add_(y[:2])
+    assert y.tolist() == [2.0, 2.0, 2.0, 6.0]
 
 
 def test_detach_in_place_after_saving_keeps_the_recorded_history():
@@ -1131,7 +1131,7 @@ def test_history_of_base_and_view_after_in_place():
     v = y[1:]
     before = v.grad_fn
     v.mul_(5)
-    assert y.grad_fn.name() == "CopySlices"
+    assert y.grad_fn.name() == "adjoint::autograd::CopySlices"
     assert v.grad_fn is not before
     assert v.grad_fn.next_functions[0][0] is y.grad_fn
     assert v._is_view() and v._base is y

@@ -46,7 +46,7 @@ VIEWS: dict[str, Case] = {
     "swapdims": (A, lambda x: x.swapdims(0, 1), lambda a: a.swapaxes(0, 1)),
     "t": (M, lambda x: x.t(), np.transpose),
     "t-vector": (V, lambda x: x.t(), np.transpose),
-    "T": (A, lambda x: x.T, np.transpose),
+    "T": (M, lambda x: x.T, np.transpose),
     "mT": (A, lambda x: x.mT, np.matrix_transpose),
     "movedim": (A, lambda x: x.movedim(0, -1), lambda a: np.moveaxis(a, 0, -1)),
     "movedim-several": (A, lambda x: x.movedim((0, 1), (2, 0)), lambda a: np.moveaxis(a, (0, 1), (2, 0))),

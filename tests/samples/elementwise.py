@@ -115,7 +115,11 @@ SAMPLES: dict[str, list[Sample]] = {
         {"input": SCALAR, "other": SCALAR},
         {"input": EMPTY, "other": EMPTY},
     ],
-    "clone_in_order": [{"input": draw(2, 3), "order": None}, {"input": draw(2, 3, 4), "order": (1, 2, 0)}],
+    "clone_with_strides": [
+        {"input": draw(2, 3), "strides": None},
+        {"input": draw(2, 3, 4), "strides": (1, 12, 3)},
+        {"input": draw(2, 3), "strides": (1, 2)},
+    ],
     "fill": [{"input": draw(2, 3), "value": draw()}, {"input": SCALAR, "value": SCALAR}],
     # constants
     "full_like": [{"input": draw(2, 3), "fill_value": 2.0}],

@@ -6,6 +6,7 @@ import numpy as np
 
 from samples.draws import SCALAR, WHOLE, Sample, draw, index, mask
 
+ZEROS = draw(4, then=lambda a: a * index(0, 1, 1, 0))
 ROWS = index([2, 0, 1], [1, 1, 0])
 BASIC: list[Sample] = [
     {"input": WHOLE, "index": (1,)},
@@ -50,6 +51,14 @@ SAMPLES: dict[str, list[Sample]] = {
         {"input": draw(2, 4), "dim": 1, "index": ROWS, "src": draw(2, 3)},
         {"input": draw(3, 3), "dim": 0, "index": ROWS, "src": draw(2, 4)},
     ],
+    **{
+        name: [
+            {"input": draw(2, 4), "dim": 1, "index": ROWS, "src": draw(2, 3), "reduce": "mean", **kept},
+            {"input": draw(3, 3), "dim": 0, "index": ROWS, "src": draw(3, 4), "reduce": "prod", **kept},
+            {"input": draw(3), "dim": 0, "index": index(1, 1, 0, 1), "src": ZEROS, "reduce": "prod", **kept},
+        ]
+        for name, kept in (("scatter_reduce", {"include_self": False}), ("index_reduce", {}))
+    },
     "index_select": [
         {"input": draw(3, 4), "dim": 0, "index": index(2, 0, 2)},
         {"input": draw(3, 4), "dim": 1, "index": index(1)},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from adjoint.arrays.dtypes import int64
 from samples.draws import EMPTY, SCALAR, VECTOR, WHOLE, Sample, draw
 
 TRIANGLE: list[Sample] = [
@@ -57,6 +58,8 @@ SAMPLES: dict[str, list[Sample]] = {
     "split": [{"input": draw(5, 2), "split_size": 2}, {"input": draw(2, 4), "split_size": 4, "dim": -1}],
     "split_with_sizes": [{"input": draw(2, 5), "split_sizes": (1, 4), "dim": 1}],
     "unbind": [{"input": draw(2, 3)}, {"input": draw(2, 3), "dim": -1}],
+    "unsafe_split": [{"input": draw(5, 2), "split_size": 2}],
+    "unsafe_split_with_sizes": [{"input": draw(2, 5), "split_sizes": (1, 4), "dim": 1}],
     "flip": [
         {"input": WHOLE, "dims": (0, 2)},
         {"input": SCALAR, "dims": (0,)},
@@ -70,11 +73,36 @@ SAMPLES: dict[str, list[Sample]] = {
         {"input": WHOLE, "offset": 1, "dim1": 2, "dim2": 0},
         {"input": draw(3, 3), "offset": -1},
     ],
+    "as_strided": [
+        {"input": draw(4, 3), "shape": (2, 2), "strides": (3, 1), "offset": 1, "own": (3, 1)},
+        {"input": draw(2, 3), "shape": (3, 2), "strides": (1, 2), "offset": 1, "own": (3, 1)},
+        {"input": draw(5), "shape": (2, 0), "strides": (1, 1), "offset": 0, "own": (1,)},
+    ],
+    "restride": [
+        {"input": draw(3, 2), "source": ((3, 2), (1, 2), 1), "target": ((2, 3), (3, 1), 0), "shared": 1},
+        {"input": draw(2, 3), "source": ((2, 3), (0, 1), 0), "target": ((2,), (1,), 1), "shared": 0},
+        {"input": draw(2), "source": ((2,), (2,), 0), "target": ((2, 2), (1, 1), 3), "shared": 1},
+    ],
+    "unfold": [
+        {"input": draw(5), "dimension": 0, "size": 2, "step": 1},
+        {"input": draw(2, 7), "dimension": -1, "size": 3, "step": 2},
+        {"input": draw(7, 2), "dimension": 0, "size": 2, "step": 3},
+    ],
+    "fold_windows": [
+        {"input": draw(4, 2), "shape": (5,), "dimension": 0, "length": 2, "step": 1},
+        {"input": draw(2, 3, 3), "shape": (2, 8), "dimension": 1, "length": 3, "step": 2},
+    ],
+    "view_as_real": [{"input": draw(2, 3)}, {"input": SCALAR}, {"input": EMPTY}],
+    "view_as_complex": [{"input": draw(3, 2)}, {"input": draw(2)}, {"input": draw(0, 2)}],
+    "view_bits": [{"input": draw(2, 2), "dtype": int64}],
     "embed_diagonal": [
         {"input": draw(2, 3), "offset": 0, "dim1": 1, "dim2": 2, "size1": 3, "size2": 3},
         {"input": draw(2), "offset": 1, "dim1": 1, "dim2": 0, "size1": 2, "size2": 4},
     ],
 }
+
+REAL_ONLY = {"view_as_complex"}
+COMPLEX_ONLY = {"view_as_real"}
 
 #: Tests that do not apply, by a pattern of their names, and why.
 GAPS: dict[str, str] = {

@@ -74,6 +74,104 @@ def diagonal(array: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any
     return view
 
 
+def memory_of(array: Any) -> tuple[Any, int]:
+    """All memory that an array lies in, as a flat array of bytes, and at which byte of it the array starts.
+
+    Raises RuntimeError if NumPy does not know the memory as one piece, as of an array made from a strided buffer.
+    """
+    owner = array
+    while isinstance(owner.base, numpy.ndarray):
+        owner = owner.base
+    flat = numpy.ravel(owner, order="K")
+    if owner.size and not numpy.may_share_memory(flat, owner):
+        raise RuntimeError(
+            f"as_strided(): the memory that an array with strides {owner.strides} was made from is not one piece; "
+            "clone() the tensor first"
+        )
+    return flat.view(numpy.uint8), array.__array_interface__["data"][0] - flat.__array_interface__["data"][0]
+
+
+def strided(array: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> Any:
+    """A view of the memory that an array lies in; strides, and the offset from the array's start, count bytes.
+
+    Raises RuntimeError if it would leave that memory.
+    """
+    if 0 in shape:
+        return numpy.empty(shape, array.dtype)
+    memory, start = memory_of(array)
+    start += offset
+    size = start + array.itemsize + sum([(n - 1) * k for n, k in zip(shape, strides, strict=True)])
+    if start < 0 or size > memory.size:
+        step = array.itemsize
+        raise RuntimeError(
+            f"setStorage: sizes {list(shape)}, strides {[k // step for k in strides]}, storage offset {start // step}, "
+            f"and itemsize {step} requiring a storage size of {size} are out of bounds for storage of size "
+            f"{memory.size}"
+        )
+    return numpy.ndarray(shape, array.dtype, memory, start, strides)
+
+
+def as_strided(array: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> Any:
+    """The same with strides and offset that count elements.
+
+    >>> as_strided(numpy.arange(6), (2, 2), (1, 1), 3)
+    array([[3, 4],
+           [4, 5]])
+    """
+    step = array.itemsize
+    return strided(array, shape, tuple([k * step for k in strides]), offset * step)
+
+
+def windows(array: Any, size: int, axis: int) -> Any:
+    """A view of all windows of a size along an axis; the places in a window are the last axis.
+
+    >>> windows(numpy.arange(4), 2, 0)
+    array([[0, 1],
+           [1, 2],
+           [2, 3]])
+    """
+    shape = (*array.shape[:axis], array.shape[axis] - size + 1, *array.shape[axis + 1 :], size)
+    return strided(array, shape, (*array.strides, array.strides[axis]))
+
+
+def places_in_memory(shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Any:
+    """For each element of a strided array the number of the memory cell that it lies in, as a flat array."""
+    places = numpy.full(shape, offset)
+    for axis, (n, k) in enumerate(zip(shape, strides, strict=True)):
+        places += (numpy.arange(n) * k).reshape((n,) + (1,) * (len(shape) - axis - 1))
+    return places.reshape(-1)
+
+
+def elements_meet(array: Any) -> bool:
+    """True if two elements of an array lie in the same memory, as in expanded ones.
+
+    >>> elements_meet(numpy.broadcast_to(1.0, 2)), elements_meet(numpy.zeros((2, 3)).T)
+    (True, False)
+    """
+    axes = sorted([(abs(k), n) for n, k in zip(array.shape, array.strides, strict=True) if n > 1])
+    reach = array.itemsize
+    for k, n in axes:
+        if k < reach:
+            break
+        reach += (n - 1) * k
+    else:
+        return False
+    if not array.size:
+        return False
+    places = places_in_memory(array.shape, array.strides, 0)
+    return bool(k == 0 or numpy.diff(numpy.sort(places)).min() < array.itemsize)
+
+
+def view_as(array: Any, dtype: Any) -> Any:
+    """The memory of an array as elements of another type, along the last axis if their sizes differ.
+
+    A view, unless the last axis does not lie in one piece.
+    """
+    if array.dtype.itemsize != numpy.dtype(dtype).itemsize and array.shape[-1] != 1:
+        array = array if array.strides[-1] == array.itemsize else numpy.ascontiguousarray(array)
+    return array.view(dtype)
+
+
 def sum_at(shape: tuple[int, ...], where: tuple[Any, ...], values: Any) -> Any:
     """Zeros of `shape` with `values` added at the places that zeros[where] picks; repeated places add up.
 

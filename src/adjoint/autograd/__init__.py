@@ -6,6 +6,7 @@ from adjoint.core.grad_mode import (
 )
 from adjoint.core.grad_mode import (
     enable_grad,
+    enforce_grad_layout_policy,
     inference_mode,
     is_multithreading_enabled,
     no_grad,
@@ -28,6 +29,7 @@ __all__ = [
     "custom",
     "detect_anomaly",
     "enable_grad",
+    "enforce_grad_layout_policy",
     "forward_ad",
     "function",
     "functional",

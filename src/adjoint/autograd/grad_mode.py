@@ -5,10 +5,18 @@ from adjoint.core.grad_mode import (
 )
 from adjoint.core.grad_mode import (
     enable_grad,
+    enforce_grad_layout_policy,
     inference_mode,
     no_grad,
     set_grad_enabled,
     set_multithreading_enabled,
 )
 
-__all__ = ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled", "set_multithreading_enabled"]
+__all__ = [
+    "enable_grad",
+    "enforce_grad_layout_policy",
+    "inference_mode",
+    "no_grad",
+    "set_grad_enabled",
+    "set_multithreading_enabled",
+]

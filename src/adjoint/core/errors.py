@@ -2,9 +2,13 @@
 
 from typing import Any
 
-from adjoint.arrays.dtypes import can_cast, from_numpy_dtype
+from numpy import may_share_memory, ndarray
+
+from adjoint.arrays.dtypes import can_cast, dtype, from_numpy_dtype
 from adjoint.arrays.namespace import namespace, underlying
+from adjoint.arrays.numpy_namespace import elements_meet
 from adjoint.arrays.shapes import broadcast_shapes
+from adjoint.arrays.size import type_name
 from adjoint.core.locations import described
 from adjoint.core.modes import current
 
@@ -21,28 +25,48 @@ REQUIRES_GRAD_OF_NON_LEAF = (
 REQUIRES_GRAD_OF_NON_LEAF_ON = "you can only change requires_grad flags of leaf variables."
 REQUIRES_GRAD_DTYPE_SETTER = "only Tensors of floating point and complex dtype can require gradients"
 REQUIRES_GRAD_DTYPE = "Only Tensors of floating point and complex dtype can require gradients"
+DETACH_OF_VIEW = "Can't detach views in-place. Use detach() instead."
 LEAF_IN_PLACE = "a leaf Variable that requires grad is being used in an in-place operation."
 VIEW_OF_LEAF_IN_PLACE = "a view of a leaf Variable that requires grad is being used in an in-place operation."
-NO_GRAD_VIEW = (
-    "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use "
-    "case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the "
-    "inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if "
-    "you want the inplace to be tracked)."
+AMBIGUOUS_VIEW = (
+    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
+    "the view and the inplace either both inside the {block} block (if you don't want the inplace to be tracked) or "
+    "both outside (if you want the inplace to be tracked)."
 )
 MULTI_OUTPUT_VIEW = (
-    "Output {nr} of {node} is a view and is being modified inplace. This view is the output of a function that "
-    "returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace "
-    "the inplace operation by an out-of-place one."
+    "This view is the output of a function that returns multiple views. Such functions do not allow the output views "
+    "to be modified inplace. You should replace the inplace operation by an out-of-place one."
+)
+RESHAPED_BASE = (
+    "the base of this view was reshaped in place after the view, of another dtype, had been made, and then modified; "
+    "make the view again"
 )
 CUSTOM_VIEW = (
-    "Output {nr} of {node} is a view and is being modified inplace. This view was created inside a custom Function (or "
-    "because an input was returned as-is) and the autograd logic to handle view+inplace would override the custom "
-    "backward associated with the custom Function, leading to incorrect gradients. This behavior is forbidden. You can "
-    "fix this by cloning the output of the custom Function."
+    "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
+    "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
+    "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function."
 )
 OVERLAP = (
     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
     "Please clone() the tensor before performing the operation."
+)
+CYCLE_OF_GRADIENTS = (
+    "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
+    "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you "
+    "have to use this function, make sure to reset the .grad fields of your parameters to None after use to break the "
+    "cycle and avoid the leak."
+)
+RESIZED_OUTPUT = (
+    "An output with one or more elements was resized since it had shape {given}, which does not match the required "
+    "output shape {wanted}. This behavior is deprecated, and in a future PyTorch release outputs will not be resized "
+    "unless they have zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements "
+    "with t.resize_(0)."
+)
+GRAD_OF_NON_LEAF = (
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+    "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, "
+    "use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the "
+    "leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information."
 )
 INFERENCE_VERSION = "Inference tensors do not track version counter."
 INFERENCE_SAVED = (
@@ -55,24 +79,15 @@ INFERENCE_IN_PLACE = (
     "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
 )
 REQUIRES_GRAD_OF_INFERENCE = "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
-INFERENCE_VIEW = (
-    "A view was created in inference mode and is being modified inplace in normal mode. Given that this use case is "
-    "ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
-    "either both inside the inference_mode block (if you don't want the inplace to be tracked) or both outside (if "
-    "you want the inplace to be tracked)."
-)
-INFERENCE_VIEW_OF_CHANGED = INFERENCE_VIEW.replace(
-    "is being modified", "its base or another view of its base has been modified"
-)
 PACK_HOOK_IN_PLACE = (
     "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
     "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you need to "
     "perform in-place operations on the input to a pack hook."
 )
-#: Why a view that a custom function returned may not be modified while recording.
-CUSTOM_VIEWS = {"custom": CUSTOM_VIEW, "custom_outputs": MULTI_OUTPUT_VIEW}
-#: Why a view that was made in such a mode may not be modified while recording.
-CREATED_WITHOUT_GRAD = {"no_grad": NO_GRAD_VIEW, "inference": INFERENCE_VIEW}
+OVERLAP_OF_INPUT = (
+    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+    "location. Please clone() the tensor before performing the operation."
+)
 CANNOT_NUMPY = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
 NON_SCALAR = "grad can be implicitly created only for scalar outputs"
 UNUSED_INPUT = (
@@ -194,14 +209,6 @@ def named_hook(hook: Any) -> str:
     return f"hook '{getattr(hook, '__name__', '<unknown>')}'"
 
 
-def custom_view(node: Any, output_nr: int, origin: str, changed: bool = False) -> str:
-    """The message for a view made by a custom function that is modified in place, or whose base was `changed`."""
-    text = CUSTOM_VIEWS[origin].format(nr=output_nr, node=operation_of(node))
-    if changed:
-        text = text.replace("is being modified", "its base or another view of its base has been modified")
-    return text
-
-
 def hook_changed_type(hook: Any, before: Any, after: Any) -> str:
     """The message for a hook that returned a gradient of another dtype."""
     was, got = [from_numpy_dtype(array.dtype).long_name for array in (before, after)]
@@ -250,7 +257,6 @@ def check_in_place_result(array: Any, out: Any) -> None:
             f"output with shape {sizes(array.shape)} doesn't match the broadcast shape "
             f"{sizes(broadcast_shapes(out.shape, array.shape))}"
         )
-    check_overlap(array)
 
 
 def check_batch(operation: str, array: Any, out: Any) -> None:
@@ -263,44 +269,127 @@ def check_batch(operation: str, array: Any, out: Any) -> None:
 def check_overlap(array: Any) -> None:
     """Raise RuntimeError if an array that is to be written to repeats elements, as expanded ones do."""
     array = underlying(array)
-    strides = getattr(array, "strides", None)
-    if strides is not None and array.size and any(s == 0 and n > 1 for s, n in zip(strides, array.shape, strict=True)):
+    if isinstance(array, ndarray) and not array.flags.forc and elements_meet(array):
         raise RuntimeError(OVERLAP)
+
+
+def check_sources(array: Any, sources: Any) -> None:
+    """Raise RuntimeError if one of the sources lies partly, but not wholly, where an array is that is to be written."""
+    for source in sources:
+        if source is array or not isinstance(source, ndarray) or not may_share_memory(array, source):
+            continue
+        same = [a.__array_interface__["data"][0] for a in (array, source)]
+        if array.strides == source.strides and array.shape == source.shape and same[0] == same[1]:
+            continue
+        if is_dense(array) and is_dense(source):
+            raise RuntimeError(OVERLAP_OF_INPUT)
+
+
+def is_dense(array: Any) -> bool:
+    """True for an array that fills its memory without gaps, elements in whatever order."""
+    if array.flags.forc:
+        return True
+    expected = int(array.itemsize)
+    for step, n in sorted(zip(array.strides, array.shape, strict=True)):
+        if n != 1 and step != expected:
+            return False
+        expected *= n
+    return True
+
+
+def invalid_gradient(node: Any, index: int, got: Any, expected: Any) -> str:
+    """The message for a formula's result that does not fit its input."""
+    return (
+        f"Function {node.name()} returned an invalid gradient at index {index} - got {sizes(got)} but expected shape "
+        f"compatible with {sizes(expected)}"
+    )
+
+
+def other_shape(shape: tuple[int, ...], given: tuple[int, ...]) -> str:
+    """The message for a cotangent that does not have the shape of its leaf."""
+    return f"a gradient of size {sizes(given)} arrived at a leaf of size {sizes(shape)}, whose data was replaced"
+
+
+def other_layout(gradient: Any, array: Any) -> str:
+    """The warning for a gradient that lies in memory otherwise than a gradient of this leaf would."""
+    shapes = [f"sizes() = {list(a.shape)}, strides() = {[k // a.itemsize for k in a.strides]}" for a in (gradient, array)]
+    return (
+        "grad and param do not obey the gradient layout contract. This is not an error, but may impair performance.\n"
+        f"grad.{shapes[0]}\nparam.{shapes[1]}"
+    )
+
+
+def check_flag(name: str, value: object) -> None:
+    """Raise RuntimeError for what is no bool."""
+    if not isinstance(value, bool):
+        raise RuntimeError(f"{name} must be a bool")
+
+
+def view_modified(origin: str, node: Any, nr: int, by_other: bool) -> str:
+    """The message for a view that was made where this forbids operations in place, and that is modified so.
+
+    by_other: not the view itself is modified, but its base or another view of its base.
+    """
+    what = "its base or another view of its base has been" if by_other else "is being"
+    if origin == "inference":
+        reason = AMBIGUOUS_VIEW.format(block="inference_mode")
+        return f"A view was created in inference mode and {what} modified inplace in normal mode. {reason}"
+    reason = CUSTOM_VIEW if origin == "custom" else MULTI_OUTPUT_VIEW
+    if origin == "no_grad":
+        reason = AMBIGUOUS_VIEW.format(block="no_grad")
+    if origin == "no_grad" or node is None:
+        return f"A view was created in no_grad mode and {what} modified inplace with grad mode enabled. {reason}"
+    return f"Output {nr} of {operation_of(node)} is a view and {what} modified inplace. {reason}"
 
 
 def check_in_place(tensor: Any, mask: int) -> None:
     """Raise RuntimeError if a tensor must not be modified in place while recording."""
     view = tensor._view
-    if tensor.requires_grad and tensor.is_leaf:
+    requires = tensor.requires_grad
+    if view is not None and (mask or requires):
+        if view.origin is not None:
+            raise RuntimeError(view_modified(view.origin, tensor._node, tensor.output_nr, False))
+        if requires and view.base.is_leaf:
+            raise RuntimeError(VIEW_OF_LEAF_IN_PLACE)
+    if requires and tensor.is_leaf and view is None:
         raise RuntimeError(LEAF_IN_PLACE)
-    if view is None:
-        return
-    if not (mask or tensor.requires_grad or view.base.requires_grad):
-        return
-    if view.origin in CREATED_WITHOUT_GRAD:
-        raise RuntimeError(CREATED_WITHOUT_GRAD[view.origin])
-    if view.origin in CUSTOM_VIEWS:
-        raise RuntimeError(custom_view(tensor.grad_fn, tensor.output_nr, view.origin))
-    if view.base.requires_grad and view.base.is_leaf:
-        raise RuntimeError(VIEW_OF_LEAF_IN_PLACE)
-    if view.origin == "multi_output":
-        node = tensor.grad_fn
+
+
+#: What stands for "any dtype" where a leaf keeps the dtype of its gradients.
+ANY_DTYPE = "any"
+GRAD_DTYPE_OF_NON_LEAF = "grad_dtype can only be {done} on leaf tensors."
+
+
+def check_grad_dtype(tensor: Any, value: Any) -> None:
+    """Raise unless gradients of `tensor` can be of this dtype, or of any for None."""
+    if value is not None and not isinstance(value, dtype):
+        raise RuntimeError(f"grad_dtype must be a adjoint.dtype or None, but got {type_name(value)}")
+    if not tensor.is_leaf:
+        raise RuntimeError(GRAD_DTYPE_OF_NON_LEAF.format(done="set"))
+    gradient = tensor._grad
+    if value is not None and gradient is not None and gradient.dtype is not value:
         raise RuntimeError(
-            MULTI_OUTPUT_VIEW.format(nr=tensor.output_nr, node="None" if node is None else operation_of(node))
+            f"Cannot set grad_dtype to '{value.long_name}' because there is already a gradient with dtype "
+            f"'{gradient.dtype.c_name}'. Please clear the gradient (.grad = None) before changing grad_dtype, or ensure "
+            "the new grad_dtype matches the existing gradient's dtype."
         )
 
 
 def check_assigned_grad(tensor: Any, value: Any) -> None:
     """Raise unless `value` can be the gradient of `tensor`."""
     if not hasattr(value, "_array"):
-        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type_name(value)}")
     if value is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
-    if value._array.dtype != tensor._array.dtype:
-        own, given = from_numpy_dtype(tensor._array.dtype), from_numpy_dtype(value._array.dtype)
+    wanted = tensor.grad_dtype if tensor.is_leaf else from_numpy_dtype(tensor._array.dtype)
+    given = from_numpy_dtype(value._array.dtype)
+    if wanted is not None and given is not wanted:
         raise RuntimeError(
             f"attempting to assign a gradient with dtype '{given.c_name}' to a tensor with grad_dtype "
-            f"'{own.long_name}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype)."
+            f"'{wanted.long_name}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). "
+            "You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set "
+            "grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream systems "
+            "that assume they match."
         )
     if value._array.shape != tensor._array.shape:
         raise RuntimeError(

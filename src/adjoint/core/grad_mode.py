@@ -232,6 +232,33 @@ def is_multithreading_enabled() -> bool:
     return current().multithreading
 
 
+def _set_layout_policy(enabled: bool) -> bool:
+    state = current()
+    before = state.enforce_layout
+    state.enforce_layout = enabled
+    return before
+
+
+class enforce_grad_layout_policy(set_grad_enabled):
+    """Whether a first gradient must lie in memory as its leaf does, row by row where the leaf's memory has gaps.
+
+    If not, a buffer that the backward pass no longer needs becomes .grad as it lies, which saves a copy, and nothing is
+    said about assigned gradients that lie otherwise. Holds for the calling thread; also a function and a decorator.
+
+    >>> import adjoint
+    >>> x = adjoint.ones(2, 3).t().requires_grad_()
+    >>> with adjoint.autograd.enforce_grad_layout_policy(True):
+    ...     (x * 2).sum().backward()
+    >>> x.grad.stride()
+    (1, 3)
+    """
+
+    _switch = staticmethod(_set_layout_policy)
+
+    def __init__(self, enable: bool = True) -> None:
+        super().__init__(enable)
+
+
 class _unsafe_preserve_version_counter:
     """A block after which the given tensors have the versions they had before, whatever was written to them inside.
 

@@ -88,6 +88,7 @@ cdef inline object shape_of(object array):
 cdef class VersionCounter:
     cdef public long value
     cdef public dict lines
+    cdef public object storage
 
 
 cdef class View:
@@ -95,6 +96,7 @@ cdef class View:
     cdef public tuple replay
     cdef public long version
     cdef public object origin
+    cdef public object layout
 
 
 cdef class TensorBase:
@@ -110,6 +112,7 @@ cdef class TensorBase:
     cdef public object _hooks
     cdef public object _post_hooks
     cdef public object _retain
+    cdef public object _grad_dtype
     cdef dict __dict__
     cdef object __weakref__
 
@@ -197,6 +200,7 @@ cpdef bint needs_grad(TensorBase tensor)
 cpdef bint is_leaf_tensor(TensorBase tensor)
 cpdef Node node_of(TensorBase tensor)
 cpdef object renew_history(TensorBase tensor, View view)
+cpdef View settled(TensorBase tensor)
 cpdef object carry_retained(TensorBase tensor, Node before, int number)
 cpdef object replay_view(tuple steps, object array)
 cpdef long version_of(TensorBase tensor)
@@ -209,5 +213,9 @@ cpdef object output_shape(Node node, int nr)
 cpdef object output_dtype(Node node, int nr)
 cpdef object project(object cotangent, object shape, object dtype)
 cpdef TensorBase project_tensor(TensorBase cotangent, object shape, object dtype)
+cpdef object dtype_of_grad(TensorBase leaf)
 cpdef object fit_layout(object cotangent, object array)
+cpdef object fits(object cotangent, object array)
+cpdef object gradient_strides(object array)
+cdef object _foreign_layouts
 cpdef object add_in_place(TensorBase tensor, object cotangent)

@@ -12,6 +12,7 @@ except ModuleNotFoundError:
 
 import itertools
 import threading
+import warnings
 import weakref
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ import numpy
 
 from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.namespace import namespace
+from adjoint.arrays.once import warn_once
 from adjoint.arrays.shapes import sum_to
 from adjoint.arrays.size import Size, device
 from adjoint.core import errors
@@ -89,6 +91,7 @@ class VersionCounter:
     """How many times a piece of memory was modified in place; shared by a tensor and all its views.
 
     lines: where in the user's code each version was made, {version: location}, while locations are recorded.
+    storage: the array of the tensor that owns the memory, where detach() hid which one that is.
     """
 
 
@@ -103,6 +106,7 @@ class View:
     version: the version of the memory for which the view's grad_fn holds.
     origin: None, or why the view may not be modified in place while recording ("no_grad", "inference",
         "multi_output", and of a custom function "custom", "custom_outputs").
+    layout: the base's array when the view was made; another one if the base itself has been reshaped in place since.
     """
 
 
@@ -117,7 +121,7 @@ class TensorBase:
 
     @requires_grad.setter
     def requires_grad(self, value):
-        value = bool(value)
+        errors.check_flag("requires_grad", value)
         if not is_leaf_tensor(self):
             raise RuntimeError(errors.REQUIRES_GRAD_OF_NON_LEAF if not value else errors.REQUIRES_GRAD_OF_NON_LEAF_ON)
         if value and not errors.is_differentiable(from_numpy_dtype(self._array.dtype)):
@@ -161,17 +165,39 @@ class TensorBase:
     @property
     def grad(self):
         """None until the first backward pass reaches this leaf, then the sum of all gradients so far."""
+        if self._grad is None and (self._node is not None or self._view is not None):
+            warn_of_missing_grad(self)
         return self._grad
 
     @grad.setter
     def grad(self, value):
         if value is not None:
             errors.check_assigned_grad(self, value)
+            note_foreign_layout(value._array, self._array)
         self._grad = value
 
     @grad.deleter
     def grad(self):
         self._grad = None
+
+    @property
+    def grad_dtype(self):
+        """The dtype that gradients of this leaf are cast to, its own unless another is set; None for any.
+
+        Raises RuntimeError for a tensor that is not a leaf, and where there is a gradient of another dtype already.
+        """
+        if not is_leaf_tensor(self):
+            raise RuntimeError(errors.GRAD_DTYPE_OF_NON_LEAF.format(done="accessed"))
+        kind = dtype_of_grad(self)
+        return None if kind is None else from_numpy_dtype(kind)
+
+    @grad_dtype.setter
+    def grad_dtype(self, value):
+        errors.check_grad_dtype(self, value)
+        self._grad_dtype = errors.ANY_DTYPE if value is None else value.numpy
+        node: Node = None if self._accumulator is None else self._accumulator()
+        if node is not None:
+            node._dtype = dtype_of_grad(self)
 
     @property
     def retains_grad(self) -> bool:
@@ -375,9 +401,14 @@ class AccumulateGrad(Node):
     def pull(self, cotangent, create_graph):
         """Add to the leaf's .grad: by reference or into a copy the first time, in place later on."""
         leaf: TensorBase = self.variable
+        before: TensorBase = leaf._grad
+        fits(cotangent._array if create_graph else cotangent, leaf._array if before is None else before._array)
+        if _foreign_layouts is not None and before is not None:
+            warn_of_layout(before._array, leaf._array)
         if create_graph:
-            before = leaf._grad
-            leaf._grad = registry.tensor_ops.clone(cotangent) if before is None else before + cotangent
+            like = leaf._array if before is None else before._array
+            laid_out = registry.tensor_ops.clone_with_strides(cotangent, gradient_strides(like))
+            leaf._grad = laid_out if before is None else before + laid_out
         else:
             # NumPy lets other threads run while it adds; no user's code runs under this lock, but for finalizers
             with _accumulation:
@@ -386,6 +417,56 @@ class AccumulateGrad(Node):
                 else:
                     add_in_place(leaf._grad, cotangent)
         return []
+
+
+def fits(cotangent, array):
+    """Raise RuntimeError for a cotangent of another shape than its leaf has, whose data was replaced since."""
+    if type(cotangent) is _ndarray and type(array) is _ndarray and has_shape(cotangent, shape_of(array)):
+        return
+    if cotangent.shape != array.shape:
+        errors.check_broadcast([array, cotangent])
+        raise RuntimeError(errors.other_shape(array.shape, cotangent.shape))
+
+
+def warn_of_missing_grad(tensor: TensorBase):
+    """Tell the user who reads .grad of a tensor that will not have any, as it is neither a leaf nor retains it."""
+    node = node_of(tensor)
+    if node is not None and tensor._retain is not node:
+        warnings.warn(errors.GRAD_OF_NON_LEAF, UserWarning, stacklevel=1 if cython.compiled else 3)
+
+
+# True once an assigned gradient lay in memory otherwise than its leaf
+_foreign_layouts = None
+
+
+def note_foreign_layout(gradient, array):
+    """Remember that an assigned gradient lies in memory otherwise than one that a backward pass would make."""
+    global _foreign_layouts
+    if type(gradient) is _ndarray and type(array) is _ndarray and not obeys_layout(gradient, array):
+        _foreign_layouts = True
+
+
+def obeys_layout(gradient, array):
+    """True if a gradient has the strides that a backward pass would give it."""
+    wanted = dense_strides(array)
+    if wanted is None or array.flags.c_contiguous:
+        return gradient.flags.c_contiguous
+    return gradient.strides == wanted
+
+
+def warn_of_layout(gradient, array):
+    """Say once, when a gradient is added to one that lies otherwise than its leaf, that this may be slow."""
+    state: ThreadState = current()
+    if state.enforce_layout and type(gradient) is _ndarray and not obeys_layout(gradient, array):
+        warn_once(errors.other_layout(gradient, array), key="gradient layout")
+
+
+def gradient_strides(array):
+    """The strides, in elements, that a gradient for this array gets; None for row by row."""
+    wanted = dense_strides(array)
+    if wanted is None or array.flags.c_contiguous:
+        return None
+    return tuple([step // array.itemsize for step in wanted])
 
 
 def pack_saved(saved: Saved, tensor: TensorBase, pack_hook, unpack_hook):
@@ -475,16 +556,17 @@ if not cython.compiled:
 
     # the values that fields of compiled classes have before they are set
     VersionCounter.value = View.version = 0
-    VersionCounter.lines = None
+    VersionCounter.lines = VersionCounter.storage = None
     Saved.array = Saved.counter = Saved.node = None
     Saved.version = Saved.output_nr = 0
     Saved.from_input = False
     Saved.tangents = Saved.original = Saved.packed = Saved.unpack_hook = None
     Saved.freed = False
-    View.base = View.replay = View.origin = None
+    View.base = View.replay = View.origin = View.layout = None
     TensorBase._node = TensorBase._grad = TensorBase._accumulator = TensorBase._counter = None
     TensorBase._tangents = TensorBase._view = TensorBase._hooks = TensorBase._post_hooks = TensorBase._retain = None
     TensorBase._requires = False
+    TensorBase._grad_dtype = None
     TensorBase._output_nr = 0
     Slot.run = Slot.pending = 0
     Slot.buffer = None
@@ -506,10 +588,13 @@ if not cython.compiled:
 
 
 def needs_grad(tensor: TensorBase) -> bool:
-    """True if gradients flow to this tensor."""
-    if tensor._view is not None:
-        return tensor._requires or node_of(tensor) is not None
-    return tensor._requires or tensor._node is not None
+    """True if gradients flow to this tensor, or to the base of which it is a view.
+
+    A view that was made while nothing was recorded shows the flag of its base, but nothing flows from it to the base.
+    """
+    if tensor._requires or tensor._node is not None:
+        return True
+    return tensor._view is not None and needs_grad(tensor._view.base)
 
 
 def is_leaf_tensor(tensor: TensorBase) -> bool:
@@ -526,13 +611,20 @@ def node_of(tensor: TensorBase) -> Node:
 
 
 def renew_history(tensor: TensorBase, view: View):
-    """Replay a view from its base, whose history was rewritten by an operation in place."""
+    """Replay a view from its base, whose history was rewritten by an operation in place.
+
+    Raises RuntimeError for a view that must not be modified so: the base was modified, or another view of it.
+    """
     base: TensorBase = view.base
-    if view.origin == "custom" or view.origin == "custom_outputs":
-        # replayed operations would go round the function's own way back
-        raise RuntimeError(errors.custom_view(tensor._node, tensor._output_nr, view.origin, changed=True))
+    recorded = needs_grad(base)
+    if view.origin is not None and not tensor._requires and (recorded or tensor._node is not None):
+        raise RuntimeError(errors.view_modified(view.origin, tensor._node, tensor._output_nr, True))
     view.version = version_of(tensor)
-    if tensor._requires or view.origin == "no_grad" or not (base._requires or base._node is not None):
+    if not recorded and not tensor._requires:
+        # the base was taken out of the graph
+        tensor._node = None
+        tensor._output_nr = 0
+    if tensor._requires or not recorded or settled(tensor) is None:
         return
     state: ThreadState = current()
     enabled = state.grad_enabled
@@ -546,6 +638,22 @@ def renew_history(tensor: TensorBase, view: View):
     tensor._node = again._node
     tensor._output_nr = again._output_nr
     carry_retained(tensor, before, number)
+
+
+def settled(tensor: TensorBase) -> View:
+    """What a tensor is a view of, after the base may have been reshaped in place or given other memory; None if nothing.
+    """
+    view: View = tensor._view
+    base = view.base._array
+    if base is not view.layout:
+        if not numpy.may_share_memory(base, tensor._array):
+            tensor._view = None
+            return None
+        if base.dtype != tensor._array.dtype:
+            raise RuntimeError(errors.RESHAPED_BASE)
+        view.layout = base
+        view.replay = (registry.tensor_ops.as_strided.as_step(base, tensor._array),)
+    return view
 
 
 def carry_retained(tensor: TensorBase, before, number):
@@ -608,10 +716,17 @@ def accumulator_of(leaf: TensorBase) -> Node:
     accumulator.variable = leaf
     accumulator._n_outputs = 1
     accumulator._shape = leaf._array.shape
-    accumulator._dtype = leaf._array.dtype
+    accumulator._dtype = dtype_of_grad(leaf)
     accumulator.sequence_nr = next_sequence_nr()
     leaf._accumulator = weakref.ref(accumulator)
     return accumulator
+
+
+def dtype_of_grad(leaf: TensorBase):
+    """The dtype (of arrays) that gradients of a leaf are cast to; None for whatever they come in."""
+    if leaf._grad_dtype is None:
+        return leaf._array.dtype
+    return None if leaf._grad_dtype is errors.ANY_DTYPE else leaf._grad_dtype
 
 
 def gradient_edge(tensor: TensorBase) -> Node:
@@ -619,6 +734,9 @@ def gradient_edge(tensor: TensorBase) -> Node:
     node: Node = node_of(tensor)
     if node is not None:
         return node
+    if tensor._view is not None and not tensor._requires:
+        # a view that shows the flag of its base
+        return None
     return accumulator_of(tensor)
 
 
@@ -680,7 +798,10 @@ def fit_layout(cotangent, array):
             and cotangent.base is None
             and cotangent.flags.owndata
             and cotangent.flags.writeable
-            and (cotangent.strides == wanted if wanted is not None else cotangent.flags.c_contiguous)
+            and (
+                (cotangent.strides == wanted if wanted is not None else cotangent.flags.c_contiguous)
+                or not current().enforce_layout
+            )
         ):
             return cotangent
     if wanted is None or array.flags.c_contiguous:

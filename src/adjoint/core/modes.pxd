@@ -18,6 +18,7 @@ cdef class ThreadState:
     cdef public int backward_depth
     cdef public bint inference
     cdef public bint multithreading
+    cdef public bint enforce_layout
     cdef public bint anomaly
     cdef public bint check_nan
     cdef public int locations

@@ -42,6 +42,7 @@ class ThreadState:
     backward_depth: how many backward passes are running in this thread, one inside the other.
     inference: new tensors are inference tensors, which take no part in recording and count no versions.
     multithreading: as the user set it; a backward pass runs in the thread that asked for it in any case.
+    enforce_layout: a gradient's buffer is kept as .grad only where it lies in memory as the leaf does.
     anomaly, check_nan: nodes remember the traceback of their making; backward passes look for NaN.
     locations: if not 0, nodes and version counters remember the source lines of saving and modifying.
     evaluating: the node that a backward pass in anomaly mode is running.
@@ -65,6 +66,7 @@ class ThreadState:
         self.backward_depth = 0
         self.inference = False
         self.multithreading = True
+        self.enforce_layout = True
         self.anomaly, self.check_nan = _anomaly
         self.locations = int(self.anomaly)
         self.unusual = int(self.anomaly)

@@ -14,6 +14,7 @@ from collections import namedtuple
 import numpy
 
 from adjoint.arrays.namespace import is_array, namespace, underlying
+from adjoint.arrays.once import warn_once
 from adjoint.arrays.promotion import is_half, promote
 from adjoint.arrays.shapes import normalize_dims
 from adjoint.core import errors
@@ -613,6 +614,7 @@ class Operation:
         view.base = source if outer is None else outer.base
         step = (self, tuple(values[1:]), nr)
         view.replay = (step,) if outer is None else (*outer.replay, step)
+        view.layout = source._array if outer is None else outer.layout
         view.version = counter.value
         if state.inference:
             view.origin = "inference"
@@ -625,6 +627,13 @@ class Operation:
         result._counter = counter
         result._view = view
 
+    def as_step(self, base, array):
+        """How `as_strided`, which this must be, leads from the array of a base to that of a view."""
+        size = base.itemsize
+        offset = array.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+        stride, own = [tuple([k // size for k in a.strides]) for a in (array, base)]
+        return self, (array.shape, stride, offset // size, own), None
+
     def replay(self, array, others, nr):
         """The same view of another tensor or raw array."""
         if isinstance(array, TensorBase):
@@ -635,7 +644,12 @@ class Operation:
 
     def into(self, out, values):
         """The operation with `out=`: the result is written into a given Tensor."""
-        targets = out if isinstance(out, (tuple, list)) else (out,)
+        if out is None:
+            return self.apply(values)
+        targets = out if isinstance(out, (tuple, list)) and self.rule.outputs is not None else (out,)
+        for target in targets:
+            if not isinstance(target, TensorBase):
+                raise TypeError(f"{self.name}(): argument 'out' must be Tensor, not {type(target).__name__}")
         members = values[self.sequence] if self.sequence >= 0 else ()
         involved = [v for v in (*values, *members) if isinstance(v, TensorBase)]
         state: ThreadState = current()
@@ -653,8 +667,12 @@ class Operation:
             errors.check_cast(result._array.dtype, target._array.dtype)
             errors.check_batch(self.name, target._array, result._array)
             check_writable(target)
+            self.check_memory(target._array, [t._array for t in involved] if self.elementwise else ())
         for target, result in zip(targets, results):
             if target._array.shape != result._array.shape:
+                if target._array.size:
+                    shapes = {"given": list(target._array.shape), "wanted": list(result._array.shape)}
+                    warn_once(errors.RESIZED_OUTPUT.format(**shapes), key="resized output")
                 target._array = result._array.astype(target._array.dtype)
             else:
                 target._array[...] = result._array
@@ -678,8 +696,9 @@ class Operation:
             errors.check_in_place(tensor, mask)
         check_writable(tensor)
         raw, half, is_complex = self.unwrapped(values)
-        out = self.run(raw, half)
         array = tensor._array
+        self.check_memory(array, raw[1:] if self.elementwise else ())
+        out = self.run(raw, half)
         if type(out) is not _ndarray:
             errors.check_batch(self.name, array, out)
         errors.check_in_place_result(array, out)
@@ -689,6 +708,17 @@ class Operation:
             array[...] = out
             bump_version(tensor)
         return tensor
+
+    def check_memory(self, array, sources):
+        """Raise if the elements of an array to be written meet, or if sources lie partly where it does."""
+        if type(array) is not _ndarray:
+            errors.check_overlap(array)
+            return
+        if array.base is not None and not self.rule.repeats:
+            errors.check_overlap(array)
+        for source in sources:
+            if type(source) is _ndarray and (source.base is not None or array.base is not None):
+                errors.check_sources(array, (source,))
 
     def record_in_place(self, tensor: TensorBase, values, mask, is_complex, half, out):
         """Write the result and make the node that stands for the tensor from now on."""

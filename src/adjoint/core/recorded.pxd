@@ -77,7 +77,7 @@ cdef class OpNode(Node):
 
 cdef class CopySlices(Node):
     cdef public tuple replay
-    cdef tuple order
+    cdef tuple strides
     cpdef TensorBase part(self)
     cdef public Node inner
     cdef public Py_ssize_t place

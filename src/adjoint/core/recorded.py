@@ -16,6 +16,7 @@ import numpy
 
 from adjoint.arrays.dtypes import float32, from_numpy_dtype
 from adjoint.arrays.namespace import in_batch_of, namespace
+from adjoint.arrays.numpy_namespace import elements_meet
 from adjoint.arrays.promotion import is_half, upcast
 from adjoint.core import errors
 
@@ -29,8 +30,10 @@ if cython.compiled:
         TensorBase,
         VersionCounter,
         View,
+        bump_version,
         carry_retained,
         counter_of,
+        dtype_of_grad,
         gradient_edge,
         make_saved,
         needs_grad,
@@ -44,6 +47,7 @@ if cython.compiled:
         project,
         project_tensor,
         replay_view,
+        settled,
         version_of,
     )
     from cython.cimports.adjoint.core.modes import ThreadState, current
@@ -57,8 +61,10 @@ else:
         TensorBase,
         VersionCounter,
         View,
+        bump_version,
         carry_retained,
         counter_of,
+        dtype_of_grad,
         gradient_edge,
         make_saved,
         needs_grad,
@@ -72,6 +78,7 @@ else:
         project,
         project_tensor,
         replay_view,
+        settled,
         version_of,
     )
     from adjoint.core.modes import ThreadState, current
@@ -249,10 +256,14 @@ class OpNode(Node):
                 if target is None or value is None:
                     continue
                 nr = output_number(self, i)
-                if create_graph:
-                    results[i] = project_tensor(value, output_shape(target, nr), output_dtype(target, nr))
-                else:
-                    results[i] = project(value, output_shape(target, nr), output_dtype(target, nr))
+                try:
+                    if create_graph:
+                        results[i] = project_tensor(value, output_shape(target, nr), output_dtype(target, nr))
+                    else:
+                        results[i] = project(value, output_shape(target, nr), output_dtype(target, nr))
+                except ValueError as error:
+                    message = errors.invalid_gradient(self, i, value.shape, output_shape(target, nr))
+                    raise RuntimeError(message) from error
         return results
 
     def materialize(self, cotangents, create_graph):
@@ -568,9 +579,14 @@ class CopySlices(Node):
     place: which input of that node the view was.
     """
 
+    def name(self) -> str:
+        """The name that torch gives this node."""
+        return "adjoint::autograd::CopySlices"
+
     def part(self) -> TensorBase:
         """A Tensor with the history, but not the values, that the view has after the operation."""
-        whole: TensorBase = new_tensor(laid_out(numpy.zeros((), self._dtype), self._shape, self.order))
+        empty = numpy.broadcast_to(numpy.zeros((), self._dtype), self._shape)
+        whole: TensorBase = new_tensor(raw_ops(empty).clone_with_strides(empty, self.strides))
         whole._node = self
         return replay_view(self.replay, whole)
 
@@ -580,7 +596,7 @@ class CopySlices(Node):
             raise RuntimeError(errors.FREED)
         ops = registry.tensor_ops if create_graph else raw_ops(cotangent)
         # the copy has the layout of the base, so that every view of the base is a view of it
-        whole = ops.clone_in_order(cotangent, self.order)
+        whole = ops.clone_with_strides(cotangent, self.strides)
         part = replay_view(self.replay, whole)
         inside = ops.clone(part) if create_graph else raw_ops(part).clone(part)
         pulled = self.inner.pull(inside, create_graph)
@@ -738,7 +754,7 @@ def rebase(tensor: TensorBase, node: Node, place: cython.Py_ssize_t = 0, output_
 
     place: which input of the node the tensor was; output_nr: which output it is.
     """
-    view: View = tensor._view
+    view: View = None if tensor._view is None else settled(tensor)
     if view is None:
         before: Node = tensor._node
         number = tensor._output_nr
@@ -760,7 +776,7 @@ def rebase(tensor: TensorBase, node: Node, place: cython.Py_ssize_t = 0, output_
     whole._shape = base._array.shape
     whole._dtype = base._array.dtype
     whole.replay = view.replay
-    whole.order = memory_order(base._array)
+    whole.strides = own_strides(base._array)
     if isinstance(node, OpNode):
         cython.cast(OpNode, node).owner = weakref.ref(whole)
     elif isinstance(node, ContextNode):
@@ -778,20 +794,42 @@ def rebase(tensor: TensorBase, node: Node, place: cython.Py_ssize_t = 0, output_
     view.version = -1
 
 
-def memory_order(array):
-    """The axes of an array from the longest stride to the shortest, None if that is their own order."""
+def become(tensor: TensorBase, view: TensorBase):
+    """Let a tensor be a view of it that an operation gave: other axes, the same memory and place in the graph."""
+    before: Node = tensor._node
+    number = tensor._output_nr
+    tensor._array = view._array
+    if tensor._view is not None:
+        tensor._view = view._view
+    if view._node is not None:
+        tensor._node = view._node
+        tensor._output_nr = view._output_nr
+        tensor._requires = False
+        carry_retained(tensor, before, number)
+    elif tensor._accumulator is not None:
+        reshape_accumulator(tensor)
+    bump_version(tensor)
+    if tensor._view is not None:
+        tensor._view.version = version_of(tensor)
+
+
+def reshape_accumulator(leaf: TensorBase):
+    """Let the node that adds to a leaf's .grad know that the leaf has another array."""
+    node: Node = leaf._accumulator()
+    if node is not None:
+        node._shape = leaf._array.shape
+        node._dtype = dtype_of_grad(leaf)
+
+
+def own_strides(array):
+    """The strides of an array, counted in elements, that does not lie in memory row by row; None for one that does.
+
+    None also where elements meet: a copy could not hold them apart.
+    """
     strides = getattr(array, "strides", None)
-    if strides is None or array.flags.c_contiguous:
+    if strides is None or array.flags.c_contiguous or elements_meet(array):
         return None
-    return tuple(sorted(range(array.ndim), key=lambda axis: -strides[axis]))
-
-
-def laid_out(value, shape, order):
-    """An array of a given shape whose axes lie in memory in a given order, filled with one value."""
-    if order is None:
-        return numpy.full(shape, value)
-    filled = numpy.full([shape[axis] for axis in order], value)
-    return filled.transpose(numpy.argsort(order))
+    return tuple([step // array.itemsize for step in strides])
 
 
 def derive_plan(operation, mask, is_complex) -> Plan:
@@ -886,5 +924,5 @@ if not cython.compiled:
     OpNode.tangents = OpNode.versions = OpNode.plan = OpNode.counter = OpNode.owner = None
     OpNode.version = 0
     OpNode.half = False
-    CopySlices.inner = CopySlices.replay = CopySlices.order = None
+    CopySlices.inner = CopySlices.replay = CopySlices.strides = None
     CopySlices.place = 0

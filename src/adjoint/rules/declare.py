@@ -149,6 +149,7 @@ class Rule:
         check: Function | None = None,
         explain: Function | None = None,
         batching: str | None = None,
+        repeats: bool = False,
     ) -> None:
         self.name = name
         self._kernel = kernel
@@ -171,6 +172,8 @@ class Rule:
         self.doc = doc or (inspect.getdoc(kernel) if callable(kernel) else "") or ""
         self.check = check
         self.explain = explain
+        # in place, every element is given the same value, so that elements may lie in the same memory
+        self.repeats = repeats
         self.vjps: list[Formula] = []
         self.jvps: dict[str, Formula] = {}
         self.batch_form: Formula | None = None

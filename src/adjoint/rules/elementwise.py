@@ -5,7 +5,9 @@ the value follows torch: 0 for abs, sign and relu at 0, one half each for equal 
 clamp at its bounds.
 """
 
+from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.namespace import underlying
+from adjoint.arrays.once import warn_once
 from adjoint.arrays.promotion import common_dtype
 from adjoint.arrays.shapes import broadcast_shapes
 
@@ -564,12 +566,16 @@ isnan = elementwise("isnan", arrays=("input",))
 isinf = elementwise("isinf", arrays=("input",))
 isfinite = elementwise("isfinite", arrays=("input",))
 
+IMAGINARY_PART = "Casting complex values to real discards the imaginary part"
+
 # copies and types ---------------------------------------------------------------------------------------------------
 
 
-@linear()
+@linear(method=False, function=False)
 def clone(xp, input: Array):
-    """A copy with the same values and layout."""
+    """A copy with the same values and layout; expanded input is laid out anew, row by row."""
+    if 0 in getattr(input, "strides", ()):
+        return row_major_copy(xp, input)
     return xp.asarray(input, copy=True)
 
 
@@ -578,25 +584,30 @@ def _(g):
     return g
 
 
-@linear(axes=("order",), method=False, function=False, node="CloneBackward0")
-def clone_in_order(xp, input: Array, order=None):
-    """A copy whose axes lie in memory in the given order, from the longest stride to the shortest (None: row-major)."""
-    if order is None:
+@linear(method=False, function=False, node="CloneBackward0")
+def clone_with_strides(xp, input: Array, strides=None):
+    """A copy with the given strides, counted in elements, under which no two elements meet (None: row-major)."""
+    if strides is None or not input.size:
         return row_major_copy(xp, input)
-    back = [0] * len(order)
-    for place, axis in enumerate(order):
-        back[axis] = place
-    return xp.permute_dims(row_major_copy(xp, xp.permute_dims(input, order)), tuple(back))
+    memory = xp.empty((extent(input.shape, strides),), dtype=input.dtype)
+    result = xp.as_strided(memory, input.shape, strides)
+    result[...] = input
+    return result
 
 
-@clone_in_order.vjp("input")
+@clone_with_strides.vjp("input")
 def _(g):
     return g
 
 
-@clone_in_order.batch
-def _(order):
-    return {"order": None if order is None else (0, *order)}
+@clone_with_strides.batch
+def _(input, strides):
+    return {} if strides is None else {"strides": (extent(input.shape[1:], strides), *strides)}
+
+
+def extent(shape, strides):
+    """How many elements lie between the first and the last of a strided array, both included."""
+    return 1 + sum([(n - 1) * k for n, k in zip(shape, strides, strict=True)])
 
 
 def row_major_copy(xp, input):
@@ -611,6 +622,7 @@ def cast(xp, input: Array, dtype):
     """A copy with another data type; a complex number gives its real part to a real type."""
     wanted = dtype.numpy
     if input.dtype.kind == "c" and wanted.kind not in "cb":
+        warn_once(IMAGINARY_PART)
         input = xp.real(input)
     return xp.astype(input, wanted, copy=True)
 
@@ -623,6 +635,7 @@ def _(g):
 def _written(xp, input, other):
     other = xp.asarray(other)
     if other.dtype.kind == "c" and input.dtype.kind not in "cb":
+        warn_once(IMAGINARY_PART)
         other = xp.real(other)
     return xp.astype(xp.broadcast_to(other, input.shape), input.dtype)
 
@@ -651,6 +664,13 @@ def _check_fill(input, value):
     rank = value._array.ndim if hasattr(value, "_array") else 0
     if rank:
         raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {rank} dimensions.")
+    own = from_numpy_dtype(input._array.dtype)
+    overflows = isinstance(value, complex) and value.imag and not own.is_complex
+    if own.numpy.kind in "iu" and type(value) is int:
+        most = 2 ** (8 * own.itemsize - (own.numpy.kind == "i")) - 1
+        overflows = not -most - 1 <= value <= most
+    if overflows:
+        raise RuntimeError(f"value cannot be converted to type {own.c_name} without overflow")
 
 
 @elementwise(
@@ -662,6 +682,7 @@ def _check_fill(input, value):
     inplace="fill_",
     node="FillBackward0",
     check=_check_fill,
+    repeats=True,
 )
 def fill(xp, input: Array, value: Array):
     """value everywhere: what fill_ and zero_ write."""

@@ -11,7 +11,7 @@ from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.namespace import underlying
 from adjoint.arrays.shapes import broadcast_shapes
 
-from .declare import Array, Constant, constant, linear
+from .declare import Array, Constant, constant, general, linear
 
 # basic indices: views -------------------------------------------------------------------------------------------------
 
@@ -361,6 +361,128 @@ def _(g):
 @scatter_add.vjp("src")
 def _(ops, g, dim, index, src_shape):
     return of_source(ops, g, dim, index, src_shape)
+
+
+# reductions of what is written to one place ---------------------------------------------------------------------------
+
+REDUCTIONS = {"sum": "add", "mean": "add", "prod": "multiply", "amax": "maximum", "amin": "minimum"}
+
+
+def _check_scatter_reduce(input, dim, index, src, reduce, include_self):
+    if reduce not in REDUCTIONS:
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    _check_scatter("scatter")(input, dim, index, src)
+
+
+def _check_index_reduce(input, dim, index, src, reduce, include_self):
+    # by then the vector of indices has been expanded to the shape of src
+    if reduce not in REDUCTIONS or reduce == "sum":
+        raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+
+
+def neutral(xp, reduce, dtype):
+    """The number that changes nothing when it is reduced with others."""
+    if reduce in ("sum", "mean", "prod"):
+        return 1 if reduce == "prod" else 0
+    least = reduce == "amax"
+    if dtype.kind in "iu":
+        info = xp.iinfo(dtype)
+        return info.min if least else info.max
+    return not least if dtype.kind == "b" else (-xp.inf if least else xp.inf)
+
+
+def where_equal(ops, a, b):
+    """1 where two values are the same, else 0."""
+    return ops.where(ops.eq(a, b), ops.ones_like(a), ops.zeros_like(a))
+
+
+def _declare_reduction(name, check):
+    def kernel(xp, input: Array, dim, index: Constant, src: Array, reduce, include_self=True):
+        """A copy with the elements of src that index sends to one place reduced, along with what was there."""
+        result, target, where, part = _scattered(xp, input, dim, index, src)
+        if not include_self:
+            target[where] = neutral(xp, reduce, input.dtype)
+        getattr(xp, REDUCTIONS[reduce]).at(target, where, part)
+        if reduce == "mean":
+            numbers, counts, where, _ = _scattered(xp, xp.full(input.shape, int(include_self)), dim, index, 0)
+            xp.add.at(counts, where, 1)
+            divide = xp.divide if input.dtype.kind in "fc" else xp.floor_divide
+            result = divide(result, xp.maximum(numbers, 1)).astype(input.dtype)
+        return result
+
+    rule = general(
+        name=name, axes=("dim",), batching="joint", method=False, function=False, check=check
+    )(kernel)
+
+    @rule.vjp("input", "src")
+    def _(ops, g, y, input, dim, index, src, reduce, include_self):
+        part = src
+        if index.ndim and tuple(index.shape) != tuple(src.shape):
+            part = src[tuple(slice(n) for n in index.shape)]
+        ones = ops.ones_like(part)
+        # 1 where the place's own value took part
+        own = ops.ones_like(input)
+        if not include_self:
+            own = ops.scatter(own, dim, index, 0)
+        of_input, of_part = _FORMULAS[reduce](ops, g, y, input, part, own, ones, dim, index)
+        if tuple(index.shape) != tuple(src.shape) and index.ndim:
+            of_part = ops.embed_view(of_part, src.shape, tuple(slice(n) for n in index.shape))
+        return of_input, of_part
+
+    return rule
+
+
+def _of_sum(ops, g, y, input, part, own, ones, dim, index):
+    return g * own, ops.gather(g, dim, index)
+
+
+def _of_mean(ops, g, y, input, part, own, ones, dim, index):
+    counts = ops.scatter_add(own, dim, index, ones)
+    share = g / counts
+    return share * own, ops.gather(share, dim, index)
+
+
+def _of_extreme(ops, g, y, input, part, own, ones, dim, index):
+    # those that are the extreme share alike
+    of_input = where_equal(ops, input, y) * own
+    of_part = where_equal(ops, part, ops.gather(y, dim, index))
+    share = g / ops.maximum(ops.scatter_add(of_input, dim, index, of_part), ops.ones_like(input))
+    return share * of_input, ops.gather(share, dim, index) * of_part
+
+
+def _of_product(ops, g, y, input, part, own, ones, dim, index):
+    # The product of all other factors. With one zero among the factors, this is the product p of those that are not
+    # zero for the zero, and p / x times the zero for any other x; with two it is p times the other zero for a zero.
+    # The zeros enter as their sum, so that this can be differentiated again.
+    own_zero, part_zero = where_zero(ops, input) * own, where_zero(ops, part)
+    zeros = ops.scatter_add(own_zero, dim, index, part_zero)
+    total = ops.scatter_add(input * own_zero, dim, index, part * part_zero)
+    base = ops.where(ops.ne(own, 0), input + own_zero, 1)
+    product = ops.scatter_reduce(base, dim, index, part + part_zero, "prod", True)
+
+    def others(x, is_zero, zeros, total, product):
+        one, two = where_equal(ops, zeros, 1 + zeros * 0), where_equal(ops, zeros, 2 + zeros * 0)
+        none = where_zero(ops, zeros)
+        of_zero = product * (one + two * (total - x))
+        of_other = product / (x + is_zero) * (none + one * total)
+        return ops.conj(is_zero * of_zero + (1 - is_zero) * of_other)
+
+    seen = [ops.gather(value, dim, index) for value in (zeros, total, product)]
+    of_input = others(input, own_zero, zeros, total, product) * own
+    return g * of_input, ops.gather(g, dim, index) * others(part, part_zero, *seen)
+
+
+def where_zero(ops, a):
+    """1 where a value is 0, else 0."""
+    return where_equal(ops, a, ops.zeros_like(a))
+
+
+_FORMULAS = {"sum": _of_sum, "mean": _of_mean, "prod": _of_product, "amax": _of_extreme, "amin": _of_extreme}
+_declare_reduction("scatter_reduce", _check_scatter_reduce)
+_declare_reduction("index_reduce", _check_index_reduce)
+
+
+# places along one axis: whole slices ----------------------------------------------------------------------------------
 
 
 def check_vector(operation, index):

@@ -7,9 +7,10 @@ repeated it sums, where they were dropped it fills in zeros.
 from operator import index
 
 from adjoint.arrays.dtypes import from_numpy_dtype
+from adjoint.arrays.namespace import underlying
 from adjoint.arrays.shapes import sum_to
 
-from .declare import Array, Arrays, linear
+from .declare import Array, Arrays, constant, linear
 
 
 def integers(operation, argument, values):
@@ -17,7 +18,7 @@ def integers(operation, argument, values):
     try:
         return tuple(map(index, values))
     except TypeError:
-        wrong = next(v for v in values if not hasattr(v, "__index__"))
+        wrong = next((v for v in values if not isinstance(v, int)), None)
         raise TypeError(
             f"{operation}(): argument '{argument}' must be tuple of ints, but found element of type "
             f"{type(wrong).__name__}"
@@ -55,7 +56,7 @@ def reshape(xp, input: Array, shape):
     return xp.reshape(input, proper_sizes("reshape", shape))
 
 
-@linear(view=True, spread="shape", function=False, node="ViewBackward0", explain=_explain_reshape)
+@linear(view=True, spread="shape", method=False, function=False, node="ViewBackward0", explain=_explain_reshape)
 def view(xp, input: Array, shape):
     """The elements under another shape (one size may be -1), sharing memory."""
     result = xp.reshape(input, proper_sizes("view", shape))
@@ -339,6 +340,11 @@ def cut(input, sizes, dim):
     return views
 
 
+def equal_sizes(n, size):
+    """The sizes of pieces of an axis of length n, all of one size but the last."""
+    return [min(size, n - start) for start in (range(0, n, size) if n else (0,))]
+
+
 def check_split(input, split_size, dim):
     """Raise RuntimeError unless the size can be that of a piece."""
     if input.ndim == 0:
@@ -354,9 +360,7 @@ def check_split(input, split_size, dim):
 @linear(view=True, outputs=(), axes=("dim",), check=check_split, method=False, function=False)
 def split(xp, input: Array, split_size, dim=0):
     """Views of split_size along one axis, the last of what remains."""
-    n = input.shape[dim]
-    starts = range(0, n, split_size) if n else (0,)
-    return cut(input, [min(split_size, n - start) for start in starts], dim)
+    return cut(input, equal_sizes(input.shape[dim], split_size), dim)
 
 
 @split.vjp("input")
@@ -387,6 +391,28 @@ def split_with_sizes(xp, input: Array, split_sizes, dim=0):
 
 
 @split_with_sizes.vjp("input")
+def _(ops, g, dim):
+    return ops.cat(pieces(g), dim)
+
+
+@linear(outputs=(), axes=("dim",), check=check_split)
+def unsafe_split(xp, input: Array, split_size, dim=0):
+    """As split(), but the pieces count as tensors of their own: nobody checks that they share the input's memory."""
+    return cut(input, equal_sizes(input.shape[dim], split_size), dim)
+
+
+@unsafe_split.vjp("input")
+def _(ops, g, dim):
+    return ops.cat(pieces(g), dim)
+
+
+@linear(outputs=(), axes=("dim",), check=check_split_with_sizes)
+def unsafe_split_with_sizes(xp, input: Array, split_sizes, dim=0):
+    """As split_with_sizes(), but the pieces count as tensors of their own."""
+    return cut(input, split_sizes, dim)
+
+
+@unsafe_split_with_sizes.vjp("input")
 def _(ops, g, dim):
     return ops.cat(pieces(g), dim)
 
@@ -511,15 +537,166 @@ def _(ops, g, offset, dim1, dim2):
     return ops.diagonal(g, offset, dim1, dim2)
 
 
-# copies ---------------------------------------------------------------------------------------------------------------
+# views of memory ------------------------------------------------------------------------------------------------------
 
 
-@linear(method=False, function=False, node="CloneBackward0")
-def contiguous(xp, input: Array):
-    """A copy in row-major order."""
-    return input.copy()
+@linear(view=True, method=False, function=False)
+def as_strided(xp, input: Array, shape, strides, offset, own):
+    """A view of the input's memory with strides and an offset from its start; where its strides are not `own`, a copy
+    of what this view would be if they were.
+    """
+    if own != tuple([k // input.itemsize for k in input.strides]):
+        return restrided(xp, input, (input.shape, own, 0), (shape, strides, offset), 0)
+    return xp.as_strided(input, shape, strides, offset)
 
 
-@contiguous.vjp("input")
-def _(g):
-    return g
+@as_strided.vjp("input")
+def _(ops, g, input_shape, shape, strides, offset, own):
+    return ops.restride(g, (shape, strides, offset), (input_shape, own, 0), 1)
+
+
+@as_strided.batch
+def _(size, input, shape, strides, offset, own):
+    apart = cells((input.shape[1:], own, 0), (shape, strides, offset)).stop
+    return {"shape": (size, *shape), "strides": (apart, *strides), "own": (apart, *own)}
+
+
+def cells(*layouts):
+    """The range of memory cells that layouts, as (shape, strides, offset), reach."""
+    ends = [0]
+    for shape, strides, offset in layouts:
+        if 0 not in shape:
+            ends += [offset, offset + sum([(n - 1) * k for n, k in zip(shape, strides, strict=True)])]
+    return range(min(ends), max(ends) + 1)
+
+
+def restrided(xp, input, source, target, shared):
+    """What `restride` does."""
+    reached = cells(source, target)
+    places = [xp.places_in_memory(*layout) - reached.start for layout in (source, target)]
+    counts = xp.bincount(places[shared], minlength=len(reached))
+    total = xp.sum_at((len(reached),), (places[0],), xp.reshape(input, (-1,)))
+    parts = (total / xp.maximum(counts, 1)).astype(input.dtype)
+    parts[counts == 0] = 0
+    return xp.reshape(parts[places[1]], target[0])
+
+
+@linear(method=False, function=False)
+def restride(xp, input: Array, source, target, shared):
+    """The input laid down in memory as `source` says, elements that meet added, and read as `target` says.
+
+    source, target: (shape, strides, offset). What one cell gives is divided by the number of elements that lie in it
+    under layout number `shared`. With shared=1 this is the transpose of reading a tensor of layout `target` as
+    `source`; tensors whose elements meet are taken to hold them in equal parts.
+    """
+    return restrided(xp, input, source, target, shared)
+
+
+@restride.vjp("input")
+def _(ops, g, source, target, shared):
+    return ops.restride(g, target, source, 1 - shared)
+
+
+@restride.batch
+def _(size, source, target):
+    apart = len(cells(source, target))
+    layouts = [((size, *shape), (apart, *strides), offset) for shape, strides, offset in (source, target)]
+    return {"source": layouts[0], "target": layouts[1]}
+
+
+def _check_unfold(input, dimension, size, step):
+    if size < 0:
+        raise RuntimeError(f"size is {size} but must be >= 0")
+    n = input.shape[dimension]
+    if size > n:
+        raise RuntimeError(f"maximum size for tensor at dimension {dimension} is {n} but size is {size}")
+    if step <= 0:
+        raise RuntimeError(f"step is {step} but must be > 0")
+
+
+@linear(view=True, axes=("dimension",), check=_check_unfold, method=False, function=False)
+def unfold(xp, input: Array, dimension, size, step):
+    """A view of all windows of a size, each `step` further along an axis; the places in a window are the last axis."""
+    return xp.windows(input, size, dimension)[(*(slice(None),) * dimension, slice(None, None, step), ...)]
+
+
+@unfold.vjp("input")
+def _(ops, g, input_shape, dimension, size, step):
+    return ops.fold_windows(g, input_shape, dimension, size, step)
+
+
+@linear(axes=("dimension",), method=False, function=False)
+def fold_windows(xp, input: Array, shape, dimension, length, step):
+    """Zeros of the given shape with every window of `unfold` added where it came from."""
+    result = xp.zeros(shape, dtype=input.dtype)
+    n = input.shape[dimension]
+    for k in range(length):
+        where = (*(slice(None),) * dimension, slice(k, k + (n - 1) * step + 1, step))
+        result[where] += input[..., k]
+    return result
+
+
+@fold_windows.vjp("input")
+def _(ops, g, dimension, length, step):
+    return ops.unfold(g, dimension, length, step)
+
+
+@fold_windows.batch
+def _(size, shape):
+    return {"shape": (size, *shape)}
+
+
+# views of memory as another type --------------------------------------------------------------------------------------
+
+
+def _check_view_as_real(input):
+    if input._array.dtype.kind != "c":
+        raise RuntimeError("view_as_real is only supported for complex tensors")
+
+
+@linear(view=True, method=False, check=_check_view_as_real)
+def view_as_real(xp, input: Array):
+    """A view of complex numbers as pairs of a real and an imaginary part, along a new last axis."""
+    return xp.view_as(input[..., None], input.real.dtype)
+
+
+@view_as_real.vjp("input")
+def _(ops, g):
+    return ops.complex(g[..., 0], g[..., 1])
+
+
+def _check_view_as_complex(input):
+    kind = from_numpy_dtype(input._array.dtype)
+    if not kind.is_floating_point or kind.numpy.itemsize < 4:
+        raise RuntimeError(
+            "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
+            f"{kind.long_name}"
+        )
+    if not input.ndim:
+        raise RuntimeError("Input tensor must have one or more dimensions")
+    if input.shape[-1] != 2:
+        raise RuntimeError("Tensor must have a last dimension of size 2")
+    strides = input.stride()
+    if strides[-1] != 1:
+        raise RuntimeError("Tensor must have a last dimension with stride 1")
+    if any(k % 2 for k in strides[:-1]):
+        raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
+    if underlying(input._array) is input._array and input.storage_offset() % 2:
+        raise RuntimeError("Tensor must have a storage_offset divisible by 2")
+
+
+@linear(view=True, method=False, check=_check_view_as_complex)
+def view_as_complex(xp, input: Array):
+    """A view of pairs of a real and an imaginary part, along the last axis, as complex numbers."""
+    return xp.view_as(input, xp.result_type(input.dtype, xp.complex64))[..., 0]
+
+
+@view_as_complex.vjp("input")
+def _(ops, g):
+    return ops.stack((ops.real(g), ops.imag(g)), -1)
+
+
+@constant(method=False, function=False, batching="align")
+def view_bits(xp, input: Array, dtype):
+    """The memory, shared, as elements of another type."""
+    return xp.view_as(input, dtype.numpy)

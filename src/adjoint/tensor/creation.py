@@ -20,7 +20,9 @@ from adjoint.arrays.dtypes import (
     scalar_dtype,
 )
 from adjoint.arrays.infer import array_from_data
+from adjoint.arrays.memory_format import preserve_format, strides_in
 from adjoint.arrays.namespace import is_array, namespace
+from adjoint.arrays.numpy_namespace import as_strided
 from adjoint.arrays.random import Generator
 from adjoint.arrays.size import as_device, check_shape, type_name
 from adjoint.core import errors
@@ -199,6 +201,20 @@ def full(
     return _wrapped(numpy.full(shape, fill_value, kind.numpy), requires_grad, "full", device)
 
 
+def _laid_out(make: Any, array: Any, kind: Any, layout: Any) -> Any:
+    """What an ..._like function of NumPy makes, with its axes in memory as asked; of expanded arrays row by row."""
+    if type(array) is not numpy.ndarray:
+        return make(array, dtype=kind)
+    if layout is None or layout is preserve_format:
+        return make(array, dtype=kind, order="C" if 0 in array.strides else "K")
+    strides = strides_in(array.shape, layout)
+    if strides is None:
+        return make(array, dtype=kind, order="C")
+    order = sorted(range(array.ndim), key=lambda axis: -strides[axis])
+    rows = make(numpy.empty([array.shape[axis] for axis in order], array.dtype), dtype=kind)
+    return rows.transpose(numpy.argsort(order))
+
+
 def _like(name: str) -> Any:
     def like(
         input: Tensor, *, dtype: Any = None, device: Device = None, requires_grad: bool = False,
@@ -206,12 +222,30 @@ def _like(name: str) -> Any:
     ) -> Tensor:  # fmt: skip
         array = _array_of(input, f"{name}_like")
         kind = None if dtype is None else as_dtype(dtype, f"{name}_like").numpy
-        made = getattr(namespace(array), f"{name}_like")(array, dtype=kind)
+        made = _laid_out(getattr(namespace(array), f"{name}_like"), array, kind, memory_format)
         return _wrapped(made, requires_grad, f"{name}_like", device)
 
     like.__name__ = like.__qualname__ = f"{name}_like"
     like.__doc__ = f"{name}() of the shape and, unless another is given, the dtype of a tensor."
     return like
+
+
+def empty_strided(
+    size: Any, stride: Any, *, dtype: Any = None, device: Device = None, requires_grad: bool = False,
+    layout: Any = None, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """Memory of no particular content, seen with the given sizes and strides, which count elements.
+
+    >>> import adjoint
+    >>> adjoint.empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
+    shape, steps = check_shape("empty_strided", (tuple(size),)), tuple(stride)
+    if len(shape) != len(steps):
+        raise RuntimeError("mismatch in length of strides and shape")
+    n = 1 + sum((n - 1) * k for n, k in zip(shape, steps, strict=True)) if 0 not in shape else 0
+    memory = numpy.empty(n, _kind(dtype, "empty_strided"))
+    return _wrapped(as_strided(memory, shape, steps), requires_grad, "empty_strided", device)
 
 
 zeros_like = _like("zeros")
@@ -482,7 +516,7 @@ def result_type(*tensors_or_numbers: Any) -> dtype:
 
 PUBLIC = (
     "tensor", "as_tensor", "asarray", "from_numpy", "zeros", "ones", "empty", "full", "zeros_like", "ones_like",
-    "empty_like", "full_like", "arange", "linspace", "logspace", "eye", "rand", "randn", "randint", "randperm",
+    "empty_like", "empty_strided", "full_like", "arange", "linspace", "logspace", "eye", "rand", "randn", "randint", "randperm",
     "rand_like", "randn_like", "bernoulli", "get_rng_state", "set_rng_state", "is_tensor", "numel", "result_type",
     "is_floating_point", "is_complex",
 )  # fmt: skip

@@ -10,6 +10,7 @@ import numpy
 
 from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.namespace import namespace
+from adjoint.arrays.once import warn_once
 from adjoint.arrays.size import Size
 from adjoint.core import errors
 from adjoint.core.batches import mapped, running
@@ -62,6 +63,8 @@ def backward(
             )
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", DeprecationWarning, stacklevel=2)
         grad_tensors = grad_variables
+    if create_graph:
+        warn_once(errors.CYCLE_OF_GRADIENTS, stacklevel=2)
     roots = as_sequence(tensors)
     wanted = None if inputs is None else as_sequence(inputs)
     if wanted is not None and not wanted:
@@ -244,7 +247,12 @@ def edges_of(targets: list[Target]) -> list[tuple[Any, int]]:
     for index, target in enumerate(targets):
         if not needs_gradient(target):
             raise RuntimeError(errors.NO_GRAD_FN.format(index=index))
-    return [as_edge(target)[:2] for target in targets]
+    edges = [as_edge(target)[:2] for target in targets]
+    for index, (node, _) in enumerate(edges):
+        if node is None:
+            # a view without history that shows the flag of its base
+            raise RuntimeError(errors.NO_GRAD_FN.format(index=index))
+    return edges
 
 
 def make_cotangents(tensors: list[Target], given: Any, create_graph: bool) -> list[Any]:

@@ -15,20 +15,30 @@ import numpy
 from adjoint.arrays.dtypes import DTYPES, as_dtype, dtype, from_numpy_dtype, get_default_dtype
 from adjoint.arrays.infer import array_from_data
 from adjoint.arrays.namespace import in_batch_of
+from adjoint.arrays.once import warn_once
 from adjoint.arrays.size import Size, as_device, check_shape, device, type_name
 from adjoint.core import errors
-from adjoint.core.graph import bump_version, counter_of, new_tensor, node_of, registry, set_tensor_type
+from adjoint.core.graph import new_tensor, node_of, registry, set_tensor_type
 from adjoint.core.hooks import RETAIN, HookTable, RemovableHandle
-from adjoint.core.modes import current
+from adjoint.core.modes import current, is_grad_enabled
+from adjoint.core.recorded import reshape_accumulator
 from adjoint.tensor.arithmetic import ArithmeticTensor, is_operand
 from adjoint.tensor.differentiate import backward
 from adjoint.tensor.formatting import format_tensor
+from adjoint.tensor.storage import UntypedStorage, address, bounds, share_memory, share_version, storage_of
 from adjoint.tensor.table import ops
 
 _CPU = device("cpu")
 _CORE_FIELDS = frozenset(
     ("_array", "_node", "_output_nr", "_requires", "_grad", "_accumulator")
-    + ("_counter", "_view", "_tangents", "_hooks", "_post_hooks", "_retain")
+    + ("_counter", "_view", "_tangents", "_hooks", "_post_hooks", "_retain", "_grad_dtype")
+)
+
+
+_T_OF_OTHERS = (
+    "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an "
+    "error in a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*adjoint.arange(x.ndim - "
+    "1, -1, -1))` to reverse the dimensions of a tensor."
 )
 
 
@@ -133,19 +143,23 @@ class Tensor(ArithmeticTensor):
         return strides if dim is None else strides[_axis(dim, self)]
 
     def storage_offset(self) -> int:
-        """How many elements into its base's memory the tensor starts."""
-        base = self._base
-        if base is None:
-            return 0
-        return (self.data_ptr() - base.data_ptr()) // int(self._array.itemsize)
+        """How many elements into the memory that it shares with others the tensor starts."""
+        owner = storage_of(self)
+        return 0 if owner is self._array else (address(self._array) - bounds(owner)[0]) // int(self._array.itemsize)
+
+    def untyped_storage(self) -> UntypedStorage:
+        """The memory that the tensor shares with its views."""
+        return UntypedStorage(storage_of(self))
 
     def data_ptr(self) -> int:
         """The address of the first element."""
-        return int(self._array.__array_interface__["data"][0])
+        return address(self._array)
 
     @property
     def T(self) -> Tensor:
         """The tensor with its axes in reverse order."""
+        if self.ndim != 2:
+            warn_once(_T_OF_OTHERS)
         return self.permute(tuple(range(self.ndim))[::-1])
 
     @property
@@ -180,10 +194,6 @@ class Tensor(ArithmeticTensor):
         """The imaginary part, a view of a complex tensor. Raises RuntimeError for a real one."""
         return ops.imag(self)  # type: ignore[no-any-return]
 
-    def is_contiguous(self, memory_format: Any = None) -> bool:
-        """True if the elements lie in row-major order without gaps."""
-        return bool(self._array.flags.c_contiguous)
-
     def is_floating_point(self) -> bool:
         """True for float16, bfloat16, float32 and float64."""
         return self.dtype.is_floating_point
@@ -201,12 +211,13 @@ class Tensor(ArithmeticTensor):
     def __repr__(self, *, tensor_contents: object = None) -> str:
         suffixes = []
         try:
-            node = type(self.grad_fn).__name__
+            node = self.grad_fn
+            name = None if node is None else type(node).__name__
         except RuntimeError:
-            # a view by a custom function whose base was modified
-            node = "Invalid"
-        if node != "NoneType":
-            suffixes.append(f"grad_fn=<{node}>")
+            # a view that was made under no_grad and modified since has no history that could be told
+            name = "Invalid"
+        if name is not None:
+            suffixes.append(f"grad_fn=<{name}>")
         elif self._requires:
             suffixes.append("requires_grad=True")
         stack = current().dual_stack
@@ -312,12 +323,12 @@ class Tensor(ArithmeticTensor):
 
     def numpy(self, *, force: bool = False) -> Any:
         """The array itself, sharing memory. Raises RuntimeError for a tensor that requires grad unless forced."""
-        if self.requires_grad and not force:
+        if not force and self.requires_grad and is_grad_enabled():
             raise RuntimeError(errors.CANNOT_NUMPY)
         return self._array if type(self._array) is numpy.ndarray else numpy.asarray(self._array)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        if self.requires_grad:
+        if self.requires_grad and is_grad_enabled():
             raise RuntimeError(errors.CANNOT_NUMPY)
         return numpy.array(self._array, dtype=dtype, copy=copy)
 
@@ -418,13 +429,13 @@ class Tensor(ArithmeticTensor):
     def detach(self) -> Tensor:
         """A tensor that shares memory and version, but not the graph."""
         result = new_tensor(self._array)
-        result._counter = counter_of(self)
+        share_version(result, self)
         return result  # type: ignore[return-value]
 
     def detach_(self) -> Tensor:
         """Take the tensor out of the graph that made it, so that it becomes a leaf."""
         if self._view is not None:
-            raise RuntimeError("Can't detach views in-place. Use detach() instead.")
+            raise RuntimeError(errors.DETACH_OF_VIEW)
         self._node = None
         self._output_nr = 0
         self._requires = False
@@ -434,15 +445,23 @@ class Tensor(ArithmeticTensor):
     @property
     def data(self) -> Tensor:
         """A tensor that shares memory but neither graph nor version; changes through it escape all checks."""
-        return new_tensor(self._array)  # type: ignore[return-value]
+        twin = new_tensor(self._array)
+        share_memory(twin, self)
+        return twin  # type: ignore[return-value]
 
     @data.setter
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
-            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+            raise TypeError(f"Variable data has to be a tensor, but got {type_name(value)}")
         if self.requires_grad and not errors.is_differentiable(value.dtype):
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         self._array = value._array
+        if self._accumulator is not None:
+            reshape_accumulator(self)
+
+    @data.deleter
+    def data(self) -> None:
+        raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
         """Have `hook` called with every gradient of this tensor; what it returns replaces the gradient."""
@@ -491,12 +510,6 @@ class Tensor(ArithmeticTensor):
     def zero_(self) -> Tensor:
         """Fill with zeros in place."""
         return self.fill_(0)
-
-    def set_(self, source: Tensor) -> Tensor:
-        """Let the tensor refer to another's memory."""
-        self._array = source._array
-        bump_version(self)
-        return self
 
 
 def unwrap(value: object) -> Any:

@@ -183,7 +183,10 @@ class Tensor(TensorBase):
     def stride(self, dim: builtins.int) -> builtins.int: ...
 
     def storage_offset(self) -> builtins.int:
-        """How many elements into its base's memory the tensor starts."""
+        """How many elements into the memory that it shares with others the tensor starts."""
+
+    def untyped_storage(self) -> UntypedStorage:
+        """The memory that the tensor shares with its views."""
 
     def data_ptr(self) -> builtins.int:
         """The address of the first element."""
@@ -211,9 +214,6 @@ class Tensor(TensorBase):
     @property
     def imag(self) -> Tensor:
         """The imaginary part, a view of a complex tensor. Raises RuntimeError for a real one."""
-
-    def is_contiguous(self, memory_format: Any = None) -> builtins.bool:
-        """True if the elements lie in row-major order without gaps."""
 
     def is_floating_point(self) -> builtins.bool:
         """True for float16, bfloat16, float32 and float64."""
@@ -328,9 +328,6 @@ class Tensor(TensorBase):
 
     def zero_(self) -> Tensor:
         """Fill with zeros in place."""
-
-    def set_(self, source: Tensor) -> Tensor:
-        """Let the tensor refer to another's memory."""
 
     def matmul(self, other: Tensor) -> Tensor:
         """The matrix product; vectors stand for a row on the left, a column on the right; leading axes broadcast."""
@@ -749,11 +746,8 @@ class Tensor(TensorBase):
     def isfinite(self) -> Tensor:
         """numpy.isfinite, elementwise."""
 
-    def clone(self) -> Tensor:
-        """A copy with the same values and layout."""
-
-    def copy_(self, other: Tensor | builtins.complex) -> Tensor:
-        """In-place version of copy()."""
+    def copy_(self, other: Tensor, non_blocking: builtins.bool = False) -> Tensor:
+        """Write the elements of another tensor, broadcast and converted, into this one."""
 
     def fill_(self, value: Tensor | builtins.complex) -> Tensor:
         """In-place version of fill()."""
@@ -860,12 +854,6 @@ class Tensor(TensorBase):
     def reshape(self, shape: builtins.int | Sequence[builtins.int]) -> Tensor:
         """The elements in row-major order under another shape (one size may be -1): a view if possible, else a copy."""
 
-    @overload
-    def view(self, *shape: builtins.int) -> Tensor: ...
-    @overload
-    def view(self, shape: builtins.int | Sequence[builtins.int]) -> Tensor:
-        """The elements under another shape (one size may be -1), sharing memory."""
-
     def unsqueeze(self, dim: builtins.int) -> Tensor:
         """A view with one more axis, of length one, at place dim."""
 
@@ -886,6 +874,12 @@ class Tensor(TensorBase):
 
     def split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """Views of the given sizes along one axis."""
+
+    def unsafe_split(self, split_size: builtins.type, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+        """As split(), but the pieces count as tensors of their own: nobody checks that they share the input's memory."""
+
+    def unsafe_split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+        """As split_with_sizes(), but the pieces count as tensors of their own."""
 
     def unbind(self, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """Views of all slices along one axis, without that axis."""
@@ -932,17 +926,23 @@ class Tensor(TensorBase):
     def scatter(self, dim: builtins.int, index: Tensor, src: Tensor | builtins.float | None = None, *, value: builtins.float | None = None, reduce: builtins.str | None = None) -> Tensor:
         """A copy with elements of src (or one number) written to the places that index names along an axis."""
 
+    def scatter_reduce(self, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor:
+        """A copy with the elements of src that index sends to one place along an axis reduced: "sum", "prod" ..."""
+
+    def scatter_reduce_(self, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor:
+        """In-place version of scatter_reduce()."""
+
+    def index_reduce(self, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor:
+        """A copy with the slices of source that a vector of indices sends to one slice reduced: "prod", "mean" ..."""
+
+    def index_reduce_(self, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor:
+        """In-place version of index_reduce()."""
+
     def take_along_dim(self, indices: Tensor, dim: builtins.int | None = None) -> Tensor:
         """The elements that indices name along one axis, other axes broadcast; without dim, of the flattened input."""
 
     def nonzero(self, *, as_tuple: builtins.bool = False) -> Any:
         """The places of the elements that are not zero, one in each row; as_tuple: one tensor for each axis instead."""
-
-    def select_scatter(self, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
-        """A copy with src in place of one slice along an axis: select() written to, out of place."""
-
-    def slice_scatter(self, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1) -> Tensor:
-        """A copy with src in place of input[start:end:step] along an axis."""
 
     def div(self, other: Tensor, *, rounding_mode: builtins.str | None = None) -> Tensor:
         """input / other, broadcast; rounding_mode "floor" or "trunc" rounds the quotient and stops gradients."""
@@ -1226,6 +1226,9 @@ class Tensor(TensorBase):
     def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """Views of at most `chunks` pieces along one axis, of the same size but for the last."""
 
+    def unsafe_chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+        """As chunk(), but the pieces count as tensors of their own: nobody checks that they share the input's memory."""
+
     def tensor_split(self, indices_or_sections: builtins.int | Sequence[builtins.int] | Tensor, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """Views of pieces along one axis: a number of them as equal as possible, or cut before the given places."""
 
@@ -1262,8 +1265,71 @@ class Tensor(TensorBase):
     def diagflat(self, offset: builtins.int = 0) -> Tensor:
         """The square matrix with the flattened elements along a diagonal."""
 
-    def contiguous(self) -> Tensor:
-        """The tensor itself if its elements lie in row-major order, else a copy of which they do."""
+    def as_strided(self, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
+        """A view of the memory that a tensor lies in, with any size and strides, which count elements."""
+
+    def unfold(self, dimension: builtins.int, size: builtins.int, step: builtins.int) -> Tensor:
+        """A view of all windows of a size, each `step` further along an axis; places in a window are the new last axis."""
+
+    def view(self, *shape: Any, dtype: Any = None, size: Any = None) -> Tensor:
+        """The elements under another shape (one size may be -1), or the memory as elements of another type; shares memory."""
+
+    def t_(self) -> Tensor:
+        """In-place version of t(): the same tensor, with other axes, of the same memory."""
+
+    def transpose_(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+        """In-place version of transpose(): the same tensor, with other axes, of the same memory."""
+
+    def swapaxes_(self, axis0: builtins.int, axis1: builtins.int) -> Tensor:
+        """In-place version of swapaxes(): the same tensor, with other axes, of the same memory."""
+
+    def swapdims_(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+        """In-place version of swapdims(): the same tensor, with other axes, of the same memory."""
+
+    def squeeze_(self, dim: Dims | None = None) -> Tensor:
+        """In-place version of squeeze(): the same tensor, with other axes, of the same memory."""
+
+    def unsqueeze_(self, dim: builtins.int) -> Tensor:
+        """In-place version of unsqueeze(): the same tensor, with other axes, of the same memory."""
+
+    def as_strided_(self, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
+        """In-place version of as_strided(): the same tensor, with other axes, of the same memory."""
+
+    def resize_(self, *sizes: Any, memory_format: Any = None) -> Tensor:
+        """Give the tensor another shape, row by row, in place: of the same memory if that is large enough, else of new."""
+
+    def resize_as_(self, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
+        """resize_() to the shape of another tensor."""
+
+    def set_(self, source: Any = None, storage_offset: builtins.int | None = None, size: Sequence[builtins.int] | None = None, stride: Sequence[builtins.int] | None = None) -> Tensor:
+        """Let the tensor refer to the memory of another tensor or storage, read with a size and strides if these are given."""
+
+    def is_set_to(self, tensor: Tensor) -> builtins.bool:
+        """True if both tensors are the same elements of the same memory, in the same order."""
+
+    def clone(self, *, memory_format: Any = None) -> Tensor:
+        """A copy that is part of the graph; memory_format: how its axes lie in memory (default: as the tensor's do)."""
+
+    def contiguous(self, memory_format: Any = None) -> Tensor:
+        """The tensor itself if its axes lie in memory as asked, else a copy that does."""
+
+    def is_contiguous(self, memory_format: Any = None) -> builtins.bool:
+        """True if the elements lie in memory row by row without gaps, or in the order of the given format."""
+
+    def narrow_copy(self, dim: builtins.int, start: builtins.int | Tensor, length: builtins.int, *, out: Any = None) -> Tensor:
+        """A copy of what narrow() gives a view of."""
+
+    def select_scatter(self, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
+        """A copy with src in place of one slice along an axis: select() written to, out of place."""
+
+    def slice_scatter(self, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1) -> Tensor:
+        """A copy with src in place of input[start:end:step] along an axis. Raises RuntimeError unless src has its shape."""
+
+    def diagonal_scatter(self, src: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
+        """A copy with src in place of a diagonal. Raises RuntimeError unless src has the shape that diagonal() gives."""
+
+    def as_strided_scatter(self, src: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
+        """A copy with src in place of what as_strided() gives a view of."""
 
     def __eq__(self, other: object) -> Tensor: ...  # type: ignore[override]
 

@@ -19,7 +19,7 @@ from adjoint.core import errors
 from adjoint.core.graph import Tangents, TensorBase, registry, replay_view
 from adjoint.core.modes import current
 from adjoint.core.operation import Operation, shares_memory
-from adjoint.core.recorded import OpNode, memory_order
+from adjoint.core.recorded import OpNode, own_strides
 from adjoint.rules.derive import jvp
 from adjoint.tensor.table import operations, ops
 from adjoint.tensor.tensor import batched_as
@@ -188,7 +188,7 @@ def apart(tangent: Tensor, tangents: dict[str, Any]) -> Tensor:
     for given in tangents.values():
         for t in given if isinstance(given, list) else (given,):
             if t is not None and shares_memory(t._array, tangent._array):
-                return ops.clone(tangent)
+                return ops.clone_with_strides(tangent, own_strides(tangent._array))
     return tangent
 
 
@@ -196,7 +196,7 @@ def laid_out_like(tangent: Tensor, primal: Tensor) -> Tensor:
     """A tangent, copied unless it lies in memory as the primal does: what is a view of one is a view of the other."""
     if steps(tangent._array) == steps(primal._array):
         return tangent
-    return ops.clone_in_order(tangent, memory_order(primal._array))
+    return ops.clone_with_strides(tangent, own_strides(primal._array))
 
 
 def steps(array: Any) -> tuple[int, ...]:

@@ -2,7 +2,9 @@
 
 import importlib
 
-FAMILIES = ("arithmetic", "contract", "convolution", "index", "linalg", "pooling", "reduce", "sampling", "shape")
+FAMILIES = (
+    "arithmetic", "contract", "convolution", "index", "linalg", "pooling", "reduce", "sampling", "shape", "views",
+)  # fmt: skip
 
 
 def load() -> None:

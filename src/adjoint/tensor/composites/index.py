@@ -508,6 +508,81 @@ def scatter_(
 
 
 @composite()
+def scatter_reduce(
+    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    """A copy with the elements of src that index sends to one place along an axis reduced: "sum", "prod" ...
+
+    reduce: "sum", "prod", "mean", "amax" or "amin". include_self: what was at the place takes part.
+
+    Raises RuntimeError for indices out of range, shapes that do not fit, and another dtype.
+
+    >>> import adjoint
+    >>> places, values = adjoint.tensor([0, 1, 0]), adjoint.tensor([2.0, 3.0, 4.0])
+    >>> adjoint.ones(2).scatter_reduce(0, places, values, "prod")
+    tensor([8., 3.])
+    """
+    return ops.scatter_reduce(input, dim, index, src, reduce, include_self)
+
+
+@composite(namespace=None, name="scatter_reduce_")
+def scatter_reduce_(
+    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    """In-place version of scatter_reduce()."""
+    reduced = ops.scatter_reduce(input, dim, index, src, reduce, include_self)
+    return operations["copy"].inplace((input, reduced), {})
+
+
+@composite()
+def index_reduce(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    """A copy with the slices of source that a vector of indices sends to one slice reduced: "prod", "mean" ...
+
+    reduce: "prod", "mean", "amax" or "amin". include_self: the slice that was there takes part.
+
+    Raises RuntimeError for another reduction, shapes that do not fit, and another dtype, IndexError for indices out of
+    range.
+
+    >>> import adjoint
+    >>> adjoint.zeros(2).index_reduce(0, adjoint.tensor([1, 1]), adjoint.tensor([3.0, 5.0]), "mean", include_self=False)
+    tensor([0., 4.])
+    """
+    if index._array.ndim > 1:
+        raise IndexError(
+            f"index_reduce_(): Index is supposed to be a vector, but got dim: {index._array.ndim} with type: "
+            f"{index.dtype.long_name} and size: {list(index._array.shape)}"
+        )
+    axis = normalize_dim(dim, input._array.ndim)
+    shape = source._array.shape
+    n = shape[axis] if shape else 1
+    if index._array.size != n:
+        raise RuntimeError(
+            f"index_reduce_(): Number of indices ({index._array.size}) should be equal to source.size(dim): ({n}), for "
+            f"dim: {dim}"
+        )
+    if source._array.dtype != input._array.dtype:
+        kinds = [from_numpy_dtype(t._array.dtype).long_name for t in (input, source)]
+        raise RuntimeError(f"index_reduce_(): self ({kinds[0]}) and source ({kinds[1]}) must have the same scalar type")
+    places = underlying(index._array)
+    if places.size and (places.min() < 0 or places.max() >= (input._array.shape[axis] if shape else 1)):
+        raise IndexError("index out of range in self")
+    if shape:
+        index = ops.expand(ops.reshape(index, [n if i == axis else 1 for i in range(len(shape))]), shape)
+    return ops.index_reduce(input, axis, index, source, reduce, include_self)
+
+
+@composite(namespace=None, name="index_reduce_")
+def index_reduce_(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    """In-place version of index_reduce()."""
+    reduced = index_reduce(input, dim, index, source, reduce, include_self=include_self)
+    return operations["copy"].inplace((input, reduced), {})
+
+
+@composite()
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """The elements that indices name along one axis, other axes broadcast; without dim, of the flattened input.
 
@@ -586,21 +661,3 @@ def where(condition: Tensor, input: Any = _GIVEN, other: Any = _GIVEN, *, out: T
 def tensor_where(input: Tensor, condition: Tensor, other: Any) -> Tensor:
     """The tensor where the condition holds, other elsewhere."""
     return _chosen(condition, input, other)
-
-
-@composite()
-def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    """A copy with src in place of one slice along an axis: select() written to, out of place."""
-    result = ops.clone(input)
-    setitem(result, (*(_ALL,) * normalize_dim(dim, input._array.ndim), index), src)
-    return result
-
-
-@composite()
-def slice_scatter(
-    input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
-) -> Tensor:
-    """A copy with src in place of input[start:end:step] along an axis."""
-    result = ops.clone(input)
-    setitem(result, (*(_ALL,) * normalize_dim(dim, input._array.ndim), slice(start, end, step)), src)
-    return result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from functools import wraps
 from math import prod
@@ -10,7 +11,9 @@ from typing import Any, TypeVar
 
 import numpy
 
+from adjoint.arrays.dtypes import get_default_dtype
 from adjoint.arrays.namespace import underlying
+from adjoint.arrays.once import warn_once
 from adjoint.arrays.shapes import broadcast_shapes, normalize_dim, normalize_dims
 from adjoint.core.errors import sizes
 from adjoint.core.graph import TensorBase, new_tensor
@@ -77,6 +80,10 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     >>> adjoint.zeros(2, 12).unflatten(1, (3, -1)).shape
     adjoint.Size([2, 3, 4])
     """
+    if not isinstance(sizes, (tuple, list)):
+        raise TypeError(
+            f"unflatten(): argument 'sizes' (position 2) must be tuple of ints, not {type(sizes).__name__}"
+        )
     new = tuple(map(index, sizes))
     if not new:
         raise RuntimeError("unflatten: sizes must be non-empty")
@@ -288,6 +295,8 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     fits = len(wanted) <= len(shape) and all(n in (1, m) for n, m in zip(wanted[::-1], shape[::-1], strict=False))
     if not fits:
         raise RuntimeError(f"size {{{sizes(wanted)}}} is not expandable to size {{{sizes(shape)}}}.")
+    if wanted == shape:
+        return input
     return ops.sum_to_size(input, wanted)
 
 
@@ -404,6 +413,124 @@ def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     return ops.cat([x if x.ndim > 1 else ops.reshape(x, (-1, 1)) for x in tensors], 1)
 
 
+@composite(method=False)
+def block_diag(*tensors: Tensor) -> Tensor:
+    """The matrices as blocks along the diagonal of one; vectors and numbers are rows.
+
+    Raises RuntimeError for more than two axes.
+
+    >>> import adjoint
+    >>> adjoint.block_diag(adjoint.tensor([[1, 2]]), adjoint.tensor(3))
+    tensor([[1, 2, 0],
+            [0, 0, 3]])
+    """
+    if not tensors:
+        return new_tensor(numpy.zeros((1, 0), get_default_dtype().numpy))
+    blocks = []
+    for i, tensor in enumerate(tensors):
+        if not isinstance(tensor, TensorBase):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(tensor).__name__}")
+        if tensor._array.ndim > 2:
+            raise RuntimeError(
+                "adjoint.block_diag: Input tensors must have 2 or fewer dimensions. Input "
+                f"{i} has {tensor._array.ndim} dimensions"
+            )
+        blocks.append(_with_two_axes(tensor))
+    width = sum(block._array.shape[1] for block in blocks)
+    rows, start = [], 0
+    for block in blocks:
+        height, length = block._array.shape
+        rows.append(ops.embed_view(block, (height, width), (slice(None), slice(start, start + length))))
+        start += length
+    return ops.cat(rows, 0)
+
+
+# grids ----------------------------------------------------------------------------------------------------------------
+
+
+@composite(method=False)
+def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
+    """Views of vectors, each repeated along the axes of all others.
+
+    indexing: "ij", one axis for each vector in turn, or "xy", with the first two axes exchanged.
+
+    Raises RuntimeError for another number of axes, different dtypes, and another indexing.
+
+    >>> import adjoint
+    >>> adjoint.meshgrid(adjoint.tensor([1, 2]), adjoint.tensor([3, 4]), indexing="ij")
+    (tensor([[1, 1],
+            [2, 2]]), tensor([[3, 4],
+            [3, 4]]))
+    """
+    given = as_tuple(tensors)
+    if indexing is None:
+        warn_once("adjoint.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
+        indexing = "ij"
+    if not given:
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
+    if indexing not in ("ij", "xy"):
+        raise RuntimeError(f'adjoint.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    for tensor in given:
+        if tensor._array.ndim > 1:
+            raise RuntimeError(f"adjoint.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {tensor}")
+        if tensor._array.dtype != given[0]._array.dtype:
+            raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+    n = len(given)
+    shape = [tensor.numel() for tensor in given]
+    swapped = indexing == "xy" and n > 1
+    grids = []
+    for i, tensor in enumerate(given):
+        grid = ops.expand(ops.reshape(tensor, (-1, *(1,) * (n - 1 - i))), shape)
+        grids.append(ops.transpose(grid, 0, 1) if swapped else grid)
+    return tuple(grids)
+
+
+@composite(method=False)
+def cartesian_prod(*tensors: Tensor) -> Tensor:
+    """All ways to take one element of each vector, as rows; a single vector as it is.
+
+    Raises RuntimeError for more than one axis.
+
+    >>> import adjoint
+    >>> adjoint.cartesian_prod(adjoint.tensor([1, 2]), adjoint.tensor([3, 4]))
+    tensor([[1, 3],
+            [1, 4],
+            [2, 3],
+            [2, 4]])
+    """
+    for i, tensor in enumerate(tensors):
+        if not isinstance(tensor, TensorBase):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(tensor).__name__}")
+        if tensor._array.ndim != 1:
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(tensor._array.shape)}")
+    if len(tensors) == 1:
+        return tensors[0]
+    return ops.stack([ops.reshape(grid, (-1,)) for grid in meshgrid(*tensors, indexing="ij")], -1)
+
+
+@composite(method=False)
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """All ways to take r elements of a vector in their order, as rows; with_replacement: any more than once.
+
+    Raises RuntimeError for more than one axis and a negative number.
+
+    >>> import adjoint
+    >>> adjoint.combinations(adjoint.tensor([1, 2, 3]))
+    tensor([[1, 2],
+            [1, 3],
+            [2, 3]])
+    """
+    if input._array.ndim != 1:
+        raise RuntimeError(f"Expect a 1D vector, but got shape {list(input._array.shape)}")
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    if not r:
+        return ops.getitem_slice(input, (slice(0, 0),))
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    places = numpy.array(list(choose(range(input._array.shape[0]), r)), numpy.int64).reshape(-1, r)
+    return ops.index(input, (places,))
+
+
 # splitting ------------------------------------------------------------------------------------------------------------
 
 
@@ -448,14 +575,25 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     >>> adjoint.arange(5).chunk(3)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
+    n = chunk_size(input, chunks, dim)
+    return ops.split(input, n, dim) if n else ops.split_with_sizes(input, (0,) * chunks, dim)
+
+
+def chunk_size(input: Tensor, chunks: int, dim: int) -> int:
+    """The length of all chunks but the last. Raises RuntimeError for less than one chunk."""
     if not input._array.ndim:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks < 1:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    n = input._array.shape[normalize_dim(dim, input._array.ndim)]
-    if not n:
-        return ops.split_with_sizes(input, (0,) * chunks, dim)
-    return ops.split(input, -(-n // chunks), dim)
+    return int(-(-input._array.shape[normalize_dim(dim, input._array.ndim)] // chunks))
+
+
+@composite()
+@takes_axis
+def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """As chunk(), but the pieces count as tensors of their own: nobody checks that they share the input's memory."""
+    n = chunk_size(input, chunks, dim)
+    return ops.unsafe_split(input, n, dim) if n else ops.unsafe_split_with_sizes(input, (0,) * chunks, dim)
 
 
 @composite()
@@ -645,12 +783,3 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """The square matrix with the flattened elements along a diagonal."""
     return diag_embed(ops.reshape(input, (-1,)), offset)
-
-
-# copies ---------------------------------------------------------------------------------------------------------------
-
-
-@composite(namespace=None)
-def contiguous(input: Tensor) -> Tensor:
-    """The tensor itself if its elements lie in row-major order, else a copy of which they do."""
-    return input if input._array.flags.c_contiguous else ops.contiguous(input)

@@ -1,0 +1,38 @@
+"""Warnings that are given once in a process, as torch gives them."""
+
+from __future__ import annotations
+
+import warnings
+
+_told: set[str] = set()
+_always = False
+
+
+def warn_once(message: str, *, stacklevel: int = 1, key: str | None = None) -> None:
+    """Give a UserWarning, the first time that this message (or key) comes, or every time after set_warn_always(True).
+
+    stacklevel: 1 is the caller of the function that warns.
+    """
+    key = key or message
+    if key in _told and not _always:
+        return
+    _told.add(key)
+    warnings.warn(message, UserWarning, stacklevel=stacklevel + 2)
+
+
+def set_warn_always(b: bool) -> None:
+    """Let warnings that are given once in a process be given every time, or no longer.
+
+    >>> import adjoint
+    >>> adjoint.set_warn_always(True)
+    >>> adjoint.is_warn_always_enabled()
+    True
+    >>> adjoint.set_warn_always(False)
+    """
+    global _always
+    _always = b
+
+
+def is_warn_always_enabled() -> bool:
+    """True after set_warn_always(True)."""
+    return _always
