@@ -952,6 +952,9 @@ def unflatten(input: Tensor, dim: builtins.int, sizes: Sequence[builtins.int]) -
 def unsqueeze(input: Tensor, dim: builtins.int) -> Tensor:
     """A view with one more axis, of length one, at place dim."""
 
+def unsqueeze_copy(input: Tensor, dim: builtins.int, *, out: Any = None) -> Tensor:
+    """A copy of what unsqueeze() gives a view of."""
+
 from adjoint import utils as utils
 
 def var(input: Tensor, dim: Dims | builtins.bool = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> Tensor:

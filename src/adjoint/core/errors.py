@@ -59,8 +59,8 @@ CYCLE_OF_GRADIENTS = (
 RESIZED_OUTPUT = (
     "An output with one or more elements was resized since it had shape {given}, which does not match the required "
     "output shape {wanted}. This behavior is deprecated, and in a future PyTorch release outputs will not be resized "
-    "unless they have zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements "
-    "with t.resize_(0)."
+    "unless they have zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero "
+    "elements with t.resize_(0)."
 )
 GRAD_OF_NON_LEAF = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
@@ -312,10 +312,11 @@ def other_shape(shape: tuple[int, ...], given: tuple[int, ...]) -> str:
 
 def other_layout(gradient: Any, array: Any) -> str:
     """The warning for a gradient that lies in memory otherwise than a gradient of this leaf would."""
-    shapes = [f"sizes() = {list(a.shape)}, strides() = {[k // a.itemsize for k in a.strides]}" for a in (gradient, array)]
+    strides = [[k // a.itemsize for k in a.strides] for a in (gradient, array)]
     return (
         "grad and param do not obey the gradient layout contract. This is not an error, but may impair performance.\n"
-        f"grad.{shapes[0]}\nparam.{shapes[1]}"
+        f"grad.sizes() = {list(gradient.shape)}, strides() = {strides[0]}\n"
+        f"param.sizes() = {list(array.shape)}, strides() = {strides[1]}"
     )
 
 
@@ -370,8 +371,8 @@ def check_grad_dtype(tensor: Any, value: Any) -> None:
     if value is not None and gradient is not None and gradient.dtype is not value:
         raise RuntimeError(
             f"Cannot set grad_dtype to '{value.long_name}' because there is already a gradient with dtype "
-            f"'{gradient.dtype.c_name}'. Please clear the gradient (.grad = None) before changing grad_dtype, or ensure "
-            "the new grad_dtype matches the existing gradient's dtype."
+            f"'{gradient.dtype.c_name}'. Please clear the gradient (.grad = None) before changing grad_dtype, or "
+            "ensure the new grad_dtype matches the existing gradient's dtype."
         )
 
 

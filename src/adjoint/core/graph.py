@@ -641,8 +641,7 @@ def renew_history(tensor: TensorBase, view: View):
 
 
 def settled(tensor: TensorBase) -> View:
-    """What a tensor is a view of, after the base may have been reshaped in place or given other memory; None if nothing.
-    """
+    """What a tensor is a view of, after its base may have been reshaped in place; None if that got other memory."""
     view: View = tensor._view
     base = view.base._array
     if base is not view.layout:

@@ -579,10 +579,6 @@ class CopySlices(Node):
     place: which input of that node the view was.
     """
 
-    def name(self) -> str:
-        """The name that torch gives this node."""
-        return "adjoint::autograd::CopySlices"
-
     def part(self) -> TensorBase:
         """A Tensor with the history, but not the values, that the view has after the operation."""
         empty = numpy.broadcast_to(numpy.zeros((), self._dtype), self._shape)

@@ -516,7 +516,8 @@ def result_type(*tensors_or_numbers: Any) -> dtype:
 
 PUBLIC = (
     "tensor", "as_tensor", "asarray", "from_numpy", "zeros", "ones", "empty", "full", "zeros_like", "ones_like",
-    "empty_like", "empty_strided", "full_like", "arange", "linspace", "logspace", "eye", "rand", "randn", "randint", "randperm",
+    "empty_like", "empty_strided", "full_like", "arange", "linspace", "logspace", "eye", "rand", "randn", "randint",
+    "randperm",
     "rand_like", "randn_like", "bernoulli", "get_rng_state", "set_rng_state", "is_tensor", "numel", "result_type",
     "is_floating_point", "is_complex",
 )  # fmt: skip

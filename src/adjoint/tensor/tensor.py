@@ -37,8 +37,8 @@ _CORE_FIELDS = frozenset(
 
 _T_OF_OTHERS = (
     "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an "
-    "error in a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*adjoint.arange(x.ndim - "
-    "1, -1, -1))` to reverse the dimensions of a tensor."
+    "error in a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*adjoint.arange(x.ndim "
+    "- 1, -1, -1))` to reverse the dimensions of a tensor."
 )
 
 

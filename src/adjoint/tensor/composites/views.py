@@ -47,7 +47,7 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     array = input._array
     shape, steps = tuple(map(index, size)), tuple(map(index, stride))
     if underlying(array) is not array:
-        raise RuntimeError("as_strided(): the members of a batch under vmap have no memory of their own; use other views")
+        raise RuntimeError("as_strided(): the members of a batch under vmap have no memory of their own")
     if len(shape) != len(steps):
         raise RuntimeError("mismatch in length of strides and shape")
     if any(k < 0 for k in steps):
@@ -300,7 +300,8 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor itself if its axes lie in memory as asked, else a copy that does."""
     if is_contiguous(input, memory_format) or memory_format is preserve_format:
         return input
-    return ops.clone_with_strides(input, None if memory_format is None else strides_in(input._array.shape, memory_format))
+    strides = None if memory_format is None else strides_in(input._array.shape, memory_format)
+    return ops.clone_with_strides(input, strides)
 
 
 @composite(namespace=None)
