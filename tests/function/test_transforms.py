@@ -244,6 +244,16 @@ def test_in_place_under_transformations():
     assert_close(vmap(lambda x: function.apply(x.clone()))(X), X * 2)
 
 
+def test_what_had_no_tangent_is_modified_in_a_batch_of_tangents():
+    fill = made(
+        forward=lambda x, target: target.copy_(x * 2),
+        setup_context=lambda ctx, inputs, output: ctx.mark_dirty(inputs[1]),
+        jvp=lambda ctx, t, other: other.copy_(t * 2),
+        generate_vmap_rule=True,
+    )
+    assert_close(func.jacfwd(lambda x: fill.apply(x, X.clone()))(X), 2 * adjoint.eye(3, dtype=adjoint.float64))
+
+
 # forward mode ---------------------------------------------------------------------------------------------------------
 
 

@@ -288,8 +288,10 @@ def dual(primal: Tensor, tangent: Tensor, number: int) -> Tensor:
 
 
 def around(number: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The open levels outside of a level and inside of it."""
+    """The open levels outside of a level and inside of it; all are outside of one that is closed for the moment."""
     stack = current().dual_stack
+    if number not in stack:
+        return stack, ()
     place = stack.index(number)
     return stack[:place], stack[place + 1 :]
 

@@ -470,8 +470,9 @@ def evaluate(cls: type[Function], args: tuple[Any, ...], levels: tuple[int, ...]
         if all(t is None for t in tangents):
             return node, outputs, single
         dirty = {id(tensor) for tensor in node.dirty_tensors or ()}
+        coming = next(t for t in tangents if t is not None)
         given: list[Any] = [
-            given_tangent(node, value, t, id(value) in dirty, level)
+            given_tangent(node, value, t, id(value) in dirty, level, coming)
             for value, t in zip(args, tangents, strict=True)
         ]
         found = pushed(node, given, len(outputs))
@@ -487,12 +488,17 @@ def evaluate(cls: type[Function], args: tuple[Any, ...], levels: tuple[int, ...]
     return node, outputs, single
 
 
-def given_tangent(node: Any, value: Any, tangent: Tensor | None, is_dirty: bool, level: int) -> Tensor | None:
-    """The tangent of one argument as jvp gets it; of one that was modified, the tensor to be modified."""
+def given_tangent(
+    node: Any, value: Any, tangent: Tensor | None, is_dirty: bool, level: int, coming: Tensor
+) -> Tensor | None:
+    """The tangent of one argument as jvp gets it; of one that was modified, the tensor to be modified.
+
+    `coming` is the tangent of another argument: what is modified is batched as it is.
+    """
     if tangent is not None or not isinstance(value, TensorBase) or not is_inexact(value._array.dtype):
         return tangent
     if is_dirty:
-        return forward.make_zero_tangent(value, level, None)
+        return forward.make_zero_tangent(value, level, coming)
     return None if node._keeps_undefined else ops.zeros_like(value)
 
 
@@ -624,7 +630,9 @@ def asks_rule(cls: type[Function]) -> bool:
 def differentiates_inside(level: int) -> bool:
     """True if a derivative is being taken inside the batch of this level: then the function's own is to be used."""
     transforms = current().transforms
-    return ("vmap", level) in transforms and transforms[-1][0] != "vmap"
+    if ("vmap", level) not in transforms:
+        return False
+    return any(kind != "vmap" for kind, _ in transforms[transforms.index(("vmap", level)) :])
 
 
 def evaluated(cls: type[Function], args: tuple[Any, ...]) -> Any:
