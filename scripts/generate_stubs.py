@@ -15,12 +15,14 @@ from types import ModuleType, NoneType
 from typing import Any, get_overloads
 
 import adjoint
+from adjoint.arrays.layout import layout, memory_format
 from adjoint.core.graph import TensorBase
 from adjoint.core.operation import Operation
 from adjoint.tensor.arithmetic import ArithmeticTensor
 from adjoint.tensor.composites.declare import COMPOSITES
 from adjoint.tensor.signatures import result_name
 from adjoint.tensor.table import operations
+from adjoint.tensor.types import tensortype
 
 SOURCE = Path(adjoint.__file__).parent
 HEADER = '''# ruff: noqa
@@ -34,6 +36,8 @@ import numpy
 from numpy.typing import NDArray
 
 from adjoint.arrays.dtypes import dtype as _dtype
+from adjoint.arrays.layout import layout as _layout
+from adjoint.arrays.layout import memory_format as _memory_format
 from adjoint.arrays.random import Generator as _Generator
 from adjoint.arrays.size import Size as _Size
 from adjoint.arrays.size import device as _device
@@ -166,6 +170,10 @@ def module_stub(module: ModuleType, names: list[str]) -> Iterator[str]:
             yield f"from {module.__name__} import {name} as {name}\n"
         elif isinstance(value, adjoint.dtype):
             yield f"{name}: _dtype\n"
+        elif isinstance(value, (memory_format, layout)):
+            yield f"{name}: _{type(value).__name__}\n"
+        elif isinstance(value, tensortype):
+            yield f"{name}: _tensortype\n"
         elif isinstance(value, (float, str, NoneType)):
             yield f"{name}: {annotated(type(value).__name__.removesuffix('Type'))}\n"
         elif isinstance(value, Operation) or value.__module__.startswith("adjoint.tensor.c"):
@@ -188,7 +196,12 @@ def stubs() -> dict[Path, str]:
     named = re.findall(r"class (\w+)", "".join(results()))
     shared = ", ".join(["Device", "Dims", "Dtype", "Operand", *named, "Tensor as Tensor"])
     header = HEADER + f"from adjoint.tensor.tensor import {shared}\n"
-    faces = {"__init__.pyi": adjoint, "linalg/__init__.pyi": adjoint.linalg}
+    header += "from adjoint.tensor.types import tensortype as _tensortype\n"
+    faces = {
+        "__init__.pyi": adjoint,
+        "linalg/__init__.pyi": adjoint.linalg,
+        "special/__init__.pyi": adjoint.special,
+    }
     faces["nn/functional/__init__.pyi"] = adjoint.nn.functional
     texts = {Path("tensor/tensor.pyi"): tensor_stub()}
     for path, module in faces.items():

@@ -19,6 +19,8 @@ SPACES = {
     "adjoint.linalg": adjoint.linalg,
     "adjoint.nn": adjoint.nn,
     "adjoint.nn.functional": adjoint.nn.functional,
+    "adjoint.random": adjoint.random,
+    "adjoint.special": adjoint.special,
     "adjoint.testing": adjoint.testing,
 }
 

@@ -37,12 +37,14 @@ from adjoint.arrays.dtypes import (
     uint32,
     uint64,
 )
-from adjoint.arrays.memory_format import (
+from adjoint.arrays.layout import (
     channels_last,
     channels_last_3d,
     contiguous_format,
+    layout,
     memory_format,
     preserve_format,
+    strided,
 )
 from adjoint.arrays.once import is_warn_always_enabled, set_warn_always
 from adjoint.arrays.random import Generator, initial_seed, manual_seed, seed
@@ -61,16 +63,25 @@ from adjoint.tensor import creation as _creation
 from adjoint.tensor.binding import functions as _functions
 from adjoint.tensor.formatting import set_printoptions
 from adjoint.tensor.tensor import Tensor
+from adjoint.tensor.types import TENSOR_TYPES as _TENSOR_TYPES
+from adjoint.tensor.types import set_default_tensor_type
 from adjoint.transforms.vmap import vmap
 
-from . import autograd, func, linalg, nn, testing, utils
+from . import autograd, func, linalg, nn, random, special, testing, utils
 
 __version__ = "0.1.0.dev0"
 
 newaxis = None
 
-_public = _functions[""] | {name: getattr(_creation, name) for name in _creation.PUBLIC} | _ALIASES
+_public = _functions[""] | {name: getattr(_creation, name) for name in _creation.PUBLIC} | _ALIASES | _TENSOR_TYPES
 globals().update(_public)
 core.check_switches()
 
 __all__ = sorted({name for name in globals() if not name.startswith("_")} - {"arrays", "core", "rules"})
+
+
+def __getattr__(name: str) -> object:
+    # the default generator is made when it is first asked for
+    if name == "default_generator":
+        return random.default_generator
+    raise AttributeError(f"module 'adjoint' has no attribute {name!r}")

@@ -71,7 +71,12 @@ def test_every_rule_is_bound_where_it_says():
 
 
 def test_every_composite_is_bound_where_it_says():
-    spaces = {"": adjoint, "linalg": adjoint.linalg, "nn.functional": adjoint.nn.functional}
+    spaces = {
+        "": adjoint,
+        "linalg": adjoint.linalg,
+        "nn.functional": adjoint.nn.functional,
+        "special": adjoint.special,
+    }
     for (namespace, name), declared in COMPOSITES.items():
         if namespace != "(method)":
             assert getattr(spaces[namespace], name) is declared.function, (namespace, name)

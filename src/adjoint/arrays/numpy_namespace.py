@@ -275,8 +275,11 @@ class Namespace:
     __name__ = __name__
 
     def __getattr__(self, name: str) -> Any:
+        value: Any
         if name in _INSTEAD:
             value = _INSTEAD[name]
+        elif name == "special":
+            value = importlib.import_module("scipy.special")
         elif name in _SPECIAL:
             value = getattr(importlib.import_module("scipy.special"), _SPECIAL[name])
         else:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -39,6 +39,10 @@ class Generator:
     """
 
     __slots__ = ("__weakref__", "_device", "_lock", "_numpy", "_seed")
+
+    #: What a state is shown as, and read from: an array, or the tensor that a floor above makes of it.
+    shown: ClassVar[Any] = staticmethod(lambda state: state)
+    read: ClassVar[Any] = staticmethod(lambda state: state)
 
     def __init__(self, device: str | device = "cpu") -> None:
         self._device = as_device(device, "Generator")
@@ -79,22 +83,24 @@ class Generator:
         """The seed that the generator was last started from."""
         return self._seed
 
-    def get_state(self) -> Array:
-        """The state, an array of bytes (uint8) for ``set_state``."""
+    def get_state(self) -> Any:
+        """The state, a tensor of bytes for ``set_state``."""
         with self._lock:
-            return np.frombuffer(_pack_state(self._seed, self._numpy.bit_generator.state), dtype=np.uint8).copy()
+            packed = _pack_state(self._seed, self._numpy.bit_generator.state)
+        return self.shown(np.frombuffer(packed, dtype=np.uint8).copy())
 
-    def set_state(self, state: Array) -> Generator:
-        """Continue from a state that ``get_state`` gave; returns self.
+    def set_state(self, state: Any) -> Generator:
+        """Continue from a state that ``get_state`` gave, as a tensor or an array; returns self.
 
         Raises:
-            TypeError: it is not an array of bytes.
+            TypeError: it is not a tensor of bytes.
             RuntimeError: it has another size.
         """
+        given, state = state, self.read(state)
         if not isinstance(state, np.ndarray):
-            raise TypeError(f"expected an array of uint8, but got {type_name(state)}")
+            raise TypeError(f"expected an adjoint.ByteTensor, but got {type_name(given)}")
         if state.dtype != np.uint8:
-            raise TypeError("RNG state must be an array of uint8")
+            raise TypeError("RNG state must be an adjoint.ByteTensor")
         if state.size != _STATE_BYTES:
             raise RuntimeError(
                 f"Expected a generator state of size {_STATE_BYTES} but found the input RNG state size to be "
@@ -107,6 +113,9 @@ class Generator:
             self._seed, self._numpy = seed, np.random.Generator(fresh)
         return self
 
+    graphsafe_get_state = get_state
+    graphsafe_set_state = set_state
+
     def clone_state(self) -> Generator:
         """A new generator in the same state."""
         return Generator(self._device).set_state(self.get_state())
@@ -115,7 +124,7 @@ class Generator:
         return _restore, (self._device, self.get_state())
 
 
-def _restore(device: device, state: Array) -> Generator:
+def _restore(device: device, state: Any) -> Generator:
     return Generator(device).set_state(state)
 
 
@@ -176,12 +185,12 @@ def initial_seed() -> int:
     return default_generator().initial_seed()
 
 
-def get_rng_state() -> Array:
-    """The default generator's state, an array of bytes."""
+def get_rng_state() -> Any:
+    """The default generator's state, a tensor of bytes."""
     return default_generator().get_state()
 
 
-def set_rng_state(state: Array) -> None:
+def set_rng_state(state: Any) -> None:
     """Continue the default generator from a state that ``get_rng_state`` gave."""
     default_generator().set_state(state)
 
@@ -337,3 +346,164 @@ def bernoulli(rng: Generator | None, p: float | Array, shape: Shape | None = Non
     with source._lock:
         drawn = source._numpy.random(tuple(shape))
     return np.asarray(drawn < p).astype(dtype)
+
+
+# --- draws of other distributions -----------------------------------------------------------------------------
+
+
+def _wide(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The type in which numbers are drawn: half precision is rounded from float32."""
+    return dtype if dtype in (_FLOAT32, _FLOAT64) else _FLOAT32
+
+
+def _check_continuous(name: str, dtype: np.dtype[Any], shown: str) -> None:
+    own = from_numpy_dtype(dtype)
+    if not own.is_floating_point:
+        raise RuntimeError(
+            f"{name} distribution is a continuous probability distribution. dtype must be a floating point but you "
+            f"specified {getattr(own, shown)}"
+        )
+
+
+def exponential(rng: Generator | None, shape: Shape, dtype: Any = np.float32, rate: float = 1.0) -> Array:
+    """Exponentially distributed numbers, of mean 1 / rate.
+
+    Raises RuntimeError if the rate is not positive or the dtype no floating-point type.
+    """
+    dtype = np.dtype(dtype)
+    if not rate > 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={rate:g}")
+    _check_continuous("Exponential", dtype, "long_name")
+    source = _source(rng)
+    with source._lock:
+        drawn = source._numpy.standard_exponential(tuple(shape), dtype=_wide(dtype))  # type: ignore[arg-type]
+    return np.asarray(drawn / rate).astype(dtype, copy=False)
+
+
+def cauchy(
+    rng: Generator | None, shape: Shape, dtype: Any = np.float32, median: float = 0.0, sigma: float = 1.0
+) -> Array:
+    """Numbers of Cauchy's distribution about a median, half of them within sigma of it.
+
+    Raises RuntimeError if sigma is not positive or the dtype no floating-point type.
+    """
+    dtype = np.dtype(dtype)
+    if not sigma > 0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
+    _check_continuous("Cauchy", dtype, "c_name")
+    source = _source(rng)
+    with source._lock:
+        drawn = source._numpy.standard_cauchy(tuple(shape))
+    return np.asarray(median + sigma * drawn).astype(dtype, copy=False)
+
+
+def log_normal(
+    rng: Generator | None, shape: Shape, dtype: Any = np.float32, mean: float = 1.0, std: float = 2.0
+) -> Array:
+    """Numbers whose logarithms are normally distributed.
+
+    Raises RuntimeError if std is not positive, NotImplementedError if the dtype is no floating-point type.
+    """
+    dtype = np.dtype(dtype)
+    if not std > 0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
+    own = from_numpy_dtype(dtype)
+    if not own.is_floating_point:
+        raise NotImplementedError(f"\"log_normal_cpu\" not implemented for '{own.long_name}'")
+    return np.asarray(np.exp(normal(rng, shape, _wide(dtype), mean, std))).astype(dtype, copy=False)
+
+
+def geometric(rng: Generator | None, shape: Shape, dtype: Any = np.float32, p: float = 0.5) -> Array:
+    """How many trials it takes until one succeeds, each with probability p.
+
+    Raises RuntimeError unless 0 < p < 1, NotImplementedError if the dtype is bool or complex.
+    """
+    dtype = np.dtype(dtype)
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
+    own = from_numpy_dtype(dtype)
+    if own.category == 0 or own.is_complex:
+        raise NotImplementedError(f"\"geometric_cpu\" not implemented for '{own.long_name}'")
+    source = _source(rng)
+    with source._lock:
+        return np.asarray(source._numpy.geometric(p, tuple(shape))).astype(dtype)
+
+
+def whole_numbers(rng: Generator | None, shape: Shape, dtype: Any = np.float32, low: int = 0) -> Array:
+    """Integers from low to the largest that the dtype holds, or that a floating-point type holds without gaps.
+
+    Raises NotImplementedError for complex types.
+    """
+    dtype = np.dtype(dtype)
+    own = from_numpy_dtype(dtype)
+    if own.is_complex:
+        raise NotImplementedError(f"\"random_kernel_cpu\" not implemented for '{own.long_name}'")
+    highest = int(2.0 / finfo(own).eps) if own.is_floating_point else int(_range_of(own)[1])
+    return integers(rng, low, highest + 1, shape, dtype)
+
+
+def poisson(rng: Generator | None, rates: Array) -> Array:
+    """Numbers of Poisson's distribution, one for each rate, of their dtype.
+
+    Raises RuntimeError for a negative rate, NotImplementedError if the dtype is no floating-point type.
+    """
+    own = from_numpy_dtype(rates.dtype)
+    if not own.is_floating_point:
+        raise NotImplementedError(f"\"poisson_cpu\" not implemented for '{own.long_name}'")
+    if not np.all(rates >= 0):
+        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+    source = _source(rng)
+    with source._lock:
+        return np.asarray(source._numpy.poisson(rates.astype(np.float64))).astype(rates.dtype)
+
+
+def binomial(rng: Generator | None, count: Array, prob: Array) -> Array:
+    """How many of `count` trials succeed, each with probability `prob`, broadcast; of the dtype of count.
+
+    Raises RuntimeError for a negative count or a probability outside [0, 1].
+    """
+    if not np.all(count >= 0):
+        raise RuntimeError("binomial expects all elements of count to be non-negative")
+    if not np.all((prob >= 0) & (prob <= 1)):
+        raise RuntimeError("binomial expects all elements of prob to be in [0, 1]")
+    source = _source(rng)
+    with source._lock:
+        drawn = source._numpy.binomial(count.astype(np.int64), prob.astype(np.float64))
+    return np.asarray(drawn).astype(count.dtype)
+
+
+def multinomial(rng: Generator | None, weights: Array, n: int, replacement: bool = False) -> Array:
+    """n indices along the last axis for each row of weights, as likely as their weights, which need not add up to 1.
+
+    Without replacement no index is drawn twice; indices of weight 0 come last.
+
+    Raises RuntimeError for weights that are negative, infinite or all 0, or if n is too large.
+    """
+    if weights.ndim not in (1, 2):
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
+    own = from_numpy_dtype(weights.dtype)
+    if not own.is_floating_point:
+        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {own.long_name}")
+    if n <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
+    if not replacement and n > weights.shape[-1]:
+        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    chances = weights.astype(np.float64)
+    if not np.all((chances >= 0) & np.isfinite(chances)):
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    totals = chances.sum(axis=-1, keepdims=True)
+    if not np.all(totals > 0):
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    source = _source(rng)
+    if not replacement:
+        # the least of exponential numbers of these rates is theirs with these chances, the next of the rest, and so on
+        with source._lock:
+            waiting = source._numpy.standard_exponential(chances.shape)
+        with np.errstate(divide="ignore"):
+            return np.argsort(waiting / chances, axis=-1, kind="stable")[..., :n].astype(np.int64)
+    with source._lock:
+        points = source._numpy.random((*chances.shape[:-1], n))
+    levels = np.cumsum(chances / totals, axis=-1)
+    rows = zip(levels.reshape(-1, levels.shape[-1]), points.reshape(-1, n), strict=True)
+    found = [np.searchsorted(row, np.minimum(each, np.nextafter(row[-1], 0.0)), side="right") for row, each in rows]
+    return np.array(found, dtype=np.int64).reshape(points.shape)

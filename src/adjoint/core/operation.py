@@ -182,13 +182,13 @@ class Operation:
                     return self.apply([x, y, *self.tail])
                 if state.grad_enabled:
                     mask = needs_grad(a) | (needs_grad(b) << 1)
-            elif self.elementwise and (type(y) is float or type(y) is int):
+            elif self.takes_numbers and (type(y) is float or type(y) is int):
                 right = y
                 if state.grad_enabled:
                     mask = needs_grad(a)
             else:
                 return self.apply([x, y, *self.tail])
-        elif self.elementwise and (type(x) is float or type(x) is int) and isinstance(y, TensorBase):
+        elif self.takes_numbers and (type(x) is float or type(x) is int) and isinstance(y, TensorBase):
             b = y
             left, right = x, b._array
             if type(right) is not _ndarray:

@@ -1,6 +1,21 @@
 """The derivatives, declared once each, one file per family; `TABLE` holds them all by name."""
 
-from . import contract, convolution, creation, elementwise, index, linalg, pooling, reduce, sampling, shape, sorting
+from . import (
+    contract,
+    convolution,
+    counting,
+    creation,
+    elementwise,
+    index,
+    linalg,
+    pointwise,
+    pooling,
+    reduce,
+    sampling,
+    shape,
+    sorting,
+    special,
+)
 from .declare import TABLE, Rule
 
 __all__ = [
@@ -8,13 +23,16 @@ __all__ = [
     "Rule",
     "contract",
     "convolution",
+    "counting",
     "creation",
     "elementwise",
     "index",
     "linalg",
+    "pointwise",
     "pooling",
     "reduce",
     "sampling",
     "shape",
     "sorting",
+    "special",
 ]

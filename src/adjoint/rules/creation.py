@@ -1,6 +1,8 @@
-"""Arrays made like another: constants, through which no gradient flows."""
+"""Arrays made like another, and random numbers: constants, through which no gradient flows."""
 
-from .declare import Array, constant
+from adjoint.arrays.shapes import broadcast_shapes
+
+from .declare import Array, Constant, constant, elementwise
 
 
 @constant(method=False)
@@ -19,3 +21,43 @@ def ones_like(xp, input: Array):
 def full_like(xp, input: Array, fill_value):
     """A number repeated to the shape of input, with its type."""
     return xp.full_like(input, fill_value)
+
+
+# random numbers: what they replace, or the parameters of their distribution, get zeros as gradients -----------------
+
+
+def _drawn(name, node):
+    @elementwise(name=f"drawn_{name}", input=0, dtypes="any", scalars=False, method=False, function=False, node=node)
+    def drawn(xp, input: Array, numbers: Constant):
+        """Random numbers that were drawn, in place of the input."""
+        shape = broadcast_shapes(input.shape, numbers.shape)
+        return xp.broadcast_to(numbers.astype(input.dtype, copy=False), shape)
+
+
+for _name, _node in {
+    "bernoulli": "BernoulliBackward0",
+    "bernoulli_in_place": "BernoulliBackward2",
+    "cauchy": "CauchyBackward0",
+    "exponential": "ExponentialBackward0",
+    "geometric": "GeometricBackward0",
+    "log_normal": "LogNormalBackward0",
+    "normal": "NormalBackward0",
+    "poisson": "PoissonBackward0",
+    "random": "RandomBackward2",
+    "uniform": "UniformBackward0",
+}.items():
+    _drawn(_name, _node)
+
+
+@elementwise(
+    mean=0,
+    std=0,
+    dtypes="any",
+    method=False,
+    function=False,
+    node={"": "NormalBackward3", "std": "NormalBackward1", "mean": "NormalBackward2"},
+)
+def drawn_around(xp, mean: Array, std: Array, numbers: Constant):
+    """Random numbers that were drawn with this mean and standard deviation."""
+    shapes = [value.shape for value in (mean, std, numbers) if hasattr(value, "shape")]
+    return xp.broadcast_to(numbers, broadcast_shapes(*shapes))

@@ -13,6 +13,8 @@ from adjoint.arrays.shapes import broadcast_shapes
 
 from .declare import Array, Constant, constant, elementwise, general, linear
 
+PI = 3.141592653589793
+
 
 def is_number(value):
     """True for a Python number: what an argument is that was no tensor."""
@@ -30,7 +32,7 @@ def _kind(value):
     return _LETTERS.get(type(value), "") if dtype is None else dtype.kind
 
 
-def _refuse(kinds, message, error=NotImplementedError):
+def refuse(kinds, message, error=NotImplementedError):
     """A check that refuses arguments of some kinds of numbers; {} in the message is the dtype of all together."""
 
     def check(*values):
@@ -41,16 +43,30 @@ def _refuse(kinds, message, error=NotImplementedError):
     return check
 
 
-def _refuse_complex(function):
-    return _refuse("c", f"\"{function}\" not implemented for '{{}}'")
+def refuse_complex(function):
+    return refuse("c", f"\"{function}\" not implemented for '{{}}'")
+
+
+def refuse_integers_and_complex(function):
+    """A check that refuses all operands together if their common type is no floating-point one."""
+
+    def check(*values):
+        common = common_dtype([value._array for value in values], "same")
+        if not common.is_floating_point:
+            raise NotImplementedError(f"\"{function}\" not implemented for '{common.long_name}'")
+
+    return check
 
 
 def _check_quotient(function):
-    """A check that refuses complex numbers, which have no order, and the integer 0 as a divisor."""
-    refuse = _refuse_complex(function)
+    """A check that refuses complex numbers, which have no order, two bools, and the integer 0 as a divisor."""
+    no_complex = refuse_complex(function)
+    bools = refuse("b", f"\"{function}\" not implemented for '{{}}'")
 
     def check(input, other):
-        refuse(input, other)
+        no_complex(input, other)
+        if _kind(input) == _kind(other):
+            bools(input, other)
         whole = _kind(input) in "biu" and _kind(other) in "biu"
         if whole and not (underlying(other._array).all() if hasattr(other, "_array") else other):
             raise RuntimeError("ZeroDivisionError")
@@ -59,7 +75,7 @@ def _check_quotient(function):
 
 
 _INVERT = "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
-_check_neg = _refuse("b", f"Negation, the `-` operator, on a bool tensor is not supported. {_INVERT}", RuntimeError)
+_check_neg = refuse("b", f"Negation, the `-` operator, on a bool tensor is not supported. {_INVERT}", RuntimeError)
 
 
 def _check_sub(input, other, alpha=1):
@@ -76,9 +92,17 @@ def _check_sub(input, other, alpha=1):
 # arithmetic ---------------------------------------------------------------------------------------------------------
 
 neg = elementwise("negative", name="neg", input=-1, inplace=True, fast="negative", check=_check_neg)
-positive = elementwise("positive", input=1)
+_check_positive = refuse("b", "The `+` operator, on a bool tensor is not supported.", RuntimeError)
+positive = elementwise("positive", input=1, fast="positive", check=_check_positive)
 mul = elementwise("multiply", name="mul", input="other", other="input", inplace=True)
-square = elementwise("square", input=lambda input: 2 * input, inplace=True, node="PowBackward0")
+
+
+@elementwise(input=lambda input: 2 * input, fast="square", inplace=True, node="PowBackward0")
+def square(xp, input: Array):
+    """input * input; truth values count as integers."""
+    return xp.square(input.astype(xp.int64) if input.dtype.kind == "b" else input)
+
+
 reciprocal = elementwise("reciprocal", input=lambda y: -y * y, dtypes="float", inplace=True)
 
 
@@ -134,7 +158,7 @@ def trunc_divide(xp, input: Array, other: Array):
 remainder = elementwise(
     "remainder",
     input=1,
-    other=lambda ops, input, other: -ops.floor(input / other),
+    other=lambda ops, input, other: -ops.floor_divide(input, other),
     inplace=True,
     fast="remainder",
     node={"": "RemainderBackward1", "other": "RemainderBackward0"},
@@ -143,7 +167,7 @@ remainder = elementwise(
 fmod = elementwise(
     "fmod",
     input=1,
-    other=lambda ops, input, other: -ops.trunc(input / other),
+    other=lambda ops, input, other: -ops.trunc_divide(input, other),
     inplace=True,
     fast="fmod",
     check=_check_quotient("fmod_cpu"),
@@ -185,13 +209,22 @@ def _explain_pow(error, input, exponent):
 )
 def pow(xp, input: Array, exponent: Array):
     """input to the power of exponent, broadcast."""
+    if _kind(input) == _kind(exponent) == "b":
+        raise NotImplementedError("\"pow\" not implemented for 'Bool'")
     return input**exponent
 
 
 # exponentials and logarithms ----------------------------------------------------------------------------------------
 
 exp = elementwise("exp", input="y", dtypes="float", inplace=True)
-exp2 = elementwise("exp2", input=lambda y: y * 0.6931471805599453, dtypes="float", inplace=True)
+
+
+@elementwise(input=lambda y: y * 0.6931471805599453, dtypes="float", inplace=True)
+def exp2(xp, input: Array):
+    """2 to the power of input."""
+    return xp.exp(0.6931471805599453 * input) if input.dtype.kind == "c" else xp.exp2(input)
+
+
 expm1 = elementwise("expm1", input=lambda y: y + 1, dtypes="float", inplace=True)
 log = elementwise("log", input=lambda input: 1 / input, dtypes="float", inplace=True)
 log2 = elementwise("log2", input=lambda input: 1 / (input * 0.6931471805599453), dtypes="float", inplace=True)
@@ -206,12 +239,23 @@ def rsqrt(xp, input: Array):
     return 1 / xp.sqrt(input)
 
 
-logaddexp = elementwise(
-    "logaddexp",
-    input=lambda ops, y, input: ops.exp(input - y),
-    other=lambda ops, y, other: ops.exp(other - y),
-    dtypes="float",
+
+@elementwise(
+    input=lambda ops, input, other: ops.sigmoid(input - other),
+    other=lambda ops, input, other: ops.sigmoid(other - input),
+    scalars=False,
 )
+def logaddexp(xp, input: Array, other: Array):
+    """log(exp(input) + exp(other)), without overflow."""
+    kind = xp.result_type(input, other)
+    if kind.kind in "biu":
+        raise NotImplementedError(f"\"logaddexp_cpu\" not implemented for '{from_numpy_dtype(kind).long_name}'")
+    if kind.kind == "f":
+        return xp.logaddexp(input, other)
+    first = xp.real(input) >= xp.real(other)
+    larger, smaller = xp.where(first, input, other), xp.where(first, other, input)
+    return larger + xp.log1p(xp.exp(smaller - larger))
+
 
 # trigonometric and hyperbolic functions -----------------------------------------------------------------------------
 
@@ -255,18 +299,19 @@ atan2 = elementwise(
     input=lambda ops, input, other: other / _squares(ops, input, other),
     other=lambda ops, input, other: -input / _squares(ops, input, other),
     dtypes="float",
+    scalars=False,
     inplace=True,
     fast="arctan2",
-    check=_refuse_complex("atan2_cpu"),
+    check=refuse_complex("atan2_cpu"),
 )
 hypot = elementwise(
     "hypot",
     input=lambda y, input: input / y,
     other=lambda y, other: other / y,
-    dtypes="float",
+    scalars=False,
     inplace=True,
     fast="hypot",
-    check=_refuse_complex("hypot_cpu"),
+    check=refuse_integers_and_complex("hypot_cpu"),
 )
 
 # activations of one argument ----------------------------------------------------------------------------------------
@@ -300,14 +345,25 @@ def softplus(xp, input: Array, beta=1.0, threshold=20.0):
 
 # kinks and steps: where no gradient flows it is 0 and not g * 0, as g may be infinite ---------------------------------
 
-_check_sign = _refuse(
+_check_sign = refuse(
     "c", "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."
 )
-sign = elementwise("sign", input=0, inplace=True, fast="sign", check=_check_sign)
+
+
+@elementwise(input=0, inplace=True, fast="sign", check=_check_sign)
+def sign(xp, input: Array):
+    """-1, 0 or 1; a truth value itself."""
+    return input.copy() if input.dtype.kind == "b" else xp.sign(input)
 
 
 def _step(name):
-    check = _refuse("c", f"{name} is not supported for complex inputs")
+    no_complex = refuse("c", f"{name} is not supported for complex inputs")
+    no_bool = refuse("b", f"\"{name}_vml_cpu\" not implemented for '{{}}'")
+
+    def check(input):
+        no_complex(input)
+        no_bool(input)
+
     return elementwise(name, input=0, inplace=True, fast=name, check=check)
 
 
@@ -316,7 +372,7 @@ ceil = _step("ceil")
 trunc = _step("trunc")
 
 
-@elementwise(input=0, inplace=True, check=_refuse_complex("round_vml_cpu"))
+@elementwise(input=0, inplace=True, check=refuse("bc", "\"round_vml_cpu\" not implemented for '{}'"))
 def round(xp, input: Array, *, decimals=0):
     """input rounded to `decimals` places, halves to even."""
     return xp.round(input, decimals)
@@ -334,15 +390,17 @@ maximum = elementwise(
     "maximum",
     input=_to_larger,
     other=lambda ops, g, input, other: _to_larger(ops, g, other, input),
+    scalars=False,
     fast="maximum",
-    check=_refuse("c", "maximum not implemented for complex tensors.", RuntimeError),
+    check=refuse("c", "maximum not implemented for complex tensors.", RuntimeError),
 )
 minimum = elementwise(
     "minimum",
     input=_to_smaller,
     other=lambda ops, g, input, other: _to_smaller(ops, g, other, input),
+    scalars=False,
     fast="minimum",
-    check=_refuse("c", "minimum not implemented for complex tensors.", RuntimeError),
+    check=refuse("c", "minimum not implemented for complex tensors.", RuntimeError),
 )
 
 
@@ -362,7 +420,7 @@ def _clamp_above(input, min, max):
 def _check_clamp(input, min, max):
     if min is None and max is None:
         raise RuntimeError("adjoint.clamp: At least one of 'min' or 'max' must not be None")
-    _refuse("c", "clamp is not supported for complex types")(input, min, max)
+    refuse("c", "clamp is not supported for complex types")(input, min, max)
 
 
 @elementwise(
@@ -407,6 +465,8 @@ def _(ops, g, condition):
 @general(core="()->()", inplace=True)
 def abs_(xp, input: Array):
     """Absolute value; real for complex input."""
+    if input.dtype.kind == "b":
+        raise NotImplementedError("\"abs_cpu\" not implemented for 'Bool'")
     return xp.abs(input)
 
 
@@ -423,6 +483,8 @@ def _(ops, t, input):
 @general(core="()->()", inplace=True)
 def sgn(xp, input: Array):
     """input / abs(input), 0 at 0; the sign for real input."""
+    if input.dtype.kind == "b":
+        return input.copy()
     if input.dtype.kind != "c":
         return xp.sign(input)
     size = xp.abs(input)
@@ -452,7 +514,9 @@ def _(ops, t, input, y):
 @general(core="()->()", dtypes="float")
 def angle(xp, input: Array):
     """The argument of a complex number; 0 or pi for real ones."""
-    return xp.angle(input)
+    if input.dtype.kind == "c":
+        return xp.angle(input)
+    return xp.where(input != input, input, xp.where(input < 0, input.dtype.type(PI), input.dtype.type(0)))
 
 
 @angle.vjp("input")
@@ -473,7 +537,7 @@ def _(ops, t, input):
     return ops.where(zero, 0, ops.imag(ops.conj(input) * t) / ops.where(zero, 1, size * size))
 
 
-@linear()
+@linear(method=False, function=False, inplace="conj_physical_")
 def conj(xp, input: Array):
     """Complex conjugate; the same for real input."""
     return xp.conj(input)
@@ -534,7 +598,7 @@ ne = elementwise("not_equal", name="ne", arrays=("input", "other"), inplace=True
 
 
 def _ordered(kernel, name):
-    check = _refuse_complex(f"{name}_cpu")
+    check = refuse_complex(f"{name}_cpu")
     return elementwise(kernel, name=name, arrays=("input", "other"), inplace=True, fast=kernel, check=check)
 
 
@@ -542,17 +606,17 @@ lt = _ordered("less", "lt")
 le = _ordered("less_equal", "le")
 gt = _ordered("greater", "gt")
 ge = _ordered("greater_equal", "ge")
-logical_and = elementwise("logical_and", arrays=("input", "other"), inplace=True)
-logical_or = elementwise("logical_or", arrays=("input", "other"), inplace=True)
-logical_xor = elementwise("logical_xor", arrays=("input", "other"), inplace=True)
+logical_and = elementwise("logical_and", arrays=("input", "other"), scalars=False, inplace=True)
+logical_or = elementwise("logical_or", arrays=("input", "other"), scalars=False, inplace=True)
+logical_xor = elementwise("logical_xor", arrays=("input", "other"), scalars=False, inplace=True)
 logical_not = elementwise("logical_not", arrays=("input",), inplace=True)
 
 
 def _bitwise(name):
-    refuse = _refuse("fcV", f"\"{name}_cpu\" not implemented for '{{}}'")
+    only_integers = refuse("fcV", f"\"{name}_cpu\" not implemented for '{{}}'")
 
     def explain(error, input, other):
-        refuse(input, other)
+        only_integers(input, other)
 
     return elementwise(name, arrays=("input", "other"), inplace=True, explain=explain)
 
@@ -560,8 +624,8 @@ def _bitwise(name):
 bitwise_and = _bitwise("bitwise_and")
 bitwise_or = _bitwise("bitwise_or")
 bitwise_xor = _bitwise("bitwise_xor")
-_check_invert = _refuse("fcV", "~ (operator.invert) is only implemented on integer and Boolean-type tensors", TypeError)
-bitwise_not = elementwise("invert", name="bitwise_not", arrays=("input",), inplace=True, check=_check_invert)
+_check_not = refuse("fcV", "\"bitwise_not_cpu\" not implemented for '{}'")
+bitwise_not = elementwise("invert", name="bitwise_not", arrays=("input",), inplace=True, check=_check_not)
 isnan = elementwise("isnan", arrays=("input",))
 isinf = elementwise("isinf", arrays=("input",))
 isfinite = elementwise("isfinite", arrays=("input",))
@@ -678,7 +742,6 @@ def _check_fill(input, value):
     value=1,
     dtypes="any",
     method=False,
-    function=False,
     inplace="fill_",
     node="FillBackward0",
     check=_check_fill,

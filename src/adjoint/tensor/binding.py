@@ -27,12 +27,14 @@ functions: dict[str, dict[str, Callable[..., Any]]] = {"": {}}
 _COMPARISONS = {"eq": "__eq__", "ne": "__ne__", "lt": "__lt__", "le": "__le__", "gt": "__gt__", "ge": "__ge__"}
 _LOGICAL = {"bitwise_and": "__and__", "bitwise_or": "__or__", "bitwise_xor": "__xor__"}
 _REFLECTED = {"bitwise_and": "__rand__", "bitwise_or": "__ror__", "bitwise_xor": "__rxor__"}
-_UNARY = {"bitwise_not": "__invert__", "positive": "__pos__"}
+_SHIFTS = {"bitwise_left_shift": "__lshift__", "bitwise_right_shift": "__rshift__"}
+_REFLECTED_SHIFTS = {"bitwise_left_shift": "__rlshift__", "bitwise_right_shift": "__rrshift__"}
+_UNARY = {"positive": "__pos__"}
 # `a @= b` has no method: Python makes a new tensor, as the shape may change
 _IN_PLACE = {
     "add_": "__iadd__", "sub_": "__isub__", "mul_": "__imul__", "div_": "__itruediv__", "pow_": "__ipow__",
     "remainder_": "__imod__", "floor_divide_": "__ifloordiv__", "bitwise_and_": "__iand__", "bitwise_or_": "__ior__",
-    "bitwise_xor_": "__ixor__",
+    "bitwise_xor_": "__ixor__", "bitwise_left_shift_": "__ilshift__", "bitwise_right_shift_": "__irshift__",
 }  # fmt: skip
 
 
@@ -56,15 +58,26 @@ def bind() -> None:
             functions.setdefault(namespace, {})[name] = declared.function
         if declared.method:
             setattr(Tensor, declared.method, declared.function)
-    for table in (_COMPARISONS, _LOGICAL, _REFLECTED):
+    for table in (_COMPARISONS, _LOGICAL, _REFLECTED, _SHIFTS):
         for name, special in table.items():
             setattr(Tensor, special, named(make_operator(operations[name]), special, operations[name].__doc__))
+    for name, special in _REFLECTED_SHIFTS.items():
+        setattr(Tensor, special, named(_reflected(operations[name]), special, operations[name].__doc__))
     for name, special in _UNARY.items():
         setattr(Tensor, special, named(make_method(operations[name]), special, operations[name].__doc__))
     for name, special in _IN_PLACE.items():
         setattr(Tensor, special, named(_inplace_operator(getattr(Tensor, name)), special, f"As {name}()."))
     bind_operators(operations)
     inherit_operators(Tensor)
+
+
+def _reflected(operation: Callable[..., Any]) -> Callable[..., Any]:
+    """A method for an operator with the tensor on the right."""
+
+    def operator(self: Tensor, other: object) -> Any:
+        return operation(other, self) if is_fast(other) else NotImplemented
+
+    return operator
 
 
 def _inplace_operator(method: Callable[..., Any]) -> Callable[..., Any]:

@@ -20,7 +20,7 @@ from adjoint.arrays.dtypes import (
     scalar_dtype,
 )
 from adjoint.arrays.infer import array_from_data
-from adjoint.arrays.memory_format import preserve_format, strides_in
+from adjoint.arrays.layout import as_memory_format, memory_format, preserve_format, strides_in
 from adjoint.arrays.namespace import is_array, namespace
 from adjoint.arrays.numpy_namespace import as_strided
 from adjoint.arrays.random import Generator
@@ -32,6 +32,9 @@ from adjoint.core.recorded import raw_ops
 
 Tensor = Any
 Device = Any
+
+Generator.shown = staticmethod(new_tensor)
+Generator.read = staticmethod(lambda state: state._array if isinstance(state, TensorBase) else state)
 
 
 def _wrapped(array: Any, requires_grad: bool, function: str, device: Device = None) -> Tensor:
@@ -168,8 +171,15 @@ def ones(*size: Any, dtype: Any = None, device: Device = None, requires_grad: bo
 
 def empty(*size: Any, dtype: Any = None, device: Device = None, requires_grad: bool = False, **out: Any) -> Tensor:
     """Memory of the given shape and no particular content."""
-    out.pop("memory_format", None)
-    return _filled(numpy.empty, "empty", size, dtype, device, requires_grad, out)
+    order = as_memory_format(out.pop("memory_format", None), "empty")
+    return _filled(partial(_empty, order), "empty", size, dtype, device, requires_grad, out)
+
+
+def _empty(wanted: memory_format, shape: tuple[int, ...], kind: Any) -> Any:
+    order = wanted.order_for(len(shape))
+    if order is None:
+        return numpy.empty(shape, kind)
+    return numpy.empty([shape[axis] for axis in order], kind).transpose(numpy.argsort(order))
 
 
 def _filled(
@@ -205,7 +215,7 @@ def _laid_out(make: Any, array: Any, kind: Any, layout: Any) -> Any:
     """What an ..._like function of NumPy makes, with its axes in memory as asked; of expanded arrays row by row."""
     if type(array) is not numpy.ndarray:
         return make(array, dtype=kind)
-    if layout is None or layout is preserve_format:
+    if layout is preserve_format:
         return make(array, dtype=kind, order="C" if 0 in array.strides else "K")
     strides = strides_in(array.shape, layout)
     if strides is None:
@@ -218,11 +228,12 @@ def _laid_out(make: Any, array: Any, kind: Any, layout: Any) -> Any:
 def _like(name: str) -> Any:
     def like(
         input: Tensor, *, dtype: Any = None, device: Device = None, requires_grad: bool = False,
-        memory_format: Any = None,
+        memory_format: Any = None, layout: Any = None, pin_memory: bool = False,
     ) -> Tensor:  # fmt: skip
         array = _array_of(input, f"{name}_like")
         kind = None if dtype is None else as_dtype(dtype, f"{name}_like").numpy
-        made = _laid_out(getattr(namespace(array), f"{name}_like"), array, kind, memory_format)
+        wanted = as_memory_format(memory_format, f"{name}_like")
+        made = _laid_out(getattr(namespace(array), f"{name}_like"), array, kind, wanted)
         return _wrapped(made, requires_grad, f"{name}_like", device)
 
     like.__name__ = like.__qualname__ = f"{name}_like"
@@ -406,6 +417,7 @@ def randn(
 def randint(
     *bounds: Any, generator: Generator | None = None, dtype: Any = None, device: Device = None,
     requires_grad: bool = False, low: int | None = None, high: int | None = None, size: Any = None,
+    out: Tensor | None = None, layout: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """Random integers from low (0) up to but not including high: randint(high, size) or randint(low, high, size)."""
     given = list(bounds)
@@ -421,16 +433,19 @@ def randint(
     kind = numpy.dtype("int64") if dtype is None else as_dtype(dtype, "randint").numpy
     shape = check_shape("randint", (size,), position=2, allow_int=False)
     array = _drawn(lambda whole: draws.integers(generator, low, high, whole, kind), shape)
-    return _wrapped(array, requires_grad, "randint", device)
+    result = _wrapped(array, requires_grad, "randint", device)
+    return result if out is None else out.copy_(result)
 
 
 def randperm(
-    n: int, *, generator: Generator | None = None, dtype: Any = None, device: Device = None, requires_grad: bool = False
-) -> Tensor:
+    n: int, *, generator: Generator | None = None, dtype: Any = None, device: Device = None,
+    requires_grad: bool = False, out: Tensor | None = None, layout: Any = None, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """The integers below n in random order."""
     kind = numpy.dtype("int64") if dtype is None else as_dtype(dtype, "randperm").numpy
     array = _drawn(lambda lead: _permutations(generator, lead, n, kind), ())
-    return _wrapped(array, requires_grad, "randperm", device)
+    result = _wrapped(array, requires_grad, "randperm", device)
+    return result if out is None else out.copy_(result)
 
 
 def _permutations(generator: Generator | None, lead: tuple[int, ...], n: int, kind: Any) -> Any:
@@ -444,9 +459,13 @@ def _permutations(generator: Generator | None, lead: tuple[int, ...], n: int, ki
 
 
 def _random_like(name: str, make: Any) -> Any:
-    def like(input: Tensor, *, dtype: Any = None, device: Device = None, requires_grad: bool = False) -> Tensor:
+    def like(
+        input: Tensor, *, generator: Generator | None = None, dtype: Any = None, device: Device = None,
+        requires_grad: bool = False, memory_format: Any = None, layout: Any = None, pin_memory: bool = False,
+    ) -> Tensor:  # fmt: skip
         _array_of(input, f"{name}_like")
-        return make(input.shape, dtype=dtype or input.dtype, device=device, requires_grad=requires_grad)
+        kind = dtype or input.dtype
+        return make(input.shape, generator=generator, dtype=kind, device=device, requires_grad=requires_grad)
 
     like.__name__ = like.__qualname__ = f"{name}_like"
     like.__doc__ = f"{name}() of the shape and, unless another is given, the dtype of a tensor."
@@ -457,33 +476,77 @@ rand_like = _random_like("rand", rand)
 randn_like = _random_like("randn", randn)
 
 
-def bernoulli(input: Tensor, *, generator: Generator | None = None) -> Tensor:
-    """0 or 1 at random, 1 with the probability that each element of input gives."""
-    chances = _array_of(input, "bernoulli")
-    for batch in _differing():
-        chances = raw_ops(chances).batch_spread(chances, ((batch.level, batch.size),))
-    same = {batch.level for batch in mapped() if batch.randomness == "same"}
-    if any(level in same for level, _ in getattr(chances, "batches", ())):
-        raise RuntimeError(_SAME_OF_BATCH)
-    return new_tensor(_bernoulli(generator, chances))
+def randint_like(
+    input: Tensor, *bounds: int, low: int | None = None, high: int | None = None, generator: Generator | None = None,
+    dtype: Any = None, device: Device = None, requires_grad: bool = False, memory_format: Any = None,
+    layout: Any = None, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """Random integers of the shape and, unless another is given, the dtype of a tensor, between bounds as in randint().
 
-
-def _bernoulli(generator: Generator | None, chances: Any) -> Any:
-    map_members = getattr(namespace(chances), "of_members", None)
-    draw = partial(draws.bernoulli, generator)
-    return draw(chances) if map_members is None else map_members(chances, draw)
+    >>> import adjoint
+    >>> adjoint.randint_like(adjoint.zeros(2), 3, 4)
+    tensor([3., 3.])
+    """
+    _array_of(input, "randint_like")
+    return randint(
+        *bounds, low=low, high=high, size=tuple(input.shape), generator=generator, dtype=dtype or input.dtype,
+        device=device, requires_grad=requires_grad,
+    )  # fmt: skip
 
 
 def get_rng_state() -> Tensor:
     """The state of the default generator, as a tensor of bytes."""
-    return new_tensor(draws.get_rng_state())
+    return draws.get_rng_state()
 
 
-def set_rng_state(state: Tensor) -> None:
+def set_rng_state(new_state: Tensor) -> None:
     """Put the default generator into a state that get_rng_state() gave."""
-    if not isinstance(state, TensorBase):
-        raise TypeError(f"expected an adjoint.ByteTensor, but got {type_name(state)}")
-    draws.set_rng_state(state._array)
+    draws.set_rng_state(new_state)
+
+
+def scalar_tensor(
+    s: Any, *, dtype: Any = None, device: Device = None, requires_grad: bool = False, layout: Any = None,
+    pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """A tensor without axes that holds a number, of the default dtype unless another is given.
+
+    Raises TypeError for what is no number, RuntimeError for a complex number where the dtype is real.
+
+    >>> import adjoint
+    >>> adjoint.scalar_tensor(2)
+    tensor(2.)
+    """
+    s = s.item() if isinstance(s, TensorBase) else s  # type: ignore[attr-defined]
+    if not isinstance(s, numbers.Number):
+        raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {type_name(s)}")
+    kind = get_default_dtype() if dtype is None else as_dtype(dtype, "scalar_tensor")
+    if isinstance(s, complex) and s.imag and not kind.is_complex:
+        raise RuntimeError(f"value cannot be converted to type {kind.c_name} without overflow")
+    return _wrapped(array_from_data(s, kind), requires_grad, "scalar_tensor", device)
+
+
+def _triangle_indices(name: str, places: Any) -> Any:
+    def indices(
+        row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Device = None, layout: Any = None,
+        requires_grad: bool = False,
+    ) -> Tensor:  # fmt: skip
+        for argument, size in (("row", row), ("col", col)):
+            if size < 0:
+                raise RuntimeError(f"{argument} must be non-negative, got{size}")
+        kind = as_dtype(int if dtype is None else dtype, name)
+        if kind.category != 1:
+            raise NotImplementedError(f"\"{name}\" not implemented for '{kind.long_name}'")
+        found = numpy.stack(places(row, offset, col)).astype(kind.numpy)
+        return _wrapped(found, requires_grad, name, device)
+
+    indices.__name__ = indices.__qualname__ = name
+    side = "lower" if name == "tril_indices" else "upper"
+    indices.__doc__ = f"The places in the {side} triangle of a row by col matrix, as two rows of indices."
+    return indices
+
+
+tril_indices = _triangle_indices("tril_indices", numpy.tril_indices)
+triu_indices = _triangle_indices("triu_indices", numpy.triu_indices)
 
 
 def is_tensor(obj: object) -> bool:
@@ -506,6 +569,22 @@ def is_complex(input: Tensor) -> bool:
     return from_numpy_dtype(_array_of(input, "is_complex").dtype).is_complex
 
 
+def is_signed(input: Tensor) -> bool:
+    """True if the dtype can hold negative numbers."""
+    return from_numpy_dtype(_array_of(input, "is_signed").dtype).is_signed
+
+
+def is_nonzero(input: Tensor) -> bool:
+    """Whether the one element is not 0. Raises RuntimeError if there are none or several."""
+    _array_of(input, "is_nonzero")
+    return bool(input)
+
+
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """True if two tensors have the same shape."""
+    return bool(_array_of(input, "is_same_size").shape == _array_of(other, "is_same_size").shape)
+
+
 def result_type(*tensors_or_numbers: Any) -> dtype:
     """The dtype that arithmetic on these operands gives."""
     from adjoint.arrays.promotion import common_dtype
@@ -517,7 +596,7 @@ def result_type(*tensors_or_numbers: Any) -> dtype:
 PUBLIC = (
     "tensor", "as_tensor", "asarray", "from_numpy", "zeros", "ones", "empty", "full", "zeros_like", "ones_like",
     "empty_like", "empty_strided", "full_like", "arange", "linspace", "logspace", "eye", "rand", "randn", "randint",
-    "randperm",
-    "rand_like", "randn_like", "bernoulli", "get_rng_state", "set_rng_state", "is_tensor", "numel", "result_type",
-    "is_floating_point", "is_complex",
+    "randperm", "rand_like", "randn_like", "randint_like", "get_rng_state", "set_rng_state", "is_tensor", "numel",
+    "result_type", "is_floating_point", "is_complex", "is_nonzero", "is_same_size", "is_signed", "scalar_tensor",
+    "tril_indices", "triu_indices",
 )  # fmt: skip

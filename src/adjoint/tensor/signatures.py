@@ -9,6 +9,12 @@ from adjoint.rules.declare import Rule
 # what parameters hold whose default does not tell
 _TYPES = {
     "k": "int",
+    "n": "int",
+    "p": "int",
+    "eps": "float | None",
+    "posinf": "float | None",
+    "neginf": "float | None",
+    "value": "complex",
     "fill_value": "complex",
     "indices": "Sequence[Tensor]",
     "split_sizes": "Sequence[int]",

@@ -14,6 +14,7 @@ import numpy
 
 from adjoint.arrays.dtypes import DTYPES, as_dtype, dtype, from_numpy_dtype, get_default_dtype
 from adjoint.arrays.infer import array_from_data
+from adjoint.arrays.layout import as_memory_format, strided
 from adjoint.arrays.namespace import in_batch_of
 from adjoint.arrays.once import warn_once
 from adjoint.arrays.size import Size, as_device, check_shape, device, type_name
@@ -60,19 +61,14 @@ class Tensor(ArithmeticTensor):
     __array_ufunc__ = None
 
     def __init__(self, *data: Any, device: Any = None) -> None:
-        as_device(device, "new")
         first = data[0] if len(data) == 1 else None
         if isinstance(first, Tensor):
+            as_device(device, "new")
             alias = first.view(first.shape)
             self._array, self._counter, self._view = alias._array, alias._counter, alias._view
             self._node, self._output_nr = alias._node, alias._output_nr
-        elif len(data) != 1 or (isinstance(first, (Size, numbers.Integral)) and not isinstance(first, bool)):
-            shape = check_shape("new", data) if data else (0,)
-            self._array = numpy.empty(shape, get_default_dtype().numpy)
-        elif isinstance(first, (Sequence, numpy.ndarray)):
-            self._array = array_from_data(first, get_default_dtype(), unwrap=unwrap)
         else:
-            raise TypeError(f"new(): data must be a sequence (got {type_name(first)})")
+            self._array = array_from_arguments(data, get_default_dtype(), device)
 
     # what it is ------------------------------------------------------------------------------------------------------
 
@@ -201,6 +197,19 @@ class Tensor(ArithmeticTensor):
     def is_complex(self) -> bool:
         """True for complex64 and complex128."""
         return self.dtype.is_complex
+
+    def is_nonzero(self) -> bool:
+        """Whether the one element is not 0. Raises RuntimeError if there are none or several."""
+        return bool(self)
+
+    def is_same_size(self, other: Tensor) -> bool:
+        """True if two tensors have the same shape."""
+        return bool(self._array.shape == other._array.shape)
+
+    @property
+    def layout(self) -> Any:
+        """The kind of storage: `adjoint.strided`."""
+        return strided
 
     def is_signed(self) -> bool:
         """True if the dtype can hold negative numbers."""
@@ -335,14 +344,14 @@ class Tensor(ArithmeticTensor):
     def to(self, *args: Any, **kwargs: Any) -> Tensor:
         """The tensor with another dtype or on another device; itself if nothing changes and copy is False.
 
-        Takes a dtype, a device, both, or another Tensor whose dtype is meant.
+        Takes a dtype, a device, both, or another Tensor whose dtype is meant. A memory format orders the elements.
         """
         wanted = kwargs.pop("dtype", None)
         place = kwargs.pop("device", None)
         flags = [argument for argument in args if isinstance(argument, bool)]  # non_blocking, copy
         copy = kwargs.pop("copy", len(flags) > 1 and flags[1])
         kwargs.pop("non_blocking", None)
-        kwargs.pop("memory_format", None)
+        order = kwargs.pop("memory_format", None)
         if kwargs:
             raise TypeError(f"to() got an unexpected keyword argument '{next(iter(kwargs))}'")
         for argument in args:
@@ -355,14 +364,15 @@ class Tensor(ArithmeticTensor):
         if place is not None:
             as_device(place, "to")
         target = self.dtype if wanted is None else as_dtype(wanted, "to")
-        if target is self.dtype:
-            return self.clone() if copy else self
-        return ops.cast(self, target)  # type: ignore[no-any-return]
+        if target is not self.dtype:
+            converted = ops.cast(self, target)
+        else:
+            converted = self.clone() if copy else self
+        return converted if order is None else converted.contiguous(memory_format=as_memory_format(order, "to"))
 
     def type(self, dtype: Any = None) -> Any:
         """The name of the tensor's type, or the tensor with another dtype."""
-        if isinstance(dtype, str):
-            dtype = _dtype_of_type(dtype)
+        dtype = _dtype_of_type(dtype) if isinstance(dtype, str) else getattr(dtype, "dtype", dtype)
         return f"adjoint.{self.dtype.long_name}Tensor" if dtype is None else self.to(dtype)
 
     def type_as(self, other: Tensor) -> Tensor:
@@ -512,6 +522,19 @@ class Tensor(ArithmeticTensor):
         return self.fill_(0)
 
 
+def array_from_arguments(data: tuple[Any, ...], kind: dtype, device: Any) -> Any:
+    """What `Tensor(*data)` holds: memory of the shape given, a copy of a sequence, a tensor's own array."""
+    as_device(device, "new")
+    first = data[0] if len(data) == 1 else None
+    if isinstance(first, Tensor):
+        return first._array
+    if len(data) != 1 or (isinstance(first, (Size, numbers.Integral)) and not isinstance(first, bool)):
+        return numpy.empty(check_shape("new", data) if data else (0,), kind.numpy)
+    if isinstance(first, (Sequence, numpy.ndarray)):
+        return array_from_data(array_from_data(first, unwrap=unwrap), kind, unwrap=unwrap)
+    raise TypeError(f"new(): data must be a sequence (got {type_name(first)})")
+
+
 def unwrap(value: object) -> Any:
     """The raw array of a Tensor, None for anything else."""
     return value._array if isinstance(value, Tensor) else None
@@ -529,8 +552,10 @@ def _user_attributes(tensor: Tensor) -> dict[str, Any]:
 
 
 def _dtype_of_type(name: str) -> dtype:
+    """The dtype that a type's name stands for, such as "adjoint.FloatTensor" (or torch's, in programs from there)."""
+    package, _, own = name.rpartition(".")
     for each in DTYPES:
-        if name == f"adjoint.{each.long_name}Tensor":
+        if package in ("adjoint", "torch") and own == f"{each.long_name}Tensor":
             return each
     raise ValueError(f"invalid type: '{name}'")
 

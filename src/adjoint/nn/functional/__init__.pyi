@@ -9,12 +9,15 @@ import numpy
 from numpy.typing import NDArray
 
 from adjoint.arrays.dtypes import dtype as _dtype
+from adjoint.arrays.layout import layout as _layout
+from adjoint.arrays.layout import memory_format as _memory_format
 from adjoint.arrays.random import Generator as _Generator
 from adjoint.arrays.size import Size as _Size
 from adjoint.arrays.size import device as _device
 from adjoint.core.graph import Node, TensorBase
 from adjoint.core.hooks import RemovableHandle
-from adjoint.tensor.tensor import Device, Dims, Dtype, Operand, EigenvaluesEigenvectors, QR, SignLogabsdet, USVh, ValuesIndices, _LeastSquares, _Svd, _TriangularSolution, Tensor as Tensor
+from adjoint.tensor.tensor import Device, Dims, Dtype, Operand, EigenvaluesEigenvectors, Histogram, Histogramdd, MantissaExponent, QR, SignLogabsdet, USVh, ValuesIndices, _LeastSquares, _Svd, _TriangularSolution, Tensor as Tensor
+from adjoint.tensor.types import tensortype as _tensortype
 
 def adaptive_avg_pool1d(input: Tensor, output_size: builtins.int | Sequence[builtins.int]) -> Tensor:
     """The mean of windows of about equal size that cover the image."""

@@ -3,8 +3,21 @@
 import importlib
 
 FAMILIES = (
-    "arithmetic", "contract", "convolution", "index", "linalg", "pooling", "reduce", "sampling", "shape", "views",
-)  # fmt: skip
+    "arithmetic",
+    "contract",
+    "convolution",
+    "counting",
+    "index",
+    "linalg",
+    "pointwise",
+    "pooling",
+    "random",
+    "reduce",
+    "sampling",
+    "shape",
+    "special",
+    "views",
+)
 
 
 def load() -> None:

@@ -158,14 +158,14 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 
 def _conversion(name: str, target: dtype) -> None:
-    def convert(self: Tensor) -> Tensor:
-        return self.to(target)
+    def convert(self: Tensor, memory_format: Any = None) -> Tensor:
+        return self.to(target, memory_format=memory_format)
 
     convert.__doc__ = f"The tensor as {target}."
     composite(namespace=None, name=name)(convert)
 
 
-for _name, _target in dtypes.ALIASES.items():
+for _name, _target in {**dtypes.ALIASES, "byte": dtypes.uint8, "bfloat16": dtypes.bfloat16}.items():
     _conversion(_name, _target)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 
 from adjoint.arrays.dtypes import dtype as dtype_class
-from adjoint.arrays.memory_format import lies_so, preserve_format, strides_in
+from adjoint.arrays.layout import as_memory_format, lies_so, preserve_format, strides_in
 from adjoint.arrays.namespace import underlying
 from adjoint.arrays.numpy_namespace import memory_of
 from adjoint.arrays.size import check_shape, type_name
@@ -290,9 +290,10 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     >>> adjoint.zeros(2, 3).t().clone(memory_format=adjoint.contiguous_format).stride()
     (2, 1)
     """
-    if memory_format is None or memory_format is preserve_format:
+    wanted = as_memory_format(memory_format, "clone")
+    if wanted is preserve_format:
         return ops.clone(input)
-    return ops.clone_with_strides(input, strides_in(input._array.shape, memory_format))
+    return ops.clone_with_strides(input, strides_in(input._array.shape, wanted))
 
 
 @composite(namespace=None)
@@ -308,7 +309,7 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
 def is_contiguous(input: Tensor, memory_format: Any = None) -> bool:
     """True if the elements lie in memory row by row without gaps, or in the order of the given format."""
     array = input._array
-    if memory_format is None or memory_format._ndim is None:
+    if memory_format is None or as_memory_format(memory_format, "is_contiguous").order is None:
         return bool(array.flags.c_contiguous)
     return lies_so(array.shape, input.stride(), memory_format)
 

@@ -1,0 +1,102 @@
+"""How elements lie in memory: `memory_format` and `layout`, as in PyTorch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .size import type_name
+
+
+class memory_format:
+    """An order of the axes in memory, from the longest stride to the shortest; see the four objects of this class."""
+
+    __slots__ = ("name", "order")
+
+    #: The axes, from the longest stride to the shortest; None for row-major order and for that of the input.
+    order: tuple[int, ...] | None
+    name: str
+
+    def __init__(self) -> None:
+        raise TypeError("cannot create 'adjoint.memory_format' instances")
+
+    def order_for(self, ndim: int) -> tuple[int, ...] | None:
+        """The order for arrays of so many axes. Raises RuntimeError if there is none."""
+        if self.order is not None and len(self.order) != ndim:
+            raise RuntimeError(f"required rank {len(self.order)} tensor to use {self.name} format")
+        return self.order
+
+    def __repr__(self) -> str:
+        return f"adjoint.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+
+def _format(name: str, order: tuple[int, ...] | None = None) -> memory_format:
+    made: memory_format = object.__new__(memory_format)
+    made.name, made.order = name, order
+    return made
+
+
+contiguous_format = _format("contiguous_format")
+preserve_format = _format("preserve_format")
+channels_last = _format("channels_last", (0, 2, 3, 1))
+channels_last_3d = _format("channels_last_3d", (0, 2, 3, 4, 1))
+
+
+def as_memory_format(given: Any, function: str) -> memory_format:
+    """Read an argument; None stands for preserve_format. Raises TypeError for anything else."""
+    if given is None:
+        return preserve_format
+    if not isinstance(given, memory_format):
+        raise TypeError(f"{function}(): argument 'memory_format' must be adjoint.memory_format, not {type_name(given)}")
+    return given
+
+
+def strides_in(shape: tuple[int, ...], wanted: memory_format) -> tuple[int, ...] | None:
+    """The strides, in elements, of a tensor laid out so; None for row by row.
+
+    Raises RuntimeError for another number of axes than the format is for.
+
+    >>> strides_in((1, 2, 3, 4), channels_last)
+    (24, 1, 8, 2)
+    """
+    order = wanted.order_for(len(shape))
+    if order is None:
+        return None
+    strides = [0] * len(shape)
+    step = 1
+    for axis in reversed(order):
+        strides[axis] = step
+        step *= max(shape[axis], 1)
+    return tuple(strides)
+
+
+def lies_so(shape: tuple[int, ...], strides: tuple[int, ...], wanted: memory_format) -> bool:
+    """True if strides, in elements, are those of this format; lengths of 1 do not matter.
+
+    >>> lies_so((1, 2, 3, 4), (24, 1, 8, 2), channels_last)
+    True
+    """
+    if wanted.order is None or len(shape) != len(wanted.order):
+        return False
+    expected = strides_in(shape, wanted) or ()
+    return all(n == 1 or a == b for n, a, b in zip(shape, strides, expected, strict=True))
+
+
+class layout:
+    """The kind of storage; there is one, `strided`."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        raise TypeError("cannot create 'adjoint.layout' instances")
+
+    def __repr__(self) -> str:
+        return "adjoint.strided"
+
+    def __reduce__(self) -> str:
+        return "strided"
+
+
+strided: layout = object.__new__(layout)

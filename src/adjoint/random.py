@@ -1,0 +1,39 @@
+"""Random numbers: the default generator, its seed and its state, under torch.random's names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from adjoint.arrays.random import default_generator as _default
+from adjoint.arrays.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+
+# default_generator is here too: it is made when it is first asked for
+__all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
+
+
+@contextmanager
+def fork_rng(devices: Any = None, enabled: bool = True, **others: Any) -> Iterator[None]:
+    """Put the default generator back into the state it had before the block; devices are for torch's sake.
+
+    >>> import adjoint
+    >>> with adjoint.random.fork_rng():
+    ...     x = adjoint.rand(2)
+    >>> bool((adjoint.rand(2) == x).all())
+    True
+    """
+    if not enabled:
+        yield
+        return
+    state = get_rng_state()
+    try:
+        yield
+    finally:
+        set_rng_state(state)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "default_generator":
+        return _default()
+    raise AttributeError(f"module 'adjoint.random' has no attribute {name!r}")

@@ -1,0 +1,106 @@
+"""Places in sorted sequences, membership and counts: operations through which no gradient flows."""
+
+from adjoint.arrays.shapes import broadcast_shapes
+
+from .declare import Array, Constant, constant
+from .special import refused
+
+# places in sorted sequences -----------------------------------------------------------------------------------------
+
+
+@constant(dtypes="same", scalars=True, method=False, function=False, batching="joint")
+def sorted_places(xp, sorted_sequence: Array, input: Array, right=False, sorter: Constant = None):
+    """Where each value would be put into a sequence to keep it sorted: before equal elements, behind them if `right`.
+
+    Sequences lie along the last axis; where there are several, values for each have the same leading axes.
+    """
+    refused("searchsorted_out_cpu", "bc", sorted_sequence)
+    side = "right" if right else "left"
+    lead = sorted_sequence.shape[:-1]
+    if not lead:
+        return xp.searchsorted(sorted_sequence, input, side=side, sorter=sorter)
+    result = xp.empty(input.shape, dtype=xp.int64)
+    for place in xp.ndindex(*lead):
+        order = None if sorter is None else sorter[place]
+        result[place] = xp.searchsorted(sorted_sequence[place], input[place], side=side, sorter=order)
+    return result
+
+
+@constant(dtypes="same", scalars=True, core="(),(n)->()", method=False, function=False)
+def among(xp, elements: Array, test_elements: Array, invert=False):
+    """True for those elements that are among the test elements, a vector; for those that are not, if `invert`."""
+    if test_elements.ndim == 1:
+        return xp.isin(elements, test_elements, invert=invert)
+    found = xp.any(xp.asarray(elements)[..., None] == test_elements, axis=-1)
+    return ~found if invert else found
+
+
+# counts of rows: leading axes are those of a batch ------------------------------------------------------------------
+
+
+def _counts(xp, places, weights, width):
+    """How often each of the numbers below `width` occurs in each row, or the sum of its weights."""
+    lead = places.shape[:-1]
+    n = 1
+    for length in lead:
+        n *= length
+    rows = places.reshape((n, places.shape[-1])) + xp.arange(n)[:, None] * width
+    if weights is not None:
+        weights = xp.broadcast_to(weights, places.shape).reshape(-1)
+    return xp.bincount(rows.reshape(-1), weights, n * width).reshape((*lead, width))
+
+
+def _check_bincount(input, weights=None, minlength=0):
+    if input.ndim != 1 and input.numel():
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if input.dtype.name == "bool" or input.dtype.is_floating_point or input.dtype.is_complex:
+        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{input.dtype.long_name}'")
+    if minlength < 0:
+        raise RuntimeError("minlength should be >= 0")
+    if weights is not None and weights.shape != input.shape:
+        raise RuntimeError("weights should be 1-d and have the same length as input")
+
+
+@constant(core="(n),(n)->(m)", check=_check_bincount)
+def bincount(xp, input: Array, weights: Constant = None, minlength=0):
+    """How often each number from 0 on occurs, or the sum of its weights (float64 unless they are float32)."""
+    if input.size and xp.min(input) < 0:
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if weights is not None:
+        input = xp.broadcast_to(input, broadcast_shapes(input.shape, weights.shape))
+    width = max(minlength, int(xp.max(input)) + 1 if input.size else 0)
+    counts = _counts(xp, input, weights, width)
+    if weights is None:
+        return counts
+    return counts.astype(xp.float32 if weights.dtype == xp.float32 else xp.float64, copy=False)
+
+
+@constant(dtypes="same", core="(n)->(m)", method=False, function=False)
+def row_histogram(xp, input: Array, bins, min, max):
+    """How many elements lie in each of `bins` equal parts of [min, max]; of their own range if these are equal."""
+    low, high = (xp.full((*input.shape[:-1], 1), float(bound)) for bound in (min, max))
+    if min == max and input.shape[-1]:
+        low, high = (f(input, axis=-1, keepdims=True).astype(xp.float64) for f in (xp.min, xp.max))
+    if not xp.all(xp.isfinite(low) & xp.isfinite(high)):
+        wrong = ~(xp.isfinite(low) & xp.isfinite(high))
+        raise RuntimeError(f"adjoint.histc: range of [{low[wrong][0]:g}, {high[wrong][0]:g}] is not finite")
+    low, high = xp.where(low == high, low - 1, low), xp.where(low == high, high + 1, high)
+    inside = (input >= low) & (input <= high)
+    step = (high - low) / bins
+    place = xp.where(inside, (xp.where(inside, input, low) - low) / step, 0).astype(xp.int64)
+    # rounding may have led across an edge
+    place = place - (input < low + place * step)
+    place = xp.clip(place + (input >= low + (place + 1) * step), 0, bins - 1)
+    # what lies outside is counted beyond the last part, and dropped
+    counts = _counts(xp, xp.where(inside, place, bins), None, bins + 1)
+    return counts[..., :bins].astype(input.dtype)
+
+
+@constant(core="(n)->(m)", method=False, function=False)
+def nonzero_places(xp, input: Array, size):
+    """Where the first `size` elements are that are not zero; -1 where there are no more."""
+    n = input.shape[-1]
+    order = xp.argsort(input == 0, axis=-1, stable=True)[..., :size]
+    found = xp.where(xp.take_along_axis(input, order, axis=-1) != 0, order, -1)
+    missing = xp.full((*input.shape[:-1], max(size - n, 0)), -1, dtype=xp.int64)
+    return xp.concat([found, missing], axis=-1)

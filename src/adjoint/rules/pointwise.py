@@ -1,0 +1,376 @@
+"""Elementwise operations beyond the elementary functions: fused arithmetic, parts of numbers, integers and their bits.
+
+Where a function has a kink or a step the derivative follows torch: 0 for copysign at 0, all to the first of equal
+arguments of fmax and fmin (maximum and minimum share it), 0 where nan_to_num replaced an element.
+"""
+
+from adjoint.arrays.dtypes import finfo, from_numpy_dtype
+from adjoint.arrays.promotion import common_dtype
+
+from .declare import Array, Constant, elementwise, general, linear
+from .elementwise import is_number, refuse
+from .special import real_only, refused
+
+LOG_2 = 0.6931471805599453
+
+# several steps in one -----------------------------------------------------------------------------------------------
+
+_INTEGER_QUOTIENT = (
+    "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true "
+    "division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * "
+    "adjoint.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / "
+    "tensor2) for float inputs. The future addcdiv behavior is just the latter implementation: (input + value * "
+    "tensor1 / tensor2) for all dtypes."
+)
+
+
+def _factor(value, array):
+    # a number as the arrays' type takes it: integers drop its fraction
+    return int(value) if array.dtype.kind in "iu" else value
+
+
+@elementwise(
+    input=1,
+    tensor1=lambda tensor2, value: value * tensor2,
+    tensor2=lambda tensor1, value: value * tensor1,
+    scalars=False,
+    inplace=True,
+)
+def addcmul(xp, input: Array, tensor1: Array, tensor2: Array, *, value=1):
+    """input + value * tensor1 * tensor2"""
+    refused("addcmul_cpu_out", "b", input)
+    product = tensor1 * tensor2
+    return input + (product if value == 1 else _factor(value, product) * product)
+
+
+def _check_quotient(input, tensor1, tensor2, value=1):
+    if all(tensor._array.dtype.kind in "biu" for tensor in (tensor1, tensor2)):
+        raise RuntimeError(_INTEGER_QUOTIENT)
+
+
+@elementwise(
+    input=1,
+    tensor1=lambda tensor2, value: value / tensor2,
+    tensor2=lambda tensor1, tensor2, value: -value * tensor1 / (tensor2 * tensor2),
+    scalars=False,
+    inplace=True,
+    check=_check_quotient,
+)
+def addcdiv(xp, input: Array, tensor1: Array, tensor2: Array, *, value=1):
+    """input + value * tensor1 / tensor2"""
+    quotient = tensor1 / tensor2
+    return input + (quotient if value == 1 else value * quotient)
+
+
+def _check_lerp(input, end, weight):
+    for place, (name, value) in enumerate((("input", input), ("end", end)), 1):
+        if is_number(value):
+            kind = type(value).__name__
+            raise TypeError(f"lerp(): argument '{name}' (position {place}) must be Tensor, not {kind}")
+    own = input.dtype
+    named = (("end", end), ("weight", weight)) if hasattr(weight, "_array") else (("end", end),)
+    for name, tensor in named:
+        scalar_weight = name == "weight" and not tensor.ndim
+        if tensor.dtype is not own and not scalar_weight:
+            raise RuntimeError(f"expected dtype {own.c_name} for `{name}` but got dtype {tensor.dtype.c_name}")
+    if not (own.is_floating_point or own.is_complex):
+        kernel = "lerp_kernel_scalar" if len(named) == 1 else "lerp_kernel_tensor"
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{own.long_name}'")
+
+
+@elementwise(
+    input=lambda weight: 1 - weight,
+    end=lambda weight: weight,
+    weight=lambda input, end: end - input,
+    inplace=True,
+    node={"": "LerpBackward1", "weight": "LerpBackward0"},
+    check=_check_lerp,
+)
+def lerp(xp, input: Array, end: Array, weight: Array):
+    """input + weight * (end - input), exact at both ends."""
+    span = end - input
+    near = xp.abs(weight) < 0.5
+    if is_number(weight):
+        return input + weight * span if near else end - (1 - weight) * span
+    return xp.where(near, input + weight * span, end - (1 - weight) * span)
+
+
+@elementwise(
+    input=lambda ops, input, other: ops.sigmoid(LOG_2 * (input - other)),
+    other=lambda ops, input, other: ops.sigmoid(LOG_2 * (other - input)),
+    scalars=False,
+)
+def logaddexp2(xp, input: Array, other: Array):
+    """log2(2 ** input + 2 ** other), without overflow."""
+    refused("logaddexp2_cpu", "biuc", input)
+    return xp.logaddexp2(input, other)
+
+
+# angles -------------------------------------------------------------------------------------------------------------
+
+
+def _scaled(name, factor, doc):
+    def body(xp, input: Array):
+        if input.dtype.kind == "c":
+            raise RuntimeError(f"{name} is not supported for complex tensors.")
+        return input * factor
+
+    body.__doc__ = doc
+    return elementwise(name=name, input=factor, dtypes="float", inplace=True)(body)
+
+
+_scaled("deg2rad", 0.017453292519943295, "Degrees in radians.")
+_scaled("rad2deg", 57.29577951308232, "Radians in degrees.")
+
+
+def _check_polar(abs, angle):
+    kinds = abs.dtype, angle.dtype
+    if not all(kind.is_floating_point for kind in kinds):
+        names = " and ".join(kind.long_name for kind in kinds)
+        raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got {names}")
+    if kinds[0] is not kinds[1]:
+        raise RuntimeError(
+            f"Expected object of scalar type {kinds[0].long_name} but got scalar type {kinds[1].long_name} "
+            "for second argument"
+        )
+
+
+@general(core="(),()->()", method=False, check=_check_polar)
+def polar(xp, abs: Array, angle: Array):
+    """abs * exp(1j * angle)"""
+    result = xp.empty(xp.broadcast_shapes(abs.shape, angle.shape), dtype=xp.result_type(abs, xp.complex64))
+    result.real = abs * xp.cos(angle)
+    result.imag = abs * xp.sin(angle)
+    return result
+
+
+def _direction(ops, angle):
+    return ops.complex(ops.cos(angle), ops.sin(angle))
+
+
+@polar.vjp("abs")
+def _(ops, g, angle):
+    return ops.real(g * ops.conj(_direction(ops, angle)))
+
+
+@polar.vjp("angle")
+def _(ops, g, y):
+    return ops.real(g * ops.conj(y * 1j))
+
+
+@polar.jvp("abs")
+def _(ops, t, angle):
+    return t * _direction(ops, angle)
+
+
+@polar.jvp("angle")
+def _(ops, t, y):
+    return t * (y * 1j)
+
+
+# parts of numbers ---------------------------------------------------------------------------------------------------
+
+
+@elementwise(
+    input=lambda ops, g, y, input: ops.where(input == 0, 0, g * (ops.sign(input) * ops.sign(y))),
+    other=0,
+    dtypes="float",
+    inplace=True,
+    node={"other": "CopysignBackward1"},
+)
+def copysign(xp, input: Array, other: Array):
+    """The size of input with the sign of other (that of a zero counts)."""
+    real_only("copysign_cpu", input, other)
+    return xp.copysign(input, other)
+
+
+@elementwise(input=1, inplace=True)
+def frac(xp, input: Array):
+    """What truncation takes away: input - trunc(input)."""
+    refused("frac_cpu", "biuc", input)
+    return input - xp.trunc(input)
+
+
+def _check_frexp(input):
+    if not input.is_floating_point():
+        raise RuntimeError("adjoint.frexp() only supports floating-point dtypes")
+
+
+@general(outputs=("mantissa", "exponent"), differentiable=(True, False), core="()->()", check=_check_frexp)
+def frexp(xp, input: Array):
+    """The mantissa, of size [0.5, 1), and the exponent, an int32, in input = mantissa * 2 ** exponent."""
+    return xp.frexp(input)
+
+
+@frexp.vjp("input")
+def _(ops, g, y1):
+    return ops.times_power_of_two(g[0], -y1)
+
+
+@frexp.jvp("input")
+def _(ops, t, y1):
+    return ops.times_power_of_two(t, -y1), None
+
+
+@linear(method=False, function=False, node="LdexpBackward0")
+def times_power_of_two(xp, input: Array, exponent: Constant):
+    """input * 2 ** exponent for integer exponents, of the type of input."""
+    return xp.ldexp(input, exponent)
+
+
+@times_power_of_two.vjp("input")
+def _(ops, g, exponent):
+    return ops.times_power_of_two(g, exponent)
+
+
+def _limits(dtype, posinf, neginf):
+    # what infinite elements become: by default the largest and smallest finite numbers
+    info = finfo(from_numpy_dtype(dtype))
+    return info.max if posinf is None else posinf, info.min if neginf is None else neginf
+
+
+@elementwise(input=lambda ops, g, input: ops.where(ops.isfinite(input), g, 0), dtypes="any", inplace=True)
+def nan_to_num(xp, input: Array, nan=0.0, posinf=None, neginf=None):
+    """input with NaN and infinities replaced: by 0 and by the largest and smallest finite numbers unless given."""
+    kind = input.dtype.kind
+    if kind in "biu":
+        return xp.asarray(input, copy=True)
+    if kind == "c":
+        result = xp.empty(input.shape, dtype=input.dtype)
+        result.real = nan_to_num_kernel(xp, xp.real(input), nan, posinf, neginf)
+        result.imag = nan_to_num_kernel(xp, xp.imag(input), nan, posinf, neginf)
+        return result
+    return nan_to_num_kernel(xp, input, nan, posinf, neginf)
+
+
+def nan_to_num_kernel(xp, input, nan, posinf, neginf):
+    highest, lowest = _limits(input.dtype, posinf, neginf)
+    number = input.dtype.type
+    result = xp.where(xp.isnan(input), number(0.0 if nan is None else nan), input)
+    result = xp.where(input == float("inf"), number(highest), result)
+    return xp.where(input == -float("inf"), number(lowest), result)
+
+
+@elementwise(
+    input=lambda ops, g, input, other: ops.where(input == other, 0, g),
+    other=0,
+    dtypes="any",
+    scalars=False,
+    inplace=True,
+)
+def nextafter(xp, input: Array, other: Array):
+    """The next number from input in the direction of other."""
+    common = common_dtype([input, other], "same")
+    if not common.is_floating_point:
+        raise NotImplementedError(f"\"nextafter_cpu\" not implemented for '{common.long_name}'")
+    kind = common.numpy
+    return xp.nextafter(input.astype(kind, copy=False), other.astype(kind, copy=False))
+
+
+def _check_heaviside(input, values):
+    kinds = input.dtype, values.dtype
+    if kinds[0].is_complex or kinds[1].is_complex:
+        raise RuntimeError("heaviside is not yet implemented for complex tensors.")
+    if kinds[0] is not kinds[1]:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+
+
+@elementwise(
+    input=0,
+    values=lambda ops, g, input: ops.where(input == 0, g, 0),
+    scalars=False,
+    inplace=True,
+    check=_check_heaviside,
+)
+def heaviside(xp, input: Array, values: Array):
+    """The step function: 0 below 0, 1 above, and `values` at 0; 0 for NaN."""
+    return xp.where(input == 0, values, (input > 0).astype(values.dtype))
+
+
+# the larger and the smaller, numbers before NaN ---------------------------------------------------------------------
+
+
+def _number_before_nan(name, is_first):
+    def to_input(ops, g, input, other):
+        return ops.where(is_first(input, other) | ops.isnan(other), g, 0)
+
+    def to_other(ops, g, input, other):
+        return ops.where(is_first(input, other) | ops.isnan(other), 0, g)
+
+    check = refuse("c", f"{name} not implemented for complex tensors.", RuntimeError)
+    elementwise(name, input=to_input, other=to_other, scalars=False, fast=name, check=check)
+
+
+_number_before_nan("fmax", lambda input, other: input >= other)
+_number_before_nan("fmin", lambda input, other: input <= other)
+
+# tests --------------------------------------------------------------------------------------------------------------
+
+
+@elementwise()
+def signbit(xp, input: Array):
+    """True for negative numbers, -0.0 among them."""
+    if input.dtype.kind == "c":
+        raise NotImplementedError("signbit is not implemented for complex tensors.")
+    return xp.signbit(input) if input.dtype.kind in "fV" else input < 0
+
+
+def _infinity(name, bound):
+    def body(xp, input: Array):
+        if input.dtype.kind == "c":
+            raise RuntimeError(f"{name} does not support complex inputs.")
+        return input == bound
+
+    body.__doc__ = f"True where input is {bound}."
+    return elementwise(name=name)(body)
+
+
+_infinity("isposinf", float("inf"))
+_infinity("isneginf", -float("inf"))
+
+
+@elementwise()
+def isreal(xp, input: Array):
+    """True where the imaginary part is 0."""
+    return xp.imag(input) == 0 if input.dtype.kind == "c" else xp.ones(input.shape, dtype=bool)
+
+
+# integers and bits --------------------------------------------------------------------------------------------------
+
+
+def _on_integers(name, label, kernel, doc, **options):
+    def body(xp, input: Array, other: Array):
+        refused(label, "bfcV", input, other)
+        return kernel(xp, input, other)
+
+    body.__doc__ = doc
+    return elementwise(name=name, inplace=True, **options)(body)
+
+
+def _last_bit(xp, input, other):
+    # the type of the result, and the largest shift that leaves a bit
+    kind = xp.result_type(input, other)
+    return kind, 8 * kind.itemsize - 1
+
+
+def _left_shift(xp, input, other):
+    kind, last = _last_bit(xp, input, other)
+    outside = (other < 0) | (other > last)
+    return xp.where(outside, 0, input << xp.asarray(xp.clip(other, 0, last), dtype=kind))
+
+
+def _right_shift(xp, input, other):
+    # what is shifted by more bits than there are leaves the sign
+    kind, last = _last_bit(xp, input, other)
+    by = xp.where((other < 0) | (other > last), last, other)
+    return input >> xp.asarray(by, dtype=kind)
+
+
+_on_integers(
+    "bitwise_left_shift", "lshift_cpu", _left_shift, "input * 2 ** other for integers; bits shifted out are lost."
+)
+_on_integers("bitwise_right_shift", "rshift_cpu", _right_shift, "input / 2 ** other for integers, rounded down.")
+_on_integers(
+    "gcd", "gcd_cpu", lambda xp, a, b: xp.gcd(a, b), "The greatest common divisor, not negative.", scalars=False
+)
+_on_integers("lcm", "lcm_cpu", lambda xp, a, b: xp.lcm(a, b), "The least common multiple, not negative.", scalars=False)

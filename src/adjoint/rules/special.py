@@ -1,0 +1,543 @@
+"""Special functions: error functions, gamma functions, Bessel functions, orthogonal polynomials and their kin.
+
+Values come from scipy.special. Derivatives are those of the DLMF (dlmf.nist.gov), whose equations are named beside the
+rules. Functions whose derivatives are others of their family are declared by order, so that derivatives of any order
+are sums of values of the family: no division by the argument makes them undefined or inexact near 0.
+"""
+
+from math import factorial
+
+from adjoint.arrays.dtypes import from_numpy_dtype
+
+from .declare import Array, elementwise
+from .elementwise import PI, is_number
+
+LOG_PI = 1.1447298858494002
+TWO_OVER_ROOT_PI = 1.1283791670955126
+ROOT_TWO = 1.4142135623730951
+ROOT_TWO_PI = 2.5066282746310002
+
+
+def real_only(function, *operands):
+    """Raise NotImplementedError, in torch's words, if an operand is complex."""
+    refused(function, "c", *operands)
+
+
+def refused(function, kinds, *operands):
+    """Raise NotImplementedError, in torch's words, if an operand has a type of these kinds (NumPy's letters)."""
+    for value in operands:
+        kind = getattr(value, "dtype", None)
+        if kind is not None and kind.kind in kinds:
+            raise NotImplementedError(f"\"{function}\" not implemented for '{from_numpy_dtype(kind).long_name}'")
+
+
+def no_derivative(name):
+    """The partial derivative of a function by an argument for which there is no formula."""
+
+    def partial():
+        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
+
+    return partial
+
+
+def unary(name, kernel, partial, *, label=None, doc="", **options):
+    """Declare a function of one real argument by its name in scipy.special; of torch.special only, if named so."""
+    label = label or f"{name.removeprefix('special_')}_cpu"
+
+    def body(xp, input: Array):
+        real_only(label, input)
+        return getattr(xp.special, kernel)(input)
+
+    hidden = {"method": False, "function": False} if name.startswith("special_") else {"inplace": True}
+    rule = elementwise(name=name, input=partial, dtypes="float", **{**hidden, **options})
+    return rule(_documented(body, doc))
+
+
+def _documented(body, doc):
+    body.__doc__ = doc
+    return body
+
+
+def alike(xp, *operands):
+    """Operands of which some may be numbers, as arrays of one type: scipy.special computes with numbers in float64."""
+    kind = xp.result_type(*operands)
+    return [xp.asarray(value, dtype=kind) for value in operands]
+
+
+def array_of(ops, value, model):
+    """An argument that may be a number as an array of the shape of `model`."""
+    return ops.full_like(model, value) if is_number(value) else value
+
+
+# error functions and the normal distribution (DLMF 7.2, 7.10) -------------------------------------------------------
+
+unary(
+    "erf",
+    "erf",
+    lambda ops, input: TWO_OVER_ROOT_PI * ops.exp(-input * input),
+    label="erf_vml_cpu",
+    doc="The error function.",
+)
+unary(
+    "erfc",
+    "erfc",
+    lambda ops, input: -TWO_OVER_ROOT_PI * ops.exp(-input * input),
+    label="erfc_vml_cpu",
+    doc="1 - erf(input), exact where that is small.",
+)
+unary(
+    "erfinv",
+    "erfinv",
+    lambda ops, y: ops.exp(y * y) / TWO_OVER_ROOT_PI,
+    label="erfinv_vml_cpu",
+    doc="The inverse of the error function; infinite at -1 and 1.",
+)
+unary(
+    "special_erfcx",
+    "erfcx",
+    lambda input, y: 2 * input * y - TWO_OVER_ROOT_PI,
+    doc="exp(input ** 2) * erfc(input).",
+)
+unary(
+    "special_ndtr",
+    "ndtr",
+    lambda ops, input: ops.exp(-0.5 * input * input) / ROOT_TWO_PI,
+    label="erf_vml_cpu",
+    doc="The distribution function of the standard normal distribution.",
+)
+
+
+@elementwise(input=lambda input, y: -y * (input + y), method=False, function=False)
+def normal_hazard(xp, input: Array):
+    """The derivative of log_ndtr: the normal density over the distribution function."""
+    return (2 / ROOT_TWO_PI) / xp.special.erfcx(input / -ROOT_TWO)
+
+
+unary(
+    "special_log_ndtr",
+    "log_ndtr",
+    lambda ops, input: ops.normal_hazard(input),
+    doc="log(ndtr(input)), exact where ndtr is 0.",
+)
+unary(
+    "special_ndtri",
+    "ndtri",
+    lambda ops, y: ROOT_TWO_PI * ops.exp(0.5 * y * y),
+    doc="The inverse of ndtr; infinite at 0 and 1.",
+)
+
+# logarithms ---------------------------------------------------------------------------------------------------------
+
+unary(
+    "special_entr",
+    "entr",
+    lambda ops, input: -1 - ops.log(input),
+    doc="-input * log(input); 0 at 0, -inf below.",
+)
+
+
+def _logit_partial(ops, g, input, eps):
+    if eps is None:
+        inside = (input >= 0) & (input <= 1)
+        nan = float("nan")
+        return ops.where(inside, g / (input * (1 - input)), nan)
+    inside = (input >= eps) & (input <= 1 - eps)
+    safe = ops.where(inside, input, 0.5)
+    return ops.where(inside, g / (safe * (1 - safe)), 0)
+
+
+@elementwise(input=_logit_partial, dtypes="float", inplace=True)
+def logit(xp, input: Array, eps=None):
+    """log(input / (1 - input)), for input clamped to [eps, 1 - eps] where eps is given."""
+    real_only("logit_cpu", input)
+    if eps is not None:
+        input = xp.clip(input, eps, 1 - eps)
+    return xp.log(input / (1 - input))
+
+
+def _product_with_log(name, kernel, offset, **options):
+    """input * log(offset + other), 0 where input is 0 (but NaN where other is NaN)."""
+    label = f"{name.removeprefix('special_')}_cpu"
+    log = "log1p" if offset else "log"
+
+    def body(xp, input: Array, other: Array):
+        real_only(label, input, other)
+        return getattr(xp.special, kernel)(*alike(xp, input, other))
+
+    def by_input(ops, y, input, other):
+        # where input is 0, so is the derivative for those other of which there is no logarithm
+        other = array_of(ops, other, y)
+        zero = (input == 0) & (other <= -offset)
+        return ops.where(zero, 0, getattr(ops, log)(ops.where(zero, 1, other)))
+
+    def by_other(input, other):
+        return input / (other + offset if offset else other)
+
+    body.__doc__ = f"input * {log}(other), 0 where input is 0."
+    return elementwise(name=name, input=by_input, other=by_other, dtypes="float", **options)(body)
+
+
+def _nodes(stem):
+    """The names of a node with two tensors, with a number as the first input, and as the second."""
+    return {"": f"{stem}0", "input": f"{stem}1", "other": f"{stem}2"}
+
+
+_product_with_log("xlogy", "xlogy", 0, inplace=True, node=_nodes("XlogyBackward"))
+_product_with_log("special_xlog1py", "xlog1py", 1, method=False, function=False, node=_nodes("SpecialXlog1PyBackward"))
+
+# gamma functions (DLMF 5.2, 5.15, 8.2) ------------------------------------------------------------------------------
+
+
+def _check_order(input, n):
+    if isinstance(n, bool) or not isinstance(n, int):
+        raise TypeError(f"polygamma(): argument 'n' (position 1) must be int, not {type(n).__name__}")
+    if n < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
+
+
+#: Bernoulli's numbers of the orders 2, 4, 6 ...
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)
+
+
+def _trigamma(xp, input):
+    """The sum of (input + k) ** -2, k >= 0: eight terms, then Euler and Maclaurin's formula (DLMF 5.11, 5.15.5-8)."""
+    below = input < 0.5
+    x = xp.where(below, 1 - input, input)
+    total = 0.0
+    for k in range(8):
+        total = total + 1 / xp.square(x + k)
+    z = 1 / (x + 8)
+    w = z * z
+    tail = w * 0.0
+    for bernoulli in reversed(_BERNOULLI):
+        tail = w * (bernoulli + tail)
+    total = total + z + 0.5 * w + z * tail
+    if not xp.any(below):
+        return total
+    # the numbers below 1/2 by reflection
+    sine = xp.sin(PI * xp.where(below, input - xp.round(input), 0.5))
+    return xp.where(below, PI * PI / (sine * sine) - total, total)
+
+
+@elementwise(
+    input=lambda ops, n, input: ops.polygamma(input, n + 1),
+    dtypes="float",
+    function=False,
+    inplace=True,
+    check=_check_order,
+)
+def polygamma(xp, input: Array, n):
+    """The n-th derivative of digamma."""
+    real_only("polygamma", input)
+    if n == 0:
+        return xp.special.psi(input)
+    if n == 1:
+        return _trigamma(xp, input.astype(xp.float64)).astype(input.dtype)
+    return xp.special.polygamma(n, input).astype(input.dtype)
+
+
+unary(
+    "digamma",
+    "psi",
+    lambda ops, input: ops.polygamma(input, 1),
+    label="digamma",
+    doc="The derivative of lgamma.",
+)
+unary(
+    "lgamma",
+    "gammaln",
+    lambda ops, input: ops.digamma(input),
+    label="lgamma_vml_cpu",
+    doc="The logarithm of the absolute value of the gamma function.",
+)
+
+
+def _check_dimension(input, p):
+    if p < 1:
+        raise RuntimeError("p has to be greater than or equal to 1")
+
+
+def _mvlgamma_partial(ops, input, p):
+    return sum([ops.digamma(input - 0.5 * j) for j in range(1, p)], ops.digamma(input))
+
+
+@elementwise(input=_mvlgamma_partial, dtypes="float", inplace=True, check=_check_dimension)
+def mvlgamma(xp, input: Array, p):
+    """The logarithm of the gamma function of dimension p (DLMF 35.3.4)."""
+    real_only("mvlgamma", input)
+    return sum([xp.special.gammaln(input - 0.5 * j) for j in range(p)], 0.25 * p * (p - 1) * LOG_PI)
+
+
+def _incomplete_gamma(name, kernel, sign, doc):
+    def body(xp, input: Array, other: Array):
+        refused(f"{name}_cpu", "biuc", input, other)
+        return getattr(xp.special, kernel)(*alike(xp, input, other))
+
+    def by_other(ops, other, input):
+        # x ** (a - 1) * exp(-x) / gamma(a); DLMF 8.8.13
+        a = array_of(ops, input, other)
+        return sign * ops.exp(ops.xlogy(a - 1, other) - other - ops.lgamma(a))
+
+    body.__doc__ = doc
+    no_formula = no_derivative(f"{name}: input")
+    return elementwise(name=name, input=no_formula, other=by_other, inplace=True)(body)
+
+
+_incomplete_gamma("igamma", "gammainc", 1, "The regularized lower incomplete gamma function P(input, other).")
+_incomplete_gamma("igammac", "gammaincc", -1, "The regularized upper incomplete gamma function Q(input, other).")
+
+
+@elementwise(
+    input=no_derivative("zeta"),
+    other=lambda ops, input, other: -input * ops.special_zeta(input + 1, other),
+    dtypes="float",
+    method=False,
+    function=False,
+)
+def special_zeta(xp, input: Array, other: Array):
+    """Hurwitz's zeta function, the sum of (other + k) ** -input over k >= 0 (DLMF 25.11.1, 25.11.17)."""
+    real_only("zeta_cpu", input, other)
+    return xp.special.zeta(*alike(xp, input, other))
+
+
+# Bessel functions: J' = (J[n-1] - J[n+1]) / 2, I' = (I[n-1] + I[n+1]) / 2 (DLMF 10.6.1, 10.29.1) --------------------
+
+
+def _series(xp, input, order, sign):
+    """J (sign -1) or I (sign 1) of an order for arguments below 1: ten terms of DLMF 10.2.2 and 10.25.2."""
+    half = 0.5 * input
+    square = sign * half * half
+    total = 1 / (factorial(9) * factorial(9 + order))
+    for k in range(8, -1, -1):
+        total = total * square + 1 / (factorial(k) * factorial(k + order))
+    return total * half**order
+
+
+def _second_order(xp, input, zeroth, first, sign):
+    """Order 2 from orders 0 and 1 by recurrence, from the series where that would cancel."""
+    small = xp.abs(input) < 1
+    divisor = xp.where(small, 1, input)
+    by_series = _series(xp, xp.where(small, input, 0), 2, sign)
+    return xp.where(small, by_series, sign * (zeroth - 2 * first / divisor))
+
+
+def _j(ops, input, order):
+    named = {0: ops.special_bessel_j0, 1: ops.special_bessel_j1}
+    return named[order](input) if order in named else ops.bessel_j(input, order)
+
+
+@elementwise(
+    input=lambda ops, input, order: 0.5 * (_j(ops, input, order - 1) - ops.bessel_j(input, order + 1)),
+    method=False,
+    function=False,
+)
+def bessel_j(xp, input: Array, order):
+    """The Bessel function of the first kind of an order from 2 on."""
+    if order > 2:
+        return xp.special.jv(order, input)
+    return _second_order(xp, input, xp.special.j0(input), xp.special.j1(input), -1)
+
+
+def _i(ops, input, order, scaled):
+    named = {
+        (0, False): "i0", (1, False): "special_i1", (0, True): "special_i0e", (1, True): "special_i1e"
+    }.get((order, scaled))  # fmt: skip
+    return getattr(ops, named)(input) if named else ops.bessel_i(input, order, scaled)
+
+
+def _i_partial(ops, input, order, scaled):
+    # the scaled ones, exp(-|x|) I(x), have a kink at 0, where the derivative is taken to be that of I
+    slope = 0.5 * (_i(ops, input, order - 1, scaled) + _i(ops, input, order + 1, scaled))
+    return slope - ops.sign(input) * _i(ops, input, order, scaled) if scaled else slope
+
+
+@elementwise(input=_i_partial, method=False, function=False)
+def bessel_i(xp, input: Array, order, scaled=False):
+    """The modified Bessel function of the first kind of an order from 2 on; times exp(-abs(input)) if scaled."""
+    if order > 2:
+        return (xp.special.ive if scaled else xp.special.iv)(order, input)
+    if not scaled:
+        return _second_order(xp, input, xp.special.i0(input), xp.special.i1(input), 1)
+    unscaled = xp.where(xp.abs(input) < 1, input, 0)
+    below_one = _series(xp, unscaled, 2, 1) * xp.exp(-xp.abs(unscaled))
+    above = _second_order(xp, input, xp.special.i0e(input), xp.special.i1e(input), 1)
+    return xp.where(xp.abs(input) < 1, below_one, above)
+
+
+unary(
+    "i0",
+    "i0",
+    lambda ops, input: ops.special_i1(input),
+    label="i0_vml_cpu",
+    doc="The modified Bessel function of the first kind of order 0.",
+)
+unary(
+    "special_i1",
+    "i1",
+    lambda ops, input: _i_partial(ops, input, 1, False),
+    doc="The modified Bessel function of the first kind of order 1.",
+)
+unary(
+    "special_i0e",
+    "i0e",
+    lambda ops, input, y: ops.special_i1e(input) - ops.sign(input) * y,
+    doc="exp(-abs(input)) * i0(input).",
+    node="SpecialI0EBackward0",
+)
+unary(
+    "special_i1e",
+    "i1e",
+    lambda ops, input: _i_partial(ops, input, 1, True),
+    doc="exp(-abs(input)) * i1(input).",
+    node="SpecialI1EBackward0",
+)
+unary(
+    "special_bessel_j0",
+    "j0",
+    lambda ops, input: -ops.special_bessel_j1(input),
+    doc="The Bessel function of the first kind of order 0.",
+)
+unary(
+    "special_bessel_j1",
+    "j1",
+    lambda ops, input: 0.5 * (ops.special_bessel_j0(input) - ops.bessel_j(input, 2)),
+    doc="The Bessel function of the first kind of order 1.",
+)
+unary(
+    "special_bessel_y0",
+    "y0",
+    lambda ops, input: -ops.special_bessel_y1(input),
+    doc="The Bessel function of the second kind of order 0.",
+)
+unary(
+    "special_bessel_y1",
+    "y1",
+    lambda ops, input, y: ops.special_bessel_y0(input) - y / input,
+    doc="The Bessel function of the second kind of order 1.",
+)
+unary(
+    "special_modified_bessel_k0",
+    "k0",
+    lambda ops, input: -ops.special_modified_bessel_k1(input),
+    doc="The modified Bessel function of the second kind of order 0.",
+)
+unary(
+    "special_modified_bessel_k1",
+    "k1",
+    lambda ops, input, y: -ops.special_modified_bessel_k0(input) - y / input,
+    doc="The modified Bessel function of the second kind of order 1.",
+)
+unary(
+    "special_scaled_modified_bessel_k0",
+    "k0e",
+    lambda ops, input, y: y - ops.special_scaled_modified_bessel_k1(input),
+    doc="exp(input) * modified_bessel_k0(input).",
+)
+unary(
+    "special_scaled_modified_bessel_k1",
+    "k1e",
+    lambda ops, input, y: y - ops.special_scaled_modified_bessel_k0(input) - y / input,
+    doc="exp(input) * modified_bessel_k1(input).",
+)
+
+
+@elementwise(
+    input=lambda ops, input, order: (
+        -ops.spherical_bessel_j(input, 1)
+        if order == 0
+        else (order * ops.spherical_bessel_j(input, order - 1) - (order + 1) * ops.spherical_bessel_j(input, order + 1))
+        / (2 * order + 1)
+    ),
+    dtypes="float",
+    method=False,
+    function=False,
+    node="SpecialSphericalBesselJ0Backward0",
+)
+def spherical_bessel_j(xp, input: Array, order=0):
+    """The spherical Bessel function of the first kind (DLMF 10.47.3, 10.51.2)."""
+    return xp.special.spherical_jn(order, input).astype(input.dtype)
+
+
+@elementwise(
+    input=lambda ops, input: -PI * ops.spherical_bessel_j(PI * input, 1),
+    dtypes="float",
+    inplace=True,
+)
+def sinc(xp, input: Array):
+    """sin(pi * input) / (pi * input), 1 at 0."""
+    return xp.sinc(input)
+
+
+@elementwise(
+    input=lambda ops, input, order: ops.airy_ai(input, 1) if order == 0 else input * ops.airy_ai(input, 0),
+    dtypes="float",
+    method=False,
+    function=False,
+    node="SpecialAiryAiBackward0",
+)
+def airy_ai(xp, input: Array, order=0):
+    """Airy's function Ai, or its derivative, for which Ai'' = input * Ai (DLMF 9.2.1)."""
+    real_only("airy_ai_cpu", input)
+    return xp.special.airy(input)[order]
+
+
+# orthogonal polynomials ---------------------------------------------------------------------------------------------
+
+#: By family: the slope and value at 0 of the polynomial of degree 1, and, by degree k, the numbers a, b, c of
+#: p[k+1] = (a x + b) p[k] - c p[k-1]; p[0] is 1 (DLMF 18.9.1, tables 18.9.1 and 18.9.2, 18.5.1-4 for T, U, V, W).
+_RECURRENCES = {
+    "chebyshev_polynomial_t": (1, 0, lambda k: (2, 0, 1)),
+    "chebyshev_polynomial_u": (2, 0, lambda k: (2, 0, 1)),
+    "chebyshev_polynomial_v": (2, -1, lambda k: (2, 0, 1)),
+    "chebyshev_polynomial_w": (2, 1, lambda k: (2, 0, 1)),
+    "hermite_polynomial_h": (2, 0, lambda k: (2, 0, 2 * k)),
+    "hermite_polynomial_he": (1, 0, lambda k: (1, 0, k)),
+    "laguerre_polynomial_l": (-1, 1, lambda k: (-1 / (k + 1), (2 * k + 1) / (k + 1), k / (k + 1))),
+    "legendre_polynomial_p": (1, 0, lambda k: ((2 * k + 1) / (k + 1), 0, k / (k + 1))),
+}
+POLYNOMIALS = (*_RECURRENCES, *(f"shifted_chebyshev_polynomial_{kind}" for kind in "tuvw"))
+
+
+def _polynomials(xp, x, family, order):
+    """The derivatives of that order of the polynomials of degree 0, 1, 2 ... at x, one after the other."""
+    slope, value, recurrence = _RECURRENCES[family]
+    zero, one = xp.zeros_like(x), xp.ones_like(x)
+    # of two consecutive degrees the derivatives of the orders 0 to `order`; Leibniz' rule takes them to the next degree
+    before = [one, *[zero] * order]
+    now = [slope * x + value, slope * one, *[zero] * order][: order + 1]
+    yield before[order]
+    k = 1
+    while True:
+        yield now[order]
+        a, b, c = recurrence(k)
+        after = []
+        for i in range(order + 1):
+            raised = (a * x + b) * now[i] - c * before[i]
+            after.append(raised + i * a * now[i - 1] if i else raised)
+        before, now, k = now, after, k + 1
+
+
+@elementwise(
+    input=lambda ops, input, n, family, order: ops.polynomial(input, n, family, order + 1),
+    dtypes="float",
+    method=False,
+    function=False,
+)
+def polynomial(xp, input: Array, n: Array, family, order=0):
+    """A polynomial of degree n, cut to an int, or its derivative of an order; 0 for n below 0."""
+    real_only(f"{family}_cpu", input, n)
+    result_type = xp.result_type(input, n)
+    if is_number(input):
+        input = xp.asarray(input, dtype=result_type)
+    # computed in double precision, as the recurrences lose digits
+    x, factor = input.astype(xp.float64), 1.0
+    if family.startswith("shifted_"):
+        x, factor = 2 * x - 1, 2.0**order
+    degrees = xp.trunc(xp.asarray(n, dtype=xp.float64))
+    result = xp.zeros(xp.broadcast_shapes(x.shape, degrees.shape), dtype=xp.float64)
+    highest = int(xp.max(degrees, initial=-1))
+    rising = _polynomials(xp, x, family.removeprefix("shifted_"), order)
+    for degree, values in zip(range(highest + 1), rising, strict=False):
+        if xp.any(degrees == degree):
+            result = xp.where(degrees == degree, values, result)
+    return (factor * result).astype(result_type)

@@ -1,0 +1,56 @@
+"""The older way to name a type: `FloatTensor` and its kin, which make tensors and recognise them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adjoint.arrays.dtypes import DTYPES, dtype, set_default_dtype
+from adjoint.core.graph import new_tensor
+from adjoint.tensor.tensor import Tensor, array_from_arguments
+
+
+class tensortype(type):
+    """The class of `FloatTensor` and its kin."""
+
+    dtype: dtype
+
+    def __call__(cls, *data: Any, device: Any = None) -> Tensor:
+        """A tensor of this type: of the shape given, with a copy of the data, or sharing a tensor's memory.
+
+        Raises TypeError for data that are no sequence, and for a tensor of another type.
+        """
+        first = data[0] if len(data) == 1 else None
+        if isinstance(first, Tensor) and first.dtype is not cls.dtype:
+            raise TypeError(f"expected a tensor of dtype {cls.dtype}, but got one of dtype {first.dtype}")
+        return new_tensor(array_from_arguments(data, cls.dtype, device))  # type: ignore[return-value]
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, Tensor) and instance.dtype is cls.dtype
+
+    def __repr__(cls) -> str:
+        return f"<class 'adjoint.{cls.__name__}'>"
+
+
+def _named(kind: dtype) -> tensortype:
+    name = f"{kind.long_name}Tensor"
+    doc = f"A tensor of {kind}: {name}(2, 3) has a shape, {name}([1, 2]) holds data."
+    return tensortype(name, (), {"dtype": kind, "__doc__": doc, "__module__": "adjoint"})
+
+
+#: By name, of all types but the complex ones and the wider unsigned ones, as in torch.
+TENSOR_TYPES: dict[str, tensortype] = {
+    f"{kind.long_name}Tensor": _named(kind)
+    for kind in DTYPES
+    if not kind.is_complex and kind.name not in ("uint16", "uint32", "uint64")
+}
+
+
+def set_default_tensor_type(t: Any) -> None:
+    """Let floating-point tensors be of the type named (such as FloatTensor, or "adjoint.FloatTensor") by default.
+
+    Raises TypeError for what names no such type.
+    """
+    found = TENSOR_TYPES.get(t.rpartition(".")[2]) if isinstance(t, str) else t
+    if not isinstance(found, tensortype) or not found.dtype.is_floating_point:
+        raise TypeError("only floating-point types are supported as the default type")
+    set_default_dtype(found.dtype)
