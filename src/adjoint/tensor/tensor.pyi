@@ -860,12 +860,6 @@ class Tensor(TensorBase):
     def bincount(self, weights: Tensor | None = None, minlength: builtins.int = 0) -> Tensor:
         """How often each number from 0 on occurs, or the sum of its weights (float64 unless they are float32)."""
 
-    def histc(self, bins: builtins.int = 100, min: builtins.float = 0, max: builtins.float = 0) -> Tensor:
-        """How many elements lie in each of `bins` equal parts of [min, max]; of their own range if these are equal."""
-
-    def nonzero_static(self, *, size: builtins.int, fill_value: builtins.complex = -1) -> Tensor:
-        """The indices of the first `size` elements that are not zero, as rows; filled up with `fill_value`."""
-
     def index_put_(self, indices: Sequence[Tensor], values: Tensor, accumulate: builtins.bool = False) -> Tensor:
         """In-place version of index_put()."""
 
@@ -1307,6 +1301,12 @@ class Tensor(TensorBase):
     def cross(self, other: Tensor, dim: builtins.int | None = None) -> Tensor:
         """The vector product along an axis of length 3: the first such, if dim is None."""
 
+    def histc(self, bins: builtins.int = 100, min: builtins.float = 0, max: builtins.float = 0, *, out: Tensor | None = None) -> Tensor:
+        """How many elements lie in each of `bins` equal parts of [min, max]; of their own range if these are equal."""
+
+    def nonzero_static(self, *, size: builtins.int, fill_value: builtins.int = -1) -> Tensor:
+        """The indices of the first `size` elements that are not zero, as rows; filled up with `fill_value`."""
+
     def unique(self, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
         """The different elements, or the different slices along an axis, in order; no gradient flows through them."""
 
@@ -1454,6 +1454,36 @@ class Tensor(TensorBase):
     def __idiv__(self, *args: Any, **kwargs: Any) -> Tensor:
         """Alias of __itruediv__()."""
 
+    def uniform_(self, *bounds: builtins.float, generator: _Generator | None = None, **named: builtins.float) -> Tensor:
+        """Fill with numbers uniform in [from, to), which are 0 and 1 unless given (from and to, or by keyword)."""
+
+    def random_(self, *bounds: builtins.int, generator: _Generator | None = None, **named: builtins.int) -> Tensor:
+        """Fill with integers: random_(to) from 0 up to but not including `to`, random_(from, to) from `from` on."""
+
+    def normal_(self, mean: builtins.float = 0.0, std: builtins.float = 1.0, *, generator: _Generator | None = None) -> Tensor:
+        """Fill with normally distributed numbers. Raises RuntimeError if std is negative."""
+
+    def log_normal_(self, mean: builtins.float = 1.0, std: builtins.float = 2.0, *, generator: _Generator | None = None) -> Tensor:
+        """Fill with numbers whose logarithms are normally distributed. Raises RuntimeError unless std is positive."""
+
+    def exponential_(self, lambd: builtins.float = 1.0, *, generator: _Generator | None = None) -> Tensor:
+        """Fill with exponentially distributed numbers, of mean 1 / lambd. Raises RuntimeError unless that is positive."""
+
+    def cauchy_(self, median: builtins.float = 0.0, sigma: builtins.float = 1.0, *, generator: _Generator | None = None) -> Tensor:
+        """Fill with numbers of Cauchy's distribution. Raises RuntimeError unless sigma is positive."""
+
+    def geometric_(self, p: builtins.float, *, generator: _Generator | None = None) -> Tensor:
+        """Fill with numbers of trials until one succeeds, each with probability p. Raises RuntimeError unless 0 < p < 1."""
+
+    def bernoulli_(self, p: Tensor | builtins.float = 0.5, *, generator: _Generator | None = None) -> Tensor:
+        """Fill with ones, with probability p (a number, or a tensor that broadcasts to this one), and zeros."""
+
+    def bernoulli(self, p: builtins.float | None = None, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor:
+        """0 or 1 at random, 1 with the probability that each element of input gives, or p for all."""
+
+    def multinomial(self, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor:
+        """Indices drawn with probabilities in proportion to the weights in input, or in each of its rows."""
+
     def sum(self, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
         """The sum over axes (None or (): all); the reduced axes are dropped, or kept with size 1 if `keepdim`."""
 
@@ -1504,36 +1534,6 @@ class Tensor(TensorBase):
 
     def log_softmax(self, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
         """The logarithm of softmax(), without overflow; `dtype` is what the input is cast to before."""
-
-    def uniform_(self, *bounds: builtins.float, generator: _Generator | None = None, **named: builtins.float) -> Tensor:
-        """Fill with numbers uniform in [from, to), which are 0 and 1 unless given (from and to, or by keyword)."""
-
-    def random_(self, *bounds: builtins.int, generator: _Generator | None = None, **named: builtins.int) -> Tensor:
-        """Fill with integers: random_(to) from 0 up to but not including `to`, random_(from, to) from `from` on."""
-
-    def normal_(self, mean: builtins.float = 0.0, std: builtins.float = 1.0, *, generator: _Generator | None = None) -> Tensor:
-        """Fill with normally distributed numbers. Raises RuntimeError if std is negative."""
-
-    def log_normal_(self, mean: builtins.float = 1.0, std: builtins.float = 2.0, *, generator: _Generator | None = None) -> Tensor:
-        """Fill with numbers whose logarithms are normally distributed. Raises RuntimeError unless std is positive."""
-
-    def exponential_(self, lambd: builtins.float = 1.0, *, generator: _Generator | None = None) -> Tensor:
-        """Fill with exponentially distributed numbers, of mean 1 / lambd. Raises RuntimeError unless that is positive."""
-
-    def cauchy_(self, median: builtins.float = 0.0, sigma: builtins.float = 1.0, *, generator: _Generator | None = None) -> Tensor:
-        """Fill with numbers of Cauchy's distribution. Raises RuntimeError unless sigma is positive."""
-
-    def geometric_(self, p: builtins.float, *, generator: _Generator | None = None) -> Tensor:
-        """Fill with numbers of trials until one succeeds, each with probability p. Raises RuntimeError unless 0 < p < 1."""
-
-    def bernoulli_(self, p: Tensor | builtins.float = 0.5, *, generator: _Generator | None = None) -> Tensor:
-        """Fill with ones, with probability p (a number, or a tensor that broadcasts to this one), and zeros."""
-
-    def bernoulli(self, p: builtins.float | None = None, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor:
-        """0 or 1 at random, 1 with the probability that each element of input gives, or p for all."""
-
-    def multinomial(self, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor:
-        """Indices drawn with probabilities in proportion to the weights in input, or in each of its rows."""
 
     def flatten(self, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
         """The axes from start_dim to end_dim as one: a view if possible, the tensor itself if there is nothing to do."""
