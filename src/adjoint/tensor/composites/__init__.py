@@ -3,6 +3,7 @@
 import importlib
 
 FAMILIES = (
+    "activations",
     "arithmetic",
     "contract",
     "convolution",

@@ -167,13 +167,3 @@ def _conversion(name: str, target: dtype) -> None:
 
 for _name, _target in {**dtypes.ALIASES, "byte": dtypes.uint8, "bfloat16": dtypes.bfloat16}.items():
     _conversion(_name, _target)
-
-
-@composite(namespace="nn.functional", method=False)
-def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """max(input, 0)."""
-    return input.relu_() if inplace else ops.relu(input)
-
-
-for _name in ("softplus", "sigmoid", "tanh"):
-    composite(namespace="nn.functional", method=False, name=_name)(operations[_name])

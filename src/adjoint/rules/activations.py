@@ -1,0 +1,293 @@
+"""Activations of neural networks: smooth ones, piecewise ones, and those with random slopes.
+
+Where a piecewise function has a kink the derivative is that of the side that torch takes: the lower one for elu,
+leaky_relu and prelu at 0, the flat one for hardtanh, hardsigmoid, hardshrink and softshrink at their bounds.
+"""
+
+from math import inf, pi, sqrt
+
+from adjoint.arrays.dtypes import finfo, from_numpy_dtype
+
+from .declare import Array, Constant, elementwise, general, linear
+from .reduce import part
+
+_own = {"method": False, "function": False}
+
+
+def require_real(name, *arrays):
+    """Raise NotImplementedError for arrays that are not of real floating point numbers."""
+    for array in arrays:
+        if array.dtype.kind != "f":
+            raise NotImplementedError(f"\"{name}\" not implemented for '{from_numpy_dtype(array.dtype).long_name}'")
+
+
+# exponential units ----------------------------------------------------------------------------------------------------
+
+
+def _elu(xp, input: Array, alpha=1.0, scale=1.0, input_scale=1.0):
+    """scale * input where that is positive, scale * alpha * (exp(input_scale * input) - 1) elsewhere."""
+    require_real("elu_cpu", input)
+    curve = xp.expm1(xp.minimum(input, 0) * input_scale)
+    return xp.maximum(input, 0) * scale + curve * (alpha * scale)
+
+
+def _elu_product(ops, g, input, alpha, scale, input_scale):
+    # the exponential is taken of negative numbers only: it must not overflow where it is not used
+    powers = ops.exp(ops.where(input < 0, input, 0) * input_scale)
+    return ops.where(input <= 0, g * powers * (alpha * scale * input_scale), g * scale)
+
+
+for _name in ("elu", "celu"):
+    elementwise(name=_name, input=_elu_product, inplace=True, **_own)(_elu)
+
+# gelu, silu, mish -----------------------------------------------------------------------------------------------------
+
+_DENSITY = 1 / sqrt(2 * pi)
+
+
+@elementwise(input=lambda ops, input: ops.exp(input * input * -0.5) * _DENSITY, **_own)
+def normal_cdf(xp, input: Array):
+    """The distribution function of the standard normal distribution."""
+    return xp.ndtr(input)
+
+
+# the constants of the approximation by tanh, from Hendrycks and Gimpel 2016
+_OUTER, _INNER = sqrt(2 / pi), 0.044715
+
+
+def _check_approximate(input, approximate):
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError("approximate argument must be either none or tanh.")
+
+
+def _gelu_slope(ops, input, approximate):
+    if approximate == "none":
+        return ops.normal_cdf(input) + ops.exp(input * input * -0.5) * (input * _DENSITY)
+    square = input * input
+    bent = ops.tanh(input * (square * (_OUTER * _INNER) + _OUTER))
+    return (bent + 1) * 0.5 + (1 - bent * bent) * input * (square * (1.5 * _OUTER * _INNER) + 0.5 * _OUTER)
+
+
+@elementwise(input=_gelu_slope, check=_check_approximate, **_own)
+def gelu(xp, input: Array, approximate="none"):
+    """input times the normal distribution function of it, or an approximation of that by tanh."""
+    require_real("GeluKernelImpl", input)
+    if approximate == "none":
+        return input * xp.ndtr(input)
+    return input * (xp.tanh(input * (input * input * (_OUTER * _INNER) + _OUTER)) + 1) * 0.5
+
+
+def _silu_slope(ops, input):
+    gate = ops.sigmoid(input)
+    return gate * (input * (1 - gate) + 1)
+
+
+@elementwise(input=_silu_slope, inplace=True, **_own)
+def silu(xp, input: Array):
+    """input * sigmoid(input)"""
+    if input.dtype.kind == "c":
+        return input / (xp.exp(-input) + 1)
+    require_real("silu_cpu", input)
+    return input * xp.expit(input)
+
+
+def _mish_gate(xp, input):
+    # with e = exp(input) it is e (e + 2) / (e (e + 2) + 2), which is 1 long before e overflows
+    powers = xp.exp(xp.minimum(input, 20))
+    powers = powers * (powers + 2)
+    return powers / (powers + 2)
+
+
+@elementwise(input=lambda ops, y, input: (1 - y * y) * ops.sigmoid(input), **_own)
+def mish_gate(xp, input: Array):
+    """tanh(softplus(input))"""
+    return _mish_gate(xp, input)
+
+
+def _mish_slope(ops, input):
+    gate = ops.mish_gate(input)
+    return gate + input * ops.sigmoid(input) * (1 - gate * gate)
+
+
+@elementwise(input=_mish_slope, inplace=True, **_own)
+def mish(xp, input: Array):
+    """input * tanh(softplus(input))"""
+    require_real("mish_cpu", input)
+    return input * _mish_gate(xp, input)
+
+
+def _softplus_product(ops, g, input, beta, threshold):
+    scaled = input * beta
+    return ops.where(scaled > threshold, g, g * ops.sigmoid(scaled))
+
+
+@elementwise(input=_softplus_product, **_own)
+def softplus(xp, input: Array, beta=1.0, threshold=20.0):
+    """log(1 + exp(beta * input)) / beta; the input itself where beta * input > threshold."""
+    require_real("softplus_cpu", input)
+    scaled = input * beta
+    return xp.where(scaled > threshold, input, xp.softplus(scaled) / beta)
+
+
+@elementwise(input=lambda ops, input: ops.sigmoid(-input), node="LogSigmoidBackward0", **_own)
+def logsigmoid(xp, input: Array):
+    """log(sigmoid(input)), without overflow."""
+    require_real("log_sigmoid_cpu", input)
+    return -xp.softplus(-input)
+
+
+# rectifiers -----------------------------------------------------------------------------------------------------------
+
+
+def _leaky(ops, g, input, negative_slope):
+    return ops.where(input > 0, g, g * negative_slope)
+
+
+@elementwise(input=_leaky, inplace=True, **_own)
+def leaky_relu(xp, input: Array, negative_slope=0.01):
+    """input where it is positive, negative_slope times it elsewhere."""
+    require_real("leaky_relu_cpu", input)
+    return xp.where(input > 0, input, input * negative_slope)
+
+
+@elementwise(
+    input=lambda ops, g, input, weight: ops.where(input > 0, g, g * weight),
+    weight=lambda ops, g, input: ops.where(input > 0, 0, g * input),
+    **_own,
+)
+def prelu_kernel(xp, input: Array, weight: Array):
+    """input where it is positive, weight times it elsewhere, broadcast."""
+    require_real("prelu_cpu", input)
+    return xp.where(input > 0, input, input * weight)
+
+
+@linear(dtypes="same", inplace=True, **_own)
+def rrelu_with_noise(xp, input: Array, noise: Constant):
+    """input times slopes drawn at random, which are 1 where it is positive."""
+    return input * noise
+
+
+@rrelu_with_noise.vjp("input")
+def _(g, noise):
+    return g * noise
+
+
+@elementwise(
+    input=lambda ops, g, input, threshold: ops.where(input <= threshold, 0, g),
+    inplace=True,
+    **_own,
+)
+def threshold(xp, input: Array, threshold, value):
+    """input where it is above the threshold, value elsewhere."""
+    if input.dtype.kind in "bc":
+        raise NotImplementedError(f"\"threshold_cpu\" not implemented for '{from_numpy_dtype(input.dtype).long_name}'")
+    return xp.where(input <= threshold, xp.asarray(value).astype(input.dtype), input)
+
+
+# with bounds ----------------------------------------------------------------------------------------------------------
+
+
+def _bound(input, value):
+    # a bound in the type of numbers that it bounds
+    return int(value) if input.dtype.kind in "iu" and abs(value) != inf else value
+
+
+def _within(ops, g, input, min_val, max_val):
+    return ops.where((input <= min_val) | (input >= max_val), 0, g)
+
+
+@elementwise(input=_within, inplace=True, **_own)
+def hardtanh(xp, input: Array, min_val=-1.0, max_val=1.0):
+    """input with values below min_val raised to it and above max_val lowered to it; flat at the bounds."""
+    if input.dtype.kind == "b":
+        raise RuntimeError("Bool inputs not supported for hardtanh")
+    if input.dtype.kind == "c":
+        raise NotImplementedError("clamp is not supported for complex types")
+    if input.dtype.kind == "u" and min_val < 0:
+        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
+    return xp.minimum(xp.maximum(input, _bound(input, min_val)), _bound(input, max_val))
+
+
+@elementwise(
+    input=lambda ops, g, input: ops.where((input > -3) & (input < 3), g * (1 / 6), 0),
+    inplace=True,
+    **_own,
+)
+def hardsigmoid(xp, input: Array):
+    """(input + 3) / 6, bounded to 0 and 1."""
+    require_real("hardsigmoid_cpu", input)
+    return xp.minimum(xp.maximum(input + 3, 0), 6) * (1 / 6)
+
+
+def _hardswish_product(ops, g, input):
+    return ops.where(input <= -3, 0, ops.where(input < 3, g * (input * (1 / 3) + 0.5), g))
+
+
+@elementwise(input=_hardswish_product, inplace=True, **_own)
+def hardswish(xp, input: Array):
+    """input * hardsigmoid(input)"""
+    require_real("hardswish_cpu", input)
+    return input * xp.minimum(xp.maximum(input + 3, 0), 6) * (1 / 6)
+
+
+@elementwise(input=lambda ops, g, input, lambd: ops.where(ops.abs(input) <= lambd, 0, g), **_own)
+def hardshrink(xp, input: Array, lambd=0.5):
+    """input where it is farther from 0 than lambd, 0 elsewhere."""
+    require_real("hardshrink_cpu", input)
+    return xp.where(xp.abs(input) <= lambd, 0, input)
+
+
+def _check_softshrink(input, lambd):
+    largest = finfo(input.dtype).max if input.dtype.is_floating_point else inf
+    if not 0 <= lambd <= largest:
+        raise RuntimeError(
+            f"lambda must be in range [0, {largest:g}] for input dtype {input.dtype.long_name}, but found {lambd:g}"
+        )
+
+
+@elementwise(
+    input=lambda ops, g, input, lambd: ops.where(ops.abs(input) <= lambd, 0, g), check=_check_softshrink, **_own
+)
+def softshrink(xp, input: Array, lambd=0.5):
+    """input brought nearer to 0 by lambd."""
+    require_real("softshrink_check", input)
+    return input - xp.minimum(xp.maximum(input, -lambd), lambd)
+
+
+# gated linear unit ----------------------------------------------------------------------------------------------------
+
+
+def _halves(input, dim):
+    half = input.shape[dim] // 2
+    return input[part(dim, 0, half)], input[part(dim, half, 2 * half)]
+
+
+def _check_glu(input, dim):
+    if not input.ndim:
+        raise RuntimeError("glu does not support scalars because halving size must be even")
+    if input.shape[dim] % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {input.shape[dim]}")
+
+
+@general(axes=("dim",), check=_check_glu, **_own)
+def glu(xp, input: Array, dim=-1):
+    """The first half of the input along an axis times the sigmoid of the second."""
+    require_real("glu_cpu", input)
+    values, gates = _halves(input, dim)
+    return values * xp.expit(gates)
+
+
+@glu.vjp("input")
+def _(ops, g, input, dim):
+    values, gates = _halves(input, dim)
+    gates = ops.sigmoid(gates)
+    passed = g * gates
+    return ops.cat([passed, passed * (1 - gates) * values], dim)
+
+
+@glu.jvp("input")
+def _(ops, t, input, dim):
+    values, gates = _halves(input, dim)
+    of_values, of_gates = _halves(t, dim)
+    gates = ops.sigmoid(gates)
+    return gates * (of_values + of_gates * (1 - gates) * values)
