@@ -134,7 +134,7 @@ def rsub(xp, input: Array, other: Array, *, alpha=1):
 true_divide = elementwise(
     "divide",
     name="true_divide",
-    input=lambda other: 1 / other,
+    input=lambda g, other: g / other,
     other=lambda y, other: -y / other,
     dtypes="float",
     inplace=True,

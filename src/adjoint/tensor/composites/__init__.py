@@ -8,6 +8,7 @@ FAMILIES = (
     "contract",
     "convolution",
     "counting",
+    "distances",
     "index",
     "linalg",
     "pointwise",

@@ -1,0 +1,258 @@
+"""Losses: of each element with one of the target, of classes, and connectionist temporal classification.
+
+The result of `reduction` "none" is the loss of each element; "sum" and "mean" reduce it in the same step, so that the
+way back makes one array of the input's size and no more.
+"""
+
+from adjoint.arrays.namespace import underlying
+
+from .activations import require_real
+from .declare import Array, Constant, general, linear
+from .reduce import axes_of, count, dims_of, restore
+
+_own = {"method": False, "function": False}
+
+# element by element ---------------------------------------------------------------------------------------------------
+
+
+def _reduced(xp, losses, reduction, dim):
+    if reduction == "none":
+        return losses
+    total = xp.sum(losses, axis=axes_of(losses, dim))
+    return total / count(losses.shape, dim) if reduction == "mean" else total
+
+
+def _scale(g, shape, reduction, dim):
+    # the cotangent of each element's loss
+    if reduction == "none":
+        return g
+    return restore(g / max(count(shape, dim), 1) if reduction == "mean" else g, shape, dim, False)
+
+
+def _loss(name, message, value, by_input, by_target, node=None):
+    """Declare a loss of elements, and its derivatives times a scale, by functions of input, target and parameter.
+
+    input and target have the same shape; `dim` are the axes to reduce, None for all.
+    """
+
+    def kernel(xp, input: Array, target: Array, parameter=None, reduction="mean", dim=None):
+        require_real(message, input)
+        return _reduced(xp, value(xp, input, target, parameter), reduction, dim)
+
+    kernel.__doc__ = f"{name.replace('_', ' ').capitalize()} of input and target."
+    rule = general(name=name, axes=("dim",), node=node, **_own)(kernel)
+
+    def derive(place, by):
+        @rule.vjp(place)
+        def _(ops, g, input, target, parameter, reduction, dim):
+            return by(ops, _scale(g, input.shape, reduction, dim), input, target, parameter)
+
+        @rule.jvp(place)
+        def _(ops, t, input, target, parameter, reduction, dim):
+            change = by(ops, t, input, target, parameter)
+            if reduction == "none":
+                return change
+            return (ops.mean if reduction == "mean" else ops.sum)(change, dim)
+
+    derive("input", by_input)
+    derive("target", by_target)
+
+
+def _of_difference(by):
+    # a loss of input - target has the opposite derivative by the target
+    return by, lambda ops, scale, input, target, parameter: by(ops, -scale, input, target, parameter)
+
+
+def _square(xp, input, target, parameter):
+    difference = input - target
+    return difference * difference
+
+
+def _two_differences(ops, scale, input, target, parameter):
+    return (input - target) * (2 * scale)
+
+
+_loss("mse_loss", "mse_cpu", _square, *_of_difference(_two_differences))
+
+
+def _huber(xp, input, target, delta):
+    # |d| bounded by delta is the slope; half of it lies under the quadratic part
+    size = xp.abs(input - target)
+    slope = xp.minimum(size, delta)
+    return slope * (size - slope * 0.5)
+
+
+def _huber_slope(ops, scale, input, target, delta):
+    return ops.hardtanh(input - target, -delta, delta) * scale
+
+
+def _smooth(xp, input, target, beta):
+    return _huber(xp, input, target, beta) * (1 / beta)
+
+
+def _smooth_slope(ops, scale, input, target, beta):
+    return ops.hardtanh(input - target, -beta, beta) * (scale * (1 / beta))
+
+
+_loss("huber_loss", "huber_cpu", _huber, *_of_difference(_huber_slope))
+_loss("smooth_l1_loss", "smooth_l1_cpu", _smooth, *_of_difference(_smooth_slope), node="SmoothL1LossBackward0")
+
+_loss(
+    "soft_margin_loss",
+    "soft_margin_loss",
+    lambda xp, input, target, parameter: xp.softplus(-target * input),
+    lambda ops, scale, input, target, parameter: -target * ops.sigmoid(-target * input) * scale,
+    lambda ops, scale, input, target, parameter: -input * ops.sigmoid(-target * input) * scale,
+)
+
+
+def _divergence(xp, input, target, log_target):
+    if log_target:
+        return xp.exp(target) * (target - input)
+    # 0 log 0 is 0
+    return target * (xp.log(xp.where(target == 0, 1, target)) - input)
+
+
+def _divergence_by_input(ops, scale, input, target, log_target):
+    return -(ops.exp(target) if log_target else target) * scale
+
+
+def _divergence_by_target(ops, scale, input, target, log_target):
+    if log_target:
+        return ops.exp(target) * (target - input + 1) * scale
+    return (ops.log(target) + 1 - input) * scale
+
+
+_loss("kl_div", "kl_div", _divergence, _divergence_by_input, _divergence_by_target)
+
+# a logarithm counts as -100 at least, and a variance as 1e-12, so that certain predictions have finite losses
+_LEAST_LOG, _LEAST_VARIANCE = -100, 1e-12
+
+
+def _cross_entropy(xp, input, target, parameter):
+    if not xp.all((input >= 0) & (input <= 1)):
+        raise RuntimeError("all elements of input should be between 0 and 1")
+    of_one = xp.maximum(xp.log(input), _LEAST_LOG)
+    of_zero = xp.maximum(xp.log1p(-input), _LEAST_LOG)
+    return (target - 1) * of_zero - target * of_one
+
+
+def _cross_entropy_by_input(ops, scale, input, target, parameter):
+    return (input - target) / ops.clamp(input * (1 - input), _LEAST_VARIANCE) * scale
+
+
+def _cross_entropy_by_target(ops, scale, input, target, parameter):
+    return (ops.log1p(-input) - ops.log(input)) * scale
+
+
+_loss(
+    "binary_cross_entropy",
+    "binary_cross_entropy",
+    _cross_entropy,
+    _cross_entropy_by_input,
+    _cross_entropy_by_target,
+)
+
+_loss(
+    "binary_cross_entropy_with_logits",
+    "log_sigmoid_cpu",
+    lambda xp, input, target, parameter: xp.softplus(input) - input * target,
+    lambda ops, scale, input, target, parameter: (ops.sigmoid(input) - target) * scale,
+    lambda ops, scale, input, target, parameter: -input * scale,
+)
+
+# classes --------------------------------------------------------------------------------------------------------------
+# The target has an axis of size 1 where the input has its classes, and the weight the input's number of axes, so that
+# a batch axis in front fits all of them.
+
+
+def _chosen(xp, target, weight, ignore_index, classes, dim):
+    # the class of each place, 0 where there is none, and its weight, then 0
+    counts = target != ignore_index
+    chosen = xp.where(counts, target, 0)
+    if weight is None:
+        return chosen, counts
+    shape = target.shape[:dim] + (classes,) + target.shape[dim + 1 :]
+    picked = xp.broadcast_to(weight, shape)[xp.along_axis(chosen, dim)]
+    return chosen, xp.where(counts, picked, 0)
+
+
+def _total_weight(xp, weights, over, dtype):
+    return xp.sum(weights, axis=axes_of(weights, over), keepdims=True, dtype=dtype)
+
+
+def _check_nll(input, target, weight, ignore_index, reduction, dim, over):
+    classes, raw = input.shape[dim], underlying(target._array)
+    outside = ((raw < 0) | (raw >= classes)) & (raw != ignore_index)
+    if outside.any():
+        raise IndexError(f"Target {int(raw[outside][0])} is out of bounds.")
+
+
+@linear(axes=("dim", "over"), batching="joint", check=_check_nll, **_own)
+def nll_loss(
+    xp,
+    input: Array,
+    target: Constant,
+    weight: Constant = None,
+    ignore_index=-100,
+    reduction="mean",
+    dim=1,
+    over=None,
+):
+    """-weight[c] * input[c] for the class c of each place; ignored places, and what stands there, count for nothing.
+
+    The mean is over the weights. `over` are the axes to reduce, None for all.
+    """
+    require_real("nll_loss_out_frame", input)
+    if not input.shape[dim]:
+        # without classes every place is ignored
+        weights = losses = xp.zeros(target.shape, dtype=input.dtype)
+    else:
+        classes, weights = _chosen(xp, target, weight, ignore_index, input.shape[dim], dim)
+        losses = xp.where(weights != 0, input[xp.along_axis(classes, dim)] * -1 * weights, 0)
+    if reduction == "none":
+        return xp.squeeze(losses, axis=dim)
+    total = xp.sum(losses, axis=axes_of(losses, over), keepdims=True)
+    if reduction == "mean":
+        total = total / _total_weight(xp, weights, over, input.dtype)
+    return xp.squeeze(total, axis=dims_of(over, input.ndim))
+
+
+@nll_loss.vjp("input")
+def _(ops, g, target, input_shape, weight, ignore_index, reduction, dim, over):
+    return ops.nll_spread(g, target, input_shape, weight, ignore_index, reduction, dim, over)
+
+
+@linear(batching="joint", **_own)
+def nll_spread(
+    xp,
+    input: Array,
+    target: Constant,
+    shape,
+    weight: Constant = None,
+    ignore_index=-100,
+    reduction="mean",
+    dim=1,
+    over=None,
+):
+    """The transpose of nll_loss: zeros of a shape, with cotangents times weights in the places that target names."""
+    result = xp.zeros(shape, dtype=input.dtype)
+    if not shape[dim]:
+        return result
+    classes, weights = _chosen(xp, target, weight, ignore_index, shape[dim], dim)
+    g = xp.expand_dims(input, axis=dim if reduction == "none" else dims_of(over, len(shape)))
+    if reduction == "mean":
+        g = g / _total_weight(xp, weights, over, input.dtype)
+    result[xp.along_axis(classes, dim)] = xp.where(weights != 0, g * -1 * weights, 0)
+    return result
+
+
+@nll_spread.vjp("input")
+def _(ops, g, target, weight, ignore_index, reduction, dim, over):
+    return ops.nll_loss(g, target, weight, ignore_index, reduction, dim, over)
+
+
+@nll_spread.batch
+def _(size, shape, dim, over):
+    axes = tuple([axis + 1 for axis in dims_of(over, len(shape))])
+    return {"shape": (size, *shape), "dim": dim + 1, "over": axes}
