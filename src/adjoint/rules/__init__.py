@@ -1,6 +1,6 @@
 """The derivatives, declared once each, one file per family; `TABLE` holds them all by name."""
 
-from . import activations, contract, convolution, counting, creation, elementwise, index, linalg, losses, pointwise, pooling, reduce, sampling, shape, sorting, special
+from . import activations, contract, convolution, counting, creation, elementwise, index, linalg, losses, normalization, pointwise, pooling, reduce, sampling, shape, sorting, special
 from .declare import TABLE, Rule
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "index",
     "linalg",
     "losses",
+    "normalization",
     "pointwise",
     "pooling",
     "reduce",

@@ -188,7 +188,7 @@ def _check_nll(input, target, weight, ignore_index, reduction, dim, over):
         raise IndexError(f"Target {int(raw[outside][0])} is out of bounds.")
 
 
-@linear(axes=("dim", "over"), batching="joint", check=_check_nll, **_own)
+@linear(axes=("dim", "over"), dtypes="same", batching="joint", check=_check_nll, **_own)
 def nll_loss(
     xp,
     input: Array,
@@ -223,7 +223,7 @@ def _(ops, g, target, input_shape, weight, ignore_index, reduction, dim, over):
     return ops.nll_spread(g, target, input_shape, weight, ignore_index, reduction, dim, over)
 
 
-@linear(batching="joint", **_own)
+@linear(dtypes="same", batching="joint", **_own)
 def nll_spread(
     xp,
     input: Array,

@@ -11,6 +11,7 @@ FAMILIES = (
     "distances",
     "index",
     "linalg",
+    "normalization",
     "pointwise",
     "pooling",
     "random",
