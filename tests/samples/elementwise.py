@@ -44,7 +44,6 @@ REAL_ONLY = {
     "remainder",
     "round",
     "sign",
-    "softplus",
     "trunc",
 }
 
@@ -74,7 +73,6 @@ MORE: dict[str, list[Sample]] = {
         {"input": draw(4, low=0.5, high=2.0), "exponent": -1.5},
         {"input": 2.0, "exponent": draw(4)},
     ],
-    "softplus": [{"input": draw(6), "beta": 3.0, "threshold": 1.0}],
     "matmul": [
         {"input": draw(3), "other": draw(3)},
         {"input": draw(3), "other": draw(2, 3, 4)},
