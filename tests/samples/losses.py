@@ -17,7 +17,7 @@ ELEMENTS = {
 }
 
 #: Operations on real numbers only.
-REAL_ONLY = {*ELEMENTS, "nll_loss", "nll_spread"}
+REAL_ONLY = {*ELEMENTS, "ctc_loss", "nll_loss", "nll_spread"}
 
 
 def pairs(parameter: object, low: float = -1.0, high: float = 1.0, target_low: float | None = None) -> list[Sample]:
@@ -61,6 +61,17 @@ def nll_samples(wide: bool) -> list[Sample]:
     return found
 
 
+#: Four moments of two samples and three classes; the targets are 1, 1 and 2, the second sample ends after three moments.
+STATES = index([0, 1, 0, 1, 0], [0, 2, 0, 0, 0])
+NEVER = -1e30
+CTC: Sample = {
+    "log_probs": draw(4, 2, 3, low=-3.0, high=-0.5),
+    "places": (np.arange(4)[:, None] * 2 + np.arange(2))[..., None] * 3 + STATES,
+    "skip": np.full((2, 5), NEVER),
+    "last": np.array([[NEVER, NEVER, NEVER, 0, 0], [NEVER, 0, 0, NEVER, NEVER]]),
+    "steps": index(4, 3),
+}
+
 #: Samples instead of derived ones.
 SAMPLES: dict[str, list[Sample]] = {
     "mse_loss": pairs(None),
@@ -70,6 +81,7 @@ SAMPLES: dict[str, list[Sample]] = {
     "kl_div": [*pairs(False, 0.2, 1.0), *pairs(True)],
     "binary_cross_entropy": pairs(None, 0.1, 0.9),
     "binary_cross_entropy_with_logits": pairs(None),
+    "ctc_loss": [CTC],
     "nll_loss": nll_samples(wide=True),
     "nll_spread": nll_samples(wide=False),
 }

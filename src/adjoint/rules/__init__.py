@@ -1,6 +1,6 @@
 """The derivatives, declared once each, one file per family; `TABLE` holds them all by name."""
 
-from . import activations, contract, convolution, counting, creation, elementwise, index, linalg, losses, normalization, pointwise, pooling, reduce, sampling, shape, sorting, special
+from . import activations, contract, convolution, counting, creation, elementwise, embedding, index, linalg, losses, normalization, pointwise, pooling, reduce, sampling, shape, sorting, special
 from .declare import TABLE, Rule
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "counting",
     "creation",
     "elementwise",
+    "embedding",
     "index",
     "linalg",
     "losses",

@@ -7,7 +7,7 @@ way back makes one array of the input's size and no more.
 from adjoint.arrays.namespace import underlying
 
 from .activations import require_real
-from .declare import Array, Constant, general, linear
+from .declare import TABLE, Array, Constant, general, linear
 from .reduce import axes_of, count, dims_of, restore
 
 _own = {"method": False, "function": False}
@@ -256,3 +256,100 @@ def _(ops, g, target, weight, ignore_index, reduction, dim, over):
 def _(size, shape, dim, over):
     axes = tuple([axis + 1 for axis in dims_of(over, len(shape))])
     return {"shape": (size, *shape), "dim": dim + 1, "over": axes}
+
+
+# connectionist temporal classification ----------------------------------------------------------------------------------
+# Graves et al. 2006. A path goes through states: the labels with blanks before, between and behind them. From one moment
+# to the next it stays, moves on by one, or skips a blank between different labels. `places` (T, N, L) is where in the
+# flattened logarithms of probabilities each state of each sample finds its class; `skip` and `last` (N, L) are 0 where a
+# state may be skipped to, or be the last, and _NEVER elsewhere: a number so low that its exponential is 0, and not -inf,
+# so that nothing undefined arises in any order of differentiation.
+
+_NEVER = -1e30
+
+
+def _behind(ops, values, n):
+    # what the state n places before each has
+    kept = values.shape[1] - n
+    return ops.cat([ops.full_like(values[:, :n], _NEVER), values[:, :kept]], 1) if kept > 0 else _nowhere(ops, values)
+
+
+def _ahead(ops, values, n):
+    if values.shape[1] <= n:
+        return _nowhere(ops, values)
+    return ops.cat([values[:, n:], ops.full_like(values[:, :n], _NEVER)], 1)
+
+
+def _nowhere(ops, values):
+    return ops.full_like(values, _NEVER)
+
+
+def _emitted(ops, log_probs, places):
+    return ops.clamp(ops.index(ops.reshape(log_probs, (-1,)), (places,)), _NEVER)
+
+
+def _reached(ops, emitted, skip, steps):
+    """For each moment, the logarithm of the probability to have come to each state; what it was at a sample's end stays."""
+    entry = ops.cat([emitted[0][:, :2], _nowhere(ops, emitted[0][:, 2:])], 1)
+    # a sample without moments is at the first state
+    nothing = ops.cat([ops.zeros_like(skip[:, :1]), _nowhere(ops, skip[:, 1:])], 1)
+    found = [ops.where((steps > 0)[:, None], entry, nothing)]
+    for t in range(1, emitted.shape[0]):
+        before = found[-1]
+        ways = ops.stack([before, _behind(ops, before, 1), _behind(ops, before, 2) + skip], 0)
+        found.append(ops.where((steps > t)[:, None], ops.logsumexp(ways, 0) + emitted[t], before))
+    return found
+
+
+def _remaining(ops, emitted, skip, last, steps):
+    """For each moment, the logarithm of the probability to go on from each state to one of the last."""
+    found = [last]
+    for t in range(emitted.shape[0] - 1, 0, -1):
+        onward = found[-1] + emitted[t]
+        ways = ops.stack([onward, _ahead(ops, onward, 1), _ahead(ops, onward + skip, 2)], 0)
+        found.append(ops.where((steps > t)[:, None], ops.logsumexp(ways, 0), found[-1]))
+    return found[::-1]
+
+
+def _occupancy(ops, log_probs, places, skip, last, steps):
+    """The probability of each class at each moment, given the target: minus the derivative of the loss."""
+    emitted = _emitted(ops, log_probs, places)
+    reached, remaining = _reached(ops, emitted, skip, steps), _remaining(ops, emitted, skip, last, steps)
+    total = ops.logsumexp(reached[-1] + last, 1, True)
+    possible = total > _NEVER / 2
+    shares = []
+    for t, (before, after) in enumerate(zip(reached, remaining, strict=True)):
+        counts = possible & (steps > t)[:, None]
+        shares.append(ops.where(counts, ops.exp(ops.where(counts, before + after - total, 0)), 0))
+    flat = ops.sum_at(ops.stack(shares, 0), (log_probs.shape[0] * log_probs.shape[1] * log_probs.shape[2],), (places,))
+    return ops.reshape(flat, log_probs.shape)
+
+
+class _Kernels:
+    """The kernels of all operations, under the names that formulas call them by."""
+
+    def __init__(self, xp):
+        self.xp = xp
+
+    def __getattr__(self, name):
+        return TABLE[name].kernel(self.xp)
+
+
+@general(batching="loop", **_own)
+def ctc_loss(xp, log_probs: Array, places, skip: Constant, last: Constant, steps: Constant):
+    """Minus the logarithm of the probability of all paths that give each sample's target; infinite if there are none."""
+    require_real("ctc_loss_cpu", log_probs)
+    ops = _Kernels(xp)
+    reached = _reached(ops, _emitted(ops, log_probs, places), skip, steps)
+    total = ops.logsumexp(reached[-1] + last, 1)
+    return xp.where(total > _NEVER / 2, -total, xp.inf)
+
+
+@ctc_loss.vjp("log_probs")
+def _(ops, g, log_probs, places, skip, last, steps):
+    return _occupancy(ops, log_probs, places, skip, last, steps) * -g[:, None]
+
+
+@ctc_loss.jvp("log_probs")
+def _(ops, t, log_probs, places, skip, last, steps):
+    return -ops.sum(_occupancy(ops, log_probs, places, skip, last, steps) * t, (0, 2))

@@ -5,6 +5,7 @@ import importlib
 FAMILIES = (
     "activations",
     "arithmetic",
+    "attention",
     "contract",
     "convolution",
     "counting",

@@ -1,0 +1,118 @@
+"""Rows picked from a table, and attention's softmax."""
+
+from math import prod
+
+from adjoint.arrays.namespace import underlying
+
+from .activations import require_real
+from .declare import Array, Constant, constant, general, linear
+from .reduce import axes_of
+
+_own = {"method": False, "function": False}
+
+# embedding --------------------------------------------------------------------------------------------------------------
+# `lead` axes in front of table and indices are those of a batch: each member has a table of its own. The indices of all
+# members then count through the tables one under the other.
+
+
+def _through_all(xp, indices, rows, lead):
+    if not lead:
+        return indices
+    batch = indices.shape[:lead]
+    first = xp.reshape(xp.arange(prod(batch), dtype=xp.int64) * rows, batch)
+    return indices + first[(..., *(None,) * (indices.ndim - lead))]
+
+
+def _check_embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse, lead):
+    raw, rows = underlying(indices._array), weight.shape[0]
+    if raw.size and (raw.min() < 0 or raw.max() >= rows):
+        raise IndexError("index out of range in self")
+
+
+@linear(batching="joint", check=_check_embedding, **_own)
+def embedding(
+    xp, weight: Array, indices: Constant, padding_idx=-1, scale_grad_by_freq=False, sparse=False, lead=0
+):
+    """The rows of a table that indices name; neither padding_idx nor scale_grad_by_freq changes them."""
+    *batch, rows, width = weight.shape
+    table = xp.reshape(weight, (prod(batch) * rows, width))
+    return table[_through_all(xp, indices, rows, lead)]
+
+
+@embedding.vjp("weight")
+def _(ops, g, indices, weight_shape, padding_idx, scale_grad_by_freq, lead):
+    return ops.embedding_sum(g, indices, weight_shape[lead], padding_idx, scale_grad_by_freq, lead)
+
+
+@embedding.batch
+def _(lead):
+    return {"lead": lead + 1}
+
+
+@linear(batching="joint", node="EmbeddingDenseBackwardBackward0", **_own)
+def embedding_sum(xp, input: Array, indices: Constant, rows, padding_idx=-1, scale_grad_by_freq=False, lead=0):
+    """A table of so many rows: the sum of those of the input that indices name alike, none for padding_idx.
+
+    With scale_grad_by_freq it is their mean.
+    """
+    batch, width = indices.shape[:lead], input.shape[-1]
+    places = xp.reshape(_through_all(xp, indices, rows, lead), (-1,))
+    given = xp.reshape(input, (prod(indices.shape), width))
+    if padding_idx >= 0:
+        kept = xp.reshape(indices, (-1,)) != padding_idx
+        places, given = places[kept], given[kept]
+    tables = prod(batch) * rows
+    if scale_grad_by_freq:
+        given = given / xp.astype(xp.bincount(places, minlength=tables)[places], input.dtype)[:, None]
+    return xp.reshape(xp.sum_at((tables, width), (places,), given), (*batch, rows, width))
+
+
+@embedding_sum.vjp("input")
+def _(ops, g, indices, rows, padding_idx, scale_grad_by_freq, lead):
+    picked = ops.embedding(g, indices, lead=lead)
+    if scale_grad_by_freq:
+        picked = picked / ops.embedding_counts(picked, indices, rows, lead)
+    return picked if padding_idx < 0 else ops.where((indices == padding_idx)[..., None], 0, picked)
+
+
+@embedding_sum.batch
+def _(lead):
+    return {"lead": lead + 1}
+
+
+@constant(batching="joint", **_own)
+def embedding_counts(xp, like: Constant, indices: Constant, rows, lead=0):
+    """How often each index occurs among the indices, with an axis of size 1 behind, in the type of another array."""
+    places = _through_all(xp, indices, rows, lead)
+    counts = xp.bincount(xp.reshape(places, (-1,)), minlength=prod(indices.shape[:lead]) * rows)
+    return xp.astype(counts[places], like.dtype)[..., None]
+
+
+@embedding_counts.batch
+def _(lead):
+    return {"lead": lead + 1}
+
+
+# attention --------------------------------------------------------------------------------------------------------------
+
+
+@general(axes=("dim",), **_own)
+def safe_softmax(xp, input: Array, dim):
+    """softmax along an axis, and 0 where all elements are -inf: a query that may attend to nothing."""
+    require_real("softmax_lastdim_kernel_impl", input)
+    if not input.size:
+        return xp.asarray(input, copy=True)
+    axis = axes_of(input, dim)
+    top = xp.max(input, axis=axis, keepdims=True)
+    powers = xp.exp(input - xp.where(top == -xp.inf, 0, top))
+    total = xp.sum(powers, axis=axis, keepdims=True)
+    return powers / xp.where(total == 0, 1, total)
+
+
+def _safe_softmax_derivative(ops, t, y, dim):
+    weighted = t * y
+    return weighted - y * ops.sum(weighted, dim, True)
+
+
+safe_softmax.vjp("input")(lambda ops, g, y, dim: _safe_softmax_derivative(ops, g, y, dim))
+safe_softmax.jvp("input")(lambda ops, t, y, dim: _safe_softmax_derivative(ops, t, y, dim))
