@@ -132,8 +132,10 @@ _LEAST_LOG, _LEAST_VARIANCE = -100, 1e-12
 def _cross_entropy(xp, input, target, parameter):
     if not xp.all((input >= 0) & (input <= 1)):
         raise RuntimeError("all elements of input should be between 0 and 1")
-    of_one = xp.maximum(xp.log(input), _LEAST_LOG)
-    of_zero = xp.maximum(xp.log1p(-input), _LEAST_LOG)
+    # where a logarithm is infinite, that of 1 is taken and the bound put in
+    zero, one = input == 0, input == 1
+    of_one = xp.maximum(xp.log(input + zero) + zero * _LEAST_LOG, _LEAST_LOG)
+    of_zero = xp.maximum(xp.log1p(one - input) + one * _LEAST_LOG, _LEAST_LOG)
     return (target - 1) * of_zero - target * of_one
 
 
@@ -166,26 +168,33 @@ _loss(
 # a batch axis in front fits all of them.
 
 
-def _chosen(xp, target, weight, ignore_index, classes, dim):
-    # the class of each place, 0 where there is none, and its weight, then 0
+def _chosen(xp, target, weight, ignore_index, shape, dim):
+    """Where each place finds its class in an array of this shape, and its weight: a number if it is 1 everywhere."""
     counts = target != ignore_index
-    chosen = xp.where(counts, target, 0)
-    if weight is None:
-        return chosen, counts
-    shape = target.shape[:dim] + (classes,) + target.shape[dim + 1 :]
-    picked = xp.broadcast_to(weight, shape)[xp.along_axis(chosen, dim)]
-    return chosen, xp.where(counts, picked, 0)
+    if counts.all():
+        where = xp.along_axis(target, dim)
+        return where, 1 if weight is None else xp.broadcast_to(weight, shape)[where]
+    where = xp.along_axis(xp.where(counts, target, 0), dim)
+    return where, counts if weight is None else xp.where(counts, xp.broadcast_to(weight, shape)[where], 0)
 
 
-def _total_weight(xp, weights, over, dtype):
-    return xp.sum(weights, axis=axes_of(weights, over), keepdims=True, dtype=dtype)
+def _times(xp, values, weights):
+    # values that weigh nothing may be infinite or undefined
+    return values if type(weights) is int else xp.where(weights != 0, values, 0) * weights
+
+
+def _total_weight(xp, weights, shape, over):
+    if type(weights) is int:
+        return count(shape, over)
+    return xp.sum(weights, axis=axes_of(weights, over), keepdims=True)
 
 
 def _check_nll(input, target, weight, ignore_index, reduction, dim, over):
     classes, raw = input.shape[dim], underlying(target._array)
-    outside = ((raw < 0) | (raw >= classes)) & (raw != ignore_index)
-    if outside.any():
-        raise IndexError(f"Target {int(raw[outside][0])} is out of bounds.")
+    if raw.size and (raw.min() < 0 or raw.max() >= classes):
+        outside = ((raw < 0) | (raw >= classes)) & (raw != ignore_index)
+        if outside.any():
+            raise IndexError(f"Target {int(raw[outside][0])} is out of bounds.")
 
 
 @linear(axes=("dim", "over"), dtypes="same", batching="joint", check=_check_nll, **_own)
@@ -208,13 +217,13 @@ def nll_loss(
         # without classes every place is ignored
         weights = losses = xp.zeros(target.shape, dtype=input.dtype)
     else:
-        classes, weights = _chosen(xp, target, weight, ignore_index, input.shape[dim], dim)
-        losses = xp.where(weights != 0, input[xp.along_axis(classes, dim)] * -1 * weights, 0)
+        where, weights = _chosen(xp, target, weight, ignore_index, input.shape, dim)
+        losses = _times(xp, -input[where], weights)
     if reduction == "none":
         return xp.squeeze(losses, axis=dim)
     total = xp.sum(losses, axis=axes_of(losses, over), keepdims=True)
     if reduction == "mean":
-        total = total / _total_weight(xp, weights, over, input.dtype)
+        total = total / xp.astype(xp.asarray(_total_weight(xp, weights, target.shape, over)), input.dtype)
     return xp.squeeze(total, axis=dims_of(over, input.ndim))
 
 
@@ -239,11 +248,11 @@ def nll_spread(
     result = xp.zeros(shape, dtype=input.dtype)
     if not shape[dim]:
         return result
-    classes, weights = _chosen(xp, target, weight, ignore_index, shape[dim], dim)
-    g = xp.expand_dims(input, axis=dim if reduction == "none" else dims_of(over, len(shape)))
+    where, weights = _chosen(xp, target, weight, ignore_index, shape, dim)
+    g = -xp.expand_dims(input, axis=dim if reduction == "none" else dims_of(over, len(shape)))
     if reduction == "mean":
-        g = g / _total_weight(xp, weights, over, input.dtype)
-    result[xp.along_axis(classes, dim)] = xp.where(weights != 0, g * -1 * weights, 0)
+        g = g / xp.astype(xp.asarray(_total_weight(xp, weights, target.shape, over)), input.dtype)
+    result[where] = _times(xp, g, weights)
     return result
 
 

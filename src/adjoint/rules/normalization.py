@@ -12,10 +12,6 @@ from .reduce import count
 _own = {"axes": ("dims",), "method": False, "function": False}
 
 
-def _is_constant_over(shape, dims):
-    return all(shape[axis] == 1 for axis in dims)
-
-
 def _standardize(message):
     def kernel(xp, input: Array, weight: Array = None, bias: Array = None, dims=None, eps=1e-5):
         require_real(message, input)
@@ -24,8 +20,12 @@ def _standardize(message):
         offset = input - mean
         var = xp.sum(offset * offset, axis=dims, keepdims=True) / n
         factor = 1 / xp.sqrt(var + eps)
-        output = offset * (factor if weight is None else factor * weight)
-        return (output if bias is None else output + bias), mean, var
+        offset *= factor
+        if weight is not None:
+            offset *= weight
+        if bias is not None:
+            offset += bias
+        return offset, mean, var
 
     kernel.__doc__ = (
         "The input less its mean, over its standard deviation, times weight and plus bias; mean; variance.\n\n"
@@ -34,32 +34,35 @@ def _standardize(message):
     return kernel
 
 
+def _constant_axes(shape, dims):
+    # those of the axes along which a parameter of this shape is one number
+    return tuple([axis for axis in dims if shape[axis] == 1])
+
+
 def _pulled(ops, g, input, weight, bias_shape, y1, y2, dims, eps, needs):
-    # with offset x - mean and factor r = (var + eps) ** -0.5 the output is offset * r * weight; the mean of the offset is
-    # 0, so what the mean contributes to the variance vanishes
+    # with x the standardised input and f = (var + eps) ** -0.5 the output is x * weight + bias; the mean of x is 0, so
+    # what the mean contributes to the variance vanishes. Sums along axes of one weight come before the weight.
     of_output, of_mean, of_var = g
     n = max(count(input.shape, dims), 1)
-    offset, factor = input - y1, ops.rsqrt(y2 + eps)
-    if weight is None or _is_constant_over(weight.shape, dims):
-        # sums first, then products of what is left
-        total = ops.sum(of_output, dims, True)
-        moment = ops.sum(of_output * offset, dims, True)
-        of_weight = moment * factor
-        of_bias = total if needs[2] and _is_constant_over(bias_shape, dims) else of_output
-        outer = factor
-        if weight is not None:
-            total, moment, outer = total * weight, moment * weight, factor * weight
-        direct = of_output * outer
-    else:
-        passed = of_output * weight
-        total = ops.sum(passed, dims, True)
-        moment = ops.sum(passed * offset, dims, True)
-        of_weight, of_bias = of_output * offset * factor if needs[1] else None, of_output
-        direct = passed * factor
+    factor = ops.rsqrt(y2 + eps)
+    standard = (input - y1) * factor
+    first = dims if weight is None else _constant_axes(weight.shape, dims)
+    total = ops.sum(of_output, first, True) if first else of_output
+    moment = ops.sum_product(of_output, standard, first) if first else of_output * standard
+    of_weight = moment
+    of_bias = total if needs[2] and first and _constant_axes(bias_shape, first) == first else of_output
     if not needs[0]:
         return None, of_weight, of_bias
-    slope = (2 * of_var - factor * factor * factor * moment) / n
-    return direct + (offset * slope + (of_mean - factor * total) / n), of_weight, of_bias
+    outer = factor
+    if weight is not None and first == dims:
+        total, moment, outer = total * weight, moment * weight, factor * weight
+    elif weight is not None:
+        rest = tuple([axis for axis in dims if axis not in first])
+        total, moment = ops.sum_product(total, weight, rest), ops.sum_product(moment, weight, rest)
+        of_output = of_output * weight
+    slope = (2 * of_var / factor - factor * moment) / n
+    shift = (of_mean - factor * total) / n
+    return ops.multiply_add(of_output, outer, ops.multiply_add(standard, slope, shift)), of_weight, of_bias
 
 
 def _pushed(ops, t, input, weight, y1, y2, dims, eps):
@@ -95,7 +98,9 @@ def fused_rms_norm(xp, input: Array, weight: Array = None, dims=None, eps=1e-5):
     require_real("rms_norm", input)
     square = xp.sum(input * input, axis=dims, keepdims=True) / max(count(input.shape, dims), 1)
     output = input * (1 / xp.sqrt(square + eps))
-    return (output if weight is None else output * weight), square
+    if weight is not None:
+        output *= weight
+    return output, square
 
 
 @fused_rms_norm.vjp("input", "weight")
@@ -106,9 +111,9 @@ def _(ops, g, input, weight, y1, dims, eps, needs):
     if not needs[0]:
         return None, of_weight
     passed = of_output if weight is None else of_output * weight
-    moment = ops.sum(passed * input, dims, True)
+    moment = ops.sum_product(passed, input, dims)
     slope = (2 * of_square - factor * factor * factor * moment) / max(count(input.shape, dims), 1)
-    return passed * factor + input * slope, of_weight
+    return ops.multiply_add(passed, factor, input * slope), of_weight
 
 
 @fused_rms_norm.jvp("input")

@@ -66,6 +66,7 @@ def _check_indices(input: Tensor) -> None:
 def _renormalize(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
     """Shorten the rows that are used to the norm max_norm, in place and without history."""
     with no_grad():
+        weight = weight.detach()
         # an index that occurs twice writes the same row twice
         places = ops.reshape(indices, (-1,))
         rows = ops.index_select(weight, 0, places)

@@ -1,0 +1,386 @@
+"""Losses and distances: values against NumPy and SciPy, reductions, ignored entries, errors; CTC against all paths."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import special
+from scipy.spatial import distance
+
+import adjoint
+
+F = adjoint.nn.functional
+RNG = np.random.default_rng(3)
+X, Y = RNG.standard_normal((4, 5)), RNG.standard_normal((4, 5))
+P, Q = RNG.uniform(0.05, 0.95, (4, 5)), RNG.uniform(0.05, 0.95, (4, 5))
+SIGNS = np.where(Y > 0, 1.0, -1.0)
+LABELS = np.array([3, 0, 4, 3])
+WEIGHT = np.array([0.5, 1.0, 2.0, 1.5, 0.25])
+
+
+def tensors(*arrays: Any) -> list[Any]:
+    return [adjoint.tensor(a) if isinstance(a, np.ndarray) else a for a in arrays]
+
+
+def huber(d: np.ndarray, delta: float) -> np.ndarray:
+    return np.where(np.abs(d) < delta, d * d / 2, delta * (np.abs(d) - delta / 2))
+
+
+def norm(a: np.ndarray) -> np.ndarray:
+    return np.sqrt((a * a).sum(-1))
+
+
+def cosine(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return (a * b).sum(-1) / (norm(a) * norm(b))
+
+
+ROWS = np.array([1, -1, -1, 1])
+STIRLING = np.where(Q * 9 > 1, Q * 9 * np.log(Q * 9) - Q * 9 + 0.5 * np.log(2 * np.pi * Q * 9), 0)
+ENTROPY = -(Q * np.log(P) + (1 - Q) * np.log(1 - P))
+LOGITS = np.log1p(np.exp(X)) - X * Q
+
+# loss, its arguments, and the loss of each element
+VALUES: dict[str, tuple[Callable[..., Any], list[np.ndarray], np.ndarray]] = {
+    "mse": (F.mse_loss, [X, Y], (X - Y) ** 2),
+    "l1": (F.l1_loss, [X, Y], np.abs(X - Y)),
+    "smooth_l1": (lambda *a, **k: F.smooth_l1_loss(*a, beta=0.6, **k), [X, Y], huber(X - Y, 0.6) / 0.6),
+    "huber": (lambda *a, **k: F.huber_loss(*a, delta=0.6, **k), [X, Y], huber(X - Y, 0.6)),
+    "kl_div": (F.kl_div, [X, Q], special.xlogy(Q, Q) - Q * X),
+    "kl_div of logs": (lambda *a, **k: F.kl_div(*a, log_target=True, **k), [X, Y], np.exp(Y) * (Y - X)),
+    "bce": (F.binary_cross_entropy, [P, Q], ENTROPY),
+    "bce weighted": (F.binary_cross_entropy, [P, Q, WEIGHT], ENTROPY * WEIGHT),
+    "bce logits": (F.binary_cross_entropy_with_logits, [X, Q], LOGITS),
+    "bce logits weighted": (F.binary_cross_entropy_with_logits, [X, Q, WEIGHT], LOGITS * WEIGHT),
+    "bce logits, weight of ones": (
+        lambda x, q, w, **k: F.binary_cross_entropy_with_logits(x, q, pos_weight=w, **k),
+        [X, Q, WEIGHT],
+        (1 - Q) * np.log1p(np.exp(X)) + WEIGHT * Q * np.log1p(np.exp(-X)),
+    ),
+    "gaussian": (F.gaussian_nll_loss, [X, Y, P], 0.5 * (np.log(P) + (X - Y) ** 2 / P)),
+    "gaussian full": (
+        lambda *a, **k: F.gaussian_nll_loss(*a, full=True, **k),
+        [X, Y, P[:, 0]],
+        0.5 * (np.log(2 * np.pi * P[:, :1]) + (X - Y) ** 2 / P[:, :1]),
+    ),
+    "poisson": (F.poisson_nll_loss, [X, Q], np.exp(X) - Q * X),
+    "poisson of rates, full": (
+        lambda *a, **k: F.poisson_nll_loss(*a, log_input=False, full=True, **k),
+        [P, Q * 9],
+        P - Q * 9 * np.log(P + 1e-8) + STIRLING,
+    ),
+    "soft margin": (F.soft_margin_loss, [X, SIGNS], np.log1p(np.exp(-SIGNS * X))),
+    "hinge embedding": (
+        lambda *a, **k: F.hinge_embedding_loss(*a, margin=0.4, **k),
+        [X, SIGNS],
+        np.where(SIGNS > 0, X, np.maximum(0, 0.4 - X)),
+    ),
+    "margin ranking": (
+        lambda *a, **k: F.margin_ranking_loss(*a, margin=0.4, **k),
+        [X, Y, SIGNS],
+        np.maximum(0, 0.4 - SIGNS * (X - Y)),
+    ),
+    "cosine embedding": (
+        lambda *a, **k: F.cosine_embedding_loss(*a, margin=0.1, **k),
+        [X, Y, ROWS],
+        np.where(ROWS > 0, 1 - cosine(X, Y), np.maximum(0, cosine(X, Y) - 0.1)),
+    ),
+    "triplet": (
+        lambda *a, **k: F.triplet_margin_loss(*a, margin=1.5, **k),
+        [X, Y, P],
+        np.maximum(0, 1.5 + norm(X - Y + 1e-6) - norm(X - P + 1e-6)),
+    ),
+    "triplet swapped": (
+        lambda *a, **k: F.triplet_margin_loss(*a, swap=True, **k),
+        [X, Y, P],
+        np.maximum(0, 1 + norm(X - Y + 1e-6) - np.minimum(norm(X - P + 1e-6), norm(Y - P + 1e-6))),
+    ),
+    "nll": (F.nll_loss, [X, LABELS], -X[range(4), LABELS]),
+    "cross entropy": (F.cross_entropy, [X, LABELS], special.logsumexp(X, axis=1) - X[range(4), LABELS]),
+    "cross entropy of probabilities": (F.cross_entropy, [X, Q], -(Q * special.log_softmax(X, 1)).sum(1)),
+    "cross entropy, weights": (
+        F.cross_entropy,
+        [X, Q, WEIGHT],
+        -(Q * WEIGHT * special.log_softmax(X, 1)).sum(1),
+    ),
+    "multi margin": (
+        lambda *a, **k: F.multi_margin_loss(*a, p=2, margin=0.7, **k),
+        [X, LABELS],
+        (np.maximum(0, 0.7 - X[range(4), LABELS][:, None] + X) ** 2).sum(1) / 5 - 0.7**2 / 5,
+    ),
+    "multilabel soft margin": (F.multilabel_soft_margin_loss, [X, Q], LOGITS.mean(1)),
+}
+
+
+@pytest.mark.filterwarnings("ignore:reduction. 'mean' divides")
+@pytest.mark.parametrize("name", VALUES)
+def test_value(name: str) -> None:
+    function, arguments, losses = VALUES[name]
+    for reduction, expected in (("none", losses), ("sum", losses.sum()), ("mean", losses.mean())):
+        found = function(*tensors(*arguments), reduction=reduction).numpy()
+        np.testing.assert_allclose(found, expected, rtol=1e-12, err_msg=reduction)
+    np.testing.assert_allclose(function(*tensors(*arguments)).numpy(), losses.mean(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["mse_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy_with_logits"])
+def test_half_precision_is_rounded_once(name: str) -> None:
+    pair = [adjoint.tensor(a).to(adjoint.float16) for a in (X, Q)]
+    found = getattr(F, name)(*pair)
+    assert found.dtype is adjoint.float16
+    wide = getattr(F, name)(*[t.to(adjoint.float32) for t in pair])
+    assert found == wide.to(adjoint.float16)
+
+
+def test_shapes_that_differ_are_broadcast_with_a_warning() -> None:
+    with pytest.warns(UserWarning, match="Using a target size .* that is different to the input size"):
+        found = F.mse_loss(*tensors(X, Y[0]))
+    np.testing.assert_allclose(found.numpy(), ((X - Y[0]) ** 2).mean())
+
+
+def test_older_arguments_of_reduction() -> None:
+    with pytest.warns(UserWarning, match="please use reduction='sum' instead"):
+        assert F.mse_loss(*tensors(X, Y), size_average=False) == F.mse_loss(*tensors(X, Y), reduction="sum")
+    with pytest.warns(UserWarning, match="please use reduction='none' instead"):
+        assert F.l1_loss(*tensors(X, Y), reduce=False).shape == (4, 5)
+
+
+def test_weights_of_elements() -> None:
+    weighted = (X - Y) ** 2 * P
+    np.testing.assert_allclose(F.mse_loss(*tensors(X, Y), weight=adjoint.tensor(P)).numpy(), weighted.sum() / P.sum())
+    np.testing.assert_allclose(
+        F.huber_loss(*tensors(X, Y), weight=adjoint.tensor(P)).numpy(), (huber(X - Y, 1.0) * P).mean()
+    )
+
+
+# extreme values ---------------------------------------------------------------------------------------------------------
+
+
+def test_certain_probabilities() -> None:
+    p = adjoint.tensor([0.0, 1.0, 0.0, 1.0], requires_grad=True)
+    losses = F.binary_cross_entropy(p, adjoint.tensor([0.0, 1.0, 1.0, 0.0]), reduction="none")
+    np.testing.assert_array_equal(losses.detach().numpy(), [0, 0, 100, 100])
+    losses.sum().backward()
+    np.testing.assert_allclose(p.grad.numpy(), [0, 0, -1e12, 1e12])
+
+
+def test_large_logits() -> None:
+    x = adjoint.tensor([1000.0, -1000.0, 1000.0], requires_grad=True)
+    with np.errstate(over="raise", invalid="raise"):
+        losses = F.binary_cross_entropy_with_logits(x, adjoint.tensor([1.0, 1.0, 0.0]), reduction="none")
+        losses.sum().backward()
+    np.testing.assert_array_equal(losses.detach().numpy(), [0, 1000, 1000])
+    np.testing.assert_array_equal(x.grad.numpy(), [0, -1, 1])
+    big = adjoint.tensor([[1e4, 1e4 + 1, 0.0]], dtype=adjoint.float32)
+    np.testing.assert_allclose(F.cross_entropy(big, adjoint.tensor([0])).numpy(), 1.3132617, rtol=1e-6)
+
+
+def test_a_variance_below_eps_counts_as_eps_and_keeps_its_gradient() -> None:
+    var = adjoint.tensor([1e-9], dtype=adjoint.float64, requires_grad=True)
+    loss = F.gaussian_nll_loss(*tensors(np.array([1.0]), np.array([3.0])), var)
+    loss.backward()
+    np.testing.assert_allclose(loss.detach().numpy(), 0.5 * (np.log(1e-6) + 4e6))
+    np.testing.assert_allclose(var.grad.numpy(), [0.5 * (1e6 - 4e12)])
+    assert var == 1e-9
+
+
+# classes ----------------------------------------------------------------------------------------------------------------
+
+
+def reference_nll(x: np.ndarray, labels: np.ndarray, weight: np.ndarray, ignore: int) -> tuple[np.ndarray, np.ndarray]:
+    """Losses and weights of all places, one by one; classes are axis 1."""
+    losses, weights = np.zeros(labels.shape), np.zeros(labels.shape)
+    for place in np.ndindex(labels.shape):
+        c = labels[place]
+        if c != ignore:
+            losses[place] = -weight[c] * x[(place[0], c, *place[1:])]
+            weights[place] = weight[c]
+    return losses, weights
+
+
+@pytest.mark.parametrize("ignore", [-100, 2])
+@pytest.mark.parametrize("shape", [(6, 5), (2, 5, 3), (2, 5, 3, 2)])
+def test_nll_of_every_rank(shape: tuple[int, ...], ignore: int) -> None:
+    x = RNG.standard_normal(shape)
+    labels = RNG.integers(0, 5, (shape[0], *shape[2:]))
+    labels[0] = ignore
+    losses, weights = reference_nll(x, labels, WEIGHT, ignore)
+    for reduction, expected in (("none", losses), ("sum", losses.sum()), ("mean", losses.sum() / weights.sum())):
+        found = F.nll_loss(*tensors(x, labels, WEIGHT), ignore_index=ignore, reduction=reduction)
+        np.testing.assert_allclose(found.numpy(), expected, rtol=1e-12)
+
+
+def test_ignored_places_have_exact_zeros() -> None:
+    x = np.array([[-np.inf, np.nan, 1.0], [1.0, 2.0, 3.0]])
+    leaf = adjoint.tensor(x, requires_grad=True)
+    loss = F.nll_loss(leaf, adjoint.tensor([-100, 0]))
+    loss.backward()
+    assert loss == -1.0
+    np.testing.assert_array_equal(leaf.grad.numpy(), [[0, 0, 0], [-1, 0, 0]])
+
+
+def test_everything_ignored() -> None:
+    labels = adjoint.tensor([-100, -100])
+    x = adjoint.ones(2, 3)
+    with np.errstate(invalid="ignore"):
+        assert np.isnan(F.cross_entropy(x, labels).numpy())
+    assert F.cross_entropy(x, labels, reduction="sum") == 0
+
+
+def test_label_smoothing() -> None:
+    labels = np.array([3, 0, 4, 1])
+    logs = special.log_softmax(X, 1)
+    shares = np.full((4, 5), 0.2 / 5)
+    shares[range(4), labels] += 0.8
+    plain = -(shares * logs).sum(1)
+    np.testing.assert_allclose(F.cross_entropy(*tensors(X, labels), label_smoothing=0.2).numpy(), plain.mean())
+    kept = labels != 0
+    weighted = -(shares * logs * WEIGHT).sum(1) * kept
+    found = F.cross_entropy(*tensors(X, labels, WEIGHT), label_smoothing=0.2, ignore_index=0)
+    np.testing.assert_allclose(found.numpy(), weighted.sum() / WEIGHT[labels][kept].sum())
+    of_shares = F.cross_entropy(*tensors(X, np.eye(5)[labels]), label_smoothing=0.2)
+    np.testing.assert_allclose(of_shares.numpy(), plain.mean())
+
+
+def test_multilabel_margin() -> None:
+    labels = np.array([[0, 3, -1, 1, 2], [4, -1, 2, 0, 0], [-1, 0, 0, 0, 0], [1, 1, 0, -1, -1]])
+    expected = []
+    for x, row in zip(X, labels, strict=True):
+        named = list(itertools.takewhile(lambda c: c >= 0, row))
+        others = [i for i in range(5) if i not in named]
+        expected.append(sum(max(0, 1 - x[y] + x[i]) for y in named for i in others) / 5)
+    np.testing.assert_allclose(F.multilabel_margin_loss(*tensors(X, labels), reduction="none").numpy(), expected)
+
+
+def test_losses_of_classes_under_vmap() -> None:
+    x, labels = adjoint.tensor(RNG.standard_normal((3, 4, 5))), adjoint.tensor(RNG.integers(0, 5, (3, 4)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = adjoint.func.vmap(F.cross_entropy)(x, labels)
+        by_sample = adjoint.func.vmap(adjoint.func.grad(F.cross_entropy))(x, labels)
+    np.testing.assert_allclose(found.numpy(), [F.cross_entropy(a, b).item() for a, b in zip(x, labels, strict=True)])
+    np.testing.assert_allclose(by_sample[1].numpy(), adjoint.func.grad(F.cross_entropy)(x[1], labels[1]).numpy())
+
+
+# connectionist temporal classification ------------------------------------------------------------------------------------
+
+
+def collapsed(path: tuple[int, ...], blank: int) -> tuple[int, ...]:
+    return tuple(c for c, _ in itertools.groupby(path) if c != blank)
+
+
+def probability(log_probs: np.ndarray, target: tuple[int, ...], blank: int) -> float:
+    """The sum over all paths that give the target."""
+    moments, classes = log_probs.shape
+    return sum(
+        np.exp(log_probs[range(moments), path].sum())
+        for path in itertools.product(range(classes), repeat=moments)
+        if collapsed(path, blank) == target
+    )
+
+
+@pytest.mark.parametrize("blank", [0, 2])
+def test_ctc_loss_is_the_sum_over_all_paths(blank: int) -> None:
+    x = RNG.standard_normal((5, 4, 3))
+    labels = [c for c in range(3) if c != blank]
+    a, b = labels
+    targets, steps = [(a, b), (a, a, b), (), (b,)], [5, 4, 3, 1]
+    logs = special.log_softmax(x, 2)
+    expected = [
+        -np.log(probability(logs[:n, i], t, blank)) for i, (t, n) in enumerate(zip(targets, steps, strict=True))
+    ]
+    lengths = [len(t) for t in targets]
+    padded = adjoint.tensor([[*t, *[a] * (3 - len(t))] for t in targets])
+    joined = adjoint.tensor([c for t in targets for c in t])
+    leaf = adjoint.tensor(x, requires_grad=True)
+    for given in (padded, joined):
+        found = F.ctc_loss(leaf.log_softmax(2), given, steps, lengths, blank, reduction="none")
+        np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-10)
+    mean = F.ctc_loss(leaf.log_softmax(2), padded, adjoint.tensor(steps), adjoint.tensor(lengths), blank)
+    np.testing.assert_allclose(mean.item(), np.mean(expected / np.maximum(lengths, 1)), rtol=1e-10)
+    mean.backward()
+    assert not leaf.grad[3:, 2].numpy().any()
+    one = F.ctc_loss(leaf[:, 0].log_softmax(1), padded[0, :2], (5,), (2,), blank, reduction="none")
+    np.testing.assert_allclose(one.item(), expected[0], rtol=1e-10)
+
+
+def test_ctc_target_that_is_too_long() -> None:
+    logs = adjoint.zeros(2, 1, 3, requires_grad=True)
+    target = adjoint.tensor([[1, 1]])
+    assert F.ctc_loss(logs, target, (2,), (2,)).item() == np.inf
+    loss = F.ctc_loss(logs, target, (2,), (2,), zero_infinity=True)
+    loss.backward()
+    assert loss == 0
+    np.testing.assert_array_equal(logs.grad.numpy(), 0)
+
+
+# distances ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("p", "metric"), [(1, "cityblock"), (2, "euclidean"), (np.inf, "chebyshev"), (3, "minkowski")])
+def test_distances(p: float, metric: str) -> None:
+    options = {"p": 3} if metric == "minkowski" else {}
+    np.testing.assert_allclose(F.pdist(adjoint.tensor(X), p).numpy(), distance.pdist(X, metric, **options))
+    pairs = F.pairwise_distance(*tensors(X, Y), p=p, eps=0.0, keepdim=True).numpy()
+    np.testing.assert_allclose(pairs[:, 0], np.linalg.norm(X - Y, ord=p, axis=1))
+    unit = F.normalize(adjoint.tensor(X), p=p, dim=0).numpy()
+    np.testing.assert_allclose(np.linalg.norm(unit, ord=p, axis=0), 1)
+
+
+def test_cosine_similarity() -> None:
+    found = F.cosine_similarity(adjoint.tensor(X[:, None]), adjoint.tensor(Y), dim=-1)
+    np.testing.assert_allclose(found.numpy(), 1 - distance.cdist(X, Y, "cosine"))
+    zero = adjoint.zeros(1, 3, requires_grad=True)
+    F.cosine_similarity(zero, adjoint.ones(1, 3)).backward()
+    np.testing.assert_allclose(zero.grad.numpy(), 3**-0.5 / 1e-8)
+
+
+@pytest.mark.parametrize("function", [F.pdist, F.normalize])
+def test_zero_vectors_have_finite_derivatives(function: Callable[[Any], Any]) -> None:
+    x = adjoint.zeros(3, 2, requires_grad=True)
+    (first,) = adjoint.autograd.grad(function(x).sum(), x, create_graph=True)
+    (second,) = adjoint.autograd.grad(first.sum(), x)
+    assert np.isfinite(first.detach().numpy()).all()
+    assert np.isfinite(second.numpy()).all()
+
+
+# errors -------------------------------------------------------------------------------------------------------------------
+
+ERRORS = [
+    (lambda: F.mse_loss(*tensors(X, Y), reduction="x"), ValueError, "x is not a valid value for reduction"),
+    (lambda: F.mse_loss(*tensors(X, Y), weight=adjoint.ones(5)), ValueError, "must have the same size"),
+    (lambda: F.smooth_l1_loss(*tensors(X, Y), beta=-1.0), RuntimeError, "negative values for beta"),
+    (lambda: F.huber_loss(*tensors(X, Y), delta=0.0), RuntimeError, "non-positive values for delta"),
+    (lambda: F.binary_cross_entropy(*tensors(X, Q)), RuntimeError, "should be between 0 and 1"),
+    (lambda: F.binary_cross_entropy(*tensors(P, Q[0])), ValueError, "is deprecated. Please ensure"),
+    (lambda: F.binary_cross_entropy_with_logits(*tensors(X, Q[0])), ValueError, "must be the same as input size"),
+    (lambda: F.kl_div(*tensors(LABELS, LABELS), reduction="sum"), RuntimeError, "Integral inputs not supported"),
+    (lambda: F.gaussian_nll_loss(*tensors(X, Y, -P)), ValueError, "var has negative entry/entries"),
+    (lambda: F.gaussian_nll_loss(*tensors(X, Y, P[0])), ValueError, "var is of incorrect size"),
+    (lambda: F.nll_loss(*tensors(X, LABELS + 1)), IndexError, r"Target 5 is out of bounds\."),
+    (lambda: F.nll_loss(*tensors(X, LABELS[:2])), ValueError, r"batch_size \(4\) to match target batch_size \(2\)"),
+    (lambda: F.nll_loss(*tensors(X, LABELS.astype("i4"))), RuntimeError, "Long or Byte, but got Int"),
+    (lambda: F.nll_loss(*tensors(X, LABELS, WEIGHT[:2])), RuntimeError, "all 5 classes or no classes"),
+    (lambda: F.cross_entropy(*tensors(X, Q), ignore_index=1), RuntimeError, "ignore_index is not supported"),
+    (lambda: F.cross_entropy(*tensors(X, LABELS), label_smoothing=2.0), RuntimeError, "label_smoothing must be"),
+    (lambda: F.cosine_embedding_loss(*tensors(X, Y, ROWS[0])), RuntimeError, "0D target tensor expects 1D input"),
+    (lambda: F.margin_ranking_loss(*tensors(X, Y, ROWS)), RuntimeError, "should have same dimension but got sizes"),
+    (lambda: F.triplet_margin_loss(*tensors(X, Y, P), margin=0.0), ValueError, "margin must be greater than 0"),
+    (lambda: F.multi_margin_loss(*tensors(X, LABELS), p=3), ValueError, "only p == 1 and p == 2 supported"),
+    (lambda: F.multi_margin_loss(*tensors(X, LABELS + 1)), RuntimeError, "target out of range"),
+    (lambda: F.multilabel_margin_loss(*tensors(X[0], LABELS)), RuntimeError, "inconsistent target size"),
+    (lambda: F.ctc_loss(adjoint.zeros(2, 1, 3), adjoint.ones(1, 1), (3,), (1,)), RuntimeError, "at most 2, but got"),
+    (lambda: F.ctc_loss(adjoint.zeros(2, 1, 3), adjoint.tensor([[7]]), (2,), (1,)), RuntimeError, "from 0 to 2"),
+    (lambda: F.cosine_similarity(*tensors(LABELS, LABELS), dim=0), RuntimeError, "yet common dtype is Long"),
+    (lambda: F.pdist(adjoint.tensor(X[0])), RuntimeError, "pdist only supports 2D tensors, got: 1D"),
+]
+
+
+@pytest.mark.filterwarnings("ignore:Using a target size")
+@pytest.mark.parametrize(("call", "error", "message"), ERRORS)
+def test_errors(call: Callable[[], Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        call()

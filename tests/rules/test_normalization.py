@@ -1,0 +1,138 @@
+"""Normalisation: values against NumPy, running statistics, precision, errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint
+
+F = adjoint.nn.functional
+RNG = np.random.default_rng(5)
+X = RNG.standard_normal((4, 6, 3, 2)) + 2
+W, B = RNG.standard_normal(6), RNG.standard_normal(6)
+PLACE = (slice(None), None, None)
+
+
+def standardized(x: np.ndarray, axes: tuple[int, ...], eps: float = 1e-5) -> np.ndarray:
+    return (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + eps)
+
+
+def close(found: Any, expected: np.ndarray) -> None:
+    np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-10, atol=1e-12)
+
+
+def tensors(*arrays: np.ndarray) -> list[Any]:
+    return [adjoint.tensor(a) for a in arrays]
+
+
+def test_values() -> None:
+    x, w, b = tensors(X, W, B)
+    scale, shift = W[PLACE], B[PLACE]
+    close(F.batch_norm(x, None, None, w, b, training=True), standardized(X, (0, 2, 3)) * scale + shift)
+    close(F.instance_norm(x, weight=w, bias=b, eps=0.1), standardized(X, (2, 3), 0.1) * scale + shift)
+    groups = standardized(X.reshape(4, 2, 18), (2,)).reshape(X.shape)
+    close(F.group_norm(x, 2, w, b), groups * scale + shift)
+    close(F.group_norm(x, 2), groups)
+    v, c = RNG.standard_normal((2, 3, 2))
+    close(F.layer_norm(x, (3, 2), *tensors(v, c)), standardized(X, (2, 3)) * v + c)
+    close(F.layer_norm(x, [2], eps=0.1), standardized(X, (3,), 0.1))
+    root = np.sqrt((X * X).mean((2, 3), keepdims=True) + 1e-3)
+    close(F.rms_norm(x, (3, 2), adjoint.tensor(v), eps=1e-3), X / root * v)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 20])
+def test_local_response_norm(size: int) -> None:
+    padded = np.zeros((4, 6 + size, 3, 2))
+    padded[:, size // 2 : size // 2 + 6] = X * X
+    means = sum(padded[:, i : i + 6] for i in range(size)) / size
+    close(F.local_response_norm(adjoint.tensor(X), size, 0.5, 0.6, 2.0), X / (2 + 0.5 * means) ** 0.6)
+
+
+def test_running_statistics() -> None:
+    mean, var = adjoint.tensor(np.full(6, 3.0)), adjoint.tensor(np.full(6, 4.0))
+    x = adjoint.tensor(X, requires_grad=True)
+    F.batch_norm(x, mean, var, training=True, momentum=0.25)
+    close(mean, 0.75 * 3 + 0.25 * X.mean((0, 2, 3)))
+    close(var, 0.75 * 4 + 0.25 * X.var((0, 2, 3), ddof=1))
+    assert not mean.requires_grad
+    before = mean.clone()
+    y = F.batch_norm(x, mean, var, eps=0.1)
+    close(y, (X - mean.numpy()[PLACE]) / np.sqrt(var.numpy()[PLACE] + 0.1))
+    assert adjoint.equal(mean, before)
+    mean, var = adjoint.zeros(6, dtype=adjoint.float64), adjoint.ones(6, dtype=adjoint.float64)
+    F.instance_norm(x, mean, var, momentum=0.25)
+    close(mean, 0.25 * X.mean((0, 2, 3)))
+    close(var, 0.75 + 0.25 * X.var((2, 3), ddof=1).mean(0))
+    close(
+        F.instance_norm(x, mean, var, use_input_stats=False),
+        F.batch_norm(x, mean, var).detach().numpy(),
+    )
+
+
+def test_gradients_of_weight_and_bias() -> None:
+    x, w, b = adjoint.tensor(X), adjoint.tensor(W, requires_grad=True), adjoint.tensor(B, requires_grad=True)
+    g = RNG.standard_normal(X.shape)
+    F.batch_norm(x, None, None, w, b, training=True).backward(adjoint.tensor(g))
+    close(w.grad, (g * standardized(X, (0, 2, 3))).sum((0, 2, 3)))
+    close(b.grad, g.sum((0, 2, 3)))
+    bias = adjoint.zeros(2, dtype=adjoint.float64, requires_grad=True)
+    F.layer_norm(x, (2,), None, bias).backward(adjoint.tensor(g))
+    close(bias.grad, g.sum((0, 1, 2)))
+
+
+def test_large_mean() -> None:
+    """The variance is that of differences from the mean, not a difference of squares."""
+    x = adjoint.tensor(RNG.standard_normal((2, 1000)) + 3000, dtype=adjoint.float32)
+    expected = standardized(x.numpy().astype(np.float64), (1,))
+    np.testing.assert_allclose(F.layer_norm(x, (1000,)).numpy(), expected, atol=2e-3)
+
+
+@pytest.mark.parametrize("kind", [adjoint.float16, adjoint.bfloat16])
+def test_half_precision(kind: Any) -> None:
+    x = adjoint.tensor(X).to(kind)
+    for function in (
+        lambda x: F.layer_norm(x, (2,), adjoint.ones(2)),
+        lambda x: F.batch_norm(x, adjoint.zeros(6), adjoint.ones(6), training=True),
+        lambda x: F.group_norm(x, 3),
+        lambda x: F.rms_norm(x, (2,), eps=1e-5),
+    ):
+        found = function(x)
+        assert found.dtype is kind
+        assert adjoint.equal(found, function(x.to(adjoint.float32)).to(kind))
+
+
+def test_per_sample_under_vmap() -> None:
+    x, w = adjoint.tensor(RNG.standard_normal((3, 4, 6))), adjoint.tensor(RNG.standard_normal((3, 6)))
+    found = adjoint.func.vmap(lambda x, w: F.layer_norm(x, (6,), w))(x, w)
+    close(found, standardized(x.numpy(), (2,)) * w.numpy()[:, None])
+    shared = adjoint.func.vmap(lambda x: F.group_norm(x, 2, w[0]))(x[:, :, :, None].movedim(1, 2).movedim(2, 1))
+    assert shared.shape == (3, 4, 6, 1)
+
+
+x = adjoint.tensor(X)
+ERRORS = [
+    (lambda: F.batch_norm(x, None, None), RuntimeError, "running_mean must be defined in evaluation mode"),
+    (lambda: F.batch_norm(x[:1, :, :1, :1], None, None, training=True), ValueError, "more than 1 value per channel"),
+    (lambda: F.batch_norm(x, *tensors(W[:2], W[:2])), RuntimeError, "running_mean should contain 6 elements not 2"),
+    (lambda: F.batch_norm(x, None, None, training=True, eps=0.0), ValueError, "eps must be positive during training"),
+    (lambda: F.instance_norm(x[:, :, 0, 0]), ValueError, "Expected more than 1 spatial element"),
+    (lambda: F.instance_norm(x, use_input_stats=False), RuntimeError, "to be defined when use_input_stats is false"),
+    (lambda: F.layer_norm(x, (4,)), RuntimeError, r"Given normalized_shape=\[4\], expected input with shape \[\*, 4\]"),
+    (lambda: F.layer_norm(x, 2), TypeError, "must be tuple of ints, not int"),
+    (lambda: F.layer_norm(x, (2,), adjoint.ones(2)), RuntimeError, r"mixed dtype \(CPU\)"),
+    (lambda: F.rms_norm(x, (2,), adjoint.ones(3)), RuntimeError, "Expected weight to be of same shape"),
+    (lambda: F.group_norm(x, 4), RuntimeError, "divisible by num_groups"),
+    (lambda: F.group_norm(x, 2, adjoint.ones(2)), RuntimeError, "vector of size equal to the number of channels"),
+    (lambda: F.local_response_norm(x[0, 0], 2), ValueError, "Expected 3D or higher dimensionality"),
+    (lambda: F.layer_norm(adjoint.ones(2, 2, dtype=adjoint.int64), (2,)), NotImplementedError, "LayerNormKernelImpl"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "message"), ERRORS)
+def test_errors(call: Callable[[], Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        call()
