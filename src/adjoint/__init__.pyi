@@ -16,7 +16,7 @@ from adjoint.arrays.size import Size as _Size
 from adjoint.arrays.size import device as _device
 from adjoint.core.graph import Node, TensorBase
 from adjoint.core.hooks import RemovableHandle
-from adjoint.tensor.tensor import Device, Dims, Dtype, Operand, EigenvaluesEigenvectors, Histogram, Histogramdd, MantissaExponent, QR, SignLogabsdet, USVh, ValuesIndices, _LeastSquares, _Svd, _TriangularSolution, Tensor as Tensor
+from adjoint.tensor.tensor import Device, Dims, Dtype, Operand, EigenvaluesEigenvectors, Histogram, Histogramdd, MantissaExponent, OutputMeanVar, OutputMean_Square, QR, SignLogabsdet, USVh, ValuesIndices, _LeastSquares, _Svd, _TriangularSolution, Tensor as Tensor
 from adjoint.tensor.types import tensortype as _tensortype
 
 BFloat16Tensor: _tensortype
@@ -85,6 +85,9 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: builtins.float = 1,
 def affine_grid_generator(theta: Tensor, size: Sequence[builtins.int], align_corners: builtins.bool) -> Tensor:
     """As nn.functional.affine_grid()."""
 
+def alias_copy(input: Tensor, *, out: Any = None) -> Tensor:
+    """A copy of what alias() gives a view of."""
+
 def all(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """True where all of the elements over axes are not 0."""
 
@@ -142,6 +145,15 @@ def argsort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = F
 def argwhere(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The places of the elements that are not zero, one in each row."""
 
+def as_strided(input: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
+    """A view of the memory that a tensor lies in, with any size and strides, which count elements."""
+
+def as_strided_copy(input: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None, *, out: Any = None) -> Tensor:
+    """A copy of what as_strided() gives a view of."""
+
+def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
+    """A copy with src in place of what as_strided() gives a view of."""
+
 def as_tensor(data: Any, dtype: Any = None, device: Device = None) -> Tensor:
     """The data as a tensor, without a copy where it is a tensor or an array of the wanted dtype."""
 
@@ -180,6 +192,9 @@ def avg_pool1d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int]
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1, out: Tensor | None = None) -> Tensor:
     """beta * input + alpha * bmm(batch1, batch2), input broadcast."""
 
+def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None, bias: Tensor | None = None, training: builtins.bool = False, momentum: builtins.float = 0.1, eps: builtins.float = 1e-05) -> Tensor:
+    """The input with mean 0 and variance 1 in each channel (axis 1), times weight and plus bias."""
+
 def bernoulli(input: Tensor, p: builtins.float | None = None, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor:
     """0 or 1 at random, 1 with the probability that each element of input gives, or p for all."""
 
@@ -209,6 +224,9 @@ def bitwise_right_shift(input: Tensor | builtins.complex, other: Tensor | builti
 def bitwise_xor(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """numpy.bitwise_xor, elementwise."""
 
+def block_diag(*tensors: Tensor) -> Tensor:
+    """The matrices as blocks along the diagonal of one; vectors and numbers are rows."""
+
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The products of matrices in pairs: (b, m, k) by (b, k, n)."""
 
@@ -228,6 +246,9 @@ def bucketize(input: Tensor | builtins.float, boundaries: Tensor, *, out_int32: 
 
 from adjoint.arrays.dtypes import can_cast as can_cast
 
+def cartesian_prod(*tensors: Tensor) -> Tensor:
+    """All ways to take one element of each vector, as rows; a single vector as it is."""
+
 def cat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """The tensors joined along one axis. Empty one-dimensional tensors are left out beside others."""
 
@@ -235,6 +256,12 @@ cdouble: _dtype
 
 def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.ceil, elementwise."""
+
+def celu(input: Tensor, alpha: builtins.float = 1.0, inplace: builtins.bool = False) -> Tensor:
+    """input where it is positive, alpha * (exp(input / alpha) - 1) elsewhere: smooth for every alpha."""
+
+def celu_(input: Tensor, alpha: builtins.float = 1.0) -> Tensor:
+    """In-place version of celu()."""
 
 cfloat: _dtype
 
@@ -275,10 +302,13 @@ def clip(input: Tensor | builtins.complex, min: Tensor | builtins.complex | None
     """Alias of clamp()."""
 
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    """A copy, with the same layout in memory unless a memory format is given; gradients flow through it."""
+    """A copy that is part of the graph; memory_format: how its axes lie in memory (default: as the tensor's do)."""
 
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     """The tensors joined along the second axis, vectors as columns."""
+
+def combinations(input: Tensor, r: builtins.int = 2, with_replacement: builtins.bool = False) -> Tensor:
+    """All ways to take r elements of a vector in their order, as rows; with_replacement: any more than once."""
 
 def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     """real + 1j * imag"""
@@ -334,6 +364,9 @@ def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.cosh, elementwise."""
 
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: builtins.int = 1, eps: builtins.float = 1e-08) -> Tensor:
+    """The cosines of the angles between vectors along an axis of the broadcast inputs; no length counts as below eps."""
+
 def count_nonzero(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, out: Tensor | None = None) -> Tensor:
     """How many elements over axes are not 0."""
 
@@ -352,6 +385,9 @@ def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def det(input: Tensor) -> Tensor:
     """Alias of linalg.det()."""
 
+def detach_copy(input: Tensor, *, out: Any = None) -> Tensor:
+    """A copy of what detach() gives a view of."""
+
 from adjoint.arrays.size import device as device
 
 def diag(input: Tensor, diagonal: builtins.int = 0) -> Tensor:
@@ -365,6 +401,12 @@ def diagflat(input: Tensor, offset: builtins.int = 0) -> Tensor:
 
 def diagonal(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
     """A view of a diagonal of the planes that two axes span, as the last axis; offset counts up and to the right."""
+
+def diagonal_copy(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1, *, out: Any = None) -> Tensor:
+    """A copy of what diagonal() gives a view of."""
+
+def diagonal_scatter(input: Tensor, src: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
+    """A copy with src in place of a diagonal. Raises RuntimeError unless src has the shape that diagonal() gives."""
 
 def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The derivative of lgamma."""
@@ -380,6 +422,12 @@ def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 double: _dtype
 
+def dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+    """As nn.functional.dropout(); RuntimeError if p is not between 0 and 1."""
+
+def dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+    """In-place version of dropout()."""
+
 def dsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
     """tensor_split() along the axis that dstack() joins; a number must divide its size."""
 
@@ -393,11 +441,17 @@ e: builtins.float
 def einsum(equation: builtins.str | Tensor, *operands: Any) -> Tensor:
     """The sum of products of the operands' elements that an equation in Einstein's notation names."""
 
+def embedding(weight: Tensor, indices: Tensor, padding_idx: builtins.int = -1, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Tensor:
+    """As nn.functional.embedding(), with the weight first."""
+
 def empty(*size: Any, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, **out: Any) -> Tensor:
     """Memory of the given shape and no particular content."""
 
 def empty_like(input: Tensor, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, memory_format: Any = None, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
     """empty() of the shape and, unless another is given, the dtype of a tensor."""
+
+def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
+    """Memory of no particular content, seen with the given sizes and strides, which count elements."""
 
 from adjoint.core.grad_mode import enable_grad as enable_grad
 
@@ -421,6 +475,9 @@ def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """2 to the power of input."""
+
+def expand_copy(input: Tensor, size: Sequence[builtins.int], *, implicit: builtins.bool = False, out: Any = None) -> Tensor:
+    """A copy of what expand() gives a view of."""
 
 def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.expm1, elementwise."""
@@ -523,10 +580,16 @@ def grid_sampler_2d(input: Tensor, grid: Tensor, interpolation_mode: builtins.in
 def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Tensor:
     """As nn.functional.grid_sample(), with modes by their numbers in the order of its documentation."""
 
+def group_norm(input: Tensor, num_groups: builtins.int, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05) -> Tensor:
+    """The input with mean 0 and variance 1 in each group of channels of each sample, times weight and plus bias."""
+
 def gt(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """numpy.greater, elementwise."""
 
 half: _dtype
+
+def hardshrink(input: Tensor, lambd: builtins.float = 0.5) -> Tensor:
+    """input where abs(input) > lambd, 0 elsewhere."""
 
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The step function: 0 below 0, 1 above, and `values` at 0; 0 for NaN."""
@@ -575,6 +638,9 @@ def index_fill(input: Tensor, dim: builtins.int, index: Tensor, value: Tensor | 
 def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: builtins.bool = False) -> Tensor:
     """A copy with values, broadcast, written at (or, if accumulate, added to) the places that the indices pick."""
 
+def index_reduce(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor:
+    """A copy with the slices of source that a vector of indices sends to one slice reduced: "prod", "mean" ..."""
+
 def index_select(input: Tensor, dim: builtins.int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The slices along one axis that a vector of indices names."""
 
@@ -586,6 +652,9 @@ from adjoint.arrays.random import initial_seed as initial_seed
 
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """The sum of products over the last axes; a plain product if one tensor has no axes. Nothing is conjugated."""
+
+def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: builtins.bool = True, momentum: builtins.float = 0.1, eps: builtins.float = 1e-05) -> Tensor:
+    """The input with mean 0 and variance 1 in each channel of each sample, times weight and plus bias."""
 
 int: _dtype
 
@@ -634,6 +703,8 @@ def is_signed(input: Tensor) -> builtins.bool:
 def is_tensor(obj: object) -> builtins.bool:
     """True for a Tensor."""
 
+from adjoint.arrays.once import is_warn_always_enabled as is_warn_always_enabled
+
 def isclose(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Tensor:
     """Elementwise abs(input - other) <= atol + rtol * abs(other)."""
 
@@ -663,6 +734,9 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 
 def kthvalue(input: Tensor, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: Sequence[Tensor] | None = None) -> ValuesIndices:
     """The k-th smallest element along an axis (counted from 1) and where it is."""
+
+def layer_norm(input: Tensor, normalized_shape: Sequence[builtins.int], weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05) -> Tensor:
+    """The input with mean 0 and variance 1 over its last axes, times weight and plus bias."""
 
 from adjoint.arrays.layout import layout as layout
 
@@ -788,6 +862,9 @@ def median(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.boo
 
 from adjoint.arrays.layout import memory_format as memory_format
 
+def meshgrid(*tensors: Any, indexing: builtins.str | None = None) -> builtins.tuple[Tensor, ...]:
+    """Views of vectors, each repeated along the axes of all others."""
+
 def min(input: Tensor, dim: Any = None, keepdim: builtins.bool = False, *, other: Any = None) -> Any:
     """The minimum of all elements, along an axis (with its index), or of two tensors."""
 
@@ -835,6 +912,9 @@ def nansum(input: Tensor, dim: Dims = None, keepdim: builtins.bool = False, *, d
 def narrow(input: Tensor, dim: builtins.int, start: builtins.int | Tensor, length: builtins.int) -> Tensor:
     """The view from start (counted from the end if negative), of the given length, along one axis."""
 
+def narrow_copy(input: Tensor, dim: builtins.int, start: builtins.int | Tensor, length: builtins.int, *, out: Any = None) -> Tensor:
+    """A copy of what narrow() gives a view of."""
+
 def ne(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """numpy.not_equal, elementwise."""
 
@@ -880,8 +960,17 @@ def ones_like(input: Tensor, *, dtype: Any = None, device: Device = None, requir
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """The products of each element of one vector with each of another, as a matrix."""
 
+def pairwise_distance(x1: Tensor, x2: Tensor, p: builtins.float = 2.0, eps: builtins.float = 1e-06, keepdim: builtins.bool = False) -> Tensor:
+    """The p-norms of x1 - x2 + eps along the last axis, broadcast."""
+
+def pdist(input: Tensor, p: builtins.float = 2) -> Tensor:
+    """The p-norms of the differences of all pairs of rows: (0, 1), (0, 2) ... (1, 2) ..."""
+
 def permute(input: Tensor, *args: Any, dims: Sequence[builtins.int] | None = None) -> Tensor:
     """A view whose axis k is the input's axis dims[k]."""
+
+def permute_copy(input: Tensor, dims: Sequence[builtins.int], *, out: Any = None) -> Tensor:
+    """A copy of what permute() gives a view of."""
 
 pi: builtins.float
 
@@ -908,6 +997,9 @@ def positive(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def pow(input: Tensor | builtins.complex, exponent: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """input to the power of exponent, broadcast."""
+
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """input where it is positive, weight * input elsewhere, with one weight in all or one for each channel (axis 1)."""
 
 preserve_format: _memory_format
 
@@ -960,6 +1052,9 @@ def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """input where it is positive, 0 elsewhere; NaN stays NaN."""
 
+def relu_(input: Tensor) -> Tensor:
+    """In-place version of relu()."""
+
 def remainder(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """numpy.remainder, elementwise."""
 
@@ -978,6 +1073,9 @@ def resolve_neg(input: Tensor) -> Tensor:
 def result_type(*tensors_or_numbers: Any) -> _dtype:
     """The dtype that arithmetic on these operands gives."""
 
+def rms_norm(input: Tensor, normalized_shape: Sequence[builtins.int], weight: Tensor | None = None, eps: builtins.float | None = None) -> Tensor:
+    """The input divided by the root of its mean square over its last axes, times weight."""
+
 def roll(input: Tensor, shifts: Dims, dims: Dims | None = None) -> Tensor:
     """A copy with the elements moved along axes; those that leave one end come in at the other."""
 
@@ -989,6 +1087,12 @@ def round(input: Tensor, *, decimals: builtins.int = 0, out: Tensor | None = Non
 
 def row_stack(tensors: Sequence[Tensor]) -> Tensor:
     """Alias of vstack()."""
+
+def rrelu(input: Tensor, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False, inplace: builtins.bool = False) -> Tensor:
+    """leaky_relu with a slope drawn at random from [lower, upper) for each element; else their mean as the slope."""
+
+def rrelu_(input: Tensor, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False) -> Tensor:
+    """In-place version of rrelu()."""
 
 def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """1 / sqrt(input)"""
@@ -1005,6 +1109,9 @@ def scatter(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor | built
 def scatter_add(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
     """A copy of input with the elements of src added at the places that index names along one axis."""
 
+def scatter_reduce(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor:
+    """A copy with the elements of src that index sends to one place along an axis reduced: "sum", "prod" ..."""
+
 def searchsorted(sorted_sequence: Tensor, input: Tensor | builtins.float, *, out_int32: builtins.bool = False, right: builtins.bool = False, side: builtins.str | None = None, out: Tensor | None = None, sorter: Tensor | None = None) -> Tensor:
     """Where each value would be put into a sequence, sorted along the last axis, to keep it sorted."""
 
@@ -1013,8 +1120,17 @@ from adjoint.arrays.random import seed as seed
 def select(input: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
     """The view of one slice along an axis, without that axis."""
 
+def select_copy(input: Tensor, dim: builtins.int, index: builtins.int, *, out: Any = None) -> Tensor:
+    """A copy of what select() gives a view of."""
+
 def select_scatter(input: Tensor, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
     """A copy with src in place of one slice along an axis: select() written to, out of place."""
+
+def selu(input: Tensor, inplace: builtins.bool = False) -> Tensor:
+    """scale * elu(input, alpha) with the two constants that keep mean 0 and variance 1 from layer to layer."""
+
+def selu_(input: Tensor) -> Tensor:
+    """In-place version of selu()."""
 
 from adjoint.arrays.dtypes import set_default_dtype as set_default_dtype
 
@@ -1026,6 +1142,8 @@ from adjoint.tensor.formatting import set_printoptions as set_printoptions
 
 def set_rng_state(new_state: Tensor) -> None:
     """Put the default generator into a state that get_rng_state() gave."""
+
+from adjoint.arrays.once import set_warn_always as set_warn_always
 
 def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """input / abs(input), 0 at 0; the sign for real input."""
@@ -1050,8 +1168,11 @@ def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.sinh, elementwise."""
 
+def slice_copy(input: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Any = None) -> Tensor:
+    """A copy of what slice() gives a view of."""
+
 def slice_scatter(input: Tensor, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1) -> Tensor:
-    """A copy with src in place of input[start:end:step] along an axis."""
+    """A copy with src in place of input[start:end:step] along an axis. Raises RuntimeError unless src has its shape."""
 
 def slogdet(input: Tensor) -> Any:
     """Alias of linalg.slogdet()."""
@@ -1067,8 +1188,14 @@ from adjoint import special as special
 def split(tensor: Tensor, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
     """Views of pieces along one axis: all of one size but the last, or of the given sizes."""
 
+def split_copy(input: Tensor, split_size: builtins.int | Sequence[builtins.int], dim: builtins.int = 0, *, out: Any = None) -> builtins.tuple[Tensor, ...]:
+    """A copy of what split() gives a view of."""
+
 def split_with_sizes(input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
     """Views of the given sizes along one axis."""
+
+def split_with_sizes_copy(input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0, *, out: Any = None) -> builtins.tuple[Tensor, ...]:
+    """A copy of what split_with_sizes() gives a view of."""
 
 def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.sqrt, elementwise."""
@@ -1078,6 +1205,9 @@ def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def squeeze(input: Tensor, dim: Dims | None = None) -> Tensor:
     """A view without axes of length one: without all of them, or those among the named ones."""
+
+def squeeze_copy(input: Tensor, dim: Dims | None = None, *, out: Any = None) -> Tensor:
+    """A copy of what squeeze() gives a view of."""
 
 def stack(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors of one shape joined along a new axis."""
@@ -1111,6 +1241,9 @@ def swapdims(input: Tensor, axis0: builtins.int, axis1: builtins.int) -> Tensor:
 def t(input: Tensor) -> Tensor:
     """A matrix with its two axes exchanged; tensors with fewer axes as they are."""
 
+def t_copy(input: Tensor, *, out: Any = None) -> Tensor:
+    """A copy of what t() gives a view of."""
+
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements of the flattened input at the places that index names, negative ones counted from the end."""
 
@@ -1134,6 +1267,12 @@ def tensordot(a: Tensor, b: Tensor, dims: builtins.int | Sequence[Any] | Tensor 
 
 from adjoint import testing as testing
 
+def threshold(input: Tensor, threshold: builtins.float, value: builtins.float, inplace: builtins.bool = False) -> Tensor:
+    """input where it is above the threshold, value elsewhere."""
+
+def threshold_(input: Tensor, threshold: builtins.float, value: builtins.float) -> Tensor:
+    """In-place version of threshold()."""
+
 def tile(input: Tensor, *dims: Any) -> Tensor:
     """The tensor put side by side dims[k] times along each axis, counted from the last; missing numbers are 1."""
 
@@ -1145,6 +1284,9 @@ def trace(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def transpose(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
     """A view with two axes exchanged."""
+
+def transpose_copy(input: Tensor, dim0: builtins.int, dim1: builtins.int, *, out: Any = None) -> Tensor:
+    """A copy of what transpose() gives a view of."""
 
 def triangular_solve(b: Tensor, A: Tensor, upper: builtins.bool = True, transpose: builtins.bool = False, unitriangular: builtins.bool = False) -> _TriangularSolution:
     """The older form of linalg.solve_triangular: X with A X = b, and a copy of A."""
@@ -1178,8 +1320,14 @@ uint8: _dtype
 def unbind(input: Tensor, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
     """Views of all slices along one axis, without that axis."""
 
+def unbind_copy(input: Tensor, dim: builtins.int = 0, *, out: Any = None) -> builtins.tuple[Tensor, ...]:
+    """A copy of what unbind() gives a view of."""
+
 def unflatten(input: Tensor, dim: builtins.int, sizes: Sequence[builtins.int]) -> Tensor:
     """A view with one axis cut into several of the given sizes, one of which may be -1."""
+
+def unfold_copy(input: Tensor, dimension: builtins.int, size: builtins.int, step: builtins.int, *, out: Any = None) -> Tensor:
+    """A copy of what unfold() gives a view of."""
 
 def unique(input: Tensor, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
     """The different elements, or the different slices along an axis, in order; no gradient flows through them."""
@@ -1189,6 +1337,15 @@ def unique_consecutive(input: Tensor, return_inverse: builtins.bool = False, ret
 
 def unravel_index(indices: Tensor, shape: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
     """The coordinates, one tensor for each axis, of places in an array of the given shape counted in row-major order."""
+
+def unsafe_chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+    """As chunk(), but the pieces count as tensors of their own: nobody checks that they share the input's memory."""
+
+def unsafe_split(input: Tensor, split_size: builtins.type, dim: builtins.int = 0, *, out: Sequence[Tensor] | None = None) -> builtins.tuple[Tensor, ...]:
+    """As split(), but the pieces count as tensors of their own: nobody checks that they share the input's memory."""
+
+def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0, *, out: Sequence[Tensor] | None = None) -> builtins.tuple[Tensor, ...]:
+    """As split_with_sizes(), but the pieces count as tensors of their own."""
 
 def unsqueeze(input: Tensor, dim: builtins.int) -> Tensor:
     """A view with one more axis, of length one, at place dim."""
@@ -1206,6 +1363,21 @@ def var_mean(input: Tensor, dim: Dims | builtins.bool = None, unbiased: builtins
 
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inner product of two vectors, the first conjugated."""
+
+def view_as_complex(input: Tensor) -> Tensor:
+    """A view of pairs of a real and an imaginary part, along the last axis, as complex numbers."""
+
+def view_as_complex_copy(input: Tensor, *, out: Any = None) -> Tensor:
+    """A copy of what view_as_complex() gives a view of."""
+
+def view_as_real(input: Tensor) -> Tensor:
+    """A view of complex numbers as pairs of a real and an imaginary part, along a new last axis."""
+
+def view_as_real_copy(input: Tensor, *, out: Any = None) -> Tensor:
+    """A copy of what view_as_real() gives a view of."""
+
+def view_copy(input: Tensor, size: Any = None, dtype: Any = None, *, out: Any = None) -> Tensor:
+    """A copy of what view() gives a view of."""
 
 from adjoint.transforms.vmap import vmap as vmap
 

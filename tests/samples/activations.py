@@ -28,9 +28,7 @@ REAL_ONLY = {
 }
 
 #: Where the inputs of elementwise operations are drawn.
-DOMAINS: dict[str, tuple[float, float]] = {
-    name: (-5.0, 5.0) for name in ("hardsigmoid", "hardswish", "silu", "mish", "gelu", "logsigmoid", "hardtanh")
-}
+DOMAINS: dict[str, tuple[float, float]] = dict.fromkeys(("hardsigmoid", "hardswish", "silu", "mish", "gelu", "logsigmoid", "hardtanh"), (-5.0, 5.0))
 
 #: Samples besides those derived from the signature.
 MORE: dict[str, list[Sample]] = {

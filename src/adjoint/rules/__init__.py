@@ -1,6 +1,26 @@
 """The derivatives, declared once each, one file per family; `TABLE` holds them all by name."""
 
-from . import activations, contract, convolution, counting, creation, elementwise, embedding, fused, index, linalg, losses, normalization, pointwise, pooling, reduce, sampling, shape, sorting, special
+from . import (
+    activations,
+    contract,
+    convolution,
+    counting,
+    creation,
+    elementwise,
+    embedding,
+    fused,
+    index,
+    linalg,
+    losses,
+    normalization,
+    pointwise,
+    pooling,
+    reduce,
+    sampling,
+    shape,
+    sorting,
+    special,
+)
 from .declare import TABLE, Rule
 
 __all__ = [

@@ -16,7 +16,7 @@ from adjoint.arrays.size import Size as _Size
 from adjoint.arrays.size import device as _device
 from adjoint.core.graph import Node, TensorBase
 from adjoint.core.hooks import RemovableHandle
-from adjoint.tensor.tensor import Device, Dims, Dtype, Operand, EigenvaluesEigenvectors, Histogram, Histogramdd, MantissaExponent, QR, SignLogabsdet, USVh, ValuesIndices, _LeastSquares, _Svd, _TriangularSolution, Tensor as Tensor
+from adjoint.tensor.tensor import Device, Dims, Dtype, Operand, EigenvaluesEigenvectors, Histogram, Histogramdd, MantissaExponent, OutputMeanVar, OutputMean_Square, QR, SignLogabsdet, USVh, ValuesIndices, _LeastSquares, _Svd, _TriangularSolution, Tensor as Tensor
 from adjoint.tensor.types import tensortype as _tensortype
 
 def airy_ai(input: Tensor, *, out: Tensor | None = None) -> Tensor:

@@ -38,6 +38,15 @@ class MantissaExponent(NamedTuple):
     mantissa: Tensor
     exponent: Tensor
 
+class OutputMeanVar(NamedTuple):
+    output: Tensor
+    mean: Tensor
+    var: Tensor
+
+class OutputMean_Square(NamedTuple):
+    output: Tensor
+    mean_square: Tensor
+
 class QR(NamedTuple):
     Q: Tensor
     R: Tensor
@@ -197,7 +206,10 @@ class Tensor(TensorBase):
     def stride(self, dim: builtins.int) -> builtins.int: ...
 
     def storage_offset(self) -> builtins.int:
-        """How many elements into its base's memory the tensor starts."""
+        """How many elements into the memory that it shares with others the tensor starts."""
+
+    def untyped_storage(self) -> UntypedStorage:
+        """The memory that the tensor shares with its views."""
 
     def data_ptr(self) -> builtins.int:
         """The address of the first element."""
@@ -225,9 +237,6 @@ class Tensor(TensorBase):
     @property
     def imag(self) -> Tensor:
         """The imaginary part, a view of a complex tensor. Raises RuntimeError for a real one."""
-
-    def is_contiguous(self, memory_format: Any = None) -> builtins.bool:
-        """True if the elements lie in row-major order (or that of the memory format) without gaps."""
 
     def is_floating_point(self) -> builtins.bool:
         """True for float16, bfloat16, float32 and float64."""
@@ -353,8 +362,68 @@ class Tensor(TensorBase):
     def zero_(self) -> Tensor:
         """Fill with zeros in place."""
 
-    def set_(self, source: Tensor) -> Tensor:
-        """Let the tensor refer to another's memory."""
+    def cumsum_(self, dim: builtins.int) -> Tensor:
+        """In-place version of cumsum()."""
+
+    def cumprod_(self, dim: builtins.int) -> Tensor:
+        """In-place version of cumprod()."""
+
+    def amax(self, dim: builtins.int | Sequence[builtins.int] = (), keepdim: builtins.bool = False) -> Tensor:
+        """The maximum over axes; equal elements share the gradient evenly."""
+
+    def amin(self, dim: builtins.int | Sequence[builtins.int] = (), keepdim: builtins.bool = False) -> Tensor:
+        """The minimum over axes; equal elements share the gradient evenly."""
+
+    def logsumexp(self, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False) -> Tensor:
+        """log(sum(exp(input))) over axes, without overflow."""
+
+    def any(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
+        """True where any of the elements over axes is not 0."""
+
+    def all(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
+        """True where all of the elements over axes are not 0."""
+
+    @overload
+    def count_nonzero(self, *dim: builtins.int) -> Tensor: ...
+    @overload
+    def count_nonzero(self, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
+        """How many elements over axes are not 0."""
+
+    def argmax(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
+        """The first place of the maximum along an axis, or in the flattened input."""
+
+    def argmin(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
+        """The first place of the minimum along an axis, or in the flattened input."""
+
+    def elu_(self, alpha: builtins.complex = 1.0, scale: builtins.float = 1.0, input_scale: builtins.float = 1.0) -> Tensor:
+        """In-place version of elu()."""
+
+    def celu_(self, alpha: builtins.complex = 1.0, scale: builtins.float = 1.0, input_scale: builtins.float = 1.0) -> Tensor:
+        """In-place version of celu()."""
+
+    def silu_(self) -> Tensor:
+        """In-place version of silu()."""
+
+    def mish_(self) -> Tensor:
+        """In-place version of mish()."""
+
+    def leaky_relu_(self, negative_slope: builtins.float = 0.01) -> Tensor:
+        """In-place version of leaky_relu()."""
+
+    def rrelu_with_noise_(self, noise: Tensor) -> Tensor:
+        """In-place version of rrelu_with_noise()."""
+
+    def threshold_(self, threshold: builtins.type, value: builtins.complex) -> Tensor:
+        """In-place version of threshold()."""
+
+    def hardtanh_(self, min_val: builtins.float = -1.0, max_val: builtins.float = 1.0) -> Tensor:
+        """In-place version of hardtanh()."""
+
+    def hardsigmoid_(self) -> Tensor:
+        """In-place version of hardsigmoid()."""
+
+    def hardswish_(self) -> Tensor:
+        """In-place version of hardswish()."""
 
     def matmul(self, other: Tensor) -> Tensor:
         """The matrix product; vectors stand for a row on the left, a column on the right; leading axes broadcast."""
@@ -773,8 +842,8 @@ class Tensor(TensorBase):
     def isfinite(self) -> Tensor:
         """numpy.isfinite, elementwise."""
 
-    def copy_(self, other: Tensor | builtins.complex) -> Tensor:
-        """In-place version of copy()."""
+    def copy_(self, other: Tensor, non_blocking: builtins.bool = False) -> Tensor:
+        """Write the elements of another tensor, broadcast and converted, into this one."""
 
     def fill_(self, value: Tensor | builtins.complex) -> Tensor:
         """In-place version of fill()."""
@@ -1031,50 +1100,11 @@ class Tensor(TensorBase):
     def lcm_(self, other: Tensor) -> Tensor:
         """In-place version of lcm()."""
 
-    def cumsum_(self, dim: builtins.int) -> Tensor:
-        """In-place version of cumsum()."""
-
-    def cumprod_(self, dim: builtins.int) -> Tensor:
-        """In-place version of cumprod()."""
-
-    def amax(self, dim: builtins.int | Sequence[builtins.int] = (), keepdim: builtins.bool = False) -> Tensor:
-        """The maximum over axes; equal elements share the gradient evenly."""
-
-    def amin(self, dim: builtins.int | Sequence[builtins.int] = (), keepdim: builtins.bool = False) -> Tensor:
-        """The minimum over axes; equal elements share the gradient evenly."""
-
-    def logsumexp(self, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False) -> Tensor:
-        """log(sum(exp(input))) over axes, without overflow."""
-
-    def any(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
-        """True where any of the elements over axes is not 0."""
-
-    def all(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
-        """True where all of the elements over axes are not 0."""
-
-    @overload
-    def count_nonzero(self, *dim: builtins.int) -> Tensor: ...
-    @overload
-    def count_nonzero(self, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
-        """How many elements over axes are not 0."""
-
-    def argmax(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
-        """The first place of the maximum along an axis, or in the flattened input."""
-
-    def argmin(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
-        """The first place of the minimum along an axis, or in the flattened input."""
-
     @overload
     def reshape(self, *shape: builtins.int) -> Tensor: ...
     @overload
     def reshape(self, shape: builtins.int | Sequence[builtins.int]) -> Tensor:
         """The elements in row-major order under another shape (one size may be -1): a view if possible, else a copy."""
-
-    @overload
-    def view(self, *shape: builtins.int) -> Tensor: ...
-    @overload
-    def view(self, shape: builtins.int | Sequence[builtins.int]) -> Tensor:
-        """The elements under another shape (one size may be -1), sharing memory."""
 
     def unsqueeze(self, dim: builtins.int) -> Tensor:
         """A view with one more axis, of length one, at place dim."""
@@ -1096,6 +1126,12 @@ class Tensor(TensorBase):
 
     def split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """Views of the given sizes along one axis."""
+
+    def unsafe_split(self, split_size: builtins.type, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+        """As split(), but the pieces count as tensors of their own: nobody checks that they share the input's memory."""
+
+    def unsafe_split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+        """As split_with_sizes(), but the pieces count as tensors of their own."""
 
     def unbind(self, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """Views of all slices along one axis, without that axis."""
@@ -1142,23 +1178,29 @@ class Tensor(TensorBase):
     def scatter(self, dim: builtins.int, index: Tensor, src: Tensor | builtins.float | None = None, *, value: builtins.float | None = None, reduce: builtins.str | None = None) -> Tensor:
         """A copy with elements of src (or one number) written to the places that index names along an axis."""
 
+    def scatter_reduce(self, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor:
+        """A copy with the elements of src that index sends to one place along an axis reduced: "sum", "prod" ..."""
+
+    def scatter_reduce_(self, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor:
+        """In-place version of scatter_reduce()."""
+
+    def index_reduce(self, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor:
+        """A copy with the slices of source that a vector of indices sends to one slice reduced: "prod", "mean" ..."""
+
+    def index_reduce_(self, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor:
+        """In-place version of index_reduce()."""
+
     def take_along_dim(self, indices: Tensor, dim: builtins.int | None = None) -> Tensor:
         """The elements that indices name along one axis, other axes broadcast; without dim, of the flattened input."""
 
     def nonzero(self, *, as_tuple: builtins.bool = False) -> Any:
         """The places of the elements that are not zero, one in each row; as_tuple: one tensor for each axis instead."""
 
-    def select_scatter(self, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
-        """A copy with src in place of one slice along an axis: select() written to, out of place."""
+    def prelu(self, weight: Tensor) -> Tensor:
+        """input where it is positive, weight * input elsewhere, with one weight in all or one for each channel (axis 1)."""
 
-    def slice_scatter(self, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1) -> Tensor:
-        """A copy with src in place of input[start:end:step] along an axis."""
-
-    def clone(self, *, memory_format: Any = None) -> Tensor:
-        """A copy, with the same layout in memory unless a memory format is given; gradients flow through it."""
-
-    def contiguous(self, memory_format: Any = ...) -> Tensor:
-        """The tensor itself if its elements lie in row-major order (or that of the format), else a copy of which they do."""
+    def hardshrink(self, lambd: builtins.float = 0.5) -> Tensor:
+        """input where abs(input) > lambd, 0 elsewhere."""
 
     def div(self, other: Tensor, *, rounding_mode: builtins.str | None = None) -> Tensor:
         """input / other, broadcast; rounding_mode "floor" or "trunc" rounds the quotient and stops gradients."""
@@ -1592,6 +1634,9 @@ class Tensor(TensorBase):
     def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """Views of at most `chunks` pieces along one axis, of the same size but for the last."""
 
+    def unsafe_chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+        """As chunk(), but the pieces count as tensors of their own: nobody checks that they share the input's memory."""
+
     def tensor_split(self, indices_or_sections: builtins.int | Sequence[builtins.int] | Tensor, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """Views of pieces along one axis: a number of them as equal as possible, or cut before the given places."""
 
@@ -1627,6 +1672,72 @@ class Tensor(TensorBase):
 
     def diagflat(self, offset: builtins.int = 0) -> Tensor:
         """The square matrix with the flattened elements along a diagonal."""
+
+    def as_strided(self, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
+        """A view of the memory that a tensor lies in, with any size and strides, which count elements."""
+
+    def unfold(self, dimension: builtins.int, size: builtins.int, step: builtins.int) -> Tensor:
+        """A view of all windows of a size, each `step` further along an axis; places in a window are the new last axis."""
+
+    def view(self, *shape: Any, dtype: Any = None, size: Any = None) -> Tensor:
+        """The elements under another shape (one size may be -1), or the memory as elements of another type; shares memory."""
+
+    def t_(self) -> Tensor:
+        """In-place version of t(): the same tensor, with other axes, of the same memory."""
+
+    def transpose_(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+        """In-place version of transpose(): the same tensor, with other axes, of the same memory."""
+
+    def swapaxes_(self, axis0: builtins.int, axis1: builtins.int) -> Tensor:
+        """In-place version of swapaxes(): the same tensor, with other axes, of the same memory."""
+
+    def swapdims_(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+        """In-place version of swapdims(): the same tensor, with other axes, of the same memory."""
+
+    def squeeze_(self, dim: Dims | None = None) -> Tensor:
+        """In-place version of squeeze(): the same tensor, with other axes, of the same memory."""
+
+    def unsqueeze_(self, dim: builtins.int) -> Tensor:
+        """In-place version of unsqueeze(): the same tensor, with other axes, of the same memory."""
+
+    def as_strided_(self, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
+        """In-place version of as_strided(): the same tensor, with other axes, of the same memory."""
+
+    def resize_(self, *sizes: Any, memory_format: Any = None) -> Tensor:
+        """Give the tensor another shape, row by row, in place: of the same memory if that is large enough, else of new."""
+
+    def resize_as_(self, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
+        """resize_() to the shape of another tensor."""
+
+    def set_(self, source: Any = None, storage_offset: builtins.int | None = None, size: Sequence[builtins.int] | None = None, stride: Sequence[builtins.int] | None = None) -> Tensor:
+        """Let the tensor refer to the memory of another tensor or storage, read with a size and strides if these are given."""
+
+    def is_set_to(self, tensor: Tensor) -> builtins.bool:
+        """True if both tensors are the same elements of the same memory, in the same order."""
+
+    def clone(self, *, memory_format: Any = None) -> Tensor:
+        """A copy that is part of the graph; memory_format: how its axes lie in memory (default: as the tensor's do)."""
+
+    def contiguous(self, memory_format: Any = None) -> Tensor:
+        """The tensor itself if its axes lie in memory as asked, else a copy that does."""
+
+    def is_contiguous(self, memory_format: Any = None) -> builtins.bool:
+        """True if the elements lie in memory row by row without gaps, or in the order of the given format."""
+
+    def narrow_copy(self, dim: builtins.int, start: builtins.int | Tensor, length: builtins.int, *, out: Any = None) -> Tensor:
+        """A copy of what narrow() gives a view of."""
+
+    def select_scatter(self, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
+        """A copy with src in place of one slice along an axis: select() written to, out of place."""
+
+    def slice_scatter(self, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1) -> Tensor:
+        """A copy with src in place of input[start:end:step] along an axis. Raises RuntimeError unless src has its shape."""
+
+    def diagonal_scatter(self, src: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
+        """A copy with src in place of a diagonal. Raises RuntimeError unless src has the shape that diagonal() gives."""
+
+    def as_strided_scatter(self, src: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
+        """A copy with src in place of what as_strided() gives a view of."""
 
     def __eq__(self, other: object) -> Tensor: ...  # type: ignore[override]
 
