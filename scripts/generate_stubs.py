@@ -199,6 +199,7 @@ def stubs() -> dict[Path, str]:
     header += "from adjoint.tensor.types import tensortype as _tensortype\n"
     faces = {
         "__init__.pyi": adjoint,
+        "fft/__init__.pyi": adjoint.fft,
         "linalg/__init__.pyi": adjoint.linalg,
         "special/__init__.pyi": adjoint.special,
     }

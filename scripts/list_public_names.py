@@ -16,6 +16,7 @@ SPACES = {
     "adjoint": adjoint,
     "adjoint.Tensor": adjoint.Tensor,
     "adjoint.autograd": adjoint.autograd,
+    "adjoint.fft": adjoint.fft,
     "adjoint.linalg": adjoint.linalg,
     "adjoint.nn": adjoint.nn,
     "adjoint.nn.functional": adjoint.nn.functional,

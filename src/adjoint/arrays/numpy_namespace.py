@@ -327,6 +327,41 @@ def softplus(array: Any) -> Any:
     return numpy.maximum(array, 0) + numpy.log1p(numpy.exp(-numpy.abs(array)))
 
 
+# Fourier transforms ---------------------------------------------------------------------------------------------------
+
+#: From this number of elements on a transform is worth several threads.
+_LARGE_TRANSFORM = 1 << 17
+
+
+class _Fourier:
+    """numpy.fft's functions as SciPy has them: single precision stays single, and large arrays use all processors."""
+
+    def __getattr__(self, name: str) -> Any:
+        import scipy.fft
+
+        transform = getattr(scipy.fft, name)
+
+        def run(array: Any, **options: Any) -> Any:
+            return transform(array, workers=-1 if array.size >= _LARGE_TRANSFORM else None, **options)
+
+        setattr(self, name, run)
+        return run
+
+
+fft = _Fourier()
+
+
+def windows(array: Any, size: int) -> Any:
+    """A view of all windows of a size along the last axis; the places in a window are the new last axis.
+
+    >>> windows(numpy.arange(4), 2)
+    array([[0, 1],
+           [1, 2],
+           [2, 3]])
+    """
+    return numpy.lib.stride_tricks.sliding_window_view(array, size, axis=-1)
+
+
 # names under which functions of this file stand in the namespace in numpy's place
 _INSTEAD = {"sum": fast_sum, "where": select}
 

@@ -1739,6 +1739,12 @@ class Tensor(TensorBase):
     def as_strided_scatter(self, src: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
         """A copy with src in place of what as_strided() gives a view of."""
 
+    def stft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, pad_mode: builtins.str = 'reflect', normalized: builtins.bool = False, onesided: builtins.bool | None = None, return_complex: builtins.bool | None = None, align_to_window: builtins.bool | None = None) -> Tensor:
+        """The short-time Fourier transform: the spectra of windows of size n_fft along a signal (..., time)."""
+
+    def istft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, normalized: builtins.bool = False, onesided: builtins.bool | None = None, length: builtins.int | None = None, return_complex: builtins.bool = False) -> Tensor:
+        """The signal (..., time) from its short-time Fourier transform (..., frequencies, windows): stft's inverse."""
+
     def __eq__(self, other: object) -> Tensor: ...  # type: ignore[override]
 
     def __ne__(self, other: object) -> Tensor: ...  # type: ignore[override]

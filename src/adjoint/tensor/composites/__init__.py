@@ -10,6 +10,7 @@ FAMILIES = (
     "convolution",
     "counting",
     "distances",
+    "fft",
     "index",
     "linalg",
     "normalization",
@@ -19,6 +20,7 @@ FAMILIES = (
     "reduce",
     "sampling",
     "shape",
+    "signal",
     "special",
     "views",
 )

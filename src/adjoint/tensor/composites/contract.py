@@ -10,23 +10,12 @@ from typing import Any
 from adjoint.arrays import contraction
 from adjoint.arrays.namespace import is_array
 from adjoint.arrays.shapes import normalize_dim, normalize_dims
-from adjoint.core.graph import TensorBase, new_tensor
+from adjoint.core.graph import TensorBase
 from adjoint.core.recorded import operations
 from adjoint.rules.contract import check_batches, listed, matrices_do_not_fit
-from adjoint.tensor.composites.declare import composite, ops
+from adjoint.tensor.composites.declare import as_tensor, composite, ops
 
 Tensor = Any
-
-
-def as_tensor(function: str, argument: str, position: int, value: object) -> Tensor:
-    """The argument itself, or a raw array as a constant Tensor. Raises TypeError for anything else."""
-    if isinstance(value, TensorBase):
-        return value
-    if is_array(value):
-        return new_tensor(value)
-    raise TypeError(
-        f"{function}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}"
-    )
 
 
 # einsum -------------------------------------------------------------------------------------------------------------

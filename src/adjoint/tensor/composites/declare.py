@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, NamedTuple, TypeVar
 
-from adjoint.core.recorded import TensorOps
+from adjoint.arrays.namespace import is_array
+from adjoint.core import errors
+from adjoint.core.graph import TensorBase, new_tensor
+from adjoint.core.recorded import TensorOps, operations
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -42,3 +46,57 @@ def composite(*, namespace: str | None = "", method: bool | str = True, name: st
         return function
 
     return declare
+
+
+_NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input", "self": "input"}
+
+
+def torch_call(name: str = "", first: str = "input") -> Callable[[F], F]:
+    """Let a composite be called as torch's functions are: with out=, NumPy's names of arguments, a raw array first.
+
+    name: the function's name in messages, where it is not its own. first: the name of its first parameter, a Tensor.
+    """
+
+    def decorate(function: F) -> F:
+        own = name or function.__name__.rstrip("_")
+        renamed = _NUMPY_NAMES if first == "input" else {}
+
+        @wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            out = None
+            if kwargs:
+                kwargs = {renamed.get(key, key): value for key, value in kwargs.items()}
+                out = kwargs.pop("out", None)
+            if not args and first not in kwargs:
+                raise TypeError(f'{own}() missing 1 required positional arguments: "{first}"')
+            input = args[0] if args else kwargs.pop(first)
+            if not isinstance(input, TensorBase):
+                input = as_tensor(own, first, 1, input)
+            result = function(input, *args[1:], **kwargs)
+            return result if out is None else into(out, result, own)
+
+        call.__name__ = call.__qualname__ = function.__name__.rstrip("_")
+        call.takes_out = True  # type: ignore[attr-defined]
+        return call  # type: ignore[return-value]
+
+    return decorate
+
+
+def as_tensor(function: str, argument: str, position: int, value: object) -> Any:
+    """The argument itself, or a raw array as a constant Tensor. Raises TypeError for anything else."""
+    if isinstance(value, TensorBase):
+        return value
+    if is_array(value):
+        return new_tensor(value)
+    raise TypeError(errors.must_be_tensor(function, argument, position - 1, value))
+
+
+def into(out: Any, results: Any, name: str) -> Any:
+    """Write results into the tensors given as out=, and return these."""
+    several = isinstance(out, (tuple, list))
+    targets, found = (out, results) if several else ((out,), (results,))
+    for target, result in zip(targets, found, strict=True):
+        if result.requires_grad:
+            raise RuntimeError(errors.out_requires_grad(name))
+        operations["clone"].into(target, [result])
+    return type(results)(*targets) if several and hasattr(results, "_fields") else out

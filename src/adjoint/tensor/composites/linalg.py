@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 from adjoint.arrays.dtypes import dtype as Dtype
 from adjoint.arrays.shapes import normalize_dims
 from adjoint.rules.linalg import check_inexact, check_matrix, check_sides, check_square
-from adjoint.tensor.composites.contract import as_tensor
-from adjoint.tensor.composites.declare import COMPOSITES, composite, ops
+from adjoint.tensor.composites.declare import COMPOSITES, as_tensor, composite, ops
 
 Tensor = Any
 

@@ -4,60 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from functools import wraps
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from adjoint.arrays.dtypes import as_dtype, dtype, promote_types
 from adjoint.arrays.namespace import is_array
-from adjoint.core import errors
-from adjoint.core.graph import TensorBase, new_tensor
+from adjoint.core.graph import TensorBase
 from adjoint.core.recorded import operations
-from adjoint.tensor.composites.declare import COMPOSITES, composite, ops
+from adjoint.tensor.composites.declare import COMPOSITES, composite, ops, torch_call
 
 Tensor = Any
 Dims = int | Sequence[int] | None
-F = TypeVar("F", bound=Callable[..., Any])
-
-_NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input", "self": "input"}
-
-
-def reduction(function: F) -> F:
-    """Let a composite be called with NumPy's names of arguments and with out=, and refuse what is no tensor."""
-    name = function.__name__.rstrip("_")
-
-    @wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        out = None
-        if kwargs:
-            kwargs = {_NUMPY_NAMES.get(key, key): value for key, value in kwargs.items()}
-            out = kwargs.pop("out", None)
-        input = args[0] if args else kwargs.get("input")
-        if not isinstance(input, TensorBase):
-            input = _tensor_of(input, name)
-            args = (input, *args[1:])
-            kwargs.pop("input", None)
-        result = function(*args, **kwargs)
-        return result if out is None else _into(out, result, name)
-
-    call.__name__ = call.__qualname__ = name
-    return call  # type: ignore[return-value]
-
-
-def _tensor_of(input: Any, name: str) -> Tensor:
-    if not is_array(input):
-        raise TypeError(errors.must_be_tensor(name, "input", 0, input))
-    return new_tensor(input)
-
-
-def _into(out: Any, results: Any, name: str) -> Any:
-    """Write results into the tensors given as out=, and return these."""
-    several = isinstance(out, (tuple, list))
-    for target, result in zip(out if several else (out,), results if several else (results,), strict=True):
-        if result.requires_grad:
-            raise RuntimeError(errors.out_requires_grad(name))
-        operations["clone"].into(target, [result])
-    return out
-
 
 def _cast(input: Tensor, dtype: dtype | None) -> Tensor:
     """The input with the data type in which a reduction is asked for."""
@@ -70,7 +26,7 @@ _sum_all, _mean_all, _prod_all = operations["sum_all"], operations["mean_all"], 
 
 
 @composite()
-@reduction
+@torch_call()
 def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtype | None = None) -> Tensor:
     """The sum over axes (None or (): all); the reduced axes are dropped, or kept with size 1 if `keepdim`.
 
@@ -89,7 +45,7 @@ def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtype 
 
 
 @composite()
-@reduction
+@torch_call()
 def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtype | None = None) -> Tensor:
     """The mean over axes (None or (): all); the reduced axes are dropped, or kept with size 1 if `keepdim`.
 
@@ -117,7 +73,7 @@ def _check_mean_dtype(dtype: dtype) -> None:
 
 
 @composite()
-@reduction
+@torch_call()
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtype | None = None) -> Tensor:
     """The product over one axis, or of all elements; its derivatives are exact where elements are 0.
 
@@ -136,7 +92,7 @@ def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype:
 
 
 @composite()
-@reduction
+@torch_call()
 def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtype | None = None) -> Tensor:
     """The sum over axes with NaN counted as 0; no gradient flows to NaN.
 
@@ -151,7 +107,7 @@ def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dty
 
 
 @composite()
-@reduction
+@torch_call()
 def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtype | None = None) -> Tensor:
     """The mean over axes of the elements that are not NaN.
 
@@ -169,7 +125,7 @@ def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dt
 
 
 @composite()
-@reduction
+@torch_call()
 def cumsum(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
     """Running sums along an axis; integers and truth values are summed in int64.
 
@@ -181,7 +137,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
 
 
 @composite()
-@reduction
+@torch_call()
 def cumprod(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
     """Running products along an axis; its derivatives are exact where elements are 0.
 
@@ -214,7 +170,7 @@ def _spread(name: str, dim: Any, unbiased: bool | None, keepdim: bool, correctio
 
 
 @composite()
-@reduction
+@torch_call()
 def var(
     input: Tensor,
     dim: Dims | bool = None,
@@ -237,7 +193,7 @@ def var(
 
 
 @composite()
-@reduction
+@torch_call()
 def std(
     input: Tensor,
     dim: Dims | bool = None,
@@ -256,7 +212,7 @@ def std(
 
 
 @composite(method=False)
-@reduction
+@torch_call()
 def var_mean(
     input: Tensor,
     dim: Dims | bool = None,
@@ -276,7 +232,7 @@ def var_mean(
 
 
 @composite(method=False)
-@reduction
+@torch_call()
 def std_mean(
     input: Tensor,
     dim: Dims | bool = None,
@@ -323,8 +279,8 @@ def _overloaded(name: str, pairwise: str) -> Callable[..., Any]:
     return extremum
 
 
-max = composite()(reduction(_overloaded("max", "maximum")))
-min = composite()(reduction(_overloaded("min", "minimum")))
+max = composite()(torch_call()(_overloaded("max", "maximum")))
+min = composite()(torch_call()(_overloaded("min", "minimum")))
 
 
 class _Extrema(NamedTuple):
@@ -333,7 +289,7 @@ class _Extrema(NamedTuple):
 
 
 @composite()
-@reduction
+@torch_call()
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     """The minimum and the maximum over an axis, or of all elements; equal elements share the gradient evenly.
 
@@ -350,7 +306,7 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
 
 
 @composite()
-@reduction
+@torch_call()
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The median of all elements, or along an axis with its index: the lower of the two in the middle.
 
@@ -364,7 +320,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
 
 
 @composite()
-@reduction
+@torch_call()
 def msort(input: Tensor) -> Tensor:
     """The elements in order along the first axis.
 
@@ -379,7 +335,7 @@ def msort(input: Tensor) -> Tensor:
 
 
 @composite(namespace="linalg", method=False)
-@reduction
+@torch_call()
 def vector_norm(
     input: Tensor, ord: float = 2, dim: Dims = None, keepdim: bool = False, *, dtype: dtype | None = None
 ) -> Tensor:
@@ -411,7 +367,7 @@ def _check_norm_dtype(own: dtype, wanted: dtype) -> None:
 
 
 @composite()
-@reduction
+@torch_call()
 def norm(
     input: Tensor,
     p: float | str | None = "fro",
@@ -439,7 +395,7 @@ def norm(
 
 
 @composite()
-@reduction
+@torch_call()
 def softmax(input: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
     """exp(input) along an axis, divided by its sum; `dtype` is what the input is cast to before.
 
@@ -453,7 +409,7 @@ def softmax(input: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
 
 
 @composite()
-@reduction
+@torch_call()
 def log_softmax(input: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
     """The logarithm of softmax(), without overflow; `dtype` is what the input is cast to before.
 

@@ -1,0 +1,125 @@
+"""Discrete Fourier transforms, and the windows of short-time ones.
+
+All are linear. A transform and its opposite are each other's transpose up to the factor, so one rule with a direction
+serves both, and every derivative is again one of the three transforms. `norm` says where the factor stands, as in
+NumPy: "backward" puts 1/n on the inverse, "forward" on the forward transform, "ortho" the root of it on both; a
+transpose swaps the first two.
+
+Of a real signal's spectrum only the first half is kept: every frequency but the first (and for an even size the last)
+stands for its mirror image, too.
+"""
+
+from .declare import Array, linear
+
+#: The place of the factor in the transform of the opposite direction with the same factor.
+SWAPPED_NORM = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
+
+
+def _with_axis(shape, dim, n):
+    return (*shape[:dim], n, *shape[dim + 1 :])
+
+
+@linear(axes=("dim",), dtypes="any", method=False, function=False, node="FftC2CBackward0")
+def fft_c2c(xp, input: Array, dim, norm, inverse):
+    """The transform over axes, the complex result in full; `inverse` has the opposite sign in the exponent."""
+    if not input.size:
+        return xp.zeros(input.shape, dtype=xp.result_type(input.dtype, xp.complex64))
+    return (xp.fft.ifftn if inverse else xp.fft.fftn)(input, axes=dim, norm=norm)
+
+
+@fft_c2c.vjp("input")
+def _(ops, g, dim, norm, inverse):
+    return ops.fft_c2c(g, dim, SWAPPED_NORM[norm], not inverse)
+
+
+@linear(axes=("dim",), dtypes="any", method=False, function=False, node="FftR2CBackward0")
+def fft_r2c(xp, input: Array, dim, norm):
+    """The transform of real numbers over axes; of the last one the first half of the result."""
+    if not input.size:
+        shape = _with_axis(input.shape, dim[-1], input.shape[dim[-1]] // 2 + 1)
+        return xp.zeros(shape, dtype=xp.result_type(input.dtype, xp.complex64))
+    return xp.fft.rfftn(input, axes=dim, norm=norm)
+
+
+@fft_r2c.vjp("input")
+def _(ops, g, input_shape, dim, norm):
+    n = input_shape[dim[-1]]
+    return ops.fft_c2r(ops.scale_mirrored(g, dim[-1], n, 0.5), dim, SWAPPED_NORM[norm], n)
+
+
+@linear(axes=("dim",), dtypes="any", method=False, function=False, node="FftC2RBackward0")
+def fft_c2r(xp, input: Array, dim, norm, size):
+    """The inverse transform over axes, real; of the last one the first half is given, `size` is its size in full."""
+    if not input.size:
+        return xp.real(xp.zeros(_with_axis(input.shape, dim[-1], size), dtype=input.dtype))
+    sizes = [input.shape[axis] for axis in dim[:-1]]
+    return xp.fft.irfftn(input, s=(*sizes, size), axes=dim, norm=norm)
+
+
+@fft_c2r.vjp("input")
+def _(ops, g, dim, norm, size):
+    return ops.scale_mirrored(ops.fft_r2c(g, dim, SWAPPED_NORM[norm]), dim[-1], size, 2)
+
+
+@linear(axes=("dim",), method=False, function=False)
+def scale_mirrored(xp, input: Array, dim, size, factor):
+    """Half a spectrum with a factor on what stands for two frequencies of the whole one of the given size."""
+    result = xp.asarray(input, copy=True)
+    result[(slice(None),) * dim + (slice(1, (size + 1) // 2),)] *= factor
+    return result
+
+
+@scale_mirrored.vjp("input")
+def _(ops, g, dim, size, factor):
+    return ops.scale_mirrored(g, dim, size, factor)
+
+
+@linear(axes=("dim",), method=False, function=False)
+def resize_axes(xp, input: Array, dim, sizes):
+    """The input with axes cut off, or continued with zeros, to given sizes."""
+    shape, kept = list(input.shape), [slice(None)] * input.ndim
+    for axis, n in zip(dim, sizes, strict=True):
+        shape[axis], kept[axis] = n, slice(min(n, input.shape[axis]))
+    result = xp.zeros(tuple(shape), dtype=input.dtype)
+    result[tuple(kept)] = input[tuple(kept)]
+    return result
+
+
+@resize_axes.vjp("input")
+def _(ops, g, input_shape, dim):
+    return ops.resize_axes(g, dim, tuple([input_shape[axis] for axis in dim]))
+
+
+# windows along the last axis ----------------------------------------------------------------------------------------
+
+
+@linear(method=False, function=False, batching="joint", view=True, node="AsStridedBackward0")
+def frames(xp, input: Array, size, step):
+    """All windows of a size along the last axis, each `step` behind the one before: (..., windows, size)."""
+    return xp.windows(input, size)[..., ::step, :]
+
+
+@frames.vjp("input")
+def _(ops, g, input_shape, step):
+    return ops.overlap_add(g, step, input_shape[-1])
+
+
+@linear(method=False, function=False, batching="joint")
+def overlap_add(xp, input: Array, step, length):
+    """The sum of windows (..., windows, size), each laid `step` behind the one before, in `length` elements."""
+    *batch, number, size = input.shape
+    pieces = -(-size // step)
+    rows = xp.zeros((*batch, number + pieces - 1, step), dtype=input.dtype)
+    for k in range(pieces):
+        piece = input[..., k * step : (k + 1) * step]
+        rows[..., k : k + number, : piece.shape[-1]] += piece
+    flat = xp.reshape(rows, (*batch, rows.shape[-2] * step))
+    n = min(length, flat.shape[-1])
+    result = xp.zeros((*batch, length), dtype=input.dtype)
+    result[..., :n] = flat[..., :n]
+    return result
+
+
+@overlap_add.vjp("input")
+def _(ops, g, input_shape, step):
+    return ops.frames(g, input_shape[-1], step)
