@@ -14,7 +14,7 @@ from adjoint.arrays.size import Size as _Size
 from adjoint.arrays.size import device as _device
 from adjoint.core.graph import Node, TensorBase
 from adjoint.core.hooks import RemovableHandle
-from adjoint.tensor.tensor import Device, Dims, Dtype, Operand, EigenvaluesEigenvectors, QR, SignLogabsdet, USVh, ValuesIndices, _LeastSquares, _Svd, _TriangularSolution, Tensor as Tensor
+from adjoint.tensor.tensor import Device, Dims, Dtype, Operand, ATau, EigenvaluesEigenvectors, LInfo, LdPivotsInfo, LuPivotsInfo, QR, SignLogabsdet, USVh, ValuesIndices, _CholeskyEx, _Geqrf, _InvEx, _LdlFactor, _LdlFactorEx, _LeastSquares, _Lu, _LuFactor, _LuFactorEx, _SolveEx, _Svd, _TriangularSolution, Tensor as Tensor
 
 from adjoint.arrays.random import Generator as Generator
 
@@ -368,6 +368,9 @@ def gather(input: Tensor, dim: builtins.int, index: Tensor, sparse_grad: builtin
 def ge(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """numpy.greater_equal, elementwise."""
 
+def geqrf(input: Tensor) -> _Geqrf:
+    """The QR decomposition of matrices (..., m, n) as LAPACK leaves it: R on and above the diagonal, reflectors below."""
+
 def ger(input: Tensor, vec2: Tensor) -> Tensor:
     """Alias of outer()."""
 
@@ -536,6 +539,15 @@ long: _dtype
 def lt(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """numpy.less, elementwise."""
 
+def lu(input: Tensor, pivot: builtins.bool = True, get_infos: builtins.bool = False) -> builtins.tuple[Tensor, ...]:
+    """Older form of linalg.lu_factor_ex(): LU, the pivots, and with get_infos which pivot is zero."""
+
+def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+    """Older form of linalg.lu_solve(), with the right-hand side first."""
+
+def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: builtins.bool = True, unpack_pivots: builtins.bool = True) -> _Lu:
+    """P, L and U from the results of linalg.lu_factor(); see linalg.lu()."""
+
 from adjoint.arrays.random import manual_seed as manual_seed
 
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
@@ -638,6 +650,12 @@ def ones(*size: Any, dtype: Any = None, device: Device = None, requires_grad: bu
 
 def ones_like(input: Tensor, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """ones() of the shape and, unless another is given, the dtype of a tensor."""
+
+def orgqr(input: Tensor, input2: Tensor) -> Tensor:
+    """Alias of linalg.householder_product()."""
+
+def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: builtins.bool = True, transpose: builtins.bool = False) -> Tensor:
+    """Q @ other, or other @ Q for left=False, with the m by m matrix Q of the reflectors that geqrf() gives."""
 
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """The products of each element of one vector with each of another, as a matrix."""
@@ -863,7 +881,7 @@ def transpose(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
     """A view with two axes exchanged."""
 
 def triangular_solve(b: Tensor, A: Tensor, upper: builtins.bool = True, transpose: builtins.bool = False, unitriangular: builtins.bool = False) -> _TriangularSolution:
-    """The older form of linalg.solve_triangular: X with A X = b, and a copy of A."""
+    """The older form of linalg.solve_triangular: X with A X = b, and a copy of A; batch axes broadcast."""
 
 def tril(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """The matrices' lower triangles, zeros above the given diagonal."""
@@ -893,6 +911,9 @@ def unflatten(input: Tensor, dim: builtins.int, sizes: Sequence[builtins.int]) -
 
 def unsqueeze(input: Tensor, dim: builtins.int) -> Tensor:
     """A view with one more axis, of length one, at place dim."""
+
+def vander(x: Tensor, N: builtins.int | None = None, increasing: builtins.bool = False) -> Tensor:
+    """The powers N - 1 to 0 of each element of a vector as rows of a matrix; `increasing`: 0 to N - 1."""
 
 def var(input: Tensor, dim: Dims | builtins.bool = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> Tensor:
     """The variance over axes: the sum of squared distances from the mean over (count - correction)."""

@@ -127,7 +127,7 @@ def test_out() -> None:
         (lambda f, x: f.fft(x, norm="no"), RuntimeError, 'Invalid normalization mode: "no"'),
         (lambda f, x: f.fft(x, dim=2), IndexError, r"expected to be in range of \[-2, 1\], but got 2"),
         (lambda f, x: f.fft(x[0, 0]), IndexError, "Dimension specified as -1 but tensor has no dimensions"),
-        (lambda f, x: f.fft([1.0]), TypeError, r"fft_fft\(\): argument 'input' \(position 1\) must be Tensor, not list"),
+        (lambda f, x: f.fft([1.0]), TypeError, r"argument 'input' \(position 1\) must be Tensor, not list"),
         (lambda f, x: f.fft(), TypeError, r"fft_fft\(\) missing 1 required positional arguments: \"input\""),
         (lambda f, x: f.fft(x.half()), RuntimeError, "Unsupported dtype Half"),
         (lambda f, x: f.irfft(x[:, :1]), RuntimeError, r"Invalid number of data points \(0\) specified"),

@@ -68,3 +68,17 @@ def not_positive_definite(matrices: Any, upper: bool, subject: str = "linalg.cho
         f"{subject}{_in_batch(place, batch)}The factorization could not be completed because the input is not "
         f"positive-definite (the leading minor of order {order} is not positive-definite)."
     )
+
+
+def not_converged(matrices: Any, function: str, values: str) -> LinAlgError:
+    """The error for a batch of matrices whose eigenvalues or singular values were not found."""
+    batch = matrices.shape[:-2]
+    undefined = ~numpy.isfinite(matrices).all((-2, -1))
+    if undefined.any():
+        place = tuple([int(i) for i in numpy.argwhere(undefined)[0]])
+        why = "contained non-finite values."
+    else:
+        place, why = (0,) * len(batch), f"is ill-conditioned or has too many repeated {values}."
+    return LinAlgError(
+        f"{function}: {_in_batch(place, batch)}The algorithm failed to converge because the input matrix {why}"
+    )

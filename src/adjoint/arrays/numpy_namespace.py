@@ -362,6 +362,9 @@ def windows(array: Any, size: int) -> Any:
     return numpy.lib.stride_tricks.sliding_window_view(array, size, axis=-1)
 
 
+# LAPACK's factorizations, imported when first used
+_LAPACK = ("lu_factor", "partial_cholesky", "ldl_factor", "ldl_solution", "geqrf")
+
 # names under which functions of this file stand in the namespace in numpy's place
 _INSTEAD = {"sum": fast_sum, "where": select}
 
@@ -379,6 +382,8 @@ class Namespace:
             value = importlib.import_module("scipy.special")
         elif name in _SPECIAL:
             value = getattr(importlib.import_module("scipy.special"), _SPECIAL[name])
+        elif name in _LAPACK:
+            value = getattr(importlib.import_module("adjoint.arrays.lapack"), name)
         else:
             own = globals().get(name)
             value = own if own is not None and not name.startswith("_") else getattr(numpy, name)

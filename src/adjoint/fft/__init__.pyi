@@ -14,7 +14,7 @@ from adjoint.arrays.size import Size as _Size
 from adjoint.arrays.size import device as _device
 from adjoint.core.graph import Node, TensorBase
 from adjoint.core.hooks import RemovableHandle
-from adjoint.tensor.tensor import Device, Dims, Dtype, Operand, EigenvaluesEigenvectors, QR, SignLogabsdet, USVh, ValuesIndices, _LeastSquares, _Svd, _TriangularSolution, Tensor as Tensor
+from adjoint.tensor.tensor import Device, Dims, Dtype, Operand, ATau, EigenvaluesEigenvectors, LInfo, LdPivotsInfo, LuPivotsInfo, QR, SignLogabsdet, USVh, ValuesIndices, _CholeskyEx, _Geqrf, _InvEx, _LdlFactor, _LdlFactorEx, _LeastSquares, _Lu, _LuFactor, _LuFactorEx, _SolveEx, _Svd, _TriangularSolution, Tensor as Tensor
 
 def fft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None) -> Tensor:
     """The Fourier transform, the sum of x[j] exp(-2 pi i j k / n) over j; over one axis."""

@@ -9,29 +9,32 @@ import numpy
 from numpy.typing import NDArray
 
 from adjoint.arrays.dtypes import dtype as _dtype
-from adjoint.arrays.layout import layout as _layout
-from adjoint.arrays.layout import memory_format as _memory_format
 from adjoint.arrays.random import Generator as _Generator
 from adjoint.arrays.size import Size as _Size
 from adjoint.arrays.size import device as _device
 from adjoint.core.graph import Node, TensorBase
 from adjoint.core.hooks import RemovableHandle
-from adjoint.tensor.tensor import Device, Dims, Dtype, Operand, EigenvaluesEigenvectors, Histogram, Histogramdd, MantissaExponent, OutputMeanVar, OutputMean_Square, QR, SignLogabsdet, USVh, ValuesIndices, _LeastSquares, _Svd, _TriangularSolution, Tensor as Tensor
-from adjoint.tensor.types import tensortype as _tensortype
+from adjoint.tensor.tensor import Device, Dims, Dtype, Operand, ATau, EigenvaluesEigenvectors, LInfo, LdPivotsInfo, LuPivotsInfo, QR, SignLogabsdet, USVh, ValuesIndices, _CholeskyEx, _Geqrf, _InvEx, _LdlFactor, _LdlFactorEx, _LeastSquares, _Lu, _LuFactor, _LuFactorEx, _SolveEx, _Svd, _TriangularSolution, Tensor as Tensor
 
 from adjoint.arrays.linalg_errors import LinAlgError as LinAlgError
 
 def cholesky(A: Tensor, *, upper: builtins.bool = False) -> Tensor:
     """Lower triangular L with A = L H(L), or the upper triangular H(L), of Hermitian positive-definite matrices."""
 
+def cholesky_ex(A: Tensor, *, upper: builtins.bool = False, check_errors: builtins.bool = False) -> _CholeskyEx:
+    """linalg.cholesky(), and for each matrix 0, or the order of the first leading minor that is not positive."""
+
 def cond(A: Tensor, p: builtins.float | builtins.str | None = None) -> Tensor:
-    """The condition number of matrices: norm(A) * norm(inv(A)), for p None or 2 the quotient of singular values."""
+    """The condition number of matrices (..., m, n): norm(A) * norm(inv(A)), infinite for a singular one."""
 
 def cross(input: Tensor, other: Tensor, *, dim: builtins.int = -1) -> Tensor:
     """The vector product along an axis of length 3; other axes broadcast."""
 
 def det(A: Tensor) -> Tensor:
     """The determinants of square matrices (..., n, n); their gradient is finite for singular matrices too."""
+
+def diagonal(A: Tensor, *, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor:
+    """The diagonals of matrices: adjoint.diagonal() with other defaults. A view."""
 
 def eig(A: Tensor) -> Any:
     """Eigenvalues and eigenvectors (columns of length 1) of square matrices, complex and in no particular order."""
@@ -45,11 +48,38 @@ def eigvals(A: Tensor) -> Tensor:
 def eigvalsh(A: Tensor, UPLO: builtins.str = 'L') -> Tensor:
     """Ascending eigenvalues of Hermitian matrices."""
 
+def householder_product(A: Tensor, tau: Tensor) -> Tensor:
+    """The first n columns of the product of k reflectors I - tau[i] v[i] H(v[i])."""
+
 def inv(A: Tensor) -> Tensor:
     """The inverse of square matrices (..., n, n). Raises LinAlgError for a singular one."""
 
+def inv_ex(A: Tensor, *, check_errors: builtins.bool = False) -> _InvEx:
+    """linalg.inv(), and for each matrix 0, or which pivot is zero (from 1) where it has no inverse."""
+
+def ldl_factor(A: Tensor, *, hermitian: builtins.bool = False) -> _LdlFactor:
+    """The factors of A = L D L^T (L D H(L) if hermitian) of symmetric matrices in one tensor, and the pivots."""
+
+def ldl_factor_ex(A: Tensor, *, hermitian: builtins.bool = False, check_errors: builtins.bool = False) -> _LdlFactorEx:
+    """ldl_factor() with a third result, `info`: which pivot is zero, counted from 1; 0 where none is."""
+
+def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: builtins.bool = False) -> Tensor:
+    """X with A X = B, where linalg.ldl_factor(A) gave LD and pivots. There is no derivative."""
+
 def lstsq(A: Tensor, B: Tensor, rcond: builtins.float | None = None, *, driver: builtins.str | None = None) -> _LeastSquares:
     """X that minimises the sum of squares of A X - B; of several such X the smallest."""
+
+def lu(A: Tensor, *, pivot: builtins.bool = True) -> _Lu:
+    """A = P L U of matrices (..., m, n): a permutation, a lower triangle with ones on its diagonal, an upper triangle."""
+
+def lu_factor(A: Tensor, *, pivot: builtins.bool = True) -> _LuFactor:
+    """The factors of A = P L U of matrices (..., m, n) in one tensor LU of that shape, and the pivots."""
+
+def lu_factor_ex(A: Tensor, *, pivot: builtins.bool = True, check_errors: builtins.bool = False) -> _LuFactorEx:
+    """lu_factor() with a third result, `info`: which pivot is zero, counted from 1; 0 where none is."""
+
+def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: builtins.bool = True, adjoint: builtins.bool = False) -> Tensor:
+    """X with A X = B (or X A = B for left=False), where linalg.lu_factor(A) gave LU and pivots."""
 
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """Alias of adjoint.matmul()."""
@@ -84,6 +114,9 @@ def slogdet(A: Tensor) -> Any:
 def solve(A: Tensor, B: Tensor, *, left: builtins.bool = True) -> Tensor:
     """X with A X = B, or with X A = B if left is False."""
 
+def solve_ex(A: Tensor, B: Tensor, *, left: builtins.bool = True, check_errors: builtins.bool = False) -> _SolveEx:
+    """linalg.solve(), and for each matrix 0, or which pivot is zero (from 1) where there is no solution."""
+
 def solve_triangular(A: Tensor, B: Tensor, *, upper: builtins.bool, left: builtins.bool = True, unitriangular: builtins.bool = False) -> Tensor:
     """X with A X = B (or X A = B) for triangular A, of which only the named triangle is read."""
 
@@ -92,6 +125,15 @@ def svd(A: Tensor, full_matrices: builtins.bool = True) -> Any:
 
 def svdvals(A: Tensor) -> Tensor:
     """Singular values of matrices in descending order."""
+
+def tensorinv(A: Tensor, ind: builtins.int = 2) -> Tensor:
+    """The inverse of tensordot(A, ., ind): the tensor B with tensordot(A, B, ind) the identity."""
+
+def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[builtins.int] | None = None) -> Tensor:
+    """X with tensordot(A, X, X.ndim) == B."""
+
+def vander(x: Tensor, *, N: builtins.int | None = None) -> Tensor:
+    """The powers 0 to N - 1 (N: the size of the last axis) of each element, along a new last axis."""
 
 def vecdot(x: Tensor, y: Tensor, *, dim: builtins.int = -1) -> Tensor:
     """The inner products of vectors along an axis, the first conjugated; other axes broadcast."""

@@ -1,6 +1,6 @@
 """The derivatives, declared once each, one file per family; `TABLE` holds them all by name."""
 
-from . import activations, contract, convolution, counting, creation, elementwise, embedding, fft, fused, index, linalg, losses, normalization, pointwise, pooling, reduce, sampling, shape, sorting, special
+from . import activations, contract, convolution, counting, creation, elementwise, embedding, factorizations, fft, fused, index, linalg, losses, normalization, pointwise, pooling, reduce, sampling, shape, sorting, special
 from .declare import TABLE, Rule
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "creation",
     "elementwise",
     "embedding",
+    "factorizations",
     "fft",
     "fused",
     "index",

@@ -9,7 +9,7 @@ depend on it. Where two eigenvalues or singular values are equal, such a functio
 turn among themselves either: the terms that would be divided by their difference are left out.
 """
 
-from adjoint.arrays.linalg_errors import not_positive_definite, singular
+from adjoint.arrays.linalg_errors import not_converged, not_positive_definite, singular
 
 from .contract import listed, long_name
 from .declare import Array, constant, general
@@ -443,26 +443,30 @@ def _half_triangle(ops, x):
     return ops.tril(x) - 0.5 * on_diagonal(ops, diagonal(ops, x))
 
 
-@linalg_cholesky.vjp("A")
-def _(ops, g, y, upper):
+def cholesky_vjp(ops, g, y, upper):
+    """The cotangent of a matrix from that of its triangular factor y."""
     if upper:
         g, y = H(ops, g), H(ops, y)
     turned = H(ops, y)
-    inner = _half_triangle(ops, turned @ g)
+    lower = ops.tril(turned @ g)
+    inner = 0.5 * (lower + H(ops, ops.tril(lower, -1)))
     # H(L)^-1 inner L^-1
     left = ops.linalg_solve_triangular(turned, inner, upper=True)
-    both = H(ops, ops.linalg_solve_triangular(turned, H(ops, left), upper=True))
-    return 0.5 * (both + H(ops, both))
+    return H(ops, ops.linalg_solve_triangular(turned, H(ops, left), upper=True))
 
 
-@linalg_cholesky.jvp("A")
-def _(ops, t, y, upper):
+def cholesky_jvp(ops, t, y, upper):
+    """The tangent of the triangular factor y from that of the matrix."""
     if upper:
         y = H(ops, y)
     left = ops.linalg_solve_triangular(y, t, upper=False)
     inner = ops.linalg_solve_triangular(y, H(ops, left), upper=False)
     moved = y @ _half_triangle(ops, H(ops, inner))
     return H(ops, moved) if upper else moved
+
+
+linalg_cholesky.vjp("A")(cholesky_vjp)
+linalg_cholesky.jvp("A")(cholesky_jvp)
 
 
 def _check_eigh(A, UPLO):
@@ -529,12 +533,17 @@ def _(ops, g, y0, y1):
     return ops.linalg_solve(turned, core @ turned)
 
 
+def _explain_svd(error, A, full_matrices):
+    return not_converged(A, "linalg.svd", "singular values") if "converge" in str(error) else None
+
+
 @general(
     core="(m,n)->(m,k),(k),(k,n)",
     outputs=("U", "S", "Vh"),
     method=False,
     function=False,
     check=rectangular("linalg.svd"),
+    explain=_explain_svd,
 )
 def linalg_svd(xp, A: Array, full_matrices=True):
     """A = U diag(S) Vh with descending S; the vectors that full_matrices adds get no gradient.

@@ -10,6 +10,7 @@ FAMILIES = (
     "convolution",
     "counting",
     "distances",
+    "factorizations",
     "fft",
     "index",
     "linalg",

@@ -48,18 +48,23 @@ def composite(*, namespace: str | None = "", method: bool | str = True, name: st
     return declare
 
 
-_NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input", "self": "input"}
+_NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}
+_FIRST = ("input", "self", "A", "a", "x")
 
 
 def torch_call(name: str = "", first: str = "input") -> Callable[[F], F]:
     """Let a composite be called as torch's functions are: with out=, NumPy's names of arguments, a raw array first.
 
-    name: the function's name in messages, where it is not its own. first: the name of its first parameter, a Tensor.
+    name: the function's name in messages, where it is not its own. first: the name of its first parameter, a Tensor,
+    which may be called `input` as well.
     """
 
     def decorate(function: F) -> F:
         own = name or function.__name__.rstrip("_")
-        renamed = _NUMPY_NAMES if first == "input" else {}
+        code = function.__code__
+        own_names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        others = _NUMPY_NAMES | dict.fromkeys(_FIRST, first)
+        renamed = {key: value for key, value in others.items() if key not in own_names}
 
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:

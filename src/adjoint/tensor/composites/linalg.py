@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from adjoint.arrays.dtypes import dtype as Dtype
 from adjoint.arrays.shapes import normalize_dims
 from adjoint.rules.linalg import check_inexact, check_matrix, check_sides, check_square
-from adjoint.tensor.composites.declare import COMPOSITES, as_tensor, composite, ops
+from adjoint.tensor.composites.declare import COMPOSITES, as_tensor, composite, ops, torch_call
 
 Tensor = Any
 
@@ -22,6 +22,7 @@ def _swapped(x: Tensor) -> Tensor:
 
 
 @composite(namespace="linalg", method=False)
+@torch_call("linalg_solve", first="A")
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     """X with A X = B, or with X A = B if left is False.
 
@@ -49,6 +50,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
 
 
 @composite(namespace="linalg", method=False)
+@torch_call("linalg_solve_triangular", first="A")
 def solve_triangular(
     A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Tensor:
@@ -80,16 +82,41 @@ class _TriangularSolution(NamedTuple):
 
 
 @composite(name="triangular_solve")
+@torch_call("triangular_solve", first="b")
 def triangular_solve(
     b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> _TriangularSolution:
-    """The older form of linalg.solve_triangular: X with A X = b, and a copy of A."""
+    """The older form of linalg.solve_triangular: X with A X = b, and a copy of A; batch axes broadcast.
+
+    >>> import adjoint
+    >>> adjoint.triangular_solve(adjoint.ones(1, 1), adjoint.tensor([[2.0]])).solution
+    tensor([[0.5000]])
+    """
+    A = as_tensor("triangular_solve", "A", 2, A)
+    for name, matrix in (("b", b), ("A", A)):
+        if matrix.ndim < 2:
+            raise RuntimeError(
+                f"torch.triangular_solve: Expected {name} to have at least 2 dimensions, but it has {matrix.ndim} "
+                "dimensions instead"
+            )
+    if b.dtype is not A.dtype:
+        raise RuntimeError(
+            "Expected b and A to have the same dtype, but found b of type "
+            f"{b.dtype.long_name} and A of type {A.dtype.long_name} instead."
+        )
+    check_square("triangular_solve", A._array)
+    if A.shape[-1] != b.shape[-2]:
+        a, c = [" by ".join(map(str, x.shape[-2:])) for x in (A, b)]
+        raise RuntimeError(
+            f"Incompatible matrix sizes for triangular_solve: each A matrix is {a} but each b matrix is {c}"
+        )
     turned = _swapped(A) if transpose else A
     solution = ops.linalg_solve_triangular(turned, b, upper=upper != transpose, unitriangular=unitriangular)
-    return _TriangularSolution(solution, A.clone())
+    return _TriangularSolution(solution, ops.expand(A, (*solution.shape[:-2], *A.shape[-2:])).clone())
 
 
 @composite()
+@torch_call("cholesky_solve", first="B")
 def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     """X with (L H(L)) X = B, or (H(L) L) X = B for upper triangular L, where H is the conjugate transpose.
 
@@ -118,6 +145,7 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
 
 
 @composite()
+@torch_call("cholesky_inverse", first="L")
 def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
     """The inverse of L H(L), or of H(L) L for upper triangular L."""
     check_square("cholesky_inverse", L._array)
@@ -132,6 +160,7 @@ class _LeastSquares(NamedTuple):
 
 
 @composite(namespace="linalg", method=False)
+@torch_call("linalg_lstsq", first="A")
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> _LeastSquares:
     """X that minimises the sum of squares of A X - B; of several such X the smallest.
 
@@ -161,6 +190,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
 
 
 @composite(namespace="linalg", method=False)
+@torch_call("linalg_inv", first="A")
 def inv(A: Tensor) -> Tensor:
     """The inverse of square matrices (..., n, n). Raises LinAlgError for a singular one.
 
@@ -173,12 +203,14 @@ def inv(A: Tensor) -> Tensor:
 
 
 @composite()
+@torch_call("inverse")
 def inverse(input: Tensor) -> Tensor:
     """Alias of linalg.inv()."""
     return ops.linalg_inv(input)
 
 
 @composite(namespace="linalg", method=False)
+@torch_call("linalg_pinv", first="A")
 def pinv(
     A: Tensor,
     rcond: float | None = None,
@@ -207,12 +239,14 @@ def pinv(
 
 
 @composite()
+@torch_call("pinverse")
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     """Alias of linalg.pinv()."""
     return ops.linalg_pinv(input, rcond)
 
 
 @composite(namespace="linalg", method=False)
+@torch_call("linalg_det", first="A")
 def det(A: Tensor) -> Tensor:
     """The determinants of square matrices (..., n, n); their gradient is finite for singular matrices too.
 
@@ -224,12 +258,14 @@ def det(A: Tensor) -> Tensor:
 
 
 @composite(name="det")
+@torch_call("det")
 def det_method(input: Tensor) -> Tensor:
     """Alias of linalg.det()."""
     return ops.linalg_det(input)
 
 
 @composite(namespace="linalg", method=False)
+@torch_call("linalg_slogdet", first="A")
 def slogdet(A: Tensor) -> Any:
     """Sign (of modulus 1 for complex matrices) and logarithm of the absolute value of the determinants.
 
@@ -243,12 +279,14 @@ def slogdet(A: Tensor) -> Any:
 
 
 @composite(name="slogdet")
+@torch_call("slogdet")
 def slogdet_method(input: Tensor) -> Any:
     """Alias of linalg.slogdet()."""
     return ops.linalg_slogdet(input)
 
 
 @composite()
+@torch_call("logdet")
 def logdet(input: Tensor) -> Tensor:
     """The logarithm of the determinants of square matrices; NaN where a real one is negative, -inf where it is 0.
 
@@ -268,6 +306,7 @@ def logdet(input: Tensor) -> Tensor:
 
 
 @composite(namespace="linalg", method=False)
+@torch_call("linalg_cholesky", first="A")
 def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     """Lower triangular L with A = L H(L), or the upper triangular H(L), of Hermitian positive-definite matrices.
 
@@ -282,12 +321,14 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
 
 
 @composite(name="cholesky")
+@torch_call("cholesky")
 def cholesky_method(input: Tensor, upper: bool = False) -> Tensor:
     """Older form of linalg.cholesky()."""
     return ops.linalg_cholesky(input, upper=upper)
 
 
 @composite(namespace="linalg", method=False)
+@torch_call("linalg_eigh", first="A")
 def eigh(A: Tensor, UPLO: str = "L") -> Any:
     """Ascending eigenvalues and the eigenvectors (columns) of Hermitian matrices; one triangle of A is read.
 
@@ -302,12 +343,14 @@ def eigh(A: Tensor, UPLO: str = "L") -> Any:
 
 
 @composite(namespace="linalg", method=False)
+@torch_call("linalg_eigvalsh", first="A")
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """Ascending eigenvalues of Hermitian matrices."""
     return ops.linalg_eigh(A, UPLO)[0]
 
 
 @composite(namespace="linalg", method=False)
+@torch_call("linalg_eig", first="A")
 def eig(A: Tensor) -> Any:
     """Eigenvalues and eigenvectors (columns of length 1) of square matrices, complex and in no particular order.
 
@@ -317,12 +360,14 @@ def eig(A: Tensor) -> Any:
 
 
 @composite(namespace="linalg", method=False)
+@torch_call("linalg_eigvals", first="A")
 def eigvals(A: Tensor) -> Tensor:
     """Eigenvalues of square matrices, complex and in no particular order."""
     return ops.linalg_eig(A)[0]
 
 
 @composite(namespace="linalg", method=False)
+@torch_call("linalg_qr", first="A")
 def qr(A: Tensor, mode: str = "reduced") -> Any:
     """A = Q R with orthonormal columns of Q and upper triangular R.
 
@@ -340,12 +385,14 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
 
 
 @composite(name="qr")
+@torch_call("qr")
 def qr_method(input: Tensor, some: bool = True) -> Any:
     """Older form of linalg.qr()."""
     return ops.linalg_qr(input, "reduced" if some else "complete")
 
 
 @composite(namespace="linalg", method=False)
+@torch_call("linalg_svd", first="A")
 def svd(A: Tensor, full_matrices: bool = True) -> Any:
     """A = U diag(S) Vh with singular values S in descending order.
 
@@ -360,6 +407,7 @@ def svd(A: Tensor, full_matrices: bool = True) -> Any:
 
 
 @composite(namespace="linalg", method=False)
+@torch_call("linalg_svdvals", first="A")
 def svdvals(A: Tensor) -> Tensor:
     """Singular values of matrices in descending order."""
     return ops.linalg_svd(A, False)[1]
@@ -372,6 +420,7 @@ class _Svd(NamedTuple):
 
 
 @composite(name="svd")
+@torch_call("svd")
 def svd_method(input: Tensor, some: bool = True, compute_uv: bool = True) -> _Svd:
     """Older form of linalg.svd(): gives V where that gives its conjugate transpose."""
     if not compute_uv:
@@ -386,6 +435,7 @@ def svd_method(input: Tensor, some: bool = True, compute_uv: bool = True) -> _Sv
 
 
 @composite(namespace="linalg", method=False)
+@torch_call("linalg_matrix_exp", first="A")
 def matrix_exp(A: Tensor) -> Tensor:
     """The exponential of square matrices (..., n, n).
 
@@ -398,12 +448,14 @@ def matrix_exp(A: Tensor) -> Tensor:
 
 
 @composite(name="matrix_exp")
+@torch_call("matrix_exp")
 def matrix_exp_method(input: Tensor) -> Tensor:
     """Alias of linalg.matrix_exp()."""
     return ops.linalg_matrix_exp(input)
 
 
 @composite(namespace="linalg", method=False)
+@torch_call("linalg_matrix_power", first="A")
 def matrix_power(A: Tensor, n: int) -> Tensor:
     """The n-th power of square matrices, by repeated squaring; of the inverse for negative n.
 
@@ -434,12 +486,14 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
 
 
 @composite(name="matrix_power")
+@torch_call("matrix_power")
 def matrix_power_method(input: Tensor, n: int) -> Tensor:
     """Alias of linalg.matrix_power()."""
     return matrix_power(input, n)
 
 
 @composite(namespace="linalg", method=False)
+@torch_call("linalg_matrix_rank", first="A")
 def matrix_rank(
     A: Tensor,
     tol: float | None = None,
@@ -475,6 +529,7 @@ _BY_SUMS = {1: (0, "amax"), -1: (0, "amin"), math.inf: (1, "amax"), -math.inf: (
 
 
 @composite(namespace="linalg", method=False)
+@torch_call("linalg_matrix_norm", first="A")
 def matrix_norm(
     A: Tensor,
     ord: float | str = "fro",
@@ -530,6 +585,7 @@ def _reduced(values: Tensor, reduction: str, axis: int) -> Tensor:
 
 
 @composite(namespace="linalg", method=False)
+@torch_call("linalg_norm", first="A")
 def norm(
     A: Tensor,
     ord: float | str | None = None,
@@ -571,18 +627,31 @@ def _vector_norm(
 
 
 @composite(namespace="linalg", method=False)
+@torch_call("linalg_cond", first="A")
 def cond(A: Tensor, p: float | str | None = None) -> Tensor:
-    """The condition number of matrices: norm(A) * norm(inv(A)), for p None or 2 the quotient of singular values.
+    """The condition number of matrices (..., m, n): norm(A) * norm(inv(A)), infinite for a singular one.
+
+    Args:
+        p: the order of matrix_norm(), for square matrices; None or 2 for the quotient of the largest and the smallest
+            singular value, -2 for its inverse.
 
     >>> import adjoint
     >>> adjoint.linalg.cond(adjoint.eye(2))
     tensor(1.)
     """
-    A = as_tensor("linalg_cond", "A", 1, A)
     check_matrix("linalg.cond", A._array)
-    if p in (None, 2, -2):
+    if not (p is None or p in (2, -2, "fro", "nuc") or p in _BY_SUMS):
+        raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
+    if not A.numel():
+        return ops.sum(ops.abs(A.detach()), (A.ndim - 2, A.ndim - 1), False)
+    if p is None or p in (2, -2):
         values = svdvals(A)
         largest, smallest = values[..., 0], values[..., -1]
         return smallest / largest if p == -2 else largest / smallest
-    check_square("linalg.cond", A._array)
-    return matrix_norm(A, p) * matrix_norm(ops.linalg_inv(A), p)  # type: ignore[arg-type]
+    rows, columns = A.shape[-2:]
+    if rows != columns:
+        raise RuntimeError(
+            f"linalg.cond(ord={p}): A must be batches of square matrices, but they are {rows} by {columns} matrices"
+        )
+    number = matrix_norm(A, p) * matrix_norm(ops.inverse_or_inf(A), p)
+    return ops.where(ops.isnan(number), math.inf, number)

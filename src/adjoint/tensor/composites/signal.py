@@ -200,7 +200,7 @@ def istft(
     >>> import adjoint
     >>> spectra = adjoint.stft(adjoint.arange(40.0), 8, return_complex=True)
     >>> adjoint.istft(spectra, 8)[:4]
-    tensor([0.0000, 1.0000, 2.0000, 3.0000])
+    tensor([0., 1., 2., 3.])
     """
     hop = n_fft // 4 if hop_length is None else hop_length
     size = n_fft if win_length is None else win_length

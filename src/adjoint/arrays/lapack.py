@@ -1,0 +1,118 @@
+"""Factorizations by LAPACK that array libraries do not offer, one matrix of a batch after the other.
+
+Pivots and `info` mean what they mean in LAPACK: pivots count from 1, info is 0 for success and i > 0 where the i-th pivot
+(or leading minor) does not allow what was asked for.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+
+def _routine(name: str, like: Any) -> Callable[..., Any]:
+    from scipy.linalg.lapack import get_lapack_funcs
+
+    return get_lapack_funcs((name,), (like,))[0]  # type: ignore[no-any-return]
+
+
+def lu_factor(a: Any) -> tuple[Any, Any, Any]:
+    """The factors of P L U = A in one matrix (the ones on the diagonal of L are not kept), pivots and info.
+
+    >>> lu, pivots, info = lu_factor(numpy.array([[1.0, 2.0], [2.0, 5.0]]))
+    >>> lu
+    array([[ 2. ,  5. ],
+           [ 0.5, -0.5]])
+    >>> pivots, info
+    (array([2, 2], dtype=int32), array(0, dtype=int32))
+    """
+    batch, rank = a.shape[:-2], min(a.shape[-2:])
+    factors, info = a.copy(), numpy.zeros(batch, numpy.int32)
+    pivots = numpy.empty((*batch, rank), numpy.int32)
+    if factors.size:
+        factorize = _routine("getrf", a)
+        for place in numpy.ndindex(*batch):
+            factors[place], found, info[place] = factorize(a[place])
+            pivots[place] = found + 1
+    return factors, pivots, info
+
+
+def partial_cholesky(a: Any) -> tuple[Any, Any]:
+    """Lower triangular L with L H(L) = A, and info; where it is not 0 the factorization stopped before that row.
+
+    >>> partial_cholesky(numpy.array([[4.0, 0.0], [2.0, 1.0]]))[1]
+    array(2, dtype=int32)
+    """
+    factor, info = numpy.tril(a), numpy.zeros(a.shape[:-2], numpy.int32)
+    if a.size:
+        factorize = _routine("potrf", a)
+        for place in numpy.ndindex(*info.shape):
+            factor[place], info[place] = factorize(a[place], lower=True, clean=True)
+    return factor, info
+
+
+def ldl_factor(a: Any, hermitian: bool) -> tuple[Any, Any, Any]:
+    """L and the block-diagonal D of A = L D L^T (or L D H(L)) in one matrix, pivots and info, by Bunch and Kaufman.
+
+    Two equal negative pivots mark a block of two rows. Only the lower triangle of A is read.
+    """
+    factors, info = numpy.tril(a), numpy.zeros(a.shape[:-2], numpy.int32)
+    pivots = numpy.empty(a.shape[:-1], numpy.int32)
+    if a.size:
+        name = "hetrf" if hermitian and a.dtype.kind == "c" else "sytrf"
+        factorize, size = _routine(name, a), int(_routine(f"{name}_lwork", a)(a.shape[-1], lower=True)[0].real)
+        for place in numpy.ndindex(*info.shape):
+            found, pivots[place], info[place] = factorize(a[place], lower=True, lwork=size)
+            factors[place] = numpy.tril(found)
+    return factors, pivots, info
+
+
+def ldl_solution(factors: Any, pivots: Any, b: Any, hermitian: bool) -> Any:
+    """X with A X = B, from the factors of A; batches broadcast."""
+    batch = numpy.broadcast_shapes(factors.shape[:-2], pivots.shape[:-1], b.shape[:-2])
+    factors = numpy.broadcast_to(factors, batch + factors.shape[-2:])
+    pivots = numpy.broadcast_to(pivots, batch + pivots.shape[-1:])
+    result = numpy.array(numpy.broadcast_to(b, batch + b.shape[-2:]))
+    for place in numpy.ndindex(*batch):
+        _solve_one(factors[place], pivots[place], result[place], hermitian and b.dtype.kind == "c")
+    return result
+
+
+def _solve_one(factors: Any, pivots: Any, b: Any, hermitian: bool) -> None:
+    # A = L D L^T is a product of interchanges and columns, undone one by one: down with L and D, up with L^T
+    turned = numpy.conj if hermitian else numpy.asarray
+    blocks = []
+    k = 0
+    while k < len(pivots):
+        size = 1 if pivots[k] > 0 else 2
+        blocks.append((k, size, abs(int(pivots[k])) - 1))
+        k += size
+    for k, size, pivot in blocks:
+        end = k + size
+        _swap_rows(b, end - 1, pivot)
+        b[end:] -= factors[end:, k:end] @ b[k:end]
+        block = factors[k:end, k:end].copy()
+        if size == 2:
+            block[0, 1] = turned(block[1, 0])
+        with numpy.errstate(all="ignore"):
+            b[k:end] = numpy.linalg.solve(block, b[k:end]) if size == 2 else b[k:end] / block
+    for k, size, pivot in reversed(blocks):
+        end = k + size
+        b[k:end] -= turned(factors[end:, k:end].T) @ b[end:]
+        _swap_rows(b, end - 1, pivot)
+
+
+def _swap_rows(b: Any, i: int, j: int) -> None:
+    if i != j:
+        b[[i, j]] = b[[j, i]]
+
+
+def geqrf(a: Any) -> tuple[Any, Any]:
+    """The reflectors of A = Q R below the diagonal (their ones on it are not kept), R above, and the factors tau."""
+    batch, rank = a.shape[:-2], min(a.shape[-2:])
+    factors, tau = a.copy(), numpy.zeros((*batch, rank), a.dtype)
+    if a.size:
+        factorize, size = _routine("geqrf", a), int(_routine("geqrf_lwork", a)(*a.shape[-2:])[0].real)
+        for place in numpy.ndindex(*batch):
+            factors[place], tau[place], _, _ = factorize(a[place], lwork=size)
+    return factors, tau

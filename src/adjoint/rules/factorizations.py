@@ -1,0 +1,197 @@
+"""Factorizations in LAPACK's packed forms: LU with pivots, Cholesky that may fail, LDL, Householder reflectors."""
+
+from adjoint.arrays.shapes import broadcast_shapes
+
+from .contract import listed
+from .declare import Array, Constant, constant, general
+from .linalg import H, check_square, cholesky_jvp, cholesky_vjp
+
+# LU -----------------------------------------------------------------------------------------------------------------
+
+
+@constant(method=False, function=False, core="(k)->(m)")
+def lu_order(xp, pivots: Constant, rows, inverse=False):
+    """The order of A's rows in L U: A[order] = L U; or the order of the rows of L U in A."""
+    batch = pivots.shape[:-1]
+    order = xp.asarray(xp.broadcast_to(xp.arange(rows), (*batch, rows)), copy=True)
+    for i in range(pivots.shape[-1]):
+        other = xp.astype(pivots[..., i : i + 1], xp.int64) - 1
+        here, there = xp.asarray(order[..., i : i + 1], copy=True), xp.take_along_axis(order, other, axis=-1)
+        xp.put_along_axis(order, other, here, axis=-1)
+        order[..., i : i + 1] = there
+    return xp.argsort(order, axis=-1) if inverse else order
+
+
+def in_order(ops, x, order):
+    """The rows of matrices in another order; batches broadcast."""
+    shape = (*broadcast_shapes(order.shape[:-1], x.shape[:-2]), *x.shape[-2:])
+    return ops.gather(ops.expand(x, shape), len(shape) - 2, ops.expand(order[..., None], shape))
+
+
+def _check_lu(A, pivot):
+    array = A._array
+    if array.ndim < 2:
+        raise RuntimeError(
+            f"torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: {listed(array.shape)} instead"
+        )
+    if not pivot:
+        raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
+
+
+@general(
+    core="(m,n)->(m,n),(k),()",
+    outputs=("LU", "pivots", "info"),
+    differentiable=(True, False, False),
+    method=False,
+    function=False,
+    check=_check_lu,
+)
+def linalg_lu_factor_ex(xp, A: Array, pivot=True):
+    """L (below the diagonal) and U of A = P L U in one matrix, the pivots, and which pivot is 0 (counted from 1).
+
+    Walter and Lehmann (2018), "Algorithmic differentiation of linear algebra functions".
+    """
+    return xp.lu_factor(A)
+
+
+def unit_lower(ops, lu):
+    """L from the packed form: (m, k)."""
+    rows, columns = lu.shape[-2:]
+    k = min(rows, columns)
+    return ops.tril(lu[..., :k], -1) + ops.identity(lu, rows, k)
+
+
+def upper(ops, lu):
+    """U from the packed form: (k, n)."""
+    return ops.triu(lu[..., : min(lu.shape[-2:]), :])
+
+
+def _by_lower(ops, square, x, turned=False):
+    """L^-1 x, or H(L)^-1 x, for the square part of the packed form."""
+    triangle = H(ops, square) if turned else square
+    return ops.linalg_solve_triangular(triangle, x, upper=turned, unitriangular=True)
+
+
+def _by_upper(ops, square, x, turned=False):
+    """x U^-1, or x H(U)^-1."""
+    triangle = square if turned else H(ops, square)
+    return H(ops, ops.linalg_solve_triangular(triangle, H(ops, x), upper=turned))
+
+
+@linalg_lu_factor_ex.vjp("A")
+def _(ops, g, y0, y1):
+    g = g[0]
+    rows, columns = y0.shape[-2:]
+    k = min(rows, columns)
+    square = y0[..., :k, :k]
+    of_lower, of_upper = ops.tril(g[..., :k], -1), ops.triu(g[..., :k, :])
+    lower, over = unit_lower(ops, y0), upper(ops, y0)
+    below = H(ops, lower[..., :k, :]) @ of_lower[..., :k, :]
+    above = of_upper[..., :k] @ H(ops, over[..., :k])
+    if columns > k:
+        below = below - of_upper[..., k:] @ H(ops, over[..., k:])
+    if rows > k:
+        above = above - H(ops, lower[..., k:, :]) @ of_lower[..., k:, :]
+    inner = ops.tril(below, -1) + ops.triu(above)
+    if rows > k:
+        inner = ops.cat([inner, of_lower[..., k:, :]], inner.ndim - 2)
+    inner = _by_upper(ops, square, inner, turned=True)
+    if columns > k:
+        inner = ops.cat([inner, of_upper[..., k:]], inner.ndim - 1)
+    top = _by_lower(ops, square, inner[..., :k, :], turned=True)
+    whole = ops.cat([top, inner[..., k:, :]], inner.ndim - 2) if rows > k else top
+    return in_order(ops, whole, ops.lu_order(y1, rows, True))
+
+
+@linalg_lu_factor_ex.jvp("A")
+def _(ops, t, y0, y1):
+    rows, columns = y0.shape[-2:]
+    k = min(rows, columns)
+    square = y0[..., :k, :k]
+    t = in_order(ops, t, ops.lu_order(y1, rows))
+    left = _by_lower(ops, square, t[..., :k, :])
+    inner = _by_upper(ops, square, left[..., :k])
+    below, above = ops.tril(inner, -1), ops.triu(inner)
+    lower, over = unit_lower(ops, y0), upper(ops, y0)
+    moved = lower[..., :k, :] @ below + above @ over[..., :k]
+    if columns > k:
+        moved = ops.cat([moved, left[..., k:] - below @ over[..., k:]], moved.ndim - 1)
+    if rows > k:
+        low = _by_upper(ops, square, t[..., k:, :]) - lower[..., k:, :] @ above
+        moved = ops.cat([moved, low], moved.ndim - 2)
+    return moved, None, None
+
+
+# Cholesky -----------------------------------------------------------------------------------------------------------
+
+
+@general(
+    core="(n,n)->(n,n),()",
+    outputs=("L", "info"),
+    differentiable=(True, False),
+    method=False,
+    function=False,
+    check=lambda A, upper: check_square("linalg.cholesky", A._array),
+)
+def linalg_cholesky_ex(xp, A: Array, *, upper=False):
+    """linalg_cholesky, and the order of the leading minor that is not positive (0: none) instead of an error."""
+    read = xp.conj(A.mT) if upper else A
+    factor, info = xp.partial_cholesky(read)
+    return (xp.conj(factor.mT) if upper else factor), info
+
+
+@linalg_cholesky_ex.vjp("A")
+def _(ops, g, y0, upper):
+    return cholesky_vjp(ops, g[0], y0, upper)
+
+
+@linalg_cholesky_ex.jvp("A")
+def _(ops, t, y0, upper):
+    return cholesky_jvp(ops, t, y0, upper), None
+
+
+# without derivative ---------------------------------------------------------------------------------------------------
+
+
+@general(method=False, function=False, dtypes="any", core="(),()->()", node="NotImplemented")
+def underivable(xp, input: Array, result: Constant, error):
+    """The result, which was made of the input by an operation of which no derivative is known: asked for it, `error`."""
+    return result
+
+
+@underivable.vjp("input")
+def _(error):
+    raise error
+
+
+@underivable.jvp("input")
+def _(error):
+    raise error
+
+
+def _check_symmetric(A, hermitian):
+    check_square("torch.linalg.ldl_factor_ex", A._array)
+
+
+@constant(
+    core="(n,n)->(n,n),(n),()",
+    outputs=("LD", "pivots", "info"),
+    method=False,
+    function=False,
+    check=_check_symmetric,
+)
+def linalg_ldl_factor_ex(xp, A: Array, *, hermitian=False):
+    """L and D of A = L D L^T in one matrix, the pivots, and which pivot is 0 (counted from 1)."""
+    return xp.ldl_factor(A, hermitian)
+
+
+@constant(core="(n,n),(n),(n,k)->(n,k)", method=False, function=False)
+def linalg_ldl_solve(xp, LD: Constant, pivots: Constant, B: Constant, *, hermitian=False):
+    """X with A X = B from linalg_ldl_factor_ex of A."""
+    return xp.ldl_solution(LD, pivots, B, hermitian)
+
+
+@constant(core="(m,n)->(m,n),(k)", outputs=("a", "tau"), method=False, function=False)
+def geqrf(xp, input: Array):
+    """A = Q R as reflectors below the diagonal, R above it, and the reflectors' factors."""
+    return xp.geqrf(input)

@@ -1,0 +1,33 @@
+"""Samples of factorizations in packed forms."""
+
+from __future__ import annotations
+
+from samples.draws import REGULAR, Sample, draw, index, positive_definite, well_conditioned
+
+#: Samples instead of derived ones.
+SAMPLES: dict[str, list[Sample]] = {
+    "linalg_lu_factor_ex": [
+        {"A": REGULAR},
+        {"A": draw(2, 3, 3, then=well_conditioned)},
+        {"A": draw(4, 2, then=well_conditioned)},
+        {"A": draw(2, 2, 4, then=well_conditioned)},
+        {"A": draw(0, 0)},
+    ],
+    "lu_order": [{"pivots": index(3, 3, 3), "rows": 4}, {"pivots": index([2, 2], [1, 3]), "rows": 3, "inverse": True}],
+    "linalg_cholesky_ex": [
+        {"A": draw(3, 3, then=positive_definite)},
+        {"A": draw(2, 3, 3, then=positive_definite), "upper": True},
+    ],
+    "linalg_ldl_factor_ex": [{"A": REGULAR}, {"A": draw(2, 3, 3), "hermitian": True}],
+    "linalg_ldl_solve": [{"LD": REGULAR, "pivots": index(1, 2, 3), "B": draw(3, 2)}],
+    "geqrf": [{"input": draw(4, 3)}, {"input": draw(2, 2, 3)}],
+    "underivable": [{"input": draw(3), "result": index(1, 2, 3), "error": RuntimeError("no derivative")}],
+}
+
+#: Tests that do not apply, by a pattern of their names, and why.
+GAPS: dict[str, str] = {
+    "underivable-*": "asked for a derivative it raises an error, which a test in test_factorizations.py sees",
+}
+
+#: Operations that take their input to be Hermitian: only directions of that kind make sense.
+HERMITIAN = {"linalg_cholesky_ex"}
