@@ -172,6 +172,9 @@ from adjoint.arrays.dtypes import can_cast as can_cast
 def cat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """The tensors joined along one axis. Empty one-dimensional tensors are left out beside others."""
 
+def cdist(x1: Tensor, x2: Tensor, p: builtins.float = 2.0, compute_mode: builtins.str = 'use_mm_for_euclid_dist_if_necessary') -> Tensor:
+    """The p-norm distances of all points of x1 (..., n, d) to all points of x2 (..., m, d): (..., n, m)."""
+
 cdouble: _dtype
 
 def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -230,6 +233,9 @@ def concatenate(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor
 def conj(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Complex conjugate; the same for real input."""
 
+def corrcoef(input: Tensor) -> Tensor:
+    """The correlation coefficients of the rows of a matrix, whose columns are observations: cov() scaled to 1."""
+
 def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.cos, elementwise."""
 
@@ -239,14 +245,26 @@ def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def count_nonzero(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, out: Tensor | None = None) -> Tensor:
     """How many elements over axes are not 0."""
 
+def cov(input: Tensor, *, correction: builtins.int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
+    """The covariance matrix of the rows of a matrix, whose columns are observations; of a vector its variance."""
+
 def cross(input: Tensor, other: Tensor, dim: builtins.int | None = None) -> Tensor:
     """The vector product along an axis of length 3: the first such, if dim is None."""
+
+def cummax(input: Tensor, dim: builtins.int, *, out: Sequence[Tensor] | None = None) -> ValuesIndices:
+    """The maximum of all elements along an axis up to each, and the last place where it is."""
+
+def cummin(input: Tensor, dim: builtins.int, *, out: Sequence[Tensor] | None = None) -> ValuesIndices:
+    """The minimum of all elements along an axis up to each, and the last place where it is."""
 
 def cumprod(input: Tensor, dim: builtins.int, *, dtype: _dtype | None = None) -> Tensor:
     """Running products along an axis; its derivatives are exact where elements are 0."""
 
 def cumsum(input: Tensor, dim: builtins.int, *, dtype: _dtype | None = None) -> Tensor:
     """Running sums along an axis; integers and truth values are summed in int64."""
+
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: builtins.float | None = None, dim: builtins.int = -1) -> Tensor:
+    """The integrals from the first place up to each other one, by the trapezoidal rule; see trapezoid()."""
 
 def det(input: Tensor) -> Tensor:
     """Alias of linalg.det()."""
@@ -264,6 +282,12 @@ def diagflat(input: Tensor, offset: builtins.int = 0) -> Tensor:
 
 def diagonal(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
     """A view of a diagonal of the planes that two axes span, as the last axis; offset counts up and to the right."""
+
+def diff(input: Tensor, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
+    """The differences of neighbours along an axis, n times over; of truth values, whether they differ."""
+
+def dist(input: Tensor, other: Tensor, p: builtins.float = 2) -> Tensor:
+    """The p-norm of input - other, broadcast, over all axes."""
 
 def div(input: Tensor, other: Tensor, *, rounding_mode: builtins.str | None = None) -> Tensor:
     """input / other, broadcast; rounding_mode "floor" or "trunc" rounds the quotient and stops gradients."""
@@ -378,6 +402,9 @@ from adjoint.arrays.dtypes import get_default_dtype as get_default_dtype
 
 def get_rng_state() -> Tensor:
     """The state of the default generator, as a tensor of bytes."""
+
+def gradient(input: Tensor, *, spacing: Any = 1, dim: Dims = None, edge_order: builtins.int = 1) -> builtins.tuple[Tensor, ...]:
+    """Numerical derivatives of a function given on a grid, one for each axis, of second order inside."""
 
 def greater(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """Alias of gt()."""
@@ -513,6 +540,9 @@ def log_softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None) -
 def logaddexp(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """numpy.logaddexp, elementwise."""
 
+def logcumsumexp(input: Tensor, dim: builtins.int, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of the running sum of exp(input) along an axis, without overflow."""
+
 def logdet(input: Tensor) -> Tensor:
     """The logarithm of the determinants of square matrices; NaN where a real one is negative, -inf where it is 0."""
 
@@ -589,6 +619,9 @@ def minimum(input: Tensor | builtins.complex, other: Tensor | builtins.complex, 
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of two matrices, without broadcasting."""
 
+def mode(input: Tensor, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: Sequence[Tensor] | None = None) -> ValuesIndices:
+    """The most frequent element along an axis (of several the smallest) and the last place where it is."""
+
 def moveaxis(input: Tensor, source: Dims, destination: Dims) -> Tensor:
     """Alias of movedim()."""
 
@@ -611,6 +644,12 @@ nan: builtins.float
 
 def nanmean(input: Tensor, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
     """The mean over axes of the elements that are not NaN."""
+
+def nanmedian(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Any:
+    """The median of what is not NaN, of all elements, or along an axis with its index: the lower of two in the middle."""
+
+def nanquantile(input: Tensor, q: builtins.float | Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear') -> Tensor:
+    """The q-th quantiles of what is not NaN; NaN where there is nothing else. See quantile()."""
 
 def nansum(input: Tensor, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
     """The sum over axes with NaN counted as 0; no gradient flows to NaN."""
@@ -685,6 +724,9 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool 
 def qr(input: Tensor, some: builtins.bool = True) -> Any:
     """Older form of linalg.qr()."""
 
+def quantile(input: Tensor, q: builtins.float | Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear') -> Tensor:
+    """The q-th quantiles along an axis (None: of all elements); NaN where there is one among them."""
+
 def rand(*size: Any, generator: _Generator | None = None, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, **out: Any) -> Tensor:
     """Random numbers, uniform in [0, 1)."""
 
@@ -717,6 +759,9 @@ def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def remainder(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """numpy.remainder, elementwise."""
+
+def renorm(input: Tensor, p: builtins.type, dim: builtins.int, maxnorm: builtins.type, *, out: Tensor | None = None) -> Tensor:
+    """The slices along an axis, those with a p-norm above maxnorm shortened to that."""
 
 def repeat_interleave(input: Tensor, repeats: builtins.int | Tensor | None = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Tensor:
     """Each element (of the flattened tensor, or each slice along dim) repeated in place."""
@@ -816,7 +861,7 @@ def stack(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | Non
     """Tensors of one shape joined along a new axis."""
 
 def std(input: Tensor, dim: Dims | builtins.bool = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> Tensor:
-    """The standard deviation over axes, the square root of var(); its gradient is 0 where it is 0."""
+    """The standard deviation over axes, the square root of the variance; its gradient is 0 where it is 0."""
 
 def std_mean(input: Tensor, dim: Dims | builtins.bool = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> builtins.tuple[Tensor, Tensor]:
     """The standard deviation and the mean over axes; see std()."""
@@ -879,6 +924,12 @@ def trace(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def transpose(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
     """A view with two axes exchanged."""
+
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: builtins.float | None = None, dim: builtins.int = -1) -> Tensor:
+    """The integral along an axis of a function given at some places, by the trapezoidal rule."""
+
+def trapz(y: Tensor, x: Tensor | None = None, *, dx: builtins.float | None = None, dim: builtins.int = -1) -> Tensor:
+    """Alias of trapezoid()."""
 
 def triangular_solve(b: Tensor, A: Tensor, upper: builtins.bool = True, transpose: builtins.bool = False, unitriangular: builtins.bool = False) -> _TriangularSolution:
     """The older form of linalg.solve_triangular: X with A X = b, and a copy of A; batch axes broadcast."""

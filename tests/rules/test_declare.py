@@ -160,6 +160,13 @@ def test_a_partial_may_be_a_name_a_number_or_a_function() -> None:
     assert pulled["other"].tolist() == [3.0, 3.0]
 
 
+def test_a_formula_shared_by_rules_may_use_names_of_its_own() -> None:
+    found = {f.inputs: f.needs for f in TABLE["baddbmm"].vjps}
+    assert found["batch1",] == ("batch2", "alpha")
+    assert found["batch2",] == ("batch1", "alpha")
+    assert TABLE["addmv"].jvps["vec"].needs == ("mat", "alpha")
+
+
 def test_only_wanted_cotangents_are_computed() -> None:
     values = {"input": np.ones(2), "other": np.ones(2)}
     assert set(derive.vjp(TABLE["mul"], NUMPY, np.ones(2), values, np.ones(2), (False, True))) == {"other"}

@@ -11,6 +11,9 @@ REAL_ONLY = {
     "median",
     "median_all",
     "min",
+    "mode",
+    "nanmedian",
+    "nanmedian_all",
     "sort",
     "topk",
 }
@@ -31,4 +34,7 @@ SAMPLES: dict[str, list[Sample]] = {
     "kthvalue": [{**sample, "k": 1} for sample in PICKED] + [{"input": ORDERED, "k": 3}],
     "median": PICKED,
     "median_all": [{"input": ORDERED}, {"input": SCALAR}],
+    "nanmedian": PICKED,
+    "nanmedian_all": [{"input": ORDERED}, {"input": SCALAR}],
+    "mode": PICKED,
 }

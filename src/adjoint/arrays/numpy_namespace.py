@@ -362,6 +362,33 @@ def windows(array: Any, size: int) -> Any:
     return numpy.lib.stride_tricks.sliding_window_view(array, size, axis=-1)
 
 
+# distances ------------------------------------------------------------------------------------------------------------
+
+#: SciPy's names of the distances by their order.
+_METRICS = {1: "cityblock", 2: "euclidean", numpy.inf: "chebyshev"}
+
+
+def pairwise_distances(a: Any, b: Any, p: float) -> Any:
+    """The p-norm of the difference of each row of a and each row of b, batched; for p 0 the number of other elements.
+
+    >>> pairwise_distances(numpy.array([[0.0, 0.0]]), numpy.array([[3.0, 4.0], [0.0, 1.0]]), 2)
+    array([[5., 1.]])
+    """
+    batch = numpy.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    a, b = [numpy.broadcast_to(x, batch + x.shape[-2:]) for x in (a, b)]
+    result = numpy.zeros((*batch, a.shape[-2], b.shape[-2]), a.dtype)
+    if not result.size or not a.shape[-1]:
+        return result
+    if p == 0:
+        return numpy.sum(a[..., :, None, :] != b[..., None, :, :], axis=-1, dtype=a.dtype)
+    from scipy.spatial.distance import cdist
+
+    metric, order = (_METRICS[p], {}) if p in _METRICS else ("minkowski", {"p": p})
+    for place in numpy.ndindex(*batch):
+        result[place] = cdist(a[place], b[place], metric, **order)
+    return result
+
+
 # LAPACK's factorizations, imported when first used
 _LAPACK = ("lu_factor", "partial_cholesky", "ldl_factor", "ldl_solution", "geqrf")
 

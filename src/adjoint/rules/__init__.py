@@ -1,6 +1,6 @@
 """The derivatives, declared once each, one file per family; `TABLE` holds them all by name."""
 
-from . import activations, contract, convolution, counting, creation, elementwise, embedding, factorizations, fft, fused, index, linalg, losses, normalization, pointwise, pooling, reduce, sampling, shape, sorting, special
+from . import activations, contract, convolution, counting, creation, distances, elementwise, embedding, factorizations, fft, fused, index, linalg, losses, normalization, pointwise, pooling, reduce, running, sampling, shape, sorting, special
 from .declare import TABLE, Rule
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "convolution",
     "counting",
     "creation",
+    "distances",
     "elementwise",
     "embedding",
     "factorizations",
@@ -23,6 +24,7 @@ __all__ = [
     "pointwise",
     "pooling",
     "reduce",
+    "running",
     "sampling",
     "shape",
     "sorting",

@@ -545,65 +545,6 @@ def addmv(xp, input: Array, mat: Array, vec: Array, *, beta=1, alpha=1):
     """beta * input + alpha * (mat @ vec), input broadcast."""
     return _plus(xp, _matrix_vector(xp, mat, vec), input, beta, alpha)
 
-@addmm.vjp("mat1")
-def _(ops, g, mat2, alpha):
-    return _pulled(g @ ops.conj_transpose(mat2), alpha)
-
-
-@addmm.vjp("mat2")
-def _(ops, g, mat1, alpha):
-    return _pulled(ops.conj_transpose(mat1) @ g, alpha)
-
-
-@addmm.jvp("mat1")
-def _(t, mat2, alpha):
-    return _scaled(t @ mat2, alpha)
-
-
-@addmm.jvp("mat2")
-def _(t, mat1, alpha):
-    return _scaled(mat1 @ t, alpha)
-
-
-@baddbmm.vjp("batch1")
-def _(ops, g, batch2, alpha):
-    return _pulled(g @ ops.conj_transpose(batch2), alpha)
-
-
-@baddbmm.vjp("batch2")
-def _(ops, g, batch1, alpha):
-    return _pulled(ops.conj_transpose(batch1) @ g, alpha)
-
-
-@baddbmm.jvp("batch1")
-def _(t, batch2, alpha):
-    return _scaled(t @ batch2, alpha)
-
-
-@baddbmm.jvp("batch2")
-def _(t, batch1, alpha):
-    return _scaled(batch1 @ t, alpha)
-
-
-@addmv.vjp("mat")
-def _(ops, g, vec, alpha):
-    return _pulled(g[:, None] * ops.conjugated(vec), alpha)
-
-
-@addmv.vjp("vec")
-def _(ops, g, mat, alpha):
-    return _pulled(ops.conj_transpose(mat) @ g, alpha)
-
-
-@addmv.jvp("mat")
-def _(t, vec, alpha):
-    return _scaled(t @ vec, alpha)
-
-
-@addmv.jvp("vec")
-def _(t, mat, alpha):
-    return _scaled(mat @ t, alpha)
-
 
 def _added_vjp(g, beta):
     return _pulled(g, beta)
@@ -613,9 +554,31 @@ def _added_jvp(ops, t, beta, y):
     return ops.zeros_like(y) + _scaled(t, beta)
 
 
+def _left_vjp(ops, g, right, alpha):
+    turned = ops.conjugated(right) if right.ndim == 1 else ops.conj_transpose(right)
+    return _pulled(g[..., None] * turned if right.ndim == 1 else g @ turned, alpha)
+
+
+def _right_vjp(ops, g, left, alpha):
+    return _pulled(ops.conj_transpose(left) @ g, alpha)
+
+
+def _left_jvp(t, right, alpha):
+    return _scaled(t @ right, alpha)
+
+
+def _right_jvp(t, left, alpha):
+    return _scaled(left @ t, alpha)
+
+
 for _rule in (addmm, baddbmm, addmv):
-    _rule.vjp("input")(_added_vjp)
-    _rule.jvp("input")(_added_jvp)
+    _input, _left, _right = _rule.inputs
+    _rule.vjp(_input)(_added_vjp)
+    _rule.vjp(_left, right=_right)(_left_vjp)
+    _rule.vjp(_right, left=_left)(_right_vjp)
+    _rule.jvp(_input)(_added_jvp)
+    _rule.jvp(_left, right=_right)(_left_jvp)
+    _rule.jvp(_right, left=_left)(_right_jvp)
 
 
 def _check_linear(input, weight, bias):

@@ -105,9 +105,12 @@ class Formula:
     """One body that yields cotangents (or, in a jvp, takes the tangent) of the inputs it is for.
 
     inputs: names of those inputs. needs: the names of what it uses besides `ops` and the cotangent or tangent.
+    renamed: what parameters of the body stand for, where their names are not those of the rule.
     """
 
-    def __init__(self, body: Function, inputs: tuple[str, ...], driver: str) -> None:
+    def __init__(
+        self, body: Function, inputs: tuple[str, ...], driver: str, renamed: dict[str, str] | None = None
+    ) -> None:
         names = [p.name for p in parameters_of(body)]
         self.body = body
         self.inputs = inputs
@@ -117,7 +120,7 @@ class Formula:
         self.takes_driver = bool(names) and names[0] == driver
         if self.takes_driver:
             names = names[1:]
-        self.needs = tuple(names)
+        self.needs = tuple([renamed.get(name, name) for name in names] if renamed else names)
 
 
 class Rule:
@@ -218,22 +221,25 @@ class Rule:
         body = self._kernel
         return functools.partial(body, xp)
 
-    def vjp(self, *inputs: str) -> Callable[[Function], Rule]:
-        """Declare the formula for the cotangents of the named inputs (a tuple of them if several are named)."""
+    def vjp(self, *inputs: str, **renamed: str) -> Callable[[Function], Rule]:
+        """Declare the formula for the cotangents of the named inputs (a tuple of them if several are named).
+
+        A formula that several rules share may use names of its own: vjp("mat1", right="mat2").
+        """
         self._known(inputs)
 
         def declare(body: Function) -> Rule:
-            self.vjps.append(Formula(body, inputs, "g"))
+            self.vjps.append(Formula(body, inputs, "g", renamed))
             return self
 
         return declare
 
-    def jvp(self, input: str) -> Callable[[Function], Rule]:
+    def jvp(self, input: str, **renamed: str) -> Callable[[Function], Rule]:
         """Declare what the tangent `t` of one input adds to the tangent of the result."""
         self._known((input,))
 
         def declare(body: Function) -> Rule:
-            self.jvps[input] = Formula(body, (input,), "t")
+            self.jvps[input] = Formula(body, (input,), "t", renamed)
             return self
 
         return declare

@@ -74,6 +74,12 @@ def refuse_empty(name, input, dim):
             raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
 
 
+def refuse_kinds(kinds, kernel, input):
+    """Raise torch's error for a type of numbers (NumPy's letters) for which it has no such kernel."""
+    if input.dtype.kind in kinds:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{from_numpy_dtype(input.dtype).long_name}'")
+
+
 def refuse_complex(name, input):
     """Raise where complex numbers would have to be ordered."""
     if input.dtype.kind == "c":
@@ -294,9 +300,9 @@ def _(ops, t, y, input, dim, correction, keepdim):
 # extrema ------------------------------------------------------------------------------------------------------------
 
 
-def _extremum(best, public):
+def _extremum(best, public, kernel_name):
     def kernel(xp, input: Array, dim=(), keepdim=False):
-        refuse_complex(public, input)
+        refuse_kinds("c", kernel_name, input)
         refuse_empty(public, input, dim)
         return getattr(xp, best)(input, axis=axes_of(input, dim), keepdims=keepdim)
 
@@ -312,7 +318,8 @@ def _shares(ops, input, y, dim, keepdim):
 
 def shares_or_nan(ops, input, y, dim, keepdim):
     # the same, where NaN is attained by NaN
-    chosen = (input == restore(y, input.shape, dim, keepdim)) | (input != input)
+    back = restore(y, input.shape, dim, keepdim)
+    chosen = (input == back) | ((input != input) & (back != back))
     return chosen, ops.sum(chosen, dim, keepdim)
 
 
@@ -333,9 +340,9 @@ def declare_attained(name, kernel, shares, **options):
 
 
 for _best in ("max", "min"):
-    declare_attained(f"a{_best}", _extremum(_best, f"a{_best}"), _shares)
+    declare_attained(f"a{_best}", _extremum(_best, f"a{_best}", f"{_best}_values_cpu"), _shares)
     _node = f"{_best.capitalize()}Backward1"
-    declare_attained(f"{_best}_all", _extremum(_best, _best), shares_or_nan, node=_node, method=False, function=False)
+    declare_attained(f"{_best}_all", _extremum(_best, _best, f"{_best}_all"), shares_or_nan, node=_node, method=False, function=False)
 
 
 # norms --------------------------------------------------------------------------------------------------------------
@@ -373,7 +380,7 @@ def linalg_vector_norm(xp, input: Array, ord=2, dim=None, keepdim=False):
     return xp.sum(size**ord, **over) ** (1 / ord)
 
 
-def _norm_gradient(ops, scale, y, input, ord, dim, keepdim):
+def norm_gradient(ops, scale, y, input, ord, dim, keepdim):
     # the gradient of the norm times a number for each norm; 0 where the norm is 0
     def back(reduced):
         return restore(reduced, input.shape, dim, keepdim)
@@ -398,12 +405,12 @@ def _norm_gradient(ops, scale, y, input, ord, dim, keepdim):
 
 @linalg_vector_norm.vjp("input")
 def _(ops, g, y, input, ord, dim, keepdim):
-    return _norm_gradient(ops, g, y, input, ord, dim, keepdim)
+    return norm_gradient(ops, g, y, input, ord, dim, keepdim)
 
 
 @linalg_vector_norm.jvp("input")
 def _(ops, t, y, input, ord, dim, keepdim):
-    gradient = _norm_gradient(ops, ops.ones_like(y), y, input, ord, dim, keepdim)
+    gradient = norm_gradient(ops, ops.ones_like(y), y, input, ord, dim, keepdim)
     return ops.sum(_real_product(ops, gradient, t), dim, keepdim)
 
 
@@ -435,9 +442,7 @@ def _(ops, t, y, input, dim, keepdim):
 
 def _lowered(xp, name, input, dim):
     # input with its largest element along an axis at 0
-    if input.dtype.kind != "f":
-        kind = from_numpy_dtype(input.dtype).long_name
-        raise NotImplementedError(f"\"{name}_kernel_impl\" not implemented for '{kind}'")
+    refuse_kinds("biuc", f"{name}_kernel_impl", input)
     return input - xp.max(input, axis=axes_of(input, dim), keepdims=True) if input.size else input
 
 

@@ -11,6 +11,7 @@ from .reduce import (
     reduced_shape,
     refuse_complex,
     refuse_empty,
+    refuse_kinds,
     shares_or_nan,
 )
 
@@ -103,6 +104,8 @@ def _topk(xp, input: Array, k, dim=-1, largest=True, sorted=True):
     """The k largest (or smallest) elements along an axis and where they are, in order (`sorted` or not)."""
     if input.dtype.kind == "c":
         raise RuntimeError("topk does not support complex dtypes on CPU")
+    if input.dtype.kind == "b":
+        raise RuntimeError("topk does not support bool dtypes on CPU")
     n = input.shape[dim] if input.ndim else 1
     if not 0 <= k <= n:
         raise RuntimeError("selected index k out of range")
@@ -142,7 +145,7 @@ for _name, _node in (("max", "MaxBackward0"), ("min", "MinBackward0")):
 
 def _kthvalue(xp, input: Array, k, dim=-1, keepdim=False):
     """The k-th smallest element along an axis (counted from 1) and where it is."""
-    refuse_complex("kthvalue", input)
+    refuse_kinds("bc", "kthvalue_cpu", input)
     refuse_empty("kthvalue", input, dim)
     if not 1 <= k <= (input.shape[dim] if input.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}")
@@ -155,15 +158,14 @@ def _kthvalue(xp, input: Array, k, dim=-1, keepdim=False):
 declare_picked("kthvalue", _kthvalue)
 
 
-def _refuse_no_order(input):
-    if input.dtype.kind in "bc":
-        kind = "Bool" if input.dtype.kind == "b" else "complex numbers"
-        raise RuntimeError(f"median(): not implemented for {kind}")
+def _nothing(xp, shape, dtype):
+    # the median of no elements
+    return xp.full(shape, float("nan") if dtype.kind == "f" else xp.iinfo(dtype).min, dtype=dtype)
 
 
 def _median(xp, input: Array, dim, keepdim=False):
     """The median along an axis (the lower of two) and where it is; NaN if there is one."""
-    _refuse_no_order(input)
+    refuse_kinds("bc", "median_out", input)
     refuse_empty("median", input, dim)
     if not input.ndim:
         return _itself(xp, input)
@@ -180,13 +182,63 @@ declare_picked("median", _median, node="MedianBackward1", method=False, function
 
 def _median_all(xp, input: Array, dim=None, keepdim=False):
     """The median of all elements (the lower of two); NaN if there is one, or if there are no elements."""
-    _refuse_no_order(input)
+    refuse_kinds("bc", "median_cpu", input)
     flat, shape = xp.sort(flattened(xp, input, dim), axis=-1), reduced_shape(input.shape, dim, keepdim)
     n = flat.shape[-1]
     if not n:
-        return xp.full(shape, float("nan"), dtype=input.dtype)
+        return _nothing(xp, shape, input.dtype)
     last, middle = flat[..., -1], flat[..., (n - 1) // 2]
     return xp.reshape(xp.where(last != last, last, middle), shape)
 
 
 declare_attained("median_all", _median_all, shares_or_nan, node="MedianBackward0", method=False, function=False)
+
+
+def _nanmedian(xp, input: Array, dim, keepdim=False):
+    """The median along an axis (the lower of two) of what is not NaN, and where it is; NaN if there is nothing else."""
+    refuse_kinds("bc", "median_out", input)
+    refuse_empty("median", input, dim)
+    if not input.ndim:
+        return _itself(xp, input)
+    order = xp.argsort(input, axis=dim, stable=True)
+    known = xp.sum(input == input, axis=dim, keepdims=True)
+    index = xp.take_along_axis(order, xp.maximum(known - 1, 0) // 2, axis=dim)
+    return _pick(xp, input, index, dim, keepdim)
+
+
+declare_picked("nanmedian", _nanmedian, node="NanmedianBackward1", method=False, function=False)
+
+
+def _nanmedian_all(xp, input: Array, dim=None, keepdim=False):
+    """The median of all elements that are not NaN (the lower of two); NaN if there are none."""
+    refuse_kinds("bc", "median_cpu", input)
+    flat, shape = xp.sort(flattened(xp, input, dim), axis=-1), reduced_shape(input.shape, dim, keepdim)
+    if not flat.shape[-1]:
+        return _nothing(xp, shape, input.dtype)
+    known = xp.sum(flat == flat, axis=-1, keepdims=True)
+    return xp.reshape(xp.take_along_axis(flat, xp.maximum(known - 1, 0) // 2, axis=-1), shape)
+
+
+declare_attained("nanmedian_all", _nanmedian_all, shares_or_nan, node="NanmedianBackward0", method=False, function=False)
+
+
+def _mode(xp, input: Array, dim=-1, keepdim=False):
+    """The most frequent element along an axis (of several the smallest) and the last place where it is."""
+    refuse_kinds("c", "mode_cpu", input)
+    if input.ndim and not input.shape[dim]:
+        raise IndexError(f"mode(): Expected reduction dim {dim} to have non-zero size.")
+    if not input.ndim:
+        return _itself(xp, input)
+    n = input.shape[dim]
+    order = xp.argsort(input, axis=dim, stable=True)
+    values = xp.take_along_axis(input, order, axis=dim)
+    places = xp.broadcast_to(xp.reshape(xp.arange(n), (-1,) + (1,) * (input.ndim - dim - 1)), input.shape)
+    same = xp.zeros(input.shape, dtype=bool)
+    same[part(dim, 1)] = values[part(dim, 1)] == values[part(dim, 0, -1)]
+    # how many equal elements come before each in the order
+    before = places - xp.maximum.accumulate(xp.where(same, 0, places), axis=dim)
+    best = xp.argmax(before, axis=dim, keepdims=True)
+    return _pick(xp, input, xp.take_along_axis(order, best, axis=dim), dim, keepdim)
+
+
+declare_picked("mode", _mode)

@@ -428,6 +428,45 @@ class Tensor(TensorBase):
     def trace(self) -> Tensor:
         """The sum of a matrix' diagonal."""
 
+    def cumsum_(self, dim: builtins.int) -> Tensor:
+        """In-place version of cumsum()."""
+
+    def cumprod_(self, dim: builtins.int) -> Tensor:
+        """In-place version of cumprod()."""
+
+    def amax(self, dim: builtins.int | Sequence[builtins.int] = (), keepdim: builtins.bool = False) -> Tensor:
+        """The maximum over axes; equal elements share the gradient evenly."""
+
+    def amin(self, dim: builtins.int | Sequence[builtins.int] = (), keepdim: builtins.bool = False) -> Tensor:
+        """The minimum over axes; equal elements share the gradient evenly."""
+
+    def logsumexp(self, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False) -> Tensor:
+        """log(sum(exp(input))) over axes, without overflow."""
+
+    def any(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
+        """True where any of the elements over axes is not 0."""
+
+    def all(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
+        """True where all of the elements over axes are not 0."""
+
+    @overload
+    def count_nonzero(self, *dim: builtins.int) -> Tensor: ...
+    @overload
+    def count_nonzero(self, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
+        """How many elements over axes are not 0."""
+
+    def argmax(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
+        """The first place of the maximum along an axis, or in the flattened input."""
+
+    def argmin(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
+        """The first place of the minimum along an axis, or in the flattened input."""
+
+    def renorm(self, p: builtins.type, dim: builtins.int, maxnorm: builtins.type) -> Tensor:
+        """The slices along an axis, those with a p-norm above maxnorm shortened to that."""
+
+    def renorm_(self, p: builtins.type, dim: builtins.int, maxnorm: builtins.type) -> Tensor:
+        """In-place version of renorm()."""
+
     def neg(self) -> Tensor:
         """numpy.negative, elementwise."""
 
@@ -878,38 +917,14 @@ class Tensor(TensorBase):
     def argwhere(self) -> Tensor:
         """The places of the elements that are not zero, one in each row."""
 
-    def cumsum_(self, dim: builtins.int) -> Tensor:
-        """In-place version of cumsum()."""
+    def cummax(self, dim: builtins.int) -> ValuesIndices:
+        """The maximum of all elements along an axis up to each, and the last place where it is."""
 
-    def cumprod_(self, dim: builtins.int) -> Tensor:
-        """In-place version of cumprod()."""
+    def cummin(self, dim: builtins.int) -> ValuesIndices:
+        """The minimum of all elements along an axis up to each, and the last place where it is."""
 
-    def amax(self, dim: builtins.int | Sequence[builtins.int] = (), keepdim: builtins.bool = False) -> Tensor:
-        """The maximum over axes; equal elements share the gradient evenly."""
-
-    def amin(self, dim: builtins.int | Sequence[builtins.int] = (), keepdim: builtins.bool = False) -> Tensor:
-        """The minimum over axes; equal elements share the gradient evenly."""
-
-    def logsumexp(self, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False) -> Tensor:
-        """log(sum(exp(input))) over axes, without overflow."""
-
-    def any(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
-        """True where any of the elements over axes is not 0."""
-
-    def all(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
-        """True where all of the elements over axes are not 0."""
-
-    @overload
-    def count_nonzero(self, *dim: builtins.int) -> Tensor: ...
-    @overload
-    def count_nonzero(self, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
-        """How many elements over axes are not 0."""
-
-    def argmax(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
-        """The first place of the maximum along an axis, or in the flattened input."""
-
-    def argmin(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
-        """The first place of the minimum along an axis, or in the flattened input."""
+    def logcumsumexp(self, dim: builtins.int) -> Tensor:
+        """The logarithm of the running sum of exp(input) along an axis, without overflow."""
 
     @overload
     def reshape(self, *shape: builtins.int) -> Tensor: ...
@@ -979,6 +994,9 @@ class Tensor(TensorBase):
 
     def kthvalue(self, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False) -> ValuesIndices:
         """The k-th smallest element along an axis (counted from 1) and where it is."""
+
+    def mode(self, dim: builtins.int = -1, keepdim: builtins.bool = False) -> ValuesIndices:
+        """The most frequent element along an axis (of several the smallest) and the last place where it is."""
 
     def select(self, dim: builtins.int, index: builtins.int) -> Tensor:
         """The view of one slice along an axis, without that axis."""
@@ -1115,6 +1133,9 @@ class Tensor(TensorBase):
     def cdouble(self) -> Tensor:
         """The tensor as adjoint.complex128."""
 
+    def diff(self, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
+        """The differences of neighbours along an axis, n times over; of truth values, whether they differ."""
+
     def inner(self, other: Tensor) -> Tensor:
         """The sum of products over the last axes; a plain product if one tensor has no axes. Nothing is conjugated."""
 
@@ -1130,8 +1151,14 @@ class Tensor(TensorBase):
     def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1) -> Tensor:
         """beta * input + alpha * the sum of the products of matrices in pairs."""
 
+    def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1) -> Tensor:
+        """In-place version of addbmm()."""
+
     def addr(self, vec1: Tensor, vec2: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1) -> Tensor:
         """beta * input + alpha * outer(vec1, vec2), input broadcast."""
+
+    def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1) -> Tensor:
+        """In-place version of addr()."""
 
     def cross(self, other: Tensor, dim: builtins.int | None = None) -> Tensor:
         """The vector product along an axis of length 3: the first such, if dim is None."""
@@ -1215,7 +1242,7 @@ class Tensor(TensorBase):
         """The variance over axes: the sum of squared distances from the mean over (count - correction)."""
 
     def std(self, dim: Dims | builtins.bool = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> Tensor:
-        """The standard deviation over axes, the square root of var(); its gradient is 0 where it is 0."""
+        """The standard deviation over axes, the square root of the variance; its gradient is 0 where it is 0."""
 
     def max(self, dim: Any = None, keepdim: builtins.bool = False, *, other: Any = None) -> Any:
         """The maximum of all elements, along an axis (with its index), or of two tensors."""
@@ -1342,6 +1369,24 @@ class Tensor(TensorBase):
 
     def istft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, normalized: builtins.bool = False, onesided: builtins.bool | None = None, length: builtins.int | None = None, return_complex: builtins.bool = False) -> Tensor:
         """The signal (..., time) from its short-time Fourier transform (..., frequencies, windows): stft's inverse."""
+
+    def cov(self, *, correction: builtins.int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
+        """The covariance matrix of the rows of a matrix, whose columns are observations; of a vector its variance."""
+
+    def corrcoef(self) -> Tensor:
+        """The correlation coefficients of the rows of a matrix, whose columns are observations: cov() scaled to 1."""
+
+    def quantile(self, q: builtins.float | Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear') -> Tensor:
+        """The q-th quantiles along an axis (None: of all elements); NaN where there is one among them."""
+
+    def nanquantile(self, q: builtins.float | Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear') -> Tensor:
+        """The q-th quantiles of what is not NaN; NaN where there is nothing else. See quantile()."""
+
+    def nanmedian(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Any:
+        """The median of what is not NaN, of all elements, or along an axis with its index: the lower of two in the middle."""
+
+    def dist(self, other: Tensor, p: builtins.float = 2) -> Tensor:
+        """The p-norm of input - other, broadcast, over all axes."""
 
     def __eq__(self, other: object) -> Tensor: ...  # type: ignore[override]
 

@@ -6,6 +6,7 @@ FAMILIES = (
     "activations",
     "arithmetic",
     "attention",
+    "calculus",
     "contract",
     "convolution",
     "counting",
@@ -23,6 +24,7 @@ FAMILIES = (
     "shape",
     "signal",
     "special",
+    "statistics",
     "views",
 )
 

@@ -204,23 +204,52 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, al
     """beta * input + alpha * the sum of the products of matrices in pairs.
 
     Shapes: input broadcasts to (m, n), batch1 is (b, m, k), batch2 (b, k, n).
+
+    >>> import adjoint
+    >>> adjoint.addbmm(adjoint.zeros(2), adjoint.ones(3, 1, 2), adjoint.ones(3, 2, 2))
+    tensor([[6., 6.]])
     """
+    return ops.addmm(input, *_as_one_product(batch1, batch2), beta=beta, alpha=alpha)
+
+
+@composite(namespace=None)
+def addbmm_(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    """In-place version of addbmm()."""
+    return input.addmm_(*_as_one_product(batch1, batch2), beta=beta, alpha=alpha)
+
+
+def _as_one_product(batch1: Tensor, batch2: Tensor) -> tuple[Tensor, Tensor]:
+    """Two matrices whose product is the sum of the products of pairs: all pairs side by side."""
     a, b = as_tensor("addbmm", "batch1", 2, batch1), as_tensor("addbmm", "batch2", 3, batch2)
     check_batches(a._array, b._array)
     n, rows, inner = a.shape
-    # side by side, the pairs are one product of matrices
-    left = ops.reshape(ops.permute(a, (1, 0, 2)), (rows, n * inner))
-    return ops.addmm(input, left, ops.reshape(b, (n * inner, b.shape[2])), beta=beta, alpha=alpha)
+    return ops.reshape(ops.permute(a, (1, 0, 2)), (rows, n * inner)), ops.reshape(b, (n * inner, b.shape[2]))
 
 
 @composite()
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    """beta * input + alpha * outer(vec1, vec2), input broadcast."""
+    """beta * input + alpha * outer(vec1, vec2), input broadcast.
+
+    >>> import adjoint
+    >>> adjoint.addr(adjoint.zeros(2, 2), adjoint.ones(2), adjoint.tensor([1.0, 2.0]))
+    tensor([[1., 2.],
+            [1., 2.]])
+    """
+    return ops.addmm(input, *_as_row_and_column(vec1, vec2), beta=beta, alpha=alpha)
+
+
+@composite(namespace=None)
+def addr_(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    """In-place version of addr()."""
+    return input.addmm_(*_as_row_and_column(vec1, vec2), beta=beta, alpha=alpha)
+
+
+def _as_row_and_column(vec1: Tensor, vec2: Tensor) -> tuple[Tensor, Tensor]:
     a, b = as_tensor("addr", "vec1", 2, vec1), as_tensor("addr", "vec2", 3, vec2)
     for place, vector in ((1, a), (2, b)):
         if vector.ndim != 1:
             raise RuntimeError(f"addr: Expected 1-D argument vec{place}, but got {vector.ndim}-D")
-    return ops.addmm(input, a[:, None], b[None], beta=beta, alpha=alpha)
+    return a[:, None], b[None]
 
 
 @lru_cache(256)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from adjoint.arrays.dtypes import as_dtype, dtype, promote_types
 from adjoint.arrays.namespace import is_array
+from adjoint.arrays.shapes import normalize_dim
 from adjoint.core.graph import TensorBase
 from adjoint.core.recorded import operations
 from adjoint.tensor.composites.declare import COMPOSITES, composite, ops, torch_call
@@ -169,86 +170,47 @@ def _spread(name: str, dim: Any, unbiased: bool | None, keepdim: bool, correctio
     return _Spread(dim, correction, keepdim)
 
 
-@composite()
-@torch_call()
-def var(
-    input: Tensor,
-    dim: Dims | bool = None,
-    unbiased: bool | None = None,
-    keepdim: bool = False,
-    *,
-    correction: float | None = None,
-) -> Tensor:
-    """The variance over axes: the sum of squared distances from the mean over (count - correction).
+def _spread_function(name: str, with_mean: bool, text: str, example: str) -> Callable[..., Any]:
+    operation = operations[name]
 
-    `correction` is 1 unless given; unbiased=False is correction=0, and `var(input, False)` the same over all axes.
-    NaN or infinite where there are not more elements than `correction`. Real for complex input.
+    def spread(
+        input: Tensor,
+        dim: Dims | bool = None,
+        unbiased: bool | None = None,
+        keepdim: bool = False,
+        *,
+        correction: float | None = None,
+    ) -> Any:
+        asked = _spread(spread.__name__, dim, unbiased, keepdim, correction)
+        found = operation(input, *asked)
+        return (found, ops.mean(input, asked.dim, keepdim)) if with_mean else found
+
+    spread.__name__ = f"{name}_mean" if with_mean else name
+    spread.__annotations__["return"] = "tuple[Tensor, Tensor]" if with_mean else "Tensor"
+    spread.__doc__ = f"""{text}
+
+    `correction` is 1 unless given; unbiased=False is correction=0, and `{spread.__name__}(input, False)` the same over
+    all axes. NaN or infinite where there are not more elements than `correction`. Real for complex input.
     Raises RuntimeError for integers and truth values.
 
     >>> import adjoint
-    >>> adjoint.var(adjoint.tensor([1.0, 2.0, 3.0]))
-    tensor(1.)
+    >>> adjoint.{spread.__name__}(adjoint.tensor([1.0, 2.0, 3.0]))
+    {example}
     """
-    return ops.var(input, *_spread("var", dim, unbiased, keepdim, correction))
+    return spread
 
 
-@composite()
-@torch_call()
-def std(
-    input: Tensor,
-    dim: Dims | bool = None,
-    unbiased: bool | None = None,
-    keepdim: bool = False,
-    *,
-    correction: float | None = None,
-) -> Tensor:
-    """The standard deviation over axes, the square root of var(); its gradient is 0 where it is 0.
-
-    >>> import adjoint
-    >>> adjoint.std(adjoint.tensor([1.0, 2.0, 3.0]), correction=0)
-    tensor(0.8165)
-    """
-    return ops.std(input, *_spread("std", dim, unbiased, keepdim, correction))
-
-
-@composite(method=False)
-@torch_call()
-def var_mean(
-    input: Tensor,
-    dim: Dims | bool = None,
-    unbiased: bool | None = None,
-    keepdim: bool = False,
-    *,
-    correction: float | None = None,
-) -> tuple[Tensor, Tensor]:
-    """The variance and the mean over axes; see var().
-
-    >>> import adjoint
-    >>> adjoint.var_mean(adjoint.tensor([1.0, 2.0, 3.0]))
-    (tensor(1.), tensor(2.))
-    """
-    asked = _spread("var_mean", dim, unbiased, keepdim, correction)
-    return ops.var(input, *asked), ops.mean(input, asked.dim, keepdim)
-
-
-@composite(method=False)
-@torch_call()
-def std_mean(
-    input: Tensor,
-    dim: Dims | bool = None,
-    unbiased: bool | None = None,
-    keepdim: bool = False,
-    *,
-    correction: float | None = None,
-) -> tuple[Tensor, Tensor]:
-    """The standard deviation and the mean over axes; see std().
-
-    >>> import adjoint
-    >>> adjoint.std_mean(adjoint.tensor([1.0, 2.0, 3.0]))
-    (tensor(1.), tensor(2.))
-    """
-    asked = _spread("std_mean", dim, unbiased, keepdim, correction)
-    return ops.std(input, *asked), ops.mean(input, asked.dim, keepdim)
+_VARIANCE = "The variance over axes: the sum of squared distances from the mean over (count - correction)."
+_DEVIATION = "The standard deviation over axes, the square root of the variance; its gradient is 0 where it is 0."
+var = composite()(torch_call()(_spread_function("var", False, _VARIANCE, "tensor(1.)")))
+std = composite()(torch_call()(_spread_function("std", False, _DEVIATION, "tensor(1.)")))
+_PAIR = "(tensor(1.), tensor(2.))"
+var_mean = composite(method=False)(
+    torch_call()(_spread_function("var", True, "The variance and the mean over axes; see var().", _PAIR))
+)
+std_mean = composite(method=False)(
+    torch_call()(_spread_function("std", True, "The standard deviation and the mean over axes; see std().", _PAIR))
+)
 
 
 # extrema and medians --------------------------------------------------------------------------------------------------
@@ -297,12 +259,16 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     >>> adjoint.aminmax(adjoint.tensor([1.0, 3.0, 2.0])).max
     tensor(3.)
     """
-    if input.numel() == 0 and (dim is None or input.shape[dim] == 0):
+    if input.is_complex():
+        raise NotImplementedError(f"\"aminmax_cpu\" not implemented for '{input.dtype.long_name}'")
+    if dim is None and not input.numel():
         raise RuntimeError(
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
         )
-    axes = () if dim is None else dim
-    return _Extrema(ops.amin(input, axes, keepdim), ops.amax(input, axes, keepdim))
+    axis = () if dim is None else normalize_dim(dim, input.ndim)
+    if dim is not None and input.ndim and not input.shape[axis]:
+        raise IndexError(f"aminmax: Expected reduction dim {axis} to have non-zero size.")
+    return _Extrema(ops.amin(input, axis, keepdim), ops.amax(input, axis, keepdim))
 
 
 @composite()

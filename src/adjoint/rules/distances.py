@@ -1,0 +1,148 @@
+"""Distances between points, and vectors shortened to a length."""
+
+from math import inf
+
+from .declare import Array, general
+from .reduce import dims_of, norm_gradient
+
+# distances between all pairs ------------------------------------------------------------------------------------------
+
+
+@general(core="(p,m),(r,m)->(p,r)", method=False, function=False, node="CdistBackward0")
+def cdist(xp, x1: Array, x2: Array, p, by_product=False):
+    """The p-norm of the difference of each row of x1 and each row of x2.
+
+    by_product: for p 2 from the squares of lengths and one matrix product, which is faster and less accurate.
+    """
+    if by_product:
+        lengths = [xp.sum(x * x, axis=-1) for x in (x1, x2)]
+        squares = lengths[0][..., :, None] + lengths[1][..., None, :] - 2 * xp.matmul(x1, x2.mT)
+        return xp.sqrt(xp.maximum(squares, 0))
+    return xp.pairwise_distances(x1, x2, p)
+
+
+def _pairs(x1, x2):
+    return x1[..., :, None, :] - x2[..., None, :, :]
+
+
+def _slopes(ops, scale, y, x1, x2, p):
+    """The derivative of each distance by the difference of its two points, times a number; 0 for equal points."""
+    away = _pairs(x1, x2)
+    apart = ops.where(y == 0, 0, scale / ops.where(y == 0, 1, y) if p not in (1, inf) else scale)[..., None]
+    distance = ops.where(y == 0, 1, y)[..., None]
+    if p == 2:
+        return away * apart
+    direction = ops.sgn(away)
+    if p == 0:
+        return away * 0
+    if p == 1:
+        return direction * apart
+    size = ops.abs(away)
+    if p == inf:
+        return ops.where(size == y[..., None], direction * apart, 0)
+    flat = size == 0
+    ratio = ops.where(flat, 1, size) / distance
+    return ops.where(flat, 0, direction * apart * distance * ratio ** (p - 1))
+
+
+def _weights(ops, g, y):
+    zero = y == 0
+    return ops.where(zero, 0, g / ops.where(zero, 1, y))
+
+
+@cdist.vjp("x1")
+def _(ops, g, y, x1, x2, p, by_product):
+    if by_product:
+        w = _weights(ops, g, y)
+        return x1 * ops.sum(w, w.ndim - 1, True) - w @ x2
+    return ops.sum(_slopes(ops, g, y, x1, x2, p), g.ndim - 1, False)
+
+
+@cdist.vjp("x2")
+def _(ops, g, y, x1, x2, p, by_product):
+    if by_product:
+        w = ops.transpose(_weights(ops, g, y), -2, -1)
+        return x2 * ops.sum(w, w.ndim - 1, True) - w @ x1
+    return -ops.sum(_slopes(ops, g, y, x1, x2, p), g.ndim - 2, False)
+
+
+@cdist.jvp("x1")
+def _(ops, t, y, x1, x2, p, by_product):
+    if by_product:
+        along = ops.sum(x1 * t, t.ndim - 1, False)[..., :, None] - t @ ops.transpose(x2, -2, -1)
+        return _weights(ops, along, y)
+    slopes = _slopes(ops, ops.ones_like(y), y, x1, x2, p)
+    return ops.sum(slopes * t[..., :, None, :], slopes.ndim - 1, False)
+
+
+@cdist.jvp("x2")
+def _(ops, t, y, x1, x2, p, by_product):
+    if by_product:
+        along = ops.sum(x2 * t, t.ndim - 1, False)[..., None, :] - x1 @ ops.transpose(t, -2, -1)
+        return _weights(ops, along, y)
+    slopes = _slopes(ops, ops.ones_like(y), y, x1, x2, p)
+    return -ops.sum(slopes * t[..., None, :, :], slopes.ndim - 1, False)
+
+
+# vectors of limited length --------------------------------------------------------------------------------------------
+
+#: Added to a length before dividing by it, as torch does.
+_TINY = 1e-7
+
+
+def _others(dim, ndim):
+    kept = dims_of(dim, ndim)
+    return tuple([axis for axis in range(ndim) if axis not in kept])
+
+
+def _check_renorm(input, p, dim, maxnorm):
+    if not isinstance(p, (int, float)) or p <= 0:
+        raise RuntimeError("renorm: non-positive-norm not supported")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
+    if input._array.ndim < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input._array.ndim} dimensions")
+
+
+def _shortened(ops, length, maxnorm):
+    """Which lengths are too long, by what vectors are multiplied, and the derivative of that by the length."""
+    long = length > maxnorm
+    padded = ops.where(long, length, 1) + _TINY
+    factor = maxnorm / padded
+    return long, ops.where(long, factor, 1), -factor / padded
+
+
+@general(axes=("dim",), inplace=True, check=_check_renorm)
+def renorm(xp, input: Array, p, dim, maxnorm):
+    """The slices along an axis, those with a p-norm above maxnorm shortened to that."""
+    axes = _others(dim, input.ndim)
+    size = xp.abs(input)
+    if p == inf:
+        length = xp.max(size, axis=axes, keepdims=True, initial=0)
+    else:
+        length = xp.sum(size**p, axis=axes, keepdims=True) ** (1 / p)
+    return input * xp.where(length > maxnorm, maxnorm / (length + _TINY), 1).astype(size.dtype)
+
+
+@renorm.vjp("input")
+def _(ops, g, input, p, dim, maxnorm):
+    axes = _others(dim, input.ndim)
+    length = ops.linalg_vector_norm(input, p, axes, True)
+    long, factor, slope = _shortened(ops, length, maxnorm)
+    pull = slope * ops.sum(ops.real(ops.conj(input) * g), axes, True)
+    return g * factor + ops.where(long, norm_gradient(ops, pull, length, input, p, axes, True), 0)
+
+
+@renorm.jvp("input")
+def _(ops, t, input, p, dim, maxnorm):
+    axes = _others(dim, input.ndim)
+    length = ops.linalg_vector_norm(input, p, axes, True)
+    long, factor, slope = _shortened(ops, length, maxnorm)
+    gradient = norm_gradient(ops, ops.ones_like(length), length, input, p, axes, True)
+    change = slope * ops.sum(ops.real(ops.conj(gradient) * t), axes, True)
+    return t * factor + ops.where(long, input * change, 0)
+
+
+@renorm.batch
+def _(dim):
+    return {"dim": (0, *dim) if isinstance(dim, tuple) else (0, dim)}

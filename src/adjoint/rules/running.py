@@ -1,0 +1,99 @@
+"""Running results along an axis: differences of neighbours, running maxima and minima, log-sum-exp of all so far."""
+
+from math import inf
+
+from .declare import Array, general, linear
+from .reduce import part, refuse_kinds
+
+# differences --------------------------------------------------------------------------------------------------------
+
+
+@linear(axes=("dim",), dtypes="any", method=False, function=False, node="SubBackward0")
+def neighbour_difference(xp, input: Array, dim):
+    """The difference of each element along an axis to the one before, one element fewer; of truth values whether."""
+    later, earlier = input[part(dim, 1)], input[part(dim, 0, -1)]
+    return xp.logical_xor(later, earlier) if input.dtype.kind == "b" else later - earlier
+
+
+@neighbour_difference.vjp("input")
+def _(ops, g, input_shape, dim):
+    if not input_shape[dim]:
+        return ops.zeros_of(g, input_shape)
+    zero = ops.zeros_of(g, (*input_shape[:dim], 1, *input_shape[dim + 1 :]))
+    return -ops.neighbour_difference(ops.cat([zero, g, zero], dim), dim)
+
+
+# extrema so far -----------------------------------------------------------------------------------------------------
+
+
+def _running(name, better):
+    def kernel(xp, input: Array, dim):
+        refuse_kinds("c", f"{name}_cpu", input)
+        if not input.ndim or not input.size:
+            return xp.asarray(input, copy=True), xp.zeros(input.shape, dtype=xp.int64)
+        values = getattr(xp, better).accumulate(input, axis=dim)
+        places = xp.reshape(xp.arange(input.shape[dim]), (-1,) + (1,) * (input.ndim - dim - 1))
+        # of equal elements the last counts, and so does the last NaN
+        attained = (input == values) | (input != input)
+        return values, xp.maximum.accumulate(xp.where(attained, places, 0), axis=dim)
+
+    kernel.__doc__ = f"The {better} of all elements along an axis up to each, and the last place where it is."
+    return kernel
+
+
+for _name, _better in (("cummax", "maximum"), ("cummin", "minimum")):
+    _rule = general(name=_name, axes=("dim",), outputs=("values", "indices"), differentiable=(True, False))(
+        _running(_name, _better)
+    )
+
+    @_rule.vjp("input")
+    def _(ops, g, y1, input_shape, dim):
+        return ops.scatter_add(ops.zeros_of(g[0], input_shape), dim, y1, g[0])
+
+    @_rule.jvp("input")
+    def _(ops, t, y1, dim):
+        return ops.gather(t, dim, y1), None
+
+
+# log(sum(exp)) so far -----------------------------------------------------------------------------------------------
+
+
+@general(axes=("dim",))
+def logcumsumexp(xp, input: Array, dim):
+    """The logarithm of the running sum of exp(input) along an axis, without overflow."""
+    refuse_kinds("biu", "logcumsumexp_out_cpu", input)
+    if not input.ndim or not input.size:
+        return xp.asarray(input, copy=True)
+    if input.dtype.kind == "f":
+        return xp.logaddexp.accumulate(input, axis=dim)
+    result = xp.asarray(input, copy=True)
+    for k in range(1, input.shape[dim]):
+        now, before = result[part(dim, k, k + 1)], result[part(dim, k - 1, k)]
+        top = xp.maximum(xp.real(now), xp.real(before))
+        top = xp.where(xp.isfinite(top), top, 0)
+        with xp.errstate(divide="ignore"):
+            now[...] = xp.log(xp.exp(now - top) + xp.exp(before - top)) + top
+    return result
+
+
+def _ratio(ops, before, after):
+    # exp(before - after), of equal infinities too; where there is nothing so far, with a logarithm of -inf, 0
+    nothing, same = after == -inf, before == after
+    return ops.where(nothing, 0, ops.exp(ops.where(same | nothing, 0, before) - ops.where(same | nothing, 0, after)))
+
+
+@logcumsumexp.vjp("input")
+def _(ops, g, y, input, dim):
+    # y[k] - y[i] <= 0 for i >= k, so that nothing overflows: the sum of g[i] * exp(y[k] - y[i]) is a recurrence
+    if not input.ndim:
+        return g
+    links = ops.conj(_ratio(ops, y[part(dim, 0, -1)], y[part(dim, 1)]))
+    return ops.conj(_ratio(ops, input, y)) * ops.recurrence(links, g, dim, True)
+
+
+@logcumsumexp.jvp("input")
+def _(ops, t, y, input, dim):
+    if not input.ndim:
+        return t
+    links = _ratio(ops, y[part(dim, 0, -1)], y[part(dim, 1)])
+    return ops.recurrence(links, t * _ratio(ops, input, y), dim, False)
