@@ -9,14 +9,37 @@ import numpy
 from numpy.typing import NDArray
 
 from adjoint.arrays.dtypes import dtype as _dtype
+from adjoint.arrays.layout import layout as _layout
+from adjoint.arrays.layout import memory_format as _memory_format
 from adjoint.arrays.random import Generator as _Generator
 from adjoint.arrays.size import Size as _Size
 from adjoint.arrays.size import device as _device
 from adjoint.core.graph import Node, TensorBase
 from adjoint.core.hooks import RemovableHandle
-from adjoint.tensor.tensor import Device, Dims, Dtype, Operand, ATau, EigenvaluesEigenvectors, LInfo, LdPivotsInfo, LuPivotsInfo, QR, SignLogabsdet, USVh, ValuesIndices, _CholeskyEx, _Geqrf, _InvEx, _LdlFactor, _LdlFactorEx, _LeastSquares, _Lu, _LuFactor, _LuFactorEx, _SolveEx, _Svd, _TriangularSolution, Tensor as Tensor
+from adjoint.tensor.tensor import Device, Dims, Dtype, Operand, ATau, EigenvaluesEigenvectors, Histogram, Histogramdd, LInfo, LdPivotsInfo, LuPivotsInfo, MantissaExponent, OutputMeanVar, OutputMean_Square, QR, SignLogabsdet, USVh, ValuesIndices, _CholeskyEx, _Geqrf, _InvEx, _LdlFactor, _LdlFactorEx, _LeastSquares, _Lu, _LuFactor, _LuFactorEx, _SolveEx, _Svd, _TriangularSolution, Tensor as Tensor
+from adjoint.tensor.types import tensortype as _tensortype
+
+BFloat16Tensor: _tensortype
+
+BoolTensor: _tensortype
+
+ByteTensor: _tensortype
+
+CharTensor: _tensortype
+
+DoubleTensor: _tensortype
+
+FloatTensor: _tensortype
 
 from adjoint.arrays.random import Generator as Generator
+
+HalfTensor: _tensortype
+
+IntTensor: _tensortype
+
+LongTensor: _tensortype
+
+ShortTensor: _tensortype
 
 from adjoint.arrays.size import Size as Size
 
@@ -32,11 +55,23 @@ def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Inverse hyperbolic cosine; the two square roots of its derivative keep to the principal branch."""
 
+def adaptive_avg_pool1d(input: Tensor, output_size: builtins.int | Sequence[builtins.int]) -> Tensor:
+    """The mean of windows of about equal size that cover the image."""
+
+def adaptive_max_pool1d(input: Tensor, output_size: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, Tensor]:
+    """As adaptive_max_pool1d() with return_indices=True."""
+
 def add(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1, out: Tensor | None = None) -> Tensor:
     """input + alpha * other"""
 
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1) -> Tensor:
     """beta * input + alpha * the sum of the products of matrices in pairs."""
+
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: builtins.complex = 1, out: Tensor | None = None) -> Tensor:
+    """input + value * tensor1 / tensor2"""
+
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: builtins.complex = 1, out: Tensor | None = None) -> Tensor:
+    """input + value * tensor1 * tensor2"""
 
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1, out: Tensor | None = None) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2), input broadcast."""
@@ -46,6 +81,12 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: builtins.complex = 1
 
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1) -> Tensor:
     """beta * input + alpha * outer(vec1, vec2), input broadcast."""
+
+def affine_grid_generator(theta: Tensor, size: Sequence[builtins.int], align_corners: builtins.bool) -> Tensor:
+    """As nn.functional.affine_grid()."""
+
+def alias_copy(input: Tensor, *, out: Any = None) -> Tensor:
+    """A copy of what alias() gives a view of."""
 
 def all(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """True where all of the elements over axes are not 0."""
@@ -86,7 +127,7 @@ def arcsinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def arctan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Alias of atan()."""
 
-def arctan2(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
+def arctan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Alias of atan2()."""
 
 def arctanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -104,6 +145,15 @@ def argsort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = F
 def argwhere(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The places of the elements that are not zero, one in each row."""
 
+def as_strided(input: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
+    """A view of the memory that a tensor lies in, with any size and strides, which count elements."""
+
+def as_strided_copy(input: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None, *, out: Any = None) -> Tensor:
+    """A copy of what as_strided() gives a view of."""
+
+def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
+    """A copy with src in place of what as_strided() gives a view of."""
+
 def as_tensor(data: Any, dtype: Any = None, device: Device = None) -> Tensor:
     """The data as a tensor, without a copy where it is a tensor or an array of the wanted dtype."""
 
@@ -119,7 +169,7 @@ def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.arctan, elementwise."""
 
-def atan2(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
+def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.arctan2, elementwise."""
 
 def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -136,16 +186,31 @@ def atleast_3d(*tensors: Tensor) -> Any:
 
 from adjoint import autograd as autograd
 
+def avg_pool1d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Tensor:
+    """The mean of each window."""
+
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1, out: Tensor | None = None) -> Tensor:
     """beta * input + alpha * bmm(batch1, batch2), input broadcast."""
 
-def bernoulli(input: Tensor, *, generator: _Generator | None = None) -> Tensor:
-    """0 or 1 at random, 1 with the probability that each element of input gives."""
+def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None, bias: Tensor | None = None, training: builtins.bool = False, momentum: builtins.float = 0.1, eps: builtins.float = 1e-05) -> Tensor:
+    """The input with mean 0 and variance 1 in each channel (axis 1), times weight and plus bias."""
+
+def bernoulli(input: Tensor, p: builtins.float | None = None, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """0 or 1 at random, 1 with the probability that each element of input gives, or p for all."""
 
 bfloat16: _dtype
 
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
+    """How often each number from 0 on occurs, or the sum of its weights (float64 unless they are float32)."""
+
+def binomial(count: Tensor, prob: Tensor, generator: _Generator | None = None) -> Tensor:
+    """How many of `count` trials succeed, each with probability `prob`; both are broadcast."""
+
 def bitwise_and(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """numpy.bitwise_and, elementwise."""
+
+def bitwise_left_shift(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
+    """input * 2 ** other for integers; bits shifted out are lost."""
 
 def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.invert, elementwise."""
@@ -153,13 +218,22 @@ def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def bitwise_or(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """numpy.bitwise_or, elementwise."""
 
+def bitwise_right_shift(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
+    """input / 2 ** other for integers, rounded down."""
+
 def bitwise_xor(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """numpy.bitwise_xor, elementwise."""
+
+def block_diag(*tensors: Tensor) -> Tensor:
+    """The matrices as blocks along the diagonal of one; vectors and numbers are rows."""
 
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The products of matrices in pairs: (b, m, k) by (b, k, n)."""
 
 bool: _dtype
+
+def broadcast_shapes(*shapes: builtins.int | Sequence[builtins.int]) -> _Size:
+    """The common shape that shapes broadcast to."""
 
 def broadcast_tensors(*tensors: Tensor) -> builtins.tuple[Tensor, ...]:
     """Views of all tensors, broadcast to their common shape."""
@@ -167,7 +241,13 @@ def broadcast_tensors(*tensors: Tensor) -> builtins.tuple[Tensor, ...]:
 def broadcast_to(input: Tensor, size: Sequence[builtins.int]) -> Tensor:
     """A view broadcast to a shape. Raises RuntimeError where it does not fit."""
 
+def bucketize(input: Tensor | builtins.float, boundaries: Tensor, *, out_int32: builtins.bool = False, right: builtins.bool = False, out: Tensor | None = None) -> Tensor:
+    """The number of the bucket, between sorted boundaries, that each value lies in."""
+
 from adjoint.arrays.dtypes import can_cast as can_cast
+
+def cartesian_prod(*tensors: Tensor) -> Tensor:
+    """All ways to take one element of each vector, as rows; a single vector as it is."""
 
 def cat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """The tensors joined along one axis. Empty one-dimensional tensors are left out beside others."""
@@ -180,10 +260,23 @@ cdouble: _dtype
 def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.ceil, elementwise."""
 
+def celu(input: Tensor, alpha: builtins.float = 1.0, inplace: builtins.bool = False) -> Tensor:
+    """input where it is positive, alpha * (exp(input / alpha) - 1) elsewhere: smooth for every alpha."""
+
+def celu_(input: Tensor, alpha: builtins.float = 1.0) -> Tensor:
+    """In-place version of celu()."""
+
 cfloat: _dtype
 
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of matrices in the order that needs the fewest multiplications; see linalg.multi_dot."""
+
+def channel_shuffle(input: Tensor, groups: builtins.int) -> Tensor:
+    """Channels in turns from each of several groups."""
+
+channels_last: _memory_format
+
+channels_last_3d: _memory_format
 
 char: _dtype
 
@@ -211,11 +304,14 @@ def clamp_min(input: Tensor, min: Tensor) -> Tensor:
 def clip(input: Tensor | builtins.complex, min: Tensor | builtins.complex | None = None, max: Tensor | builtins.complex | None = None, *, out: Tensor | None = None) -> Tensor:
     """Alias of clamp()."""
 
-def clone(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """A copy with the same values and layout."""
+def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
+    """A copy that is part of the graph; memory_format: how its axes lie in memory (default: as the tensor's do)."""
 
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     """The tensors joined along the second axis, vectors as columns."""
+
+def combinations(input: Tensor, r: builtins.int = 2, with_replacement: builtins.bool = False) -> Tensor:
+    """All ways to take r elements of a vector in their order, as rows; with_replacement: any more than once."""
 
 def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     """real + 1j * imag"""
@@ -230,8 +326,40 @@ def concat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | No
 def concatenate(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """Alias of cat()."""
 
-def conj(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Complex conjugate; the same for real input."""
+def conj(input: Tensor) -> Tensor:
+    """The complex conjugate; a real tensor itself."""
+
+def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The complex conjugate; a real tensor itself."""
+
+def constant_pad_nd(input: Tensor, pad: Sequence[builtins.int], value: builtins.float = 0) -> Tensor:
+    """Margins around the last axes filled with a number; see nn.functional.pad()."""
+
+contiguous_format: _memory_format
+
+def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] | builtins.str = 0, dilation: builtins.int | Sequence[builtins.int] = 1, groups: builtins.int = 1) -> Tensor:
+    """The sums of products of a kernel with the windows of images, and a bias."""
+
+def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] | builtins.str = 0, dilation: builtins.int | Sequence[builtins.int] = 1, groups: builtins.int = 1) -> Tensor:
+    """The sums of products of a kernel with the windows of images, and a bias."""
+
+def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] | builtins.str = 0, dilation: builtins.int | Sequence[builtins.int] = 1, groups: builtins.int = 1) -> Tensor:
+    """The sums of products of a kernel with the windows of images, and a bias."""
+
+def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, output_padding: builtins.int | Sequence[builtins.int] = 0, groups: builtins.int = 1, dilation: builtins.int | Sequence[builtins.int] = 1) -> Tensor:
+    """The transpose of conv1d in its input: what spreads each element over a window, and adds up."""
+
+def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, output_padding: builtins.int | Sequence[builtins.int] = 0, groups: builtins.int = 1, dilation: builtins.int | Sequence[builtins.int] = 1) -> Tensor:
+    """The transpose of conv2d in its input: what spreads each element over a window, and adds up."""
+
+def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, output_padding: builtins.int | Sequence[builtins.int] = 0, groups: builtins.int = 1, dilation: builtins.int | Sequence[builtins.int] = 1) -> Tensor:
+    """The transpose of conv3d in its input: what spreads each element over a window, and adds up."""
+
+def convolution(input: Tensor, weight: Tensor, bias: Tensor | None, stride: builtins.int | Sequence[builtins.int], padding: builtins.int | Sequence[builtins.int], dilation: builtins.int | Sequence[builtins.int], transposed: builtins.bool, output_padding: builtins.int | Sequence[builtins.int], groups: builtins.int) -> Tensor:
+    """A convolution over as many axes as input has behind (N, C), or the transpose of one; see conv2d()."""
+
+def copysign(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
+    """The size of input with the sign of other (that of a zero counts)."""
 
 def corrcoef(input: Tensor) -> Tensor:
     """The correlation coefficients of the rows of a matrix, whose columns are observations: cov() scaled to 1."""
@@ -241,6 +369,9 @@ def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.cosh, elementwise."""
+
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: builtins.int = 1, eps: builtins.float = 1e-08) -> Tensor:
+    """The cosines of the angles between vectors along an axis of the broadcast inputs; no length counts as below eps."""
 
 def count_nonzero(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, out: Tensor | None = None) -> Tensor:
     """How many elements over axes are not 0."""
@@ -266,8 +397,14 @@ def cumsum(input: Tensor, dim: builtins.int, *, dtype: _dtype | None = None) -> 
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: builtins.float | None = None, dim: builtins.int = -1) -> Tensor:
     """The integrals from the first place up to each other one, by the trapezoidal rule; see trapezoid()."""
 
+def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Degrees in radians."""
+
 def det(input: Tensor) -> Tensor:
     """Alias of linalg.det()."""
+
+def detach_copy(input: Tensor, *, out: Any = None) -> Tensor:
+    """A copy of what detach() gives a view of."""
 
 from adjoint.arrays.size import device as device
 
@@ -283,8 +420,17 @@ def diagflat(input: Tensor, offset: builtins.int = 0) -> Tensor:
 def diagonal(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
     """A view of a diagonal of the planes that two axes span, as the last axis; offset counts up and to the right."""
 
+def diagonal_copy(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1, *, out: Any = None) -> Tensor:
+    """A copy of what diagonal() gives a view of."""
+
+def diagonal_scatter(input: Tensor, src: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
+    """A copy with src in place of a diagonal. Raises RuntimeError unless src has the shape that diagonal() gives."""
+
 def diff(input: Tensor, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
     """The differences of neighbours along an axis, n times over; of truth values, whether they differ."""
+
+def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The derivative of lgamma."""
 
 def dist(input: Tensor, other: Tensor, p: builtins.float = 2) -> Tensor:
     """The p-norm of input - other, broadcast, over all axes."""
@@ -300,6 +446,12 @@ def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 double: _dtype
 
+def dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+    """As nn.functional.dropout(); RuntimeError if p is not between 0 and 1."""
+
+def dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+    """In-place version of dropout()."""
+
 def dsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
     """tensor_split() along the axis that dstack() joins; a number must divide its size."""
 
@@ -313,11 +465,17 @@ e: builtins.float
 def einsum(equation: builtins.str | Tensor, *operands: Any) -> Tensor:
     """The sum of products of the operands' elements that an equation in Einstein's notation names."""
 
+def embedding(weight: Tensor, indices: Tensor, padding_idx: builtins.int = -1, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Tensor:
+    """As nn.functional.embedding(), with the weight first."""
+
 def empty(*size: Any, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, **out: Any) -> Tensor:
     """Memory of the given shape and no particular content."""
 
-def empty_like(input: Tensor, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, memory_format: Any = None) -> Tensor:
+def empty_like(input: Tensor, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, memory_format: Any = None, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
     """empty() of the shape and, unless another is given, the dtype of a tensor."""
+
+def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
+    """Memory of no particular content, seen with the given sizes and strides, which count elements."""
 
 from adjoint.core.grad_mode import enable_grad as enable_grad
 
@@ -327,11 +485,23 @@ def eq(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, ou
 def equal(input: Tensor, other: Tensor) -> builtins.bool:
     """True if two tensors have the same shape and elements."""
 
+def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The error function."""
+
+def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """1 - erf(input), exact where that is small."""
+
+def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of the error function; infinite at -1 and 1."""
+
 def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.exp, elementwise."""
 
 def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """numpy.exp2, elementwise."""
+    """2 to the power of input."""
+
+def expand_copy(input: Tensor, size: Sequence[builtins.int], *, implicit: builtins.bool = False, out: Any = None) -> Tensor:
+    """A copy of what expand() gives a view of."""
 
 def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.expm1, elementwise."""
@@ -340,6 +510,9 @@ def eye(n: builtins.int, m: builtins.int | None = None, *, dtype: Any = None, de
     """The n by m matrix with ones on the diagonal."""
 
 from adjoint import fft as fft
+
+def fill(input: Tensor | builtins.complex, value: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
+    """value everywhere: what fill_ and zero_ write."""
 
 from adjoint.arrays.dtypes import finfo as finfo
 
@@ -366,14 +539,29 @@ float32: _dtype
 
 float64: _dtype
 
+def float_power(input: Tensor | builtins.complex, exponent: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
+    """input ** exponent computed in float64, or complex128 if either is complex; either may be a number."""
+
 def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.floor, elementwise."""
 
 def floor_divide(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """The quotient rounded down; no gradient flows through it."""
 
+def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """numpy.fmax, elementwise."""
+
+def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """numpy.fmin, elementwise."""
+
 def fmod(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """numpy.fmod, elementwise."""
+
+def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """What truncation takes away: input - trunc(input)."""
+
+def frexp(input: Tensor, *, out: Sequence[Tensor] | None = None) -> MantissaExponent:
+    """The mantissa, of size [0.5, 1), and the exponent, an int32, in input = mantissa * 2 ** exponent."""
 
 def from_numpy(ndarray: numpy.ndarray[Any, Any]) -> Tensor:
     """A tensor that shares the memory of a NumPy array."""
@@ -388,6 +576,9 @@ from adjoint import func as func
 
 def gather(input: Tensor, dim: builtins.int, index: Tensor, sparse_grad: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """result[i, j, ..] = input[i, .., index[i, j, ..], ..]: the elements that index names along one axis."""
+
+def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The greatest common divisor, not negative."""
 
 def ge(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """numpy.greater_equal, elementwise."""
@@ -412,10 +603,37 @@ def greater(input: Tensor | builtins.complex, other: Tensor | builtins.complex, 
 def greater_equal(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """Alias of ge()."""
 
+def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Tensor:
+    """As nn.functional.grid_sample(), with modes by their numbers in the order of its documentation."""
+
+def grid_sampler_2d(input: Tensor, grid: Tensor, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Tensor:
+    """As nn.functional.grid_sample(), with modes by their numbers in the order of its documentation."""
+
+def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Tensor:
+    """As nn.functional.grid_sample(), with modes by their numbers in the order of its documentation."""
+
+def group_norm(input: Tensor, num_groups: builtins.int, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05) -> Tensor:
+    """The input with mean 0 and variance 1 in each group of channels of each sample, times weight and plus bias."""
+
 def gt(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """numpy.greater, elementwise."""
 
 half: _dtype
+
+def hardshrink(input: Tensor, lambd: builtins.float = 0.5) -> Tensor:
+    """input where abs(input) > lambd, 0 elsewhere."""
+
+def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The step function: 0 below 0, 1 above, and `values` at 0; 0 for NaN."""
+
+def histc(input: Tensor, bins: builtins.int = 100, min: builtins.float = 0, max: builtins.float = 0, *, out: Tensor | None = None) -> Tensor:
+    """How many elements lie in each of `bins` equal parts of [min, max]; of their own range if these are equal."""
+
+def histogram(input: Tensor, bins: builtins.int | Tensor, *, range: Sequence[builtins.float] | None = None, weight: Tensor | None = None, density: builtins.bool = False) -> Histogram:
+    """How many elements lie in each bin, or the sum of their weights; the last bin holds its upper edge too."""
+
+def histogramdd(input: Tensor, bins: builtins.int | Sequence[builtins.int] | Sequence[Tensor], *, range: Sequence[builtins.float] | None = None, weight: Tensor | None = None, density: builtins.bool = False) -> Histogramdd:
+    """How many points lie in each bin of a grid; the last axis of input holds the coordinates of a point."""
 
 def hsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
     """tensor_split() along the axis that hstack() joins; a number must divide its size."""
@@ -423,8 +641,17 @@ def hsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """The tensors joined along the second axis, vectors along their only one."""
 
-def hypot(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
+def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.hypot, elementwise."""
+
+def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The modified Bessel function of the first kind of order 0."""
+
+def igamma(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
+    """The regularized lower incomplete gamma function P(input, other)."""
+
+def igammac(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
+    """The regularized upper incomplete gamma function Q(input, other)."""
 
 from adjoint.arrays.dtypes import iinfo as iinfo
 
@@ -443,6 +670,9 @@ def index_fill(input: Tensor, dim: builtins.int, index: Tensor, value: Tensor | 
 def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: builtins.bool = False) -> Tensor:
     """A copy with values, broadcast, written at (or, if accumulate, added to) the places that the indices pick."""
 
+def index_reduce(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor:
+    """A copy with the slices of source that a vector of indices sends to one slice reduced: "prod", "mean" ..."""
+
 def index_select(input: Tensor, dim: builtins.int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The slices along one axis that a vector of indices names."""
 
@@ -454,6 +684,9 @@ from adjoint.arrays.random import initial_seed as initial_seed
 
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """The sum of products over the last axes; a plain product if one tensor has no axes. Nothing is conjugated."""
+
+def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: builtins.bool = True, momentum: builtins.float = 0.1, eps: builtins.float = 1e-05) -> Tensor:
+    """The input with mean 0 and variance 1 in each channel of each sample, times weight and plus bias."""
 
 int: _dtype
 
@@ -475,6 +708,9 @@ from adjoint.core.anomaly import is_anomaly_enabled as is_anomaly_enabled
 def is_complex(input: Tensor) -> builtins.bool:
     """True for complex64 and complex128."""
 
+def is_conj(input: Tensor) -> builtins.bool:
+    """Whether a conjugate is still to be computed: never."""
+
 def is_floating_point(input: Tensor) -> builtins.bool:
     """True for float16, bfloat16, float32 and float64."""
 
@@ -484,8 +720,22 @@ from adjoint.core.grad_mode import is_inference as is_inference
 
 from adjoint.core.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
 
+def is_neg(input: Tensor) -> builtins.bool:
+    """Whether a negative is still to be computed: never."""
+
+def is_nonzero(input: Tensor) -> builtins.bool:
+    """Whether the one element is not 0. Raises RuntimeError if there are none or several."""
+
+def is_same_size(input: Tensor, other: Tensor) -> builtins.bool:
+    """True if two tensors have the same shape."""
+
+def is_signed(input: Tensor) -> builtins.bool:
+    """True if the dtype can hold negative numbers."""
+
 def is_tensor(obj: object) -> builtins.bool:
     """True for a Tensor."""
+
+from adjoint.arrays.once import is_warn_always_enabled as is_warn_always_enabled
 
 def isclose(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Tensor:
     """Elementwise abs(input - other) <= atol + rtol * abs(other)."""
@@ -493,11 +743,23 @@ def isclose(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: bu
 def isfinite(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.isfinite, elementwise."""
 
+def isin(elements: Tensor | builtins.complex, test_elements: Tensor | builtins.complex, *, assume_unique: builtins.bool = False, invert: builtins.bool = False, out: Tensor | None = None) -> Tensor:
+    """True for those elements that are among the test elements; for those that are not, if `invert`."""
+
 def isinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.isinf, elementwise."""
 
 def isnan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.isnan, elementwise."""
+
+def isneginf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """True where input is -inf."""
+
+def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """True where input is inf."""
+
+def isreal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """True where the imaginary part is 0."""
 
 def istft(input: Tensor, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, normalized: builtins.bool = False, onesided: builtins.bool | None = None, length: builtins.int | None = None, return_complex: builtins.bool = False) -> Tensor:
     """The signal (..., time) from its short-time Fourier transform (..., frequencies, windows): stft's inverse."""
@@ -508,14 +770,31 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 def kthvalue(input: Tensor, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: Sequence[Tensor] | None = None) -> ValuesIndices:
     """The k-th smallest element along an axis (counted from 1) and where it is."""
 
+def layer_norm(input: Tensor, normalized_shape: Sequence[builtins.int], weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05) -> Tensor:
+    """The input with mean 0 and variance 1 over its last axes, times weight and plus bias."""
+
+from adjoint.arrays.layout import layout as layout
+
+def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The least common multiple, not negative."""
+
+def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """input * 2 ** other, broadcast; integers become floating point."""
+
 def le(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """numpy.less_equal, elementwise."""
+
+def lerp(input: Tensor | builtins.complex, end: Tensor | builtins.complex, weight: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
+    """input + weight * (end - input), exact at both ends."""
 
 def less(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """Alias of lt()."""
 
 def less_equal(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """Alias of le()."""
+
+def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of the absolute value of the gamma function."""
 
 from adjoint import linalg as linalg
 
@@ -537,8 +816,11 @@ def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def log_softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
     """The logarithm of softmax(), without overflow; `dtype` is what the input is cast to before."""
 
-def logaddexp(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
-    """numpy.logaddexp, elementwise."""
+def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """log(exp(input) + exp(other)), without overflow."""
+
+def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """log2(2 ** input + 2 ** other), without overflow."""
 
 def logcumsumexp(input: Tensor, dim: builtins.int, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the running sum of exp(input) along an axis, without overflow."""
@@ -546,17 +828,20 @@ def logcumsumexp(input: Tensor, dim: builtins.int, *, out: Tensor | None = None)
 def logdet(input: Tensor) -> Tensor:
     """The logarithm of the determinants of square matrices; NaN where a real one is negative, -inf where it is 0."""
 
-def logical_and(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
+def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.logical_and, elementwise."""
 
 def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.logical_not, elementwise."""
 
-def logical_or(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
+def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.logical_or, elementwise."""
 
-def logical_xor(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
+def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.logical_xor, elementwise."""
+
+def logit(input: Tensor, eps: builtins.float | None = None, *, out: Tensor | None = None) -> Tensor:
+    """log(input / (1 - input)), for input clamped to [eps, 1 - eps] where eps is given."""
 
 def logspace(start: Any, end: Any, steps: builtins.int, base: builtins.float = 10.0, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False) -> Tensor:
     """`steps` numbers from base**start to base**end, evenly spaced on a logarithmic scale."""
@@ -601,7 +886,19 @@ def matrix_power(input: Tensor, n: builtins.int) -> Tensor:
 def max(input: Tensor, dim: Any = None, keepdim: builtins.bool = False, *, other: Any = None) -> Any:
     """The maximum of all elements, along an axis (with its index), or of two tensors."""
 
-def maximum(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
+def max_pool1d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False) -> Tensor:
+    """The largest element of each window; see nn.functional.max_pool1d()."""
+
+def max_pool1d_with_indices(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
+    """As max_pool1d() with return_indices=True."""
+
+def max_pool2d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False) -> Tensor:
+    """The largest element of each window; see nn.functional.max_pool2d()."""
+
+def max_pool3d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False) -> Tensor:
+    """The largest element of each window; see nn.functional.max_pool3d()."""
+
+def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.maximum, elementwise."""
 
 def mean(input: Tensor, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
@@ -610,10 +907,15 @@ def mean(input: Tensor, dim: Dims = None, keepdim: builtins.bool = False, *, dty
 def median(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Any:
     """The median of all elements, or along an axis with its index: the lower of the two in the middle."""
 
+from adjoint.arrays.layout import memory_format as memory_format
+
+def meshgrid(*tensors: Any, indexing: builtins.str | None = None) -> builtins.tuple[Tensor, ...]:
+    """Views of vectors, each repeated along the axes of all others."""
+
 def min(input: Tensor, dim: Any = None, keepdim: builtins.bool = False, *, other: Any = None) -> Any:
     """The minimum of all elements, along an axis (with its index), or of two tensors."""
 
-def minimum(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
+def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.minimum, elementwise."""
 
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -634,13 +936,22 @@ def msort(input: Tensor) -> Tensor:
 def mul(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """numpy.multiply, elementwise."""
 
+def multinomial(input: Tensor, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Indices drawn with probabilities in proportion to the weights in input, or in each of its rows."""
+
 def multiply(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """Alias of mul()."""
 
 def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of a matrix with a vector."""
 
+def mvlgamma(input: Tensor, p: builtins.int, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of the gamma function of dimension p (DLMF 35.3.4)."""
+
 nan: builtins.float
+
+def nan_to_num(input: Tensor, nan: builtins.float = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None, *, out: Tensor | None = None) -> Tensor:
+    """input with NaN and infinities replaced: by 0 and by the largest and smallest finite numbers unless given."""
 
 def nanmean(input: Tensor, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
     """The mean over axes of the elements that are not NaN."""
@@ -657,6 +968,9 @@ def nansum(input: Tensor, dim: Dims = None, keepdim: builtins.bool = False, *, d
 def narrow(input: Tensor, dim: builtins.int, start: builtins.int | Tensor, length: builtins.int) -> Tensor:
     """The view from start (counted from the end if negative), of the given length, along one axis."""
 
+def narrow_copy(input: Tensor, dim: builtins.int, start: builtins.int | Tensor, length: builtins.int, *, out: Any = None) -> Tensor:
+    """A copy of what narrow() gives a view of."""
+
 def ne(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """numpy.not_equal, elementwise."""
 
@@ -668,6 +982,9 @@ def negative(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 newaxis: None
 
+def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The next number from input in the direction of other."""
+
 from adjoint import nn as nn
 
 from adjoint.core.grad_mode import no_grad as no_grad
@@ -675,8 +992,14 @@ from adjoint.core.grad_mode import no_grad as no_grad
 def nonzero(input: Tensor, *, as_tuple: builtins.bool = False) -> Any:
     """The places of the elements that are not zero, one in each row; as_tuple: one tensor for each axis instead."""
 
+def nonzero_static(input: Tensor, *, size: builtins.int, fill_value: builtins.int = -1) -> Tensor:
+    """The indices of the first `size` elements that are not zero, as rows; filled up with `fill_value`."""
+
 def norm(input: Tensor, p: builtins.float | builtins.str | None = 'fro', dim: Dims = None, keepdim: builtins.bool = False, dtype: _dtype | None = None) -> Tensor:
     """The norm of a tensor over axes (None: all), taken as a vector: linalg.vector_norm with ord=p."""
+
+def normal(mean: Tensor | builtins.float = 0.0, std: Tensor | builtins.float = 1.0, size: Any = None, *, generator: _Generator | None = None, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+    """Normally distributed numbers: of the size given, or one for each element of mean and std, broadcast."""
 
 def not_equal(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """Alias of ne()."""
@@ -687,7 +1010,7 @@ def numel(input: Tensor) -> builtins.int:
 def ones(*size: Any, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, **out: Any) -> Tensor:
     """Ones of the given shape."""
 
-def ones_like(input: Tensor, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, memory_format: Any = None) -> Tensor:
+def ones_like(input: Tensor, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, memory_format: Any = None, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
     """ones() of the shape and, unless another is given, the dtype of a tensor."""
 
 def orgqr(input: Tensor, input2: Tensor) -> Tensor:
@@ -699,19 +1022,48 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: builtins.bool = True,
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """The products of each element of one vector with each of another, as a matrix."""
 
+def pairwise_distance(x1: Tensor, x2: Tensor, p: builtins.float = 2.0, eps: builtins.float = 1e-06, keepdim: builtins.bool = False) -> Tensor:
+    """The p-norms of x1 - x2 + eps along the last axis, broadcast."""
+
+def pdist(input: Tensor, p: builtins.float = 2) -> Tensor:
+    """The p-norms of the differences of all pairs of rows: (0, 1), (0, 2) ... (1, 2) ..."""
+
 def permute(input: Tensor, *args: Any, dims: Sequence[builtins.int] | None = None) -> Tensor:
     """A view whose axis k is the input's axis dims[k]."""
+
+def permute_copy(input: Tensor, dims: Sequence[builtins.int], *, out: Any = None) -> Tensor:
+    """A copy of what permute() gives a view of."""
 
 pi: builtins.float
 
 def pinverse(input: Tensor, rcond: builtins.float = 1e-15) -> Tensor:
     """Alias of linalg.pinv()."""
 
+def pixel_shuffle(input: Tensor, upscale_factor: builtins.int) -> Tensor:
+    """Channels dealt out to pixels: (.., C * r * r, H, W) gives (.., C, H * r, W * r)."""
+
+def pixel_unshuffle(input: Tensor, downscale_factor: builtins.int) -> Tensor:
+    """The way back from pixel_shuffle(): (.., C, H * r, W * r) gives (.., C * r * r, H, W)."""
+
+def poisson(input: Tensor, generator: _Generator | None = None) -> Tensor:
+    """Numbers of Poisson's distribution, one for each rate in input."""
+
+def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """abs * exp(1j * angle)"""
+
+def polygamma(n: builtins.int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The n-th derivative of digamma, of the shape of input."""
+
 def positive(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.positive, elementwise."""
 
 def pow(input: Tensor | builtins.complex, exponent: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """input to the power of exponent, broadcast."""
+
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """input where it is positive, weight * input elsewhere, with one weight in all or one for each channel (axis 1)."""
+
+preserve_format: _memory_format
 
 def prod(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
     """The product over one axis, or of all elements; its derivatives are exact where elements are 0."""
@@ -727,22 +1079,30 @@ def qr(input: Tensor, some: builtins.bool = True) -> Any:
 def quantile(input: Tensor, q: builtins.float | Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear') -> Tensor:
     """The q-th quantiles along an axis (None: of all elements); NaN where there is one among them."""
 
+def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Radians in degrees."""
+
 def rand(*size: Any, generator: _Generator | None = None, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, **out: Any) -> Tensor:
     """Random numbers, uniform in [0, 1)."""
 
-def rand_like(input: Tensor, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False) -> Tensor:
+def rand_like(input: Tensor, *, generator: _Generator | None = None, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, memory_format: Any = None, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
     """rand() of the shape and, unless another is given, the dtype of a tensor."""
 
-def randint(*bounds: Any, generator: _Generator | None = None, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, low: builtins.int | None = None, high: builtins.int | None = None, size: Any = None) -> Tensor:
+def randint(*bounds: Any, generator: _Generator | None = None, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, low: builtins.int | None = None, high: builtins.int | None = None, size: Any = None, out: Tensor | None = None, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
     """Random integers from low (0) up to but not including high: randint(high, size) or randint(low, high, size)."""
+
+def randint_like(input: Tensor, *bounds: builtins.int, low: builtins.int | None = None, high: builtins.int | None = None, generator: _Generator | None = None, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, memory_format: Any = None, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
+    """Random integers of the shape and, unless another is given, the dtype of a tensor, between bounds as in randint()."""
 
 def randn(*size: Any, generator: _Generator | None = None, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, **out: Any) -> Tensor:
     """Random numbers of the standard normal distribution; complex ones have variance 1 in all."""
 
-def randn_like(input: Tensor, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False) -> Tensor:
+def randn_like(input: Tensor, *, generator: _Generator | None = None, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, memory_format: Any = None, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
     """randn() of the shape and, unless another is given, the dtype of a tensor."""
 
-def randperm(n: builtins.int, *, generator: _Generator | None = None, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False) -> Tensor:
+from adjoint import random as random
+
+def randperm(n: builtins.int, *, generator: _Generator | None = None, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, out: Tensor | None = None, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
     """The integers below n in random order."""
 
 def ravel(input: Tensor) -> Tensor:
@@ -757,10 +1117,13 @@ def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """input where it is positive, 0 elsewhere; NaN stays NaN."""
 
+def relu_(input: Tensor) -> Tensor:
+    """In-place version of relu()."""
+
 def remainder(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """numpy.remainder, elementwise."""
 
-def renorm(input: Tensor, p: builtins.type, dim: builtins.int, maxnorm: builtins.type, *, out: Tensor | None = None) -> Tensor:
+def renorm(input: Tensor, p: builtins.int, dim: builtins.int, maxnorm: builtins.type, *, out: Tensor | None = None) -> Tensor:
     """The slices along an axis, those with a p-norm above maxnorm shortened to that."""
 
 def repeat_interleave(input: Tensor, repeats: builtins.int | Tensor | None = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Tensor:
@@ -769,8 +1132,17 @@ def repeat_interleave(input: Tensor, repeats: builtins.int | Tensor | None = Non
 def reshape(input: Tensor, shape: builtins.int | Sequence[builtins.int]) -> Tensor:
     """The elements in row-major order under another shape (one size may be -1): a view if possible, else a copy."""
 
+def resolve_conj(input: Tensor) -> Tensor:
+    """The tensor itself: conjugates are computed at once."""
+
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor itself: negatives are computed at once."""
+
 def result_type(*tensors_or_numbers: Any) -> _dtype:
     """The dtype that arithmetic on these operands gives."""
+
+def rms_norm(input: Tensor, normalized_shape: Sequence[builtins.int], weight: Tensor | None = None, eps: builtins.float | None = None) -> Tensor:
+    """The input divided by the root of its mean square over its last axes, times weight."""
 
 def roll(input: Tensor, shifts: Dims, dims: Dims | None = None) -> Tensor:
     """A copy with the elements moved along axes; those that leave one end come in at the other."""
@@ -784,11 +1156,20 @@ def round(input: Tensor, *, decimals: builtins.int = 0, out: Tensor | None = Non
 def row_stack(tensors: Sequence[Tensor]) -> Tensor:
     """Alias of vstack()."""
 
+def rrelu(input: Tensor, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False, inplace: builtins.bool = False) -> Tensor:
+    """leaky_relu with a slope drawn at random from [lower, upper) for each element; else their mean as the slope."""
+
+def rrelu_(input: Tensor, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False) -> Tensor:
+    """In-place version of rrelu()."""
+
 def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """1 / sqrt(input)"""
 
 def rsub(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1, out: Tensor | None = None) -> Tensor:
     """alpha * other - input"""
+
+def scalar_tensor(s: Any, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
+    """A tensor without axes that holds a number, of the default dtype unless another is given."""
 
 def scatter(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor | builtins.float | None = None, *, value: builtins.float | None = None, reduce: builtins.str | None = None) -> Tensor:
     """A copy with elements of src (or one number) written to the places that index names along an axis."""
@@ -796,22 +1177,41 @@ def scatter(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor | built
 def scatter_add(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
     """A copy of input with the elements of src added at the places that index names along one axis."""
 
+def scatter_reduce(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor:
+    """A copy with the elements of src that index sends to one place along an axis reduced: "sum", "prod" ..."""
+
+def searchsorted(sorted_sequence: Tensor, input: Tensor | builtins.float, *, out_int32: builtins.bool = False, right: builtins.bool = False, side: builtins.str | None = None, out: Tensor | None = None, sorter: Tensor | None = None) -> Tensor:
+    """Where each value would be put into a sequence, sorted along the last axis, to keep it sorted."""
+
 from adjoint.arrays.random import seed as seed
 
 def select(input: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
     """The view of one slice along an axis, without that axis."""
 
+def select_copy(input: Tensor, dim: builtins.int, index: builtins.int, *, out: Any = None) -> Tensor:
+    """A copy of what select() gives a view of."""
+
 def select_scatter(input: Tensor, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
     """A copy with src in place of one slice along an axis: select() written to, out of place."""
 
+def selu(input: Tensor, inplace: builtins.bool = False) -> Tensor:
+    """scale * elu(input, alpha) with the two constants that keep mean 0 and variance 1 from layer to layer."""
+
+def selu_(input: Tensor) -> Tensor:
+    """In-place version of selu()."""
+
 from adjoint.arrays.dtypes import set_default_dtype as set_default_dtype
+
+from adjoint.tensor.types import set_default_tensor_type as set_default_tensor_type
 
 from adjoint.core.grad_mode import set_grad_enabled as set_grad_enabled
 
 from adjoint.tensor.formatting import set_printoptions as set_printoptions
 
-def set_rng_state(state: Tensor) -> None:
+def set_rng_state(new_state: Tensor) -> None:
     """Put the default generator into a state that get_rng_state() gave."""
+
+from adjoint.arrays.once import set_warn_always as set_warn_always
 
 def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """input / abs(input), 0 at 0; the sign for real input."""
@@ -822,16 +1222,25 @@ def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """1 / (1 + exp(-input)), without overflow."""
 
 def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """numpy.sign, elementwise."""
+    """-1, 0 or 1; a truth value itself."""
+
+def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """True for negative numbers, -0.0 among them."""
 
 def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.sin, elementwise."""
 
+def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """sin(pi * input) / (pi * input), 1 at 0."""
+
 def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.sinh, elementwise."""
 
+def slice_copy(input: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Any = None) -> Tensor:
+    """A copy of what slice() gives a view of."""
+
 def slice_scatter(input: Tensor, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1) -> Tensor:
-    """A copy with src in place of input[start:end:step] along an axis."""
+    """A copy with src in place of input[start:end:step] along an axis. Raises RuntimeError unless src has its shape."""
 
 def slogdet(input: Tensor) -> Any:
     """Alias of linalg.slogdet()."""
@@ -842,20 +1251,31 @@ def softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None) -> Te
 def sort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: Sequence[Tensor] | None = None) -> ValuesIndices:
     """The elements in order along an axis, and where they were; equal elements keep their order."""
 
+from adjoint import special as special
+
 def split(tensor: Tensor, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
     """Views of pieces along one axis: all of one size but the last, or of the given sizes."""
 
+def split_copy(input: Tensor, split_size: builtins.int | Sequence[builtins.int], dim: builtins.int = 0, *, out: Any = None) -> builtins.tuple[Tensor, ...]:
+    """A copy of what split() gives a view of."""
+
 def split_with_sizes(input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
     """Views of the given sizes along one axis."""
+
+def split_with_sizes_copy(input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0, *, out: Any = None) -> builtins.tuple[Tensor, ...]:
+    """A copy of what split_with_sizes() gives a view of."""
 
 def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.sqrt, elementwise."""
 
 def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """numpy.square, elementwise."""
+    """input * input; truth values count as integers."""
 
 def squeeze(input: Tensor, dim: Dims | None = None) -> Tensor:
     """A view without axes of length one: without all of them, or those among the named ones."""
+
+def squeeze_copy(input: Tensor, dim: Dims | None = None, *, out: Any = None) -> Tensor:
+    """A copy of what squeeze() gives a view of."""
 
 def stack(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors of one shape joined along a new axis."""
@@ -868,6 +1288,8 @@ def std_mean(input: Tensor, dim: Dims | builtins.bool = None, unbiased: builtins
 
 def stft(input: Tensor, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, pad_mode: builtins.str = 'reflect', normalized: builtins.bool = False, onesided: builtins.bool | None = None, return_complex: builtins.bool | None = None, align_to_window: builtins.bool | None = None) -> Tensor:
     """The short-time Fourier transform: the spectra of windows of size n_fft along a signal (..., time)."""
+
+strided: _layout
 
 def sub(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1, out: Tensor | None = None) -> Tensor:
     """input - alpha * other"""
@@ -889,6 +1311,9 @@ def swapdims(input: Tensor, axis0: builtins.int, axis1: builtins.int) -> Tensor:
 
 def t(input: Tensor) -> Tensor:
     """A matrix with its two axes exchanged; tensors with fewer axes as they are."""
+
+def t_copy(input: Tensor, *, out: Any = None) -> Tensor:
+    """A copy of what t() gives a view of."""
 
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements of the flattened input at the places that index names, negative ones counted from the end."""
@@ -913,6 +1338,12 @@ def tensordot(a: Tensor, b: Tensor, dims: builtins.int | Sequence[Any] | Tensor 
 
 from adjoint import testing as testing
 
+def threshold(input: Tensor, threshold: builtins.float, value: builtins.float, inplace: builtins.bool = False) -> Tensor:
+    """input where it is above the threshold, value elsewhere."""
+
+def threshold_(input: Tensor, threshold: builtins.float, value: builtins.float) -> Tensor:
+    """In-place version of threshold()."""
+
 def tile(input: Tensor, *dims: Any) -> Tensor:
     """The tensor put side by side dims[k] times along each axis, counted from the last; missing numbers are 1."""
 
@@ -924,6 +1355,9 @@ def trace(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def transpose(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
     """A view with two axes exchanged."""
+
+def transpose_copy(input: Tensor, dim0: builtins.int, dim1: builtins.int, *, out: Any = None) -> Tensor:
+    """A copy of what transpose() gives a view of."""
 
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: builtins.float | None = None, dim: builtins.int = -1) -> Tensor:
     """The integral along an axis of a function given at some places, by the trapezoidal rule."""
@@ -937,8 +1371,14 @@ def triangular_solve(b: Tensor, A: Tensor, upper: builtins.bool = True, transpos
 def tril(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """The matrices' lower triangles, zeros above the given diagonal."""
 
+def tril_indices(row: builtins.int, col: builtins.int, offset: builtins.int = 0, *, dtype: Any = None, device: Device = None, layout: Any = None, requires_grad: builtins.bool = False) -> Tensor:
+    """The places in the lower triangle of a row by col matrix, as two rows of indices."""
+
 def triu(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """The matrices' upper triangles, zeros below the given diagonal."""
+
+def triu_indices(row: builtins.int, col: builtins.int, offset: builtins.int = 0, *, dtype: Any = None, device: Device = None, layout: Any = None, requires_grad: builtins.bool = False) -> Tensor:
+    """The places in the upper triangle of a row by col matrix, as two rows of indices."""
 
 def true_divide(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """numpy.divide, elementwise."""
@@ -957,11 +1397,40 @@ uint8: _dtype
 def unbind(input: Tensor, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
     """Views of all slices along one axis, without that axis."""
 
+def unbind_copy(input: Tensor, dim: builtins.int = 0, *, out: Any = None) -> builtins.tuple[Tensor, ...]:
+    """A copy of what unbind() gives a view of."""
+
 def unflatten(input: Tensor, dim: builtins.int, sizes: Sequence[builtins.int]) -> Tensor:
     """A view with one axis cut into several of the given sizes, one of which may be -1."""
 
+def unfold_copy(input: Tensor, dimension: builtins.int, size: builtins.int, step: builtins.int, *, out: Any = None) -> Tensor:
+    """A copy of what unfold() gives a view of."""
+
+def unique(input: Tensor, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
+    """The different elements, or the different slices along an axis, in order; no gradient flows through them."""
+
+def unique_consecutive(input: Tensor, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
+    """The elements, or the slices along an axis, without those that equal the one before them."""
+
+def unravel_index(indices: Tensor, shape: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
+    """The coordinates, one tensor for each axis, of places in an array of the given shape counted in row-major order."""
+
+def unsafe_chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+    """As chunk(), but the pieces count as tensors of their own: nobody checks that they share the input's memory."""
+
+def unsafe_split(input: Tensor, split_size: builtins.type, dim: builtins.int = 0, *, out: Sequence[Tensor] | None = None) -> builtins.tuple[Tensor, ...]:
+    """As split(), but the pieces count as tensors of their own: nobody checks that they share the input's memory."""
+
+def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0, *, out: Sequence[Tensor] | None = None) -> builtins.tuple[Tensor, ...]:
+    """As split_with_sizes(), but the pieces count as tensors of their own."""
+
 def unsqueeze(input: Tensor, dim: builtins.int) -> Tensor:
     """A view with one more axis, of length one, at place dim."""
+
+def unsqueeze_copy(input: Tensor, dim: builtins.int, *, out: Any = None) -> Tensor:
+    """A copy of what unsqueeze() gives a view of."""
+
+from adjoint import utils as utils
 
 def vander(x: Tensor, N: builtins.int | None = None, increasing: builtins.bool = False) -> Tensor:
     """The powers N - 1 to 0 of each element of a vector as rows of a matrix; `increasing`: 0 to N - 1."""
@@ -975,6 +1444,21 @@ def var_mean(input: Tensor, dim: Dims | builtins.bool = None, unbiased: builtins
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inner product of two vectors, the first conjugated."""
 
+def view_as_complex(input: Tensor) -> Tensor:
+    """A view of pairs of a real and an imaginary part, along the last axis, as complex numbers."""
+
+def view_as_complex_copy(input: Tensor, *, out: Any = None) -> Tensor:
+    """A copy of what view_as_complex() gives a view of."""
+
+def view_as_real(input: Tensor) -> Tensor:
+    """A view of complex numbers as pairs of a real and an imaginary part, along a new last axis."""
+
+def view_as_real_copy(input: Tensor, *, out: Any = None) -> Tensor:
+    """A copy of what view_as_real() gives a view of."""
+
+def view_copy(input: Tensor, size: Any = None, dtype: Any = None, *, out: Any = None) -> Tensor:
+    """A copy of what view() gives a view of."""
+
 from adjoint.transforms.vmap import vmap as vmap
 
 def vsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
@@ -986,10 +1470,13 @@ def vstack(tensors: Sequence[Tensor]) -> Tensor:
 def where(condition: Tensor, input: Any = ..., other: Any = ..., *, out: Tensor | None = None) -> Any:
     """input where the condition holds, other elsewhere, broadcast; with the condition alone, the places where it holds."""
 
+def xlogy(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
+    """input * log(other), 0 where input is 0."""
+
 def zeros(*size: Any, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, **out: Any) -> Tensor:
     """Zeros of the given shape."""
 
-def zeros_like(input: Tensor, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, memory_format: Any = None) -> Tensor:
+def zeros_like(input: Tensor, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, memory_format: Any = None, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
     """zeros() of the shape and, unless another is given, the dtype of a tensor."""
 
 __version__: builtins.str

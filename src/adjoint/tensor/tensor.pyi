@@ -9,6 +9,8 @@ import numpy
 from numpy.typing import NDArray
 
 from adjoint.arrays.dtypes import dtype as _dtype
+from adjoint.arrays.layout import layout as _layout
+from adjoint.arrays.layout import memory_format as _memory_format
 from adjoint.arrays.random import Generator as _Generator
 from adjoint.arrays.size import Size as _Size
 from adjoint.arrays.size import device as _device
@@ -28,6 +30,14 @@ class EigenvaluesEigenvectors(NamedTuple):
     eigenvalues: Tensor
     eigenvectors: Tensor
 
+class Histogram(NamedTuple):
+    hist: Tensor
+    bin_edges: Tensor
+
+class Histogramdd(NamedTuple):
+    hist: Tensor
+    bin_edges: Tensor
+
 class LInfo(NamedTuple):
     L: Tensor
     info: Tensor
@@ -41,6 +51,19 @@ class LuPivotsInfo(NamedTuple):
     LU: Tensor
     pivots: Tensor
     info: Tensor
+
+class MantissaExponent(NamedTuple):
+    mantissa: Tensor
+    exponent: Tensor
+
+class OutputMeanVar(NamedTuple):
+    output: Tensor
+    mean: Tensor
+    var: Tensor
+
+class OutputMean_Square(NamedTuple):
+    output: Tensor
+    mean_square: Tensor
 
 class QR(NamedTuple):
     Q: Tensor
@@ -240,7 +263,10 @@ class Tensor(TensorBase):
     def stride(self, dim: builtins.int) -> builtins.int: ...
 
     def storage_offset(self) -> builtins.int:
-        """How many elements into its base's memory the tensor starts."""
+        """How many elements into the memory that it shares with others the tensor starts."""
+
+    def untyped_storage(self) -> UntypedStorage:
+        """The memory that the tensor shares with its views."""
 
     def data_ptr(self) -> builtins.int:
         """The address of the first element."""
@@ -269,14 +295,21 @@ class Tensor(TensorBase):
     def imag(self) -> Tensor:
         """The imaginary part, a view of a complex tensor. Raises RuntimeError for a real one."""
 
-    def is_contiguous(self, memory_format: Any = None) -> builtins.bool:
-        """True if the elements lie in row-major order without gaps."""
-
     def is_floating_point(self) -> builtins.bool:
         """True for float16, bfloat16, float32 and float64."""
 
     def is_complex(self) -> builtins.bool:
         """True for complex64 and complex128."""
+
+    def is_nonzero(self) -> builtins.bool:
+        """Whether the one element is not 0. Raises RuntimeError if there are none or several."""
+
+    def is_same_size(self, other: Tensor) -> builtins.bool:
+        """True if two tensors have the same shape."""
+
+    @property
+    def layout(self) -> Any:
+        """The kind of storage: `adjoint.strided`."""
 
     def is_signed(self) -> builtins.bool:
         """True if the dtype can hold negative numbers."""
@@ -386,8 +419,68 @@ class Tensor(TensorBase):
     def zero_(self) -> Tensor:
         """Fill with zeros in place."""
 
-    def set_(self, source: Tensor) -> Tensor:
-        """Let the tensor refer to another's memory."""
+    def cumsum_(self, dim: builtins.int) -> Tensor:
+        """In-place version of cumsum()."""
+
+    def cumprod_(self, dim: builtins.int) -> Tensor:
+        """In-place version of cumprod()."""
+
+    def amax(self, dim: builtins.int | Sequence[builtins.int] = (), keepdim: builtins.bool = False) -> Tensor:
+        """The maximum over axes; equal elements share the gradient evenly."""
+
+    def amin(self, dim: builtins.int | Sequence[builtins.int] = (), keepdim: builtins.bool = False) -> Tensor:
+        """The minimum over axes; equal elements share the gradient evenly."""
+
+    def logsumexp(self, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False) -> Tensor:
+        """log(sum(exp(input))) over axes, without overflow."""
+
+    def any(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
+        """True where any of the elements over axes is not 0."""
+
+    def all(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
+        """True where all of the elements over axes are not 0."""
+
+    @overload
+    def count_nonzero(self, *dim: builtins.int) -> Tensor: ...
+    @overload
+    def count_nonzero(self, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
+        """How many elements over axes are not 0."""
+
+    def argmax(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
+        """The first place of the maximum along an axis, or in the flattened input."""
+
+    def argmin(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
+        """The first place of the minimum along an axis, or in the flattened input."""
+
+    def elu_(self, alpha: builtins.complex = 1.0, scale: builtins.float = 1.0, input_scale: builtins.float = 1.0) -> Tensor:
+        """In-place version of elu()."""
+
+    def celu_(self, alpha: builtins.complex = 1.0, scale: builtins.float = 1.0, input_scale: builtins.float = 1.0) -> Tensor:
+        """In-place version of celu()."""
+
+    def silu_(self) -> Tensor:
+        """In-place version of silu()."""
+
+    def mish_(self) -> Tensor:
+        """In-place version of mish()."""
+
+    def leaky_relu_(self, negative_slope: builtins.float = 0.01) -> Tensor:
+        """In-place version of leaky_relu()."""
+
+    def rrelu_with_noise_(self, noise: Tensor) -> Tensor:
+        """In-place version of rrelu_with_noise()."""
+
+    def threshold_(self, threshold: builtins.type, value: builtins.complex) -> Tensor:
+        """In-place version of threshold()."""
+
+    def hardtanh_(self, min_val: builtins.float = -1.0, max_val: builtins.float = 1.0) -> Tensor:
+        """In-place version of hardtanh()."""
+
+    def hardsigmoid_(self) -> Tensor:
+        """In-place version of hardsigmoid()."""
+
+    def hardswish_(self) -> Tensor:
+        """In-place version of hardswish()."""
 
     def matmul(self, other: Tensor) -> Tensor:
         """The matrix product; vectors stand for a row on the left, a column on the right; leading axes broadcast."""
@@ -428,45 +521,6 @@ class Tensor(TensorBase):
     def trace(self) -> Tensor:
         """The sum of a matrix' diagonal."""
 
-    def cumsum_(self, dim: builtins.int) -> Tensor:
-        """In-place version of cumsum()."""
-
-    def cumprod_(self, dim: builtins.int) -> Tensor:
-        """In-place version of cumprod()."""
-
-    def amax(self, dim: builtins.int | Sequence[builtins.int] = (), keepdim: builtins.bool = False) -> Tensor:
-        """The maximum over axes; equal elements share the gradient evenly."""
-
-    def amin(self, dim: builtins.int | Sequence[builtins.int] = (), keepdim: builtins.bool = False) -> Tensor:
-        """The minimum over axes; equal elements share the gradient evenly."""
-
-    def logsumexp(self, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False) -> Tensor:
-        """log(sum(exp(input))) over axes, without overflow."""
-
-    def any(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
-        """True where any of the elements over axes is not 0."""
-
-    def all(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
-        """True where all of the elements over axes are not 0."""
-
-    @overload
-    def count_nonzero(self, *dim: builtins.int) -> Tensor: ...
-    @overload
-    def count_nonzero(self, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
-        """How many elements over axes are not 0."""
-
-    def argmax(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
-        """The first place of the maximum along an axis, or in the flattened input."""
-
-    def argmin(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
-        """The first place of the minimum along an axis, or in the flattened input."""
-
-    def renorm(self, p: builtins.type, dim: builtins.int, maxnorm: builtins.type) -> Tensor:
-        """The slices along an axis, those with a p-norm above maxnorm shortened to that."""
-
-    def renorm_(self, p: builtins.type, dim: builtins.int, maxnorm: builtins.type) -> Tensor:
-        """In-place version of renorm()."""
-
     def neg(self) -> Tensor:
         """numpy.negative, elementwise."""
 
@@ -483,7 +537,7 @@ class Tensor(TensorBase):
         """In-place version of mul()."""
 
     def square(self) -> Tensor:
-        """numpy.square, elementwise."""
+        """input * input; truth values count as integers."""
 
     def square_(self) -> Tensor:
         """In-place version of square()."""
@@ -543,7 +597,7 @@ class Tensor(TensorBase):
         """In-place version of exp()."""
 
     def exp2(self) -> Tensor:
-        """numpy.exp2, elementwise."""
+        """2 to the power of input."""
 
     def exp2_(self) -> Tensor:
         """In-place version of exp2()."""
@@ -590,8 +644,8 @@ class Tensor(TensorBase):
     def rsqrt_(self) -> Tensor:
         """In-place version of rsqrt()."""
 
-    def logaddexp(self, other: Tensor | builtins.complex) -> Tensor:
-        """numpy.logaddexp, elementwise."""
+    def logaddexp(self, other: Tensor) -> Tensor:
+        """log(exp(input) + exp(other)), without overflow."""
 
     def sin(self) -> Tensor:
         """numpy.sin, elementwise."""
@@ -665,16 +719,16 @@ class Tensor(TensorBase):
     def atanh_(self) -> Tensor:
         """In-place version of atanh()."""
 
-    def atan2(self, other: Tensor | builtins.complex) -> Tensor:
+    def atan2(self, other: Tensor) -> Tensor:
         """numpy.arctan2, elementwise."""
 
-    def atan2_(self, other: Tensor | builtins.complex) -> Tensor:
+    def atan2_(self, other: Tensor) -> Tensor:
         """In-place version of atan2()."""
 
-    def hypot(self, other: Tensor | builtins.complex) -> Tensor:
+    def hypot(self, other: Tensor) -> Tensor:
         """numpy.hypot, elementwise."""
 
-    def hypot_(self, other: Tensor | builtins.complex) -> Tensor:
+    def hypot_(self, other: Tensor) -> Tensor:
         """In-place version of hypot()."""
 
     def sigmoid(self) -> Tensor:
@@ -690,7 +744,7 @@ class Tensor(TensorBase):
         """In-place version of relu()."""
 
     def sign(self) -> Tensor:
-        """numpy.sign, elementwise."""
+        """-1, 0 or 1; a truth value itself."""
 
     def sign_(self) -> Tensor:
         """In-place version of sign()."""
@@ -719,10 +773,10 @@ class Tensor(TensorBase):
     def round_(self, *, decimals: builtins.int = 0) -> Tensor:
         """In-place version of round()."""
 
-    def maximum(self, other: Tensor | builtins.complex) -> Tensor:
+    def maximum(self, other: Tensor) -> Tensor:
         """numpy.maximum, elementwise."""
 
-    def minimum(self, other: Tensor | builtins.complex) -> Tensor:
+    def minimum(self, other: Tensor) -> Tensor:
         """numpy.minimum, elementwise."""
 
     def clamp(self, min: Tensor | builtins.complex | None = None, max: Tensor | builtins.complex | None = None) -> Tensor:
@@ -749,8 +803,8 @@ class Tensor(TensorBase):
     def angle(self) -> Tensor:
         """The argument of a complex number; 0 or pi for real ones."""
 
-    def conj(self) -> Tensor:
-        """Complex conjugate; the same for real input."""
+    def conj_physical_(self) -> Tensor:
+        """In-place version of conj()."""
 
     def eq(self, other: Tensor | builtins.complex) -> Tensor:
         """numpy.equal, elementwise."""
@@ -788,22 +842,22 @@ class Tensor(TensorBase):
     def ge_(self, other: Tensor | builtins.complex) -> Tensor:
         """In-place version of ge()."""
 
-    def logical_and(self, other: Tensor | builtins.complex) -> Tensor:
+    def logical_and(self, other: Tensor) -> Tensor:
         """numpy.logical_and, elementwise."""
 
-    def logical_and_(self, other: Tensor | builtins.complex) -> Tensor:
+    def logical_and_(self, other: Tensor) -> Tensor:
         """In-place version of logical_and()."""
 
-    def logical_or(self, other: Tensor | builtins.complex) -> Tensor:
+    def logical_or(self, other: Tensor) -> Tensor:
         """numpy.logical_or, elementwise."""
 
-    def logical_or_(self, other: Tensor | builtins.complex) -> Tensor:
+    def logical_or_(self, other: Tensor) -> Tensor:
         """In-place version of logical_or()."""
 
-    def logical_xor(self, other: Tensor | builtins.complex) -> Tensor:
+    def logical_xor(self, other: Tensor) -> Tensor:
         """numpy.logical_xor, elementwise."""
 
-    def logical_xor_(self, other: Tensor | builtins.complex) -> Tensor:
+    def logical_xor_(self, other: Tensor) -> Tensor:
         """In-place version of logical_xor()."""
 
     def logical_not(self) -> Tensor:
@@ -845,14 +899,98 @@ class Tensor(TensorBase):
     def isfinite(self) -> Tensor:
         """numpy.isfinite, elementwise."""
 
-    def clone(self) -> Tensor:
-        """A copy with the same values and layout."""
-
-    def copy_(self, other: Tensor | builtins.complex) -> Tensor:
-        """In-place version of copy()."""
+    def copy_(self, other: Tensor, non_blocking: builtins.bool = False) -> Tensor:
+        """Write the elements of another tensor, broadcast and converted, into this one."""
 
     def fill_(self, value: Tensor | builtins.complex) -> Tensor:
         """In-place version of fill()."""
+
+    def erf(self) -> Tensor:
+        """The error function."""
+
+    def erf_(self) -> Tensor:
+        """In-place version of erf()."""
+
+    def erfc(self) -> Tensor:
+        """1 - erf(input), exact where that is small."""
+
+    def erfc_(self) -> Tensor:
+        """In-place version of erfc()."""
+
+    def erfinv(self) -> Tensor:
+        """The inverse of the error function; infinite at -1 and 1."""
+
+    def erfinv_(self) -> Tensor:
+        """In-place version of erfinv()."""
+
+    def logit(self, eps: builtins.float | None = None) -> Tensor:
+        """log(input / (1 - input)), for input clamped to [eps, 1 - eps] where eps is given."""
+
+    def logit_(self, eps: builtins.float | None = None) -> Tensor:
+        """In-place version of logit()."""
+
+    def xlogy(self, other: Tensor | builtins.complex) -> Tensor:
+        """input * log(other), 0 where input is 0."""
+
+    def xlogy_(self, other: Tensor | builtins.complex) -> Tensor:
+        """In-place version of xlogy()."""
+
+    def polygamma(self, n: builtins.int) -> Tensor:
+        """The n-th derivative of digamma."""
+
+    def polygamma_(self, n: builtins.int) -> Tensor:
+        """In-place version of polygamma()."""
+
+    def digamma(self) -> Tensor:
+        """The derivative of lgamma."""
+
+    def digamma_(self) -> Tensor:
+        """In-place version of digamma()."""
+
+    def lgamma(self) -> Tensor:
+        """The logarithm of the absolute value of the gamma function."""
+
+    def lgamma_(self) -> Tensor:
+        """In-place version of lgamma()."""
+
+    def mvlgamma(self, p: builtins.int) -> Tensor:
+        """The logarithm of the gamma function of dimension p (DLMF 35.3.4)."""
+
+    def mvlgamma_(self, p: builtins.int) -> Tensor:
+        """In-place version of mvlgamma()."""
+
+    def igamma(self, other: Tensor | builtins.complex) -> Tensor:
+        """The regularized lower incomplete gamma function P(input, other)."""
+
+    def igamma_(self, other: Tensor | builtins.complex) -> Tensor:
+        """In-place version of igamma()."""
+
+    def igammac(self, other: Tensor | builtins.complex) -> Tensor:
+        """The regularized upper incomplete gamma function Q(input, other)."""
+
+    def igammac_(self, other: Tensor | builtins.complex) -> Tensor:
+        """In-place version of igammac()."""
+
+    def i0(self) -> Tensor:
+        """The modified Bessel function of the first kind of order 0."""
+
+    def i0_(self) -> Tensor:
+        """In-place version of i0()."""
+
+    def sinc(self) -> Tensor:
+        """sin(pi * input) / (pi * input), 1 at 0."""
+
+    def sinc_(self) -> Tensor:
+        """In-place version of sinc()."""
+
+    def bincount(self, weights: Tensor | None = None, minlength: builtins.int = 0) -> Tensor:
+        """How often each number from 0 on occurs, or the sum of its weights (float64 unless they are float32)."""
+
+    def renorm(self, p: builtins.int, dim: builtins.int, maxnorm: builtins.type) -> Tensor:
+        """The slices along an axis, those with a p-norm above maxnorm shortened to that."""
+
+    def renorm_(self, p: builtins.int, dim: builtins.int, maxnorm: builtins.type) -> Tensor:
+        """In-place version of renorm()."""
 
     def index_put_(self, indices: Sequence[Tensor], values: Tensor, accumulate: builtins.bool = False) -> Tensor:
         """In-place version of index_put()."""
@@ -917,6 +1055,114 @@ class Tensor(TensorBase):
     def argwhere(self) -> Tensor:
         """The places of the elements that are not zero, one in each row."""
 
+    def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: builtins.complex = 1) -> Tensor:
+        """input + value * tensor1 * tensor2"""
+
+    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: builtins.complex = 1) -> Tensor:
+        """In-place version of addcmul()."""
+
+    def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: builtins.complex = 1) -> Tensor:
+        """input + value * tensor1 / tensor2"""
+
+    def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: builtins.complex = 1) -> Tensor:
+        """In-place version of addcdiv()."""
+
+    def lerp(self, end: Tensor | builtins.complex, weight: Tensor | builtins.complex) -> Tensor:
+        """input + weight * (end - input), exact at both ends."""
+
+    def lerp_(self, end: Tensor | builtins.complex, weight: Tensor | builtins.complex) -> Tensor:
+        """In-place version of lerp()."""
+
+    def logaddexp2(self, other: Tensor) -> Tensor:
+        """log2(2 ** input + 2 ** other), without overflow."""
+
+    def deg2rad(self) -> Tensor:
+        """Degrees in radians."""
+
+    def deg2rad_(self) -> Tensor:
+        """In-place version of deg2rad()."""
+
+    def rad2deg(self) -> Tensor:
+        """Radians in degrees."""
+
+    def rad2deg_(self) -> Tensor:
+        """In-place version of rad2deg()."""
+
+    def copysign(self, other: Tensor | builtins.complex) -> Tensor:
+        """The size of input with the sign of other (that of a zero counts)."""
+
+    def copysign_(self, other: Tensor | builtins.complex) -> Tensor:
+        """In-place version of copysign()."""
+
+    def frac(self) -> Tensor:
+        """What truncation takes away: input - trunc(input)."""
+
+    def frac_(self) -> Tensor:
+        """In-place version of frac()."""
+
+    def frexp(self) -> MantissaExponent:
+        """The mantissa, of size [0.5, 1), and the exponent, an int32, in input = mantissa * 2 ** exponent."""
+
+    def nan_to_num(self, nan: builtins.float = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None) -> Tensor:
+        """input with NaN and infinities replaced: by 0 and by the largest and smallest finite numbers unless given."""
+
+    def nan_to_num_(self, nan: builtins.float = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None) -> Tensor:
+        """In-place version of nan_to_num()."""
+
+    def nextafter(self, other: Tensor) -> Tensor:
+        """The next number from input in the direction of other."""
+
+    def nextafter_(self, other: Tensor) -> Tensor:
+        """In-place version of nextafter()."""
+
+    def heaviside(self, values: Tensor) -> Tensor:
+        """The step function: 0 below 0, 1 above, and `values` at 0; 0 for NaN."""
+
+    def heaviside_(self, values: Tensor) -> Tensor:
+        """In-place version of heaviside()."""
+
+    def fmax(self, other: Tensor) -> Tensor:
+        """numpy.fmax, elementwise."""
+
+    def fmin(self, other: Tensor) -> Tensor:
+        """numpy.fmin, elementwise."""
+
+    def signbit(self) -> Tensor:
+        """True for negative numbers, -0.0 among them."""
+
+    def isposinf(self) -> Tensor:
+        """True where input is inf."""
+
+    def isneginf(self) -> Tensor:
+        """True where input is -inf."""
+
+    def isreal(self) -> Tensor:
+        """True where the imaginary part is 0."""
+
+    def bitwise_left_shift(self, other: Tensor | builtins.complex) -> Tensor:
+        """input * 2 ** other for integers; bits shifted out are lost."""
+
+    def bitwise_left_shift_(self, other: Tensor | builtins.complex) -> Tensor:
+        """In-place version of bitwise_left_shift()."""
+
+    def bitwise_right_shift(self, other: Tensor | builtins.complex) -> Tensor:
+        """input / 2 ** other for integers, rounded down."""
+
+    def bitwise_right_shift_(self, other: Tensor | builtins.complex) -> Tensor:
+        """In-place version of bitwise_right_shift()."""
+
+    def gcd(self, other: Tensor) -> Tensor:
+        """The greatest common divisor, not negative."""
+
+    def gcd_(self, other: Tensor) -> Tensor:
+        """In-place version of gcd()."""
+
+    def lcm(self, other: Tensor) -> Tensor:
+        """The least common multiple, not negative."""
+
+    def lcm_(self, other: Tensor) -> Tensor:
+        """In-place version of lcm()."""
+
     def cummax(self, dim: builtins.int) -> ValuesIndices:
         """The maximum of all elements along an axis up to each, and the last place where it is."""
 
@@ -931,12 +1177,6 @@ class Tensor(TensorBase):
     @overload
     def reshape(self, shape: builtins.int | Sequence[builtins.int]) -> Tensor:
         """The elements in row-major order under another shape (one size may be -1): a view if possible, else a copy."""
-
-    @overload
-    def view(self, *shape: builtins.int) -> Tensor: ...
-    @overload
-    def view(self, shape: builtins.int | Sequence[builtins.int]) -> Tensor:
-        """The elements under another shape (one size may be -1), sharing memory."""
 
     def unsqueeze(self, dim: builtins.int) -> Tensor:
         """A view with one more axis, of length one, at place dim."""
@@ -958,6 +1198,12 @@ class Tensor(TensorBase):
 
     def split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """Views of the given sizes along one axis."""
+
+    def unsafe_split(self, split_size: builtins.type, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+        """As split(), but the pieces count as tensors of their own: nobody checks that they share the input's memory."""
+
+    def unsafe_split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+        """As split_with_sizes(), but the pieces count as tensors of their own."""
 
     def unbind(self, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """Views of all slices along one axis, without that axis."""
@@ -1007,17 +1253,29 @@ class Tensor(TensorBase):
     def scatter(self, dim: builtins.int, index: Tensor, src: Tensor | builtins.float | None = None, *, value: builtins.float | None = None, reduce: builtins.str | None = None) -> Tensor:
         """A copy with elements of src (or one number) written to the places that index names along an axis."""
 
+    def scatter_reduce(self, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor:
+        """A copy with the elements of src that index sends to one place along an axis reduced: "sum", "prod" ..."""
+
+    def scatter_reduce_(self, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor:
+        """In-place version of scatter_reduce()."""
+
+    def index_reduce(self, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor:
+        """A copy with the slices of source that a vector of indices sends to one slice reduced: "prod", "mean" ..."""
+
+    def index_reduce_(self, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor:
+        """In-place version of index_reduce()."""
+
     def take_along_dim(self, indices: Tensor, dim: builtins.int | None = None) -> Tensor:
         """The elements that indices name along one axis, other axes broadcast; without dim, of the flattened input."""
 
     def nonzero(self, *, as_tuple: builtins.bool = False) -> Any:
         """The places of the elements that are not zero, one in each row; as_tuple: one tensor for each axis instead."""
 
-    def select_scatter(self, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
-        """A copy with src in place of one slice along an axis: select() written to, out of place."""
+    def prelu(self, weight: Tensor) -> Tensor:
+        """input where it is positive, weight * input elsewhere, with one weight in all or one for each channel (axis 1)."""
 
-    def slice_scatter(self, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1) -> Tensor:
-        """A copy with src in place of input[start:end:step] along an axis."""
+    def hardshrink(self, lambd: builtins.float = 0.5) -> Tensor:
+        """input where abs(input) > lambd, 0 elsewhere."""
 
     def div(self, other: Tensor, *, rounding_mode: builtins.str | None = None) -> Tensor:
         """input / other, broadcast; rounding_mode "floor" or "trunc" rounds the quotient and stops gradients."""
@@ -1058,7 +1316,7 @@ class Tensor(TensorBase):
     def arctanh(self, *, out: Tensor | None = None) -> Tensor:
         """Alias of atanh()."""
 
-    def arctan2(self, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
+    def arctan2(self, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Alias of atan2()."""
 
     def greater(self, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
@@ -1103,35 +1361,41 @@ class Tensor(TensorBase):
     def equal(self, other: Tensor) -> builtins.bool:
         """True if two tensors have the same shape and elements."""
 
-    def bool(self) -> Tensor:
+    def bool(self, memory_format: Any = None) -> Tensor:
         """The tensor as adjoint.bool."""
 
-    def char(self) -> Tensor:
+    def char(self, memory_format: Any = None) -> Tensor:
         """The tensor as adjoint.int8."""
 
-    def short(self) -> Tensor:
+    def short(self, memory_format: Any = None) -> Tensor:
         """The tensor as adjoint.int16."""
 
-    def int(self) -> Tensor:
+    def int(self, memory_format: Any = None) -> Tensor:
         """The tensor as adjoint.int32."""
 
-    def long(self) -> Tensor:
+    def long(self, memory_format: Any = None) -> Tensor:
         """The tensor as adjoint.int64."""
 
-    def half(self) -> Tensor:
+    def half(self, memory_format: Any = None) -> Tensor:
         """The tensor as adjoint.float16."""
 
-    def float(self) -> Tensor:
+    def float(self, memory_format: Any = None) -> Tensor:
         """The tensor as adjoint.float32."""
 
-    def double(self) -> Tensor:
+    def double(self, memory_format: Any = None) -> Tensor:
         """The tensor as adjoint.float64."""
 
-    def cfloat(self) -> Tensor:
+    def cfloat(self, memory_format: Any = None) -> Tensor:
         """The tensor as adjoint.complex64."""
 
-    def cdouble(self) -> Tensor:
+    def cdouble(self, memory_format: Any = None) -> Tensor:
         """The tensor as adjoint.complex128."""
+
+    def byte(self, memory_format: Any = None) -> Tensor:
+        """The tensor as adjoint.uint8."""
+
+    def bfloat16(self, memory_format: Any = None) -> Tensor:
+        """The tensor as adjoint.bfloat16."""
 
     def diff(self, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
         """The differences of neighbours along an axis, n times over; of truth values, whether they differ."""
@@ -1162,6 +1426,21 @@ class Tensor(TensorBase):
 
     def cross(self, other: Tensor, dim: builtins.int | None = None) -> Tensor:
         """The vector product along an axis of length 3: the first such, if dim is None."""
+
+    def histc(self, bins: builtins.int = 100, min: builtins.float = 0, max: builtins.float = 0, *, out: Tensor | None = None) -> Tensor:
+        """How many elements lie in each of `bins` equal parts of [min, max]; of their own range if these are equal."""
+
+    def nonzero_static(self, *, size: builtins.int, fill_value: builtins.int = -1) -> Tensor:
+        """The indices of the first `size` elements that are not zero, as rows; filled up with `fill_value`."""
+
+    def unique(self, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
+        """The different elements, or the different slices along an axis, in order; no gradient flows through them."""
+
+    def unique_consecutive(self, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
+        """The elements, or the slices along an axis, without those that equal the one before them."""
+
+    def histogram(self, bins: builtins.int | Tensor, *, range: Sequence[builtins.float] | None = None, weight: Tensor | None = None, density: builtins.bool = False) -> Histogram:
+        """How many elements lie in each bin, or the sum of their weights; the last bin holds its upper edge too."""
 
     def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
         """Older form of linalg.lu_solve(), with the right-hand side first."""
@@ -1216,6 +1495,135 @@ class Tensor(TensorBase):
 
     def matrix_power(self, n: builtins.int) -> Tensor:
         """Alias of linalg.matrix_power()."""
+
+    def float_power(self, exponent: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
+        """input ** exponent computed in float64, or complex128 if either is complex; either may be a number."""
+
+    def float_power_(self, exponent: Tensor | builtins.complex) -> Tensor:
+        """In-place version of float_power(). Raises RuntimeError unless the tensor is of the result's double type."""
+
+    def ldexp(self, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """input * 2 ** other, broadcast; integers become floating point."""
+
+    def ldexp_(self, other: Tensor) -> Tensor:
+        """In-place version of ldexp()."""
+
+    def conj(self) -> Tensor:
+        """The complex conjugate; a real tensor itself."""
+
+    def conj_physical(self, *, out: Tensor | None = None) -> Tensor:
+        """The complex conjugate; a real tensor itself."""
+
+    def resolve_conj(self) -> Tensor:
+        """The tensor itself: conjugates are computed at once."""
+
+    def resolve_neg(self) -> Tensor:
+        """The tensor itself: negatives are computed at once."""
+
+    def is_conj(self) -> builtins.bool:
+        """Whether a conjugate is still to be computed: never."""
+
+    def is_neg(self) -> builtins.bool:
+        """Whether a negative is still to be computed: never."""
+
+    def __invert__(self) -> Tensor:
+        """Each bit inverted. Raises TypeError for numbers that are no integers."""
+
+    def absolute_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of abs_()."""
+
+    def arccos_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of acos_()."""
+
+    def arccosh_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of acosh_()."""
+
+    def arcsin_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of asin_()."""
+
+    def arcsinh_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of asinh_()."""
+
+    def arctan_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of atan_()."""
+
+    def arctan2_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of atan2_()."""
+
+    def arctanh_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of atanh_()."""
+
+    def clip_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of clamp_()."""
+
+    def divide_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of div_()."""
+
+    def fix_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of trunc_()."""
+
+    def greater_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of gt_()."""
+
+    def greater_equal_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of ge_()."""
+
+    def less_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of lt_()."""
+
+    def less_equal_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of le_()."""
+
+    def multiply_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of mul_()."""
+
+    def negative_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of neg_()."""
+
+    def not_equal_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of ne_()."""
+
+    def subtract_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of sub_()."""
+
+    def __div__(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of __truediv__()."""
+
+    def __rdiv__(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of __rtruediv__()."""
+
+    def __idiv__(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of __itruediv__()."""
+
+    def uniform_(self, *bounds: builtins.float, generator: _Generator | None = None, **named: builtins.float) -> Tensor:
+        """Fill with numbers uniform in [from, to), which are 0 and 1 unless given (from and to, or by keyword)."""
+
+    def random_(self, *bounds: builtins.int, generator: _Generator | None = None, **named: builtins.int) -> Tensor:
+        """Fill with integers: random_(to) from 0 up to but not including `to`, random_(from, to) from `from` on."""
+
+    def normal_(self, mean: builtins.float = 0.0, std: builtins.float = 1.0, *, generator: _Generator | None = None) -> Tensor:
+        """Fill with normally distributed numbers. Raises RuntimeError if std is negative."""
+
+    def log_normal_(self, mean: builtins.float = 1.0, std: builtins.float = 2.0, *, generator: _Generator | None = None) -> Tensor:
+        """Fill with numbers whose logarithms are normally distributed. Raises RuntimeError unless std is positive."""
+
+    def exponential_(self, lambd: builtins.float = 1.0, *, generator: _Generator | None = None) -> Tensor:
+        """Fill with exponentially distributed numbers, of mean 1 / lambd. Raises RuntimeError unless that is positive."""
+
+    def cauchy_(self, median: builtins.float = 0.0, sigma: builtins.float = 1.0, *, generator: _Generator | None = None) -> Tensor:
+        """Fill with numbers of Cauchy's distribution. Raises RuntimeError unless sigma is positive."""
+
+    def geometric_(self, p: builtins.float, *, generator: _Generator | None = None) -> Tensor:
+        """Fill with numbers of trials until one succeeds, each with probability p. Raises RuntimeError unless 0 < p < 1."""
+
+    def bernoulli_(self, p: Tensor | builtins.float = 0.5, *, generator: _Generator | None = None) -> Tensor:
+        """Fill with ones, with probability p (a number, or a tensor that broadcasts to this one), and zeros."""
+
+    def bernoulli(self, p: builtins.float | None = None, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor:
+        """0 or 1 at random, 1 with the probability that each element of input gives, or p for all."""
+
+    def multinomial(self, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor:
+        """Indices drawn with probabilities in proportion to the weights in input, or in each of its rows."""
 
     def sum(self, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
         """The sum over axes (None or (): all); the reduced axes are dropped, or kept with size 1 if `keepdim`."""
@@ -1325,6 +1733,9 @@ class Tensor(TensorBase):
     def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """Views of at most `chunks` pieces along one axis, of the same size but for the last."""
 
+    def unsafe_chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+        """As chunk(), but the pieces count as tensors of their own: nobody checks that they share the input's memory."""
+
     def tensor_split(self, indices_or_sections: builtins.int | Sequence[builtins.int] | Tensor, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """Views of pieces along one axis: a number of them as equal as possible, or cut before the given places."""
 
@@ -1361,9 +1772,6 @@ class Tensor(TensorBase):
     def diagflat(self, offset: builtins.int = 0) -> Tensor:
         """The square matrix with the flattened elements along a diagonal."""
 
-    def contiguous(self) -> Tensor:
-        """The tensor itself if its elements lie in row-major order, else a copy of which they do."""
-
     def stft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, pad_mode: builtins.str = 'reflect', normalized: builtins.bool = False, onesided: builtins.bool | None = None, return_complex: builtins.bool | None = None, align_to_window: builtins.bool | None = None) -> Tensor:
         """The short-time Fourier transform: the spectra of windows of size n_fft along a signal (..., time)."""
 
@@ -1387,6 +1795,72 @@ class Tensor(TensorBase):
 
     def dist(self, other: Tensor, p: builtins.float = 2) -> Tensor:
         """The p-norm of input - other, broadcast, over all axes."""
+
+    def as_strided(self, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
+        """A view of the memory that a tensor lies in, with any size and strides, which count elements."""
+
+    def unfold(self, dimension: builtins.int, size: builtins.int, step: builtins.int) -> Tensor:
+        """A view of all windows of a size, each `step` further along an axis; places in a window are the new last axis."""
+
+    def view(self, *shape: Any, dtype: Any = None, size: Any = None) -> Tensor:
+        """The elements under another shape (one size may be -1), or the memory as elements of another type; shares memory."""
+
+    def t_(self) -> Tensor:
+        """In-place version of t(): the same tensor, with other axes, of the same memory."""
+
+    def transpose_(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+        """In-place version of transpose(): the same tensor, with other axes, of the same memory."""
+
+    def swapaxes_(self, axis0: builtins.int, axis1: builtins.int) -> Tensor:
+        """In-place version of swapaxes(): the same tensor, with other axes, of the same memory."""
+
+    def swapdims_(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+        """In-place version of swapdims(): the same tensor, with other axes, of the same memory."""
+
+    def squeeze_(self, dim: Dims | None = None) -> Tensor:
+        """In-place version of squeeze(): the same tensor, with other axes, of the same memory."""
+
+    def unsqueeze_(self, dim: builtins.int) -> Tensor:
+        """In-place version of unsqueeze(): the same tensor, with other axes, of the same memory."""
+
+    def as_strided_(self, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
+        """In-place version of as_strided(): the same tensor, with other axes, of the same memory."""
+
+    def resize_(self, *sizes: Any, memory_format: Any = None) -> Tensor:
+        """Give the tensor another shape, row by row, in place: of the same memory if that is large enough, else of new."""
+
+    def resize_as_(self, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
+        """resize_() to the shape of another tensor."""
+
+    def set_(self, source: Any = None, storage_offset: builtins.int | None = None, size: Sequence[builtins.int] | None = None, stride: Sequence[builtins.int] | None = None) -> Tensor:
+        """Let the tensor refer to the memory of another tensor or storage, read with a size and strides if these are given."""
+
+    def is_set_to(self, tensor: Tensor) -> builtins.bool:
+        """True if both tensors are the same elements of the same memory, in the same order."""
+
+    def clone(self, *, memory_format: Any = None) -> Tensor:
+        """A copy that is part of the graph; memory_format: how its axes lie in memory (default: as the tensor's do)."""
+
+    def contiguous(self, memory_format: Any = None) -> Tensor:
+        """The tensor itself if its axes lie in memory as asked, else a copy that does."""
+
+    def is_contiguous(self, memory_format: Any = None) -> builtins.bool:
+        """True if the elements lie in memory row by row without gaps, or in the order of the given format."""
+
+    def narrow_copy(self, dim: builtins.int, start: builtins.int | Tensor, length: builtins.int, *, out: Any = None) -> Tensor:
+        """A copy of what narrow() gives a view of."""
+
+    def select_scatter(self, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
+        """A copy with src in place of one slice along an axis: select() written to, out of place."""
+
+    def slice_scatter(self, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1) -> Tensor:
+        """A copy with src in place of input[start:end:step] along an axis. Raises RuntimeError unless src has its shape."""
+
+    def diagonal_scatter(self, src: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
+        """A copy with src in place of a diagonal. Raises RuntimeError unless src has the shape that diagonal() gives."""
+
+    def as_strided_scatter(self, src: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
+        """A copy with src in place of what as_strided() gives a view of."""
 
     def __eq__(self, other: object) -> Tensor: ...  # type: ignore[override]
 
@@ -1412,8 +1886,17 @@ class Tensor(TensorBase):
 
     def __rxor__(self, other: Operand) -> Tensor: ...
 
-    def __invert__(self, *args: Any, **kwargs: Any) -> Any:
-        """numpy.invert, elementwise."""
+    def __lshift__(self, other: Any) -> Any:
+        """input * 2 ** other for integers; bits shifted out are lost."""
+
+    def __rshift__(self, other: Any) -> Any:
+        """input / 2 ** other for integers, rounded down."""
+
+    def __rlshift__(self, other: object) -> Any:
+        """input * 2 ** other for integers; bits shifted out are lost."""
+
+    def __rrshift__(self, other: object) -> Any:
+        """input / 2 ** other for integers, rounded down."""
 
     def __pos__(self, *args: Any) -> Any:
         """numpy.positive, elementwise."""
@@ -1437,3 +1920,9 @@ class Tensor(TensorBase):
     def __ior__(self, other: Operand) -> Tensor: ...
 
     def __ixor__(self, other: Operand) -> Tensor: ...
+
+    def __ilshift__(self, other: object) -> Any:
+        """As bitwise_left_shift_()."""
+
+    def __irshift__(self, other: object) -> Any:
+        """As bitwise_right_shift_()."""

@@ -9,27 +9,273 @@ import numpy
 from numpy.typing import NDArray
 
 from adjoint.arrays.dtypes import dtype as _dtype
+from adjoint.arrays.layout import layout as _layout
+from adjoint.arrays.layout import memory_format as _memory_format
 from adjoint.arrays.random import Generator as _Generator
 from adjoint.arrays.size import Size as _Size
 from adjoint.arrays.size import device as _device
 from adjoint.core.graph import Node, TensorBase
 from adjoint.core.hooks import RemovableHandle
-from adjoint.tensor.tensor import Device, Dims, Dtype, Operand, ATau, EigenvaluesEigenvectors, LInfo, LdPivotsInfo, LuPivotsInfo, QR, SignLogabsdet, USVh, ValuesIndices, _CholeskyEx, _Geqrf, _InvEx, _LdlFactor, _LdlFactorEx, _LeastSquares, _Lu, _LuFactor, _LuFactorEx, _SolveEx, _Svd, _TriangularSolution, Tensor as Tensor
+from adjoint.tensor.tensor import Device, Dims, Dtype, Operand, ATau, EigenvaluesEigenvectors, Histogram, Histogramdd, LInfo, LdPivotsInfo, LuPivotsInfo, MantissaExponent, OutputMeanVar, OutputMean_Square, QR, SignLogabsdet, USVh, ValuesIndices, _CholeskyEx, _Geqrf, _InvEx, _LdlFactor, _LdlFactorEx, _LeastSquares, _Lu, _LuFactor, _LuFactorEx, _SolveEx, _Svd, _TriangularSolution, Tensor as Tensor
+from adjoint.tensor.types import tensortype as _tensortype
+
+def adaptive_avg_pool1d(input: Tensor, output_size: builtins.int | Sequence[builtins.int]) -> Tensor:
+    """The mean of windows of about equal size that cover the image."""
+
+def adaptive_avg_pool2d(input: Tensor, output_size: builtins.int | Sequence[builtins.int]) -> Tensor:
+    """The mean of windows of about equal size that cover the image."""
+
+def adaptive_avg_pool3d(input: Tensor, output_size: builtins.int | Sequence[builtins.int]) -> Tensor:
+    """The mean of windows of about equal size that cover the image."""
+
+def adaptive_max_pool1d(input: Tensor, output_size: builtins.int | Sequence[builtins.int], return_indices: builtins.bool = False) -> Any:
+    """The largest element of windows of about equal size that cover the image."""
+
+def adaptive_max_pool1d_with_indices(input: Tensor, output_size: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, Tensor]:
+    """As adaptive_max_pool1d() with return_indices=True."""
+
+def adaptive_max_pool2d(input: Tensor, output_size: builtins.int | Sequence[builtins.int], return_indices: builtins.bool = False) -> Any:
+    """The largest element of windows of about equal size that cover the image."""
+
+def adaptive_max_pool2d_with_indices(input: Tensor, output_size: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, Tensor]:
+    """As adaptive_max_pool2d() with return_indices=True."""
+
+def adaptive_max_pool3d(input: Tensor, output_size: builtins.int | Sequence[builtins.int], return_indices: builtins.bool = False) -> Any:
+    """The largest element of windows of about equal size that cover the image."""
+
+def adaptive_max_pool3d_with_indices(input: Tensor, output_size: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, Tensor]:
+    """As adaptive_max_pool3d() with return_indices=True."""
+
+def affine_grid(theta: Tensor, size: Sequence[builtins.int], align_corners: builtins.bool | None = None) -> Tensor:
+    """The grid for grid_sample() that maps an image by affine matrices."""
+
+def alpha_dropout(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = False, inplace: builtins.bool = False) -> Tensor:
+    """Dropout that keeps mean 0 and variance 1, as selu does: elements are set to the value that selu tends to."""
+
+def avg_pool1d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Tensor:
+    """The mean of each window."""
+
+def avg_pool2d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True, divisor_override: builtins.int | None = None) -> Tensor:
+    """The mean of each window."""
+
+def avg_pool3d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True, divisor_override: builtins.int | None = None) -> Tensor:
+    """The mean of each window."""
+
+def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None, bias: Tensor | None = None, training: builtins.bool = False, momentum: builtins.float = 0.1, eps: builtins.float = 1e-05) -> Tensor:
+    """The input with mean 0 and variance 1 in each channel (axis 1), times weight and plus bias."""
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """The sum of input1[..., i] * weight[o, i, j] * input2[..., j] over i and j, plus bias."""
 
+def celu(input: Tensor, alpha: builtins.float = 1.0, inplace: builtins.bool = False) -> Tensor:
+    """input where it is positive, alpha * (exp(input / alpha) - 1) elsewhere: smooth for every alpha."""
+
+def celu_(input: Tensor, alpha: builtins.float = 1.0) -> Tensor:
+    """In-place version of celu()."""
+
+def channel_shuffle(input: Tensor, groups: builtins.int) -> Tensor:
+    """Channels in turns from each of several groups."""
+
+def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] | builtins.str = 0, dilation: builtins.int | Sequence[builtins.int] = 1, groups: builtins.int = 1) -> Tensor:
+    """The sums of products of a kernel with the windows of images, and a bias."""
+
+def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] | builtins.str = 0, dilation: builtins.int | Sequence[builtins.int] = 1, groups: builtins.int = 1) -> Tensor:
+    """The sums of products of a kernel with the windows of images, and a bias."""
+
+def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] | builtins.str = 0, dilation: builtins.int | Sequence[builtins.int] = 1, groups: builtins.int = 1) -> Tensor:
+    """The sums of products of a kernel with the windows of images, and a bias."""
+
+def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, output_padding: builtins.int | Sequence[builtins.int] = 0, groups: builtins.int = 1, dilation: builtins.int | Sequence[builtins.int] = 1) -> Tensor:
+    """The transpose of conv1d in its input: what spreads each element over a window, and adds up."""
+
+def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, output_padding: builtins.int | Sequence[builtins.int] = 0, groups: builtins.int = 1, dilation: builtins.int | Sequence[builtins.int] = 1) -> Tensor:
+    """The transpose of conv2d in its input: what spreads each element over a window, and adds up."""
+
+def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, output_padding: builtins.int | Sequence[builtins.int] = 0, groups: builtins.int = 1, dilation: builtins.int | Sequence[builtins.int] = 1) -> Tensor:
+    """The transpose of conv3d in its input: what spreads each element over a window, and adds up."""
+
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: builtins.int = 1, eps: builtins.float = 1e-08) -> Tensor:
+    """The cosines of the angles between vectors along an axis of the broadcast inputs; no length counts as below eps."""
+
+def dropout(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Tensor:
+    """The input with elements zeroed at random, with probability p, and the others divided by 1 - p."""
+
+def dropout1d(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Tensor:
+    """dropout() of whole channels: input of shape (N, C, L) or (C, L)."""
+
+def dropout2d(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Tensor:
+    """dropout() of whole channels: input of shape (N, C, H, W), or (N, C, L) with a warning."""
+
+def dropout3d(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Tensor:
+    """dropout() of whole channels: input of shape (N, C, D, H, W) or (C, D, H, W)."""
+
+def elu(input: Tensor, alpha: builtins.float = 1.0, inplace: builtins.bool = False) -> Tensor:
+    """input where it is positive, alpha * (exp(input) - 1) elsewhere."""
+
+def elu_(input: Tensor, alpha: builtins.float = 1.0) -> Tensor:
+    """In-place version of elu()."""
+
+def embedding(input: Tensor, weight: Tensor, padding_idx: builtins.int | None = None, max_norm: builtins.float | None = None, norm_type: builtins.float = 2.0, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Tensor:
+    """The rows of weight (V, D) that the indices in input name, as a tensor of its shape and D."""
+
+def feature_alpha_dropout(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = False, inplace: builtins.bool = False) -> Tensor:
+    """alpha_dropout() of whole channels: input of shape (N, C, ...)."""
+
+def fold(input: Tensor, output_size: builtins.int | Sequence[builtins.int], kernel_size: builtins.int | Sequence[builtins.int], dilation: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, stride: builtins.int | Sequence[builtins.int] = 1) -> Tensor:
+    """The transpose of unfold(): what windows hold of each element of an image, added up."""
+
+def gelu(input: Tensor, approximate: builtins.str = 'none') -> Tensor:
+    """input times the normal distribution function of it; approximate="tanh" takes an approximation of that."""
+
+def glu(input: Tensor, dim: builtins.int = -1) -> Tensor:
+    """The first half of the input along an axis times the sigmoid of the second half."""
+
+def grid_sample(input: Tensor, grid: Tensor, mode: builtins.str = 'bilinear', padding_mode: builtins.str = 'zeros', align_corners: builtins.bool | None = None) -> Tensor:
+    """Images sampled at the points of a grid."""
+
+def group_norm(input: Tensor, num_groups: builtins.int, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05) -> Tensor:
+    """The input with mean 0 and variance 1 in each group of channels of each sample, times weight and plus bias."""
+
+def gumbel_softmax(logits: Tensor, tau: builtins.float = 1, hard: builtins.bool = False, eps: builtins.float = 1e-10, dim: builtins.int = -1) -> Tensor:
+    """A sample from the Gumbel-softmax distribution (Jang et al. 2017) of unnormalised logarithms of probabilities."""
+
+def hardshrink(input: Tensor, lambd: builtins.float = 0.5) -> Tensor:
+    """input where abs(input) > lambd, 0 elsewhere."""
+
+def hardsigmoid(input: Tensor, inplace: builtins.bool = False) -> Tensor:
+    """relu6(input + 3) / 6"""
+
+def hardswish(input: Tensor, inplace: builtins.bool = False) -> Tensor:
+    """input * relu6(input + 3) / 6"""
+
+def hardtanh(input: Tensor, min_val: builtins.float = -1.0, max_val: builtins.float = 1.0, inplace: builtins.bool = False) -> Tensor:
+    """input with values below min_val raised to it and above max_val lowered to it."""
+
+def hardtanh_(input: Tensor, min_val: builtins.float = -1.0, max_val: builtins.float = 1.0) -> Tensor:
+    """In-place version of hardtanh()."""
+
+def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: builtins.bool = True, momentum: builtins.float = 0.1, eps: builtins.float = 1e-05) -> Tensor:
+    """The input with mean 0 and variance 1 in each channel of each sample, times weight and plus bias."""
+
+def interpolate(input: Tensor, size: builtins.int | Sequence[builtins.int] | None = None, scale_factor: builtins.float | Sequence[builtins.float] | None = None, mode: builtins.str = 'nearest', align_corners: builtins.bool | None = None, recompute_scale_factor: builtins.bool | None = None, antialias: builtins.bool = False) -> Tensor:
+    """Images with more or fewer elements, interpolated."""
+
+def layer_norm(input: Tensor, normalized_shape: Sequence[builtins.int], weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05) -> Tensor:
+    """The input with mean 0 and variance 1 over its last axes, times weight and plus bias."""
+
+def leaky_relu(input: Tensor, negative_slope: builtins.float = 0.01, inplace: builtins.bool = False) -> Tensor:
+    """input where it is positive, negative_slope * input elsewhere."""
+
+def leaky_relu_(input: Tensor, negative_slope: builtins.float = 0.01) -> Tensor:
+    """In-place version of leaky_relu()."""
+
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input @ weight^T + bias."""
+
+def local_response_norm(input: Tensor, size: builtins.int, alpha: builtins.float = 0.0001, beta: builtins.float = 0.75, k: builtins.float = 1.0) -> Tensor:
+    """The input over (k + alpha * m) ** beta, where m is the mean square of `size` neighbouring channels."""
 
 def log_softmax(input: Tensor, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: _dtype | None = None) -> Tensor:
     """The logarithm of softmax(); see adjoint.log_softmax()."""
 
+def logsigmoid(input: Tensor) -> Tensor:
+    """log(sigmoid(input)), without overflow."""
+
+def lp_pool1d(input: Tensor, norm_type: builtins.float, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, ceil_mode: builtins.bool = False) -> Tensor:
+    """The norm of order norm_type of each window: the sum of powers, to the power 1 / norm_type."""
+
+def lp_pool2d(input: Tensor, norm_type: builtins.float, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, ceil_mode: builtins.bool = False) -> Tensor:
+    """The norm of order norm_type of each window: the sum of powers, to the power 1 / norm_type."""
+
+def lp_pool3d(input: Tensor, norm_type: builtins.float, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, ceil_mode: builtins.bool = False) -> Tensor:
+    """The norm of order norm_type of each window: the sum of powers, to the power 1 / norm_type."""
+
+def max_pool1d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
+    """The largest element of each window; the gradient goes to the first of them."""
+
+def max_pool1d_with_indices(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
+    """As max_pool1d() with return_indices=True."""
+
+def max_pool2d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
+    """The largest element of each window; the gradient goes to the first of them."""
+
+def max_pool2d_with_indices(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
+    """As max_pool2d() with return_indices=True."""
+
+def max_pool3d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
+    """The largest element of each window; the gradient goes to the first of them."""
+
+def max_pool3d_with_indices(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
+    """As max_pool3d() with return_indices=True."""
+
+def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, output_size: Sequence[builtins.int] | None = None) -> Tensor:
+    """Images of zeros with elements at the places that max_pool1d() gave with return_indices=True."""
+
+def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, output_size: Sequence[builtins.int] | None = None) -> Tensor:
+    """Images of zeros with elements at the places that max_pool2d() gave with return_indices=True."""
+
+def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, output_size: Sequence[builtins.int] | None = None) -> Tensor:
+    """Images of zeros with elements at the places that max_pool3d() gave with return_indices=True."""
+
+def mish(input: Tensor, inplace: builtins.bool = False) -> Tensor:
+    """input * tanh(softplus(input))"""
+
+def normalize(input: Tensor, p: builtins.float = 2.0, dim: builtins.int | Sequence[builtins.int] = 1, eps: builtins.float = 1e-12, out: Tensor | None = None) -> Tensor:
+    """The input divided by its p-norm along an axis, or by eps where that is larger."""
+
+def one_hot(tensor: Tensor, num_classes: builtins.int = -1) -> Tensor:
+    """Vectors with a 1 at the place that each index names and 0 elsewhere, of int64."""
+
+def pad(input: Tensor, pad: Sequence[builtins.int], mode: builtins.str = 'constant', value: builtins.float | None = None) -> Tensor:
+    """Margins around the last axes."""
+
+def pairwise_distance(x1: Tensor, x2: Tensor, p: builtins.float = 2.0, eps: builtins.float = 1e-06, keepdim: builtins.bool = False) -> Tensor:
+    """The p-norms of x1 - x2 + eps along the last axis, broadcast."""
+
+def pdist(input: Tensor, p: builtins.float = 2) -> Tensor:
+    """The p-norms of the differences of all pairs of rows: (0, 1), (0, 2) ... (1, 2) ..."""
+
+def pixel_shuffle(input: Tensor, upscale_factor: builtins.int) -> Tensor:
+    """Channels dealt out to pixels: (.., C * r * r, H, W) gives (.., C, H * r, W * r)."""
+
+def pixel_unshuffle(input: Tensor, downscale_factor: builtins.int) -> Tensor:
+    """The way back from pixel_shuffle(): (.., C, H * r, W * r) gives (.., C * r * r, H, W)."""
+
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """input where it is positive, weight * input elsewhere, with one weight in all or one for each channel (axis 1)."""
+
 def relu(input: Tensor, inplace: builtins.bool = False) -> Tensor:
-    """max(input, 0)."""
+    """max(input, 0)"""
+
+def relu6(input: Tensor, inplace: builtins.bool = False) -> Tensor:
+    """min(max(input, 0), 6)"""
+
+def relu_(input: Tensor) -> Tensor:
+    """In-place version of relu()."""
+
+def rms_norm(input: Tensor, normalized_shape: Sequence[builtins.int], weight: Tensor | None = None, eps: builtins.float | None = None) -> Tensor:
+    """The input divided by the root of its mean square over its last axes, times weight."""
+
+def rrelu(input: Tensor, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False, inplace: builtins.bool = False) -> Tensor:
+    """leaky_relu with a slope drawn at random from [lower, upper) for each element; else their mean as the slope."""
+
+def rrelu_(input: Tensor, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False) -> Tensor:
+    """In-place version of rrelu()."""
+
+def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: builtins.float = 0.0, is_causal: builtins.bool = False, scale: builtins.float | None = None, enable_gqa: builtins.bool = False) -> Tensor:
+    """softmax(query @ key^T * scale + mask) @ value: for each query a mean of values, by how well their keys fit."""
+
+def selu(input: Tensor, inplace: builtins.bool = False) -> Tensor:
+    """scale * elu(input, alpha) with the two constants that keep mean 0 and variance 1 from layer to layer."""
+
+def selu_(input: Tensor) -> Tensor:
+    """In-place version of selu()."""
 
 def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """1 / (1 + exp(-input)), without overflow."""
+
+def silu(input: Tensor, inplace: builtins.bool = False) -> Tensor:
+    """input * sigmoid(input)"""
 
 def softmax(input: Tensor, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: _dtype | None = None) -> Tensor:
     """exp(input) along an axis, divided by its sum; see adjoint.softmax()."""
@@ -40,5 +286,32 @@ def softmin(input: Tensor, dim: builtins.int | None = None, _stacklevel: builtin
 def softplus(input: Tensor, beta: builtins.complex = 1.0, threshold: builtins.float = 20.0, *, out: Tensor | None = None) -> Tensor:
     """log(1 + exp(beta * input)) / beta; the input itself where beta * input > threshold."""
 
+def softshrink(input: Tensor, lambd: builtins.float = 0.5) -> Tensor:
+    """input - lambd where that is positive, input + lambd where that is negative, 0 elsewhere."""
+
+def softsign(input: Tensor) -> Tensor:
+    """input / (1 + abs(input))"""
+
 def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.tanh, elementwise."""
+
+def tanhshrink(input: Tensor) -> Tensor:
+    """input - tanh(input)"""
+
+def threshold(input: Tensor, threshold: builtins.float, value: builtins.float, inplace: builtins.bool = False) -> Tensor:
+    """input where it is above the threshold, value elsewhere."""
+
+def threshold_(input: Tensor, threshold: builtins.float, value: builtins.float) -> Tensor:
+    """In-place version of threshold()."""
+
+def unfold(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], dilation: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, stride: builtins.int | Sequence[builtins.int] = 1) -> Tensor:
+    """The windows of images as columns: (N, C, H, W) gives (N, C * k * k, windows), or all without N."""
+
+def upsample(input: Tensor, size: builtins.int | Sequence[builtins.int] | None = None, scale_factor: builtins.float | Sequence[builtins.float] | None = None, mode: builtins.str = 'nearest', align_corners: builtins.bool | None = None) -> Tensor:
+    """The older name of interpolate()."""
+
+def upsample_bilinear(input: Tensor, size: builtins.int | Sequence[builtins.int] | None = None, scale_factor: builtins.float | Sequence[builtins.float] | None = None) -> Tensor:
+    """The older name of interpolate() with mode "bilinear" and align_corners=True."""
+
+def upsample_nearest(input: Tensor, size: builtins.int | Sequence[builtins.int] | None = None, scale_factor: builtins.float | Sequence[builtins.float] | None = None) -> Tensor:
+    """The older name of interpolate() with mode "nearest"."""
