@@ -28,7 +28,9 @@ REAL_ONLY = {
 }
 
 #: Where the inputs of elementwise operations are drawn.
-DOMAINS: dict[str, tuple[float, float]] = dict.fromkeys(("hardsigmoid", "hardswish", "silu", "mish", "gelu", "logsigmoid", "hardtanh"), (-5.0, 5.0))
+DOMAINS: dict[str, tuple[float, float]] = dict.fromkeys(
+    ("hardsigmoid", "hardswish", "silu", "mish", "gelu", "logsigmoid", "hardtanh"), (-5.0, 5.0)
+)
 
 #: Samples besides those derived from the signature.
 MORE: dict[str, list[Sample]] = {

@@ -73,6 +73,7 @@ def test_every_rule_is_bound_where_it_says():
 def test_every_composite_is_bound_where_it_says():
     spaces = {
         "": adjoint,
+        "fft": adjoint.fft,
         "linalg": adjoint.linalg,
         "nn.functional": adjoint.nn.functional,
         "special": adjoint.special,

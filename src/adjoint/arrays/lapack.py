@@ -1,7 +1,7 @@
 """Factorizations by LAPACK that array libraries do not offer, one matrix of a batch after the other.
 
-Pivots and `info` mean what they mean in LAPACK: pivots count from 1, info is 0 for success and i > 0 where the i-th pivot
-(or leading minor) does not allow what was asked for.
+Pivots and `info` mean what they mean in LAPACK: pivots count from 1, info is 0 for success and i > 0 where the i-th
+pivot (or leading minor) does not allow what was asked for.
 """
 
 from collections.abc import Callable

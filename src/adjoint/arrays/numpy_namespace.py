@@ -351,16 +351,6 @@ class _Fourier:
 fft = _Fourier()
 
 
-def windows(array: Any, size: int) -> Any:
-    """A view of all windows of a size along the last axis; the places in a window are the new last axis.
-
-    >>> windows(numpy.arange(4), 2)
-    array([[0, 1],
-           [1, 2],
-           [2, 3]])
-    """
-    return numpy.lib.stride_tricks.sliding_window_view(array, size, axis=-1)
-
 
 # distances ------------------------------------------------------------------------------------------------------------
 

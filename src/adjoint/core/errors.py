@@ -256,6 +256,7 @@ def check_in_place_result(array: Any, out: Any) -> None:
             f"output with shape {sizes(array.shape)} doesn't match the broadcast shape "
             f"{sizes(broadcast_shapes(out.shape, array.shape))}"
         )
+    check_cast(out.dtype, array.dtype)
 
 
 def check_batch(operation: str, array: Any, out: Any) -> None:

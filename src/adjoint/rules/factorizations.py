@@ -155,7 +155,7 @@ def _(ops, t, y0, upper):
 
 @general(method=False, function=False, dtypes="any", core="(),()->()", node="NotImplemented")
 def underivable(xp, input: Array, result: Constant, error):
-    """The result, which was made of the input by an operation of which no derivative is known: asked for it, `error`."""
+    """The result of an operation of which no derivative is known: `error` is raised when it is asked for."""
     return result
 
 

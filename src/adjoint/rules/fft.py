@@ -96,7 +96,7 @@ def _(ops, g, input_shape, dim):
 @linear(method=False, function=False, batching="joint", view=True, node="AsStridedBackward0")
 def frames(xp, input: Array, size, step):
     """All windows of a size along the last axis, each `step` behind the one before: (..., windows, size)."""
-    return xp.windows(input, size)[..., ::step, :]
+    return xp.windows(input, size, input.ndim - 1)[..., ::step, :]
 
 
 @frames.vjp("input")

@@ -267,12 +267,12 @@ def _(size, shape, dim, over):
     return {"shape": (size, *shape), "dim": dim + 1, "over": axes}
 
 
-# connectionist temporal classification ----------------------------------------------------------------------------------
-# Graves et al. 2006. A path goes through states: the labels with blanks before, between and behind them. From one moment
-# to the next it stays, moves on by one, or skips a blank between different labels. `places` (T, N, L) is where in the
-# flattened logarithms of probabilities each state of each sample finds its class; `skip` and `last` (N, L) are 0 where a
-# state may be skipped to, or be the last, and _NEVER elsewhere: a number so low that its exponential is 0, and not -inf,
-# so that nothing undefined arises in any order of differentiation.
+# connectionist temporal classification --------------------------------------------------------------------------------
+# Graves et al. 2006. A path goes through states: the labels with blanks before, between and behind them. From one
+# moment to the next it stays, moves on by one, or skips a blank between different labels. `places` (T, N, L) is where
+# in the flattened logarithms of probabilities each state of each sample finds its class; `skip` and `last` (N, L) are 0
+# where a state may be skipped to, or be the last, and _NEVER elsewhere: a number so low that its exponential is 0, and
+# not -inf, so that nothing undefined arises in any order of differentiation.
 
 _NEVER = -1e30
 
@@ -298,7 +298,7 @@ def _emitted(ops, log_probs, places):
 
 
 def _reached(ops, emitted, skip, steps):
-    """For each moment, the logarithm of the probability to have come to each state; what it was at a sample's end stays."""
+    """For each moment, the log-probability to have come to each state; what it was at a sample's end stays."""
     entry = ops.cat([emitted[0][:, :2], _nowhere(ops, emitted[0][:, 2:])], 1)
     # a sample without moments is at the first state
     nothing = ops.cat([ops.zeros_like(skip[:, :1]), _nowhere(ops, skip[:, 1:])], 1)
@@ -346,7 +346,7 @@ class _Kernels:
 
 @general(batching="loop", **_own)
 def ctc_loss(xp, log_probs: Array, places, skip: Constant, last: Constant, steps: Constant):
-    """Minus the logarithm of the probability of all paths that give each sample's target; infinite if there are none."""
+    """-log of the probability of all paths that give each sample's target; infinite if there are none."""
     require_real("ctc_loss_cpu", log_probs)
     ops = _Kernels(xp)
     reached = _reached(ops, _emitted(ops, log_probs, places), skip, steps)

@@ -1,8 +1,8 @@
 """Normalisation: arrays brought to mean 0 and variance 1 over some axes, or to mean square 1.
 
 One rule serves batch, layer, group and instance normalisation, under three names because torch's nodes have three. What
-was divided by is a result of its own, and has a derivative: so the way back has what it needs without a second pass over
-the input, and can itself be differentiated.
+was divided by is a result of its own, and has a derivative: so the way back has what it needs without a second pass
+over the input, and can itself be differentiated.
 """
 
 from .activations import require_real
@@ -94,7 +94,7 @@ for _name, _message in (
 
 @general(outputs=("output", "mean_square"), **_own)
 def fused_rms_norm(xp, input: Array, weight: Array = None, dims=None, eps=1e-5):
-    """The input over the root of its mean square, times weight; the mean square, to which eps is added under the root."""
+    """The input over the root of its mean square plus eps, times weight; and the mean square."""
     require_real("rms_norm", input)
     square = xp.sum(input * input, axis=dims, keepdims=True) / max(count(input.shape, dims), 1)
     output = input * (1 / xp.sqrt(square + eps))

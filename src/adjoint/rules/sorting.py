@@ -219,7 +219,9 @@ def _nanmedian_all(xp, input: Array, dim=None, keepdim=False):
     return xp.reshape(xp.take_along_axis(flat, xp.maximum(known - 1, 0) // 2, axis=-1), shape)
 
 
-declare_attained("nanmedian_all", _nanmedian_all, shares_or_nan, node="NanmedianBackward0", method=False, function=False)
+declare_attained(
+    "nanmedian_all", _nanmedian_all, shares_or_nan, node="NanmedianBackward0", method=False, function=False
+)
 
 
 def _mode(xp, input: Array, dim=-1, keepdim=False):

@@ -67,6 +67,12 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """The sum of input1[..., i] * weight[o, i, j] * input2[..., j] over i and j, plus bias."""
 
+def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
+    """-weight * (target * log(input) + (1 - target) * log(1 - input)), reduced; logarithms count as -100 at least."""
+
+def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', pos_weight: Tensor | None = None) -> Tensor:
+    """binary_cross_entropy(sigmoid(input), target), without overflow; pos_weight multiplies the share of the target."""
+
 def celu(input: Tensor, alpha: builtins.float = 1.0, inplace: builtins.bool = False) -> Tensor:
     """input where it is positive, alpha * (exp(input / alpha) - 1) elsewhere: smooth for every alpha."""
 
@@ -94,8 +100,17 @@ def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, 
 def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, output_padding: builtins.int | Sequence[builtins.int] = 0, groups: builtins.int = 1, dilation: builtins.int | Sequence[builtins.int] = 1) -> Tensor:
     """The transpose of conv3d in its input: what spreads each element over a window, and adds up."""
 
+def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: builtins.float = 0, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
+    """1 - c for the cosine c of two vectors where the target is 1, max(0, c - margin) where it is -1, reduced."""
+
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: builtins.int = 1, eps: builtins.float = 1e-08) -> Tensor:
     """The cosines of the angles between vectors along an axis of the broadcast inputs; no length counts as below eps."""
+
+def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, ignore_index: builtins.int = -100, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', label_smoothing: builtins.float = 0.0) -> Tensor:
+    """nll_loss(log_softmax(input), target), for target as classes or as probabilities of classes."""
+
+def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor | Sequence[builtins.int], target_lengths: Tensor | Sequence[builtins.int], blank: builtins.int = 0, reduction: builtins.str = 'mean', zero_infinity: builtins.bool = False) -> Tensor:
+    """Connectionist temporal classification (Graves et al. 2006): -log of the probability of a sequence of labels."""
 
 def dropout(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Tensor:
     """The input with elements zeroed at random, with probability p, and the others divided by 1 - p."""
@@ -123,6 +138,9 @@ def feature_alpha_dropout(input: Tensor, p: builtins.float = 0.5, training: buil
 
 def fold(input: Tensor, output_size: builtins.int | Sequence[builtins.int], kernel_size: builtins.int | Sequence[builtins.int], dilation: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, stride: builtins.int | Sequence[builtins.int] = 1) -> Tensor:
     """The transpose of unfold(): what windows hold of each element of an image, added up."""
+
+def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | builtins.float, full: builtins.bool = False, eps: builtins.float = 1e-06, reduction: builtins.str = 'mean') -> Tensor:
+    """The negative logarithm of the normal density: (log(var) + (input - target) ** 2 / var) / 2, reduced."""
 
 def gelu(input: Tensor, approximate: builtins.str = 'none') -> Tensor:
     """input times the normal distribution function of it; approximate="tanh" takes an approximation of that."""
@@ -154,11 +172,23 @@ def hardtanh(input: Tensor, min_val: builtins.float = -1.0, max_val: builtins.fl
 def hardtanh_(input: Tensor, min_val: builtins.float = -1.0, max_val: builtins.float = 1.0) -> Tensor:
     """In-place version of hardtanh()."""
 
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: builtins.float = 1.0, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
+    """input where the target is 1, max(0, margin - input) where it is -1, reduced."""
+
+def huber_loss(input: Tensor, target: Tensor, reduction: builtins.str = 'mean', delta: builtins.float = 1.0, weight: Tensor | None = None) -> Tensor:
+    """d * d / 2 where d = abs(input - target) is at most delta, delta * (d - delta / 2) elsewhere; reduced."""
+
 def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: builtins.bool = True, momentum: builtins.float = 0.1, eps: builtins.float = 1e-05) -> Tensor:
     """The input with mean 0 and variance 1 in each channel of each sample, times weight and plus bias."""
 
 def interpolate(input: Tensor, size: builtins.int | Sequence[builtins.int] | None = None, scale_factor: builtins.float | Sequence[builtins.float] | None = None, mode: builtins.str = 'nearest', align_corners: builtins.bool | None = None, recompute_scale_factor: builtins.bool | None = None, antialias: builtins.bool = False) -> Tensor:
     """Images with more or fewer elements, interpolated."""
+
+def kl_div(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', log_target: builtins.bool = False) -> Tensor:
+    """The divergence of Kullback and Leibler, target * (log(target) - input), for input in logarithms."""
+
+def l1_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', weight: Tensor | None = None) -> Tensor:
+    """abs(input - target), reduced; with a weight for each element, the mean is over the weights."""
 
 def layer_norm(input: Tensor, normalized_shape: Sequence[builtins.int], weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05) -> Tensor:
     """The input with mean 0 and variance 1 over its last axes, times weight and plus bias."""
@@ -190,6 +220,9 @@ def lp_pool2d(input: Tensor, norm_type: builtins.float, kernel_size: builtins.in
 def lp_pool3d(input: Tensor, norm_type: builtins.float, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, ceil_mode: builtins.bool = False) -> Tensor:
     """The norm of order norm_type of each window: the sum of powers, to the power 1 / norm_type."""
 
+def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: builtins.float = 0, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
+    """max(0, margin - target * (input1 - input2)), reduced: target 1 asks for a larger first, -1 for a larger second."""
+
 def max_pool1d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
     """The largest element of each window; the gradient goes to the first of them."""
 
@@ -220,6 +253,21 @@ def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: builtins.int | Seq
 def mish(input: Tensor, inplace: builtins.bool = False) -> Tensor:
     """input * tanh(softplus(input))"""
 
+def mse_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', weight: Tensor | None = None) -> Tensor:
+    """(input - target) ** 2, reduced; with a weight for each element, the mean is over the weights."""
+
+def multi_margin_loss(input: Tensor, target: Tensor, p: builtins.int = 1, margin: builtins.float = 1.0, weight: Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
+    """The mean over all classes i but the target y of max(0, weight[y] * (margin - input[y] + input[i])) ** p, reduced."""
+
+def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
+    """The sum over labels y and other classes i of max(0, 1 - input[y] + input[i]) / C, reduced."""
+
+def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
+    """binary_cross_entropy_with_logits(), the mean over classes (the last axis), then reduced."""
+
+def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, ignore_index: builtins.int = -100, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
+    """-weight[c] * input[c] for the class c that target names, reduced; the mean is over the weights."""
+
 def normalize(input: Tensor, p: builtins.float = 2.0, dim: builtins.int | Sequence[builtins.int] = 1, eps: builtins.float = 1e-12, out: Tensor | None = None) -> Tensor:
     """The input divided by its p-norm along an axis, or by eps where that is larger."""
 
@@ -240,6 +288,9 @@ def pixel_shuffle(input: Tensor, upscale_factor: builtins.int) -> Tensor:
 
 def pixel_unshuffle(input: Tensor, downscale_factor: builtins.int) -> Tensor:
     """The way back from pixel_shuffle(): (.., C, H * r, W * r) gives (.., C * r * r, H, W)."""
+
+def poisson_nll_loss(input: Tensor, target: Tensor, log_input: builtins.bool = True, full: builtins.bool = False, size_average: builtins.bool | None = None, eps: builtins.float = 1e-08, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
+    """The negative logarithm of Poisson's distribution for a rate exp(input), or input if log_input is False; reduced."""
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """input where it is positive, weight * input elsewhere, with one weight in all or one for each channel (axis 1)."""
@@ -277,6 +328,12 @@ def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def silu(input: Tensor, inplace: builtins.bool = False) -> Tensor:
     """input * sigmoid(input)"""
 
+def smooth_l1_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', beta: builtins.float = 1.0) -> Tensor:
+    """huber_loss(input, target, delta=beta) / beta, and l1_loss for beta 0."""
+
+def soft_margin_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
+    """log(1 + exp(-target * input)) for targets 1 and -1, reduced."""
+
 def softmax(input: Tensor, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: _dtype | None = None) -> Tensor:
     """exp(input) along an axis, divided by its sum; see adjoint.softmax()."""
 
@@ -303,6 +360,12 @@ def threshold(input: Tensor, threshold: builtins.float, value: builtins.float, i
 
 def threshold_(input: Tensor, threshold: builtins.float, value: builtins.float) -> Tensor:
     """In-place version of threshold()."""
+
+def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: builtins.float = 1.0, p: builtins.float = 2, eps: builtins.float = 1e-06, swap: builtins.bool = False, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
+    """max(0, margin + d(anchor, positive) - d(anchor, negative)), reduced, for d the pairwise_distance of p and eps."""
+
+def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative: Tensor, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None, margin: builtins.float = 1.0, swap: builtins.bool = False, reduction: builtins.str = 'mean') -> Tensor:
+    """triplet_margin_loss() with another distance, a function of two tensors; pairwise_distance() unless given."""
 
 def unfold(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], dilation: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, stride: builtins.int | Sequence[builtins.int] = 1) -> Tensor:
     """The windows of images as columns: (N, C, H, W) gives (N, C * k * k, windows), or all without N."""

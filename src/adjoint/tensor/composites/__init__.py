@@ -15,6 +15,7 @@ FAMILIES = (
     "fft",
     "index",
     "linalg",
+    "losses",
     "normalization",
     "pointwise",
     "pooling",

@@ -153,7 +153,9 @@ def gradient(
     (tensor([1., 2., 4., 5.]),)
     """
     given = dim is not None
-    dims = range(input.ndim) if dim is None else normalize_dims([dim] if isinstance(dim, int) else list(dim), input.ndim)
+    dims = (
+        range(input.ndim) if dim is None else normalize_dims([dim] if isinstance(dim, int) else list(dim), input.ndim)
+    )
     spacings = _spacings(spacing, len(dims), input.ndim, given)
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")

@@ -373,8 +373,8 @@ def _refuse_ldl(name: str, info: Tensor) -> None:
     failed = _first_failure(info)
     if failed is not None:
         raise LinAlgError(
-            f"{name}: {failed[0]}The factorization has a zero on the diagonal of D (element {failed[1]}): the matrix is "
-            "singular."
+            f"{name}: {failed[0]}The factorization has a zero on the diagonal of D (element {failed[1]}): the matrix "
+            "is singular."
         )
 
 
@@ -419,8 +419,8 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
         )
     if tuple(pivots.shape) != LD.shape[:-1]:
         raise RuntimeError(
-            f"torch.linalg.ldl_solve: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
-            f"{listed(pivots.shape)} instead"
+            "torch.linalg.ldl_solve: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with "
+            f"shape {listed(pivots.shape)} instead"
         )
     if pivots._array.dtype.kind not in "iu":
         raise RuntimeError(f"torch.linalg.ldl_solve: Expected pivots to be integers. Got {long_name(pivots._array)}")
@@ -474,7 +474,8 @@ def _check_reflectors(name: str, A: Tensor, tau: Tensor) -> None:
         )
     if A.shape[:-2] != tau.shape[:-1]:
         raise RuntimeError(
-            f"{name}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got {listed(tau.shape[:-1])}"
+            f"{name}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got "
+            f"{listed(tau.shape[:-1])}"
         )
     if A.dtype is not tau.dtype:
         raise RuntimeError(f"{name}: tau dtype {tau.dtype.long_name} does not match input dtype {A.dtype.long_name}")

@@ -27,7 +27,7 @@ _SQUASHED = (
     "results due to broadcasting. Please ensure they have the same size."
 )
 
-# arguments that many have -----------------------------------------------------------------------------------------------
+# arguments that many have ---------------------------------------------------------------------------------------------
 
 
 def _require(function: str, **tensors: object) -> None:
@@ -190,7 +190,7 @@ def huber_loss(
     return _reduced(ops.huber_loss(*pair, delta, "none") * weight, reduction)
 
 
-# of probabilities -------------------------------------------------------------------------------------------------------
+# of probabilities -----------------------------------------------------------------------------------------------------
 
 
 @_functional
@@ -205,7 +205,8 @@ def kl_div(
     """The divergence of Kullback and Leibler, target * (log(target) - input), for input in logarithms.
 
     log_target: target is in logarithms too. reduction "batchmean" is the sum divided by the length of the first axis.
-    Raises ValueError for an unknown reduction, RuntimeError for integers and complex numbers. Warns of reduction "mean".
+    Raises ValueError for an unknown reduction, RuntimeError for integers and complex numbers. Warns of reduction
+    "mean".
 
     >>> import adjoint
     >>> adjoint.nn.functional.kl_div(adjoint.tensor([-1.0, -1.0]), adjoint.tensor([1.0, 0.0]), reduction="sum")
@@ -368,7 +369,7 @@ def poisson_nll_loss(
     return _reduced(losses, reduction)
 
 
-# of classes -------------------------------------------------------------------------------------------------------------
+# of classes -----------------------------------------------------------------------------------------------------------
 
 
 def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
@@ -432,9 +433,9 @@ def nll_loss(
 ) -> Tensor:
     """-weight[c] * input[c] for the class c that target names, reduced; the mean is over the weights.
 
-    Shapes: input (N, C), (C) or (N, C, d1, d2 ...), target (N), () or (N, d1, d2 ...), weight (C). Places with the class
-    ignore_index count for nothing. Raises ValueError for an unknown reduction, IndexError for a class out of range,
-    RuntimeError for shapes and dtypes that do not fit.
+    Shapes: input (N, C), (C) or (N, C, d1, d2 ...), target (N), () or (N, d1, d2 ...), weight (C). Places with the
+    class ignore_index count for nothing. Raises ValueError for an unknown reduction, IndexError for a class out of
+    range, RuntimeError for shapes and dtypes that do not fit.
 
     >>> import adjoint
     >>> adjoint.nn.functional.nll_loss(adjoint.tensor([[-1.0, -2.0]]), adjoint.tensor([1]))
@@ -461,8 +462,8 @@ def cross_entropy(
 ) -> Tensor:
     """nll_loss(log_softmax(input), target), for target as classes or as probabilities of classes.
 
-    Shapes: input (N, C), (C) or (N, C, d1, d2 ...); target the same without C, or, for probabilities, with it; weight (C).
-    label_smoothing: the share of probability that is divided among all classes.
+    Shapes: input (N, C), (C) or (N, C, d1, d2 ...); target the same without C, or, for probabilities, with it; weight
+    (C). label_smoothing: the share of probability that is divided among all classes.
     Raises ValueError for an unknown reduction, IndexError for a class out of range, RuntimeError for shapes and dtypes
     that do not fit, and for a label_smoothing above 1.
 
@@ -525,7 +526,7 @@ def _smoothed(
     return (1 - label_smoothing) * plain + label_smoothing / classes * uniform
 
 
-# of margins -------------------------------------------------------------------------------------------------------------
+# of margins -----------------------------------------------------------------------------------------------------------
 
 
 @_functional
@@ -564,7 +565,8 @@ def hinge_embedding_loss(
     Raises ValueError for an unknown reduction.
 
     >>> import adjoint
-    >>> adjoint.nn.functional.hinge_embedding_loss(adjoint.tensor([0.5, 0.2]), adjoint.tensor([1, -1]), reduction="none")
+    >>> input, target = adjoint.tensor([0.5, 0.2]), adjoint.tensor([1, -1])
+    >>> adjoint.nn.functional.hinge_embedding_loss(input, target, reduction="none")
     tensor([0.5000, 0.8000])
     """
     reduction = _reduction(reduction, size_average, reduce)
@@ -583,7 +585,7 @@ def margin_ranking_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """max(0, margin - target * (input1 - input2)), reduced: target 1 asks for the first to be larger, -1 for the second.
+    """max(0, margin - target * (input1 - input2)), reduced: target 1 asks for a larger first, -1 for a larger second.
 
     Raises ValueError for an unknown reduction, RuntimeError for different numbers of axes.
 
@@ -675,7 +677,8 @@ def triplet_margin_loss(
     """max(0, margin + d(anchor, positive) - d(anchor, negative)), reduced, for d the pairwise_distance of p and eps.
 
     swap: where the positive is nearer to the negative than the anchor is, take that distance.
-    Raises ValueError for an unknown reduction or a margin that is not positive, RuntimeError for different numbers of axes.
+    Raises ValueError for an unknown reduction or a margin that is not positive, RuntimeError for different numbers of
+    axes.
 
     >>> import adjoint
     >>> x = adjoint.tensor([[0.0, 0.0]])
@@ -755,8 +758,9 @@ def multi_margin_loss(
     n, classes = rows.shape
     if target.ndim > 1 or target.numel() != n:
         raise RuntimeError(
-            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
-            f"Expected target size [{n}], but got {list(target.shape)}. Input has shape {list(input.shape)}."
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples "
+            f"(batch size). Expected target size [{n}], but got {list(target.shape)}. Input has shape "
+            f"{list(input.shape)}."
         )
     if weight is not None and weight.numel() != classes:
         raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(weight.shape)}")
@@ -837,7 +841,7 @@ def multilabel_soft_margin_loss(
     return _reduced(ops.sum(losses, -1) / input.shape[-1], reduction)
 
 
-# sequences --------------------------------------------------------------------------------------------------------------
+# sequences ------------------------------------------------------------------------------------------------------------
 
 # so low that its exponential is 0
 _NEVER = -1e30
@@ -870,7 +874,8 @@ def _padded_targets(targets: Any, lengths: Any, samples: int) -> Any:
     if targets.ndim == 2:
         if targets.shape[0] != samples:
             raise RuntimeError(
-                f"Expected tensor to have size {samples} at dimension 0, but got size {targets.shape[0]} {while_checking}"
+                f"Expected tensor to have size {samples} at dimension 0, but got size {targets.shape[0]} "
+                f"{while_checking}"
             )
         if targets.shape[1] < longest:
             raise RuntimeError(
@@ -911,9 +916,9 @@ def ctc_loss(
 ) -> Tensor:
     """Connectionist temporal classification (Graves et al. 2006): -log of the probability of a sequence of labels.
 
-    Shapes: log_probs (T, N, C) or (T, C), logarithms of probabilities of classes at each moment; targets (N, S), (S), or
-    all labels one after the other; lengths (N), how many moments and labels of each sample count. blank: the class that
-    stands for no label. reduction "mean" divides each loss by the length of its target, then takes the mean.
+    Shapes: log_probs (T, N, C) or (T, C), logarithms of probabilities of classes at each moment; targets (N, S), (S),
+    or all labels one after the other; lengths (N), how many moments and labels of each sample count. blank: the class
+    that stands for no label. reduction "mean" divides each loss by the length of its target, then takes the mean.
     zero_infinity: losses of targets that are too long for their input are 0, and infinite otherwise.
     Raises ValueError for an unknown reduction, RuntimeError for lengths and labels that do not fit.
 

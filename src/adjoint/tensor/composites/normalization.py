@@ -67,8 +67,8 @@ def batch_norm(
 ) -> Tensor:
     """The input with mean 0 and variance 1 in each channel (axis 1), times weight and plus bias.
 
-    In training mean and variance are those of the input, and the running ones move towards them by the share `momentum`;
-    otherwise the running ones are taken. Shapes: input (N, C, ...), all others (C).
+    In training mean and variance are those of the input, and the running ones move towards them by the share
+    `momentum`; otherwise the running ones are taken. Shapes: input (N, C, ...), all others (C).
     Raises ValueError if there is one value per channel only, RuntimeError for statistics that are missing and sizes or
     dtypes that do not fit.
 
