@@ -97,19 +97,7 @@ def test_derivative_at_a_kink(name: str) -> None:
     np.testing.assert_allclose(x.grad.numpy(), expected, rtol=1e-12)
 
 
-IN_PLACE = [
-    "elu",
-    "celu",
-    "selu",
-    "silu",
-    "mish",
-    "leaky_relu",
-    "relu",
-    "relu6",
-    "hardtanh",
-    "hardsigmoid",
-    "hardswish",
-]
+IN_PLACE = ["elu", "celu", "selu", "silu", "mish", "leaky_relu", "relu", "relu6", "hardtanh", "hardsigmoid"]
 
 
 @pytest.mark.parametrize("name", IN_PLACE)

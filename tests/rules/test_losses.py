@@ -156,7 +156,7 @@ def test_weights_of_elements() -> None:
     )
 
 
-# extreme values -------------------------------------------------------------------------------------------------------
+# extreme values -----------------------------------------------------------------------------------------------------
 
 
 def test_certain_probabilities() -> None:
@@ -187,7 +187,7 @@ def test_a_variance_below_eps_counts_as_eps_and_keeps_its_gradient() -> None:
     assert var == 1e-9
 
 
-# classes --------------------------------------------------------------------------------------------------------------
+# classes ------------------------------------------------------------------------------------------------------------
 
 
 def reference_nll(x: np.ndarray, labels: np.ndarray, weight: np.ndarray, ignore: int) -> tuple[np.ndarray, np.ndarray]:
@@ -265,7 +265,7 @@ def test_losses_of_classes_under_vmap() -> None:
     np.testing.assert_allclose(by_sample[1].numpy(), adjoint.func.grad(F.cross_entropy)(x[1], labels[1]).numpy())
 
 
-# connectionist temporal classification --------------------------------------------------------------------------------
+# connectionist temporal classification ------------------------------------------------------------------------------
 
 
 def collapsed(path: tuple[int, ...], blank: int) -> tuple[int, ...]:
@@ -317,7 +317,7 @@ def test_ctc_target_that_is_too_long() -> None:
     np.testing.assert_array_equal(logs.grad.numpy(), 0)
 
 
-# distances ------------------------------------------------------------------------------------------------------------
+# distances ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("p", "metric"), [(1, "cityblock"), (2, "euclidean"), (np.inf, "chebyshev"), (3, "minkowski")])
@@ -347,7 +347,7 @@ def test_zero_vectors_have_finite_derivatives(function: Callable[[Any], Any]) ->
     assert np.isfinite(second.numpy()).all()
 
 
-# errors ---------------------------------------------------------------------------------------------------------------
+# errors -------------------------------------------------------------------------------------------------------------
 
 ERRORS = [
     (lambda: F.mse_loss(*tensors(X, Y), reduction="x"), ValueError, "x is not a valid value for reduction"),

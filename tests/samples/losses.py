@@ -61,8 +61,7 @@ def nll_samples(wide: bool) -> list[Sample]:
     return found
 
 
-#: Four moments of two samples and three classes; the targets are 1, 1 and 2, the second sample ends after three
-#: moments.
+#: Four moments of two samples and three classes; the targets are 1, 1 and 2, the second sample ends after three.
 STATES = index([0, 1, 0, 1, 0], [0, 2, 0, 0, 0])
 NEVER = -1e30
 CTC: Sample = {

@@ -309,13 +309,13 @@ def expit(array: Any) -> Any:
         from scipy.special import expit as quick_on_small
 
         return quick_on_small(array)
-    powers = numpy.exp(numpy.minimum(-array, _HIGHEST_POWER[array.dtype.itemsize]))
+    powers: Any = numpy.exp(numpy.minimum(-array, _HIGHEST_POWER[array.dtype.itemsize]))
     powers += 1
     return numpy.divide(1, powers, out=powers)
 
 
 #: The largest numbers with a finite exponential, by the size of their type.
-_HIGHEST_POWER = {4: numpy.float32(88.7), 8: 709.7}
+_HIGHEST_POWER: dict[int, Any] = {4: numpy.float32(88.7), 8: 709.7}
 
 
 def softplus(array: Any) -> Any:

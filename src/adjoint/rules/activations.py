@@ -5,13 +5,14 @@ leaky_relu and prelu at 0, the flat one for hardtanh, hardsigmoid, hardshrink an
 """
 
 from math import inf, pi, sqrt
+from typing import Any
 
 from adjoint.arrays.dtypes import finfo, from_numpy_dtype
 
 from .declare import Array, Constant, elementwise, general, linear
 from .reduce import part
 
-_own = {"method": False, "function": False}
+_own: dict[str, Any] = {"method": False, "function": False}
 
 
 def require_real(name, *arrays):

@@ -10,7 +10,7 @@ from .reduce import axes_of
 
 _own = {"method": False, "function": False}
 
-# embedding ------------------------------------------------------------------------------------------------------------
+# embedding ----------------------------------------------------------------------------------------------------------
 # `lead` axes in front of table and indices are those of a batch: each member has a table of its own. The indices of all
 # members then count through the tables one under the other.
 
@@ -93,7 +93,7 @@ def _(lead):
     return {"lead": lead + 1}
 
 
-# attention ------------------------------------------------------------------------------------------------------------
+# attention ----------------------------------------------------------------------------------------------------------
 
 
 @general(axes=("dim",), **_own)

@@ -1,12 +1,13 @@
 """Helpers of formulas that spare arrays: products that are added to, or summed, in one step."""
 
 from math import prod
+from typing import Any
 
 from adjoint.arrays.shapes import broadcast_shapes
 
 from .declare import Array, elementwise, multilinear
 
-_own = {"method": False, "function": False}
+_own: dict[str, Any] = {"method": False, "function": False}
 
 
 @elementwise(input="factor", factor="input", addend=1, **_own)

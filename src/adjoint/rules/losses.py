@@ -58,9 +58,9 @@ def _loss(name, message, value, by_input, by_target, node=None):
     derive("target", by_target)
 
 
-def _of_difference(by):
-    # a loss of input - target has the opposite derivative by the target
-    return by, lambda ops, scale, input, target, parameter: by(ops, -scale, input, target, parameter)
+def _opposite(by):
+    # the derivative by the target of a loss of input - target
+    return lambda ops, scale, input, target, parameter: by(ops, -scale, input, target, parameter)
 
 
 def _square(xp, input, target, parameter):
@@ -72,7 +72,7 @@ def _two_differences(ops, scale, input, target, parameter):
     return (input - target) * (2 * scale)
 
 
-_loss("mse_loss", "mse_cpu", _square, *_of_difference(_two_differences))
+_loss("mse_loss", "mse_cpu", _square, _two_differences, _opposite(_two_differences))
 
 
 def _huber(xp, input, target, delta):
@@ -94,8 +94,15 @@ def _smooth_slope(ops, scale, input, target, beta):
     return ops.hardtanh(input - target, -beta, beta) * (scale * (1 / beta))
 
 
-_loss("huber_loss", "huber_cpu", _huber, *_of_difference(_huber_slope))
-_loss("smooth_l1_loss", "smooth_l1_cpu", _smooth, *_of_difference(_smooth_slope), node="SmoothL1LossBackward0")
+_loss("huber_loss", "huber_cpu", _huber, _huber_slope, _opposite(_huber_slope))
+_loss(
+    "smooth_l1_loss",
+    "smooth_l1_cpu",
+    _smooth,
+    _smooth_slope,
+    _opposite(_smooth_slope),
+    node="SmoothL1LossBackward0",
+)
 
 _loss(
     "soft_margin_loss",
@@ -267,7 +274,7 @@ def _(size, shape, dim, over):
     return {"shape": (size, *shape), "dim": dim + 1, "over": axes}
 
 
-# connectionist temporal classification --------------------------------------------------------------------------------
+# connectionist temporal classification ------------------------------------------------------------------------------
 # Graves et al. 2006. A path goes through states: the labels with blanks before, between and behind them. From one
 # moment to the next it stays, moves on by one, or skips a blank between different labels. `places` (T, N, L) is where
 # in the flattened logarithms of probabilities each state of each sample finds its class; `skip` and `last` (N, L) are 0
@@ -298,7 +305,7 @@ def _emitted(ops, log_probs, places):
 
 
 def _reached(ops, emitted, skip, steps):
-    """For each moment, the log-probability to have come to each state; what it was at a sample's end stays."""
+    """For each moment, the logarithm of the probability to have come to each state; after a sample's end the last."""
     entry = ops.cat([emitted[0][:, :2], _nowhere(ops, emitted[0][:, 2:])], 1)
     # a sample without moments is at the first state
     nothing = ops.cat([ops.zeros_like(skip[:, :1]), _nowhere(ops, skip[:, 1:])], 1)
@@ -346,7 +353,7 @@ class _Kernels:
 
 @general(batching="loop", **_own)
 def ctc_loss(xp, log_probs: Array, places, skip: Constant, last: Constant, steps: Constant):
-    """-log of the probability of all paths that give each sample's target; infinite if there are none."""
+    """Minus the logarithm of the probability of all paths that give a sample's target; infinite without any."""
     require_real("ctc_loss_cpu", log_probs)
     ops = _Kernels(xp)
     reached = _reached(ops, _emitted(ops, log_probs, places), skip, steps)

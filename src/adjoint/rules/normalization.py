@@ -1,8 +1,8 @@
 """Normalisation: arrays brought to mean 0 and variance 1 over some axes, or to mean square 1.
 
 One rule serves batch, layer, group and instance normalisation, under three names because torch's nodes have three. What
-was divided by is a result of its own, and has a derivative: so the way back has what it needs without a second pass
-over the input, and can itself be differentiated.
+was subtracted and divided by are results of their own, and have derivatives: so the way back has what it needs without
+a second pass over the input, and can itself be differentiated.
 """
 
 from .activations import require_real

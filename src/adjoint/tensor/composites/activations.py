@@ -531,7 +531,7 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
     return _alpha_dropped(input, p, inplace, _channels(input, p)) if _acts(input, p, training) else input
 
 
-# in place under names of their own ------------------------------------------------------------------------------------
+# in place under names of their own ----------------------------------------------------------------------------------
 
 
 def _in_place(function: Callable[..., Tensor], namespaces: tuple[str, ...]) -> None:

@@ -25,7 +25,7 @@ def _require(function: str, **tensors: object) -> None:
             raise TypeError(errors.must_be_tensor(function, name, place, value))
 
 
-# embedding ------------------------------------------------------------------------------------------------------------
+# embedding ----------------------------------------------------------------------------------------------------------
 
 
 @_functional
@@ -90,8 +90,7 @@ def embedding(
     padding_idx: the row of this number gets no gradient. max_norm: rows that are used are first shortened to this norm,
     in place. scale_grad_by_freq: gradients are divided by how often their index occurs. sparse: has no effect, the
     gradient is dense.
-    Raises IndexError for an index out of range, RuntimeError for a weight that is no matrix or indices of another
-    dtype.
+    Raises IndexError for an index out of range, RuntimeError for a weight that is no matrix and for other dtypes.
 
     >>> import adjoint
     >>> weight = adjoint.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -136,7 +135,7 @@ def top_embedding(
     return _embedding(weight, indices, padding_idx, scale_grad_by_freq)
 
 
-# attention ------------------------------------------------------------------------------------------------------------
+# attention ----------------------------------------------------------------------------------------------------------
 
 
 def _check_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool) -> None:
@@ -188,8 +187,8 @@ def scaled_dot_product_attention(
     Shapes: query (..., L, E), key (..., S, E), value (..., S, V); the result is (..., L, V).
     attn_mask: broadcasts to (..., L, S); True where a query may attend to a key, or numbers to be added. is_causal:
     query i may attend to keys up to i. scale: 1 / sqrt(E) unless given. dropout_p: the share of weights that are zeroed
-    at random. enable_gqa: key and value have fewer heads (axis -3), each for a group of queries'. A query that may
-    attend to nothing gives 0. Raises RuntimeError for shapes, dtypes and masks that do not fit.
+    at random. enable_gqa: key and value have fewer heads (axis -3), each for a group of queries'.
+    A query that may attend to nothing gives 0. Raises RuntimeError for shapes, dtypes and masks that do not fit.
 
     >>> import adjoint
     >>> q, k = adjoint.tensor([[0.0, 0.0]]), adjoint.tensor([[1.0, 0.0], [0.0, 1.0]])

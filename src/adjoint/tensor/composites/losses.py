@@ -27,7 +27,7 @@ _SQUASHED = (
     "results due to broadcasting. Please ensure they have the same size."
 )
 
-# arguments that many have ---------------------------------------------------------------------------------------------
+# arguments that many have -------------------------------------------------------------------------------------------
 
 
 def _require(function: str, **tensors: object) -> None:
@@ -190,7 +190,7 @@ def huber_loss(
     return _reduced(ops.huber_loss(*pair, delta, "none") * weight, reduction)
 
 
-# of probabilities -----------------------------------------------------------------------------------------------------
+# of probabilities ---------------------------------------------------------------------------------------------------
 
 
 @_functional
@@ -205,8 +205,7 @@ def kl_div(
     """The divergence of Kullback and Leibler, target * (log(target) - input), for input in logarithms.
 
     log_target: target is in logarithms too. reduction "batchmean" is the sum divided by the length of the first axis.
-    Raises ValueError for an unknown reduction, RuntimeError for integers and complex numbers. Warns of reduction
-    "mean".
+    Raises ValueError for an unknown reduction, RuntimeError for integers and complex numbers. Warns of "mean".
 
     >>> import adjoint
     >>> adjoint.nn.functional.kl_div(adjoint.tensor([-1.0, -1.0]), adjoint.tensor([1.0, 0.0]), reduction="sum")
@@ -369,7 +368,7 @@ def poisson_nll_loss(
     return _reduced(losses, reduction)
 
 
-# of classes -----------------------------------------------------------------------------------------------------------
+# of classes ---------------------------------------------------------------------------------------------------------
 
 
 def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
@@ -462,8 +461,8 @@ def cross_entropy(
 ) -> Tensor:
     """nll_loss(log_softmax(input), target), for target as classes or as probabilities of classes.
 
-    Shapes: input (N, C), (C) or (N, C, d1, d2 ...); target the same without C, or, for probabilities, with it; weight
-    (C). label_smoothing: the share of probability that is divided among all classes.
+    Shapes: input (N, C), (C) or (N, C, d1, d2 ...); target the same without C, for probabilities with it; weight (C).
+    label_smoothing: the share of probability that is divided among all classes.
     Raises ValueError for an unknown reduction, IndexError for a class out of range, RuntimeError for shapes and dtypes
     that do not fit, and for a label_smoothing above 1.
 
@@ -526,7 +525,7 @@ def _smoothed(
     return (1 - label_smoothing) * plain + label_smoothing / classes * uniform
 
 
-# of margins -----------------------------------------------------------------------------------------------------------
+# of margins ---------------------------------------------------------------------------------------------------------
 
 
 @_functional
@@ -565,9 +564,8 @@ def hinge_embedding_loss(
     Raises ValueError for an unknown reduction.
 
     >>> import adjoint
-    >>> input, target = adjoint.tensor([0.5, 0.2]), adjoint.tensor([1, -1])
-    >>> adjoint.nn.functional.hinge_embedding_loss(input, target, reduction="none")
-    tensor([0.5000, 0.8000])
+    >>> adjoint.nn.functional.hinge_embedding_loss(adjoint.tensor([0.5, 0.2]), adjoint.tensor([1, -1]))
+    tensor(0.6500)
     """
     reduction = _reduction(reduction, size_average, reduce)
     _require("hinge_embedding_loss", input=input, target=target)
@@ -585,7 +583,7 @@ def margin_ranking_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """max(0, margin - target * (input1 - input2)), reduced: target 1 asks for a larger first, -1 for a larger second.
+    """max(0, margin - target * (input1 - input2)), reduced: target 1 asks for a larger first input, -1 for the second.
 
     Raises ValueError for an unknown reduction, RuntimeError for different numbers of axes.
 
@@ -758,9 +756,8 @@ def multi_margin_loss(
     n, classes = rows.shape
     if target.ndim > 1 or target.numel() != n:
         raise RuntimeError(
-            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples "
-            f"(batch size). Expected target size [{n}], but got {list(target.shape)}. Input has shape "
-            f"{list(input.shape)}."
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch "
+            f"size). Expected target size [{n}], but got {list(target.shape)}. Input has shape {list(input.shape)}."
         )
     if weight is not None and weight.numel() != classes:
         raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(weight.shape)}")
@@ -841,7 +838,7 @@ def multilabel_soft_margin_loss(
     return _reduced(ops.sum(losses, -1) / input.shape[-1], reduction)
 
 
-# sequences ------------------------------------------------------------------------------------------------------------
+# sequences ----------------------------------------------------------------------------------------------------------
 
 # so low that its exponential is 0
 _NEVER = -1e30
