@@ -4,6 +4,8 @@ The result of `reduction` "none" is the loss of each element; "sum" and "mean" r
 way back makes one array of the input's size and no more.
 """
 
+from math import prod
+
 from adjoint.arrays.namespace import underlying
 
 from .activations import require_real
@@ -284,36 +286,31 @@ def _(size, shape, dim, over):
 _NEVER = -1e30
 
 
-def _behind(ops, values, n):
-    # what the state n places before each has
-    kept = values.shape[1] - n
-    return ops.cat([ops.full_like(values[:, :n], _NEVER), values[:, :kept]], 1) if kept > 0 else _nowhere(ops, values)
-
-
-def _ahead(ops, values, n):
-    if values.shape[1] <= n:
+def _moved(ops, values, n):
+    """Values of states n places further on (or back, for negative n); states that nothing moves to are never reached."""
+    axis, size = values.ndim - 1, values.shape[-1]
+    if abs(n) >= size:
         return _nowhere(ops, values)
-    return ops.cat([values[:, n:], ops.full_like(values[:, :n], _NEVER)], 1)
+    if n > 0:
+        return ops.cat([_nowhere(ops, values[..., :n]), values[..., : size - n]], axis)
+    return ops.cat([values[..., -n:], _nowhere(ops, values[..., :-n])], axis)
 
 
 def _nowhere(ops, values):
     return ops.full_like(values, _NEVER)
 
 
-def _emitted(ops, log_probs, places):
-    return ops.clamp(ops.index(ops.reshape(log_probs, (-1,)), (places,)), _NEVER)
-
-
 def _reached(ops, emitted, skip, steps):
     """For each moment, the logarithm of the probability to have come to each state; after a sample's end the last."""
-    entry = ops.cat([emitted[0][:, :2], _nowhere(ops, emitted[0][:, 2:])], 1)
+    axis = skip.ndim - 1
+    entry = ops.cat([emitted[0][..., :2], _nowhere(ops, emitted[0][..., 2:])], axis)
     # a sample without moments is at the first state
-    nothing = ops.cat([ops.zeros_like(skip[:, :1]), _nowhere(ops, skip[:, 1:])], 1)
-    found = [ops.where((steps > 0)[:, None], entry, nothing)]
+    nothing = ops.cat([ops.zeros_like(skip[..., :1]), _nowhere(ops, skip[..., 1:])], axis)
+    found = [ops.where((steps > 0)[..., None], entry, nothing)]
     for t in range(1, emitted.shape[0]):
         before = found[-1]
-        ways = ops.stack([before, _behind(ops, before, 1), _behind(ops, before, 2) + skip], 0)
-        found.append(ops.where((steps > t)[:, None], ops.logsumexp(ways, 0) + emitted[t], before))
+        ways = ops.stack([before, _moved(ops, before, 1), _moved(ops, before, 2) + skip], 0)
+        found.append(ops.where((steps > t)[..., None], ops.logsumexp(ways, 0) + emitted[t], before))
     return found
 
 
@@ -322,14 +319,14 @@ def _remaining(ops, emitted, skip, last, steps):
     found = [last]
     for t in range(emitted.shape[0] - 1, 0, -1):
         onward = found[-1] + emitted[t]
-        ways = ops.stack([onward, _ahead(ops, onward, 1), _ahead(ops, onward + skip, 2)], 0)
-        found.append(ops.where((steps > t)[:, None], ops.logsumexp(ways, 0), found[-1]))
+        ways = ops.stack([onward, _moved(ops, onward, -1), _moved(ops, onward + skip, -2)], 0)
+        found.append(ops.where((steps > t)[..., None], ops.logsumexp(ways, 0), found[-1]))
     return found[::-1]
 
 
 def _occupancy(ops, log_probs, places, skip, last, steps):
     """The probability of each class at each moment, given the target: minus the derivative of the loss."""
-    emitted = _emitted(ops, log_probs, places)
+    emitted = ops.clamp(ops.index(ops.reshape(log_probs, (-1,)), (places,)), _NEVER)
     reached, remaining = _reached(ops, emitted, skip, steps), _remaining(ops, emitted, skip, last, steps)
     total = ops.logsumexp(reached[-1] + last, 1, True)
     possible = total > _NEVER / 2
@@ -351,14 +348,24 @@ class _Kernels:
         return TABLE[name].kernel(self.xp)
 
 
-@general(batching="loop", **_own)
-def ctc_loss(xp, log_probs: Array, places, skip: Constant, last: Constant, steps: Constant):
-    """Minus the logarithm of the probability of all paths that give a sample's target; infinite without any."""
+@general(batching="joint", **_own)
+def ctc_loss(xp, log_probs: Array, places, skip: Constant, last: Constant, steps: Constant, lead=0):
+    """Minus the logarithm of the probability of all paths that give a sample's target; infinite without any.
+
+    `lead` axes in front of the arrays are those of a batch.
+    """
     require_real("ctc_loss_cpu", log_probs)
     ops = _Kernels(xp)
-    reached = _reached(ops, _emitted(ops, log_probs, places), skip, steps)
-    total = ops.logsumexp(reached[-1] + last, 1)
+    flat = xp.reshape(log_probs, (*log_probs.shape[:lead], prod(log_probs.shape[lead:])))
+    emitted = xp.maximum(xp.moveaxis(flat[..., places], lead, 0), _NEVER)
+    reached = _reached(ops, emitted, skip, steps)
+    total = ops.logsumexp(reached[-1] + last, last.ndim - 1)
     return xp.where(total > _NEVER / 2, -total, xp.inf)
+
+
+@ctc_loss.batch
+def _(lead):
+    return {"lead": lead + 1}
 
 
 @ctc_loss.vjp("log_probs")
