@@ -287,7 +287,7 @@ _NEVER = -1e30
 
 
 def _moved(ops, values, n):
-    """Values of states n places further on (or back, for negative n); states that nothing moves to are never reached."""
+    """Values of states n places further on (back for negative n); states that nothing moves to are never reached."""
     axis, size = values.ndim - 1, values.shape[-1]
     if abs(n) >= size:
         return _nowhere(ops, values)
