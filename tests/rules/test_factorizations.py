@@ -160,9 +160,7 @@ def test_cholesky_that_may_fail(upper: bool) -> None:
     assert info.tolist() == [0, 0]
     a[1] = np.diag([1.0, -1.0, 1.0])
     assert linalg.cholesky_ex(adjoint.from_numpy(a), upper=upper).info.tolist() == [0, 2]
-    with pytest.raises(
-        linalg.LinAlgError, match=r"linalg.cholesky_ex: \(Batch element 1\): .* leading minor of order 2"
-    ):
+    with pytest.raises(linalg.LinAlgError, match=r"linalg.cholesky_ex: \(Batch element 1\): .* minor of order 2"):
         linalg.cholesky_ex(adjoint.from_numpy(a), upper=upper, check_errors=True)
 
 
@@ -303,11 +301,7 @@ def test_svd_of_undefined_elements() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "said"),
     [
-        (
-            lambda x: linalg.lu(x[0]),
-            RuntimeError,
-            r"linalg.lu: Expected tensor with 2 or more dimensions. Got size: \[3\]",
-        ),
+        (lambda x: linalg.lu(x[0]), RuntimeError, r"linalg.lu: Expected tensor with 2 or more dim.* Got size: \[3\]"),
         (lambda x: linalg.lu_factor(x[0]), RuntimeError, "torch.lu_factor: Expected tensor with 2 or more dimensions"),
         (lambda x: linalg.lu_factor(x.long()), NotImplementedError, "\"lu_cpu\" not implemented for 'Long'"),
         (lambda x: linalg.lu(x, pivot=False), RuntimeError, "LU without pivoting is not implemented on the CPU"),
@@ -359,11 +353,7 @@ def test_svd_of_undefined_elements() -> None:
         (lambda x: linalg.cond(x, 3), RuntimeError, "linalg.cond got an invalid norm type: 3"),
         (lambda x: linalg.cond(x[:2], 1), RuntimeError, r"linalg.cond\(ord=1\): A must be batches of square matrices"),
         (lambda x: adjoint.triangular_solve(x[0], x), RuntimeError, "Expected b to have at least 2 dimensions"),
-        (
-            lambda x: adjoint.triangular_solve(x[:2], x),
-            RuntimeError,
-            "each A matrix is 3 by 3 but each b matrix is 2 by 3",
-        ),
+        (lambda x: adjoint.triangular_solve(x[:2], x), RuntimeError, "each A matrix is 3 by 3 but each b matrix"),
     ],
 )
 def test_errors(call: Any, error: type[Exception], said: str) -> None:

@@ -173,7 +173,7 @@ def test_count_nonzero() -> None:
         (lambda t: t.argmax(t.zeros(0)), IndexError, r"argmax\(\): Expected reduction dim to be specified"),
         (lambda t: t.argmin(t.zeros(0, 3), 0), IndexError, r"argmin\(\): Expected reduction dim 0 to have"),
         (lambda t: t.argmax(t.tensor([True])), RuntimeError, r"argmax\(\): does not support bool input"),
-        (lambda t: t.amax(t.tensor([1j])), NotImplementedError, "\"max_values_cpu\" not .* 'ComplexFloat'"),
+        (lambda t: t.amax(t.tensor([1j])), NotImplementedError, "\"max_values_cpu\" not implemented for 'Complex"),
         (lambda t: t.softmax(t.tensor([1, 2]), 0), NotImplementedError, "softmax.* not implemented for 'Long'"),
         (lambda t: t.log_softmax(t.tensor([1j]), 0), NotImplementedError, "log_softmax.* for 'ComplexFloat'"),
         (lambda t: t.norm(t.tensor([1, 2])), RuntimeError, "vector_norm: Expected a floating point .* Got Long"),

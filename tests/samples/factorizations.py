@@ -14,6 +14,11 @@ SAMPLES: dict[str, list[Sample]] = {
         {"A": draw(0, 0)},
     ],
     "lu_order": [{"pivots": index(3, 3, 3), "rows": 4}, {"pivots": index([2, 2], [1, 3]), "rows": 3, "inverse": True}],
+    "lu_permutation": [{"LU": draw(4, 3), "pivots": index(3, 3, 3)}],
+    "linalg_solve_ex": [
+        {"A": REGULAR, "B": draw(3, 2)},
+        {"A": draw(2, 3, 3, then=well_conditioned), "B": draw(2, 3, 2)},
+    ],
     "linalg_cholesky_ex": [
         {"A": draw(3, 3, then=positive_definite)},
         {"A": draw(2, 3, 3, then=positive_definite), "upper": True},

@@ -5,6 +5,7 @@ pivot (or leading minor) does not allow what was asked for.
 """
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy
@@ -35,6 +36,22 @@ def lu_factor(a: Any) -> tuple[Any, Any, Any]:
             factors[place], found, info[place] = factorize(a[place])
             pivots[place] = found + 1
     return factors, pivots, info
+
+
+def order_of_pivots(pivots: Any, rows: int, inverse: bool) -> Any:
+    """The order in which LU's exchanges leave the rows of a matrix, or the order that undoes them.
+
+    >>> order_of_pivots(numpy.array([3, 3]), 3, inverse=False)
+    array([2, 0, 1])
+    """
+    orders = []
+    for exchanges in pivots.reshape(prod(pivots.shape[:-1]), pivots.shape[-1]).tolist():
+        order = list(range(rows))
+        for i, pivot in enumerate(exchanges):
+            order[i], order[pivot - 1] = order[pivot - 1], order[i]
+        orders.append(order)
+    result = numpy.array(orders, numpy.int64).reshape((*pivots.shape[:-1], rows))
+    return numpy.argsort(result, axis=-1) if inverse else result
 
 
 def partial_cholesky(a: Any) -> tuple[Any, Any]:

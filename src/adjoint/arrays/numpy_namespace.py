@@ -380,7 +380,7 @@ def pairwise_distances(a: Any, b: Any, p: float) -> Any:
 
 
 # LAPACK's factorizations, imported when first used
-_LAPACK = ("lu_factor", "partial_cholesky", "ldl_factor", "ldl_solution", "geqrf")
+_LAPACK = ("lu_factor", "order_of_pivots", "partial_cholesky", "ldl_factor", "ldl_solution", "geqrf")
 
 # names under which functions of this file stand in the namespace in numpy's place
 _INSTEAD = {"sum": fast_sum, "where": select}

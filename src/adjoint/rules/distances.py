@@ -21,49 +21,40 @@ def cdist(xp, x1: Array, x2: Array, p, by_product=False):
     return xp.pairwise_distances(x1, x2, p)
 
 
-def _pairs(x1, x2):
-    return x1[..., :, None, :] - x2[..., None, :, :]
-
-
-def _slopes(ops, scale, y, x1, x2, p):
-    """The derivative of each distance by the difference of its two points, times a number; 0 for equal points."""
-    away = _pairs(x1, x2)
-    apart = ops.where(y == 0, 0, scale / ops.where(y == 0, 1, y) if p not in (1, inf) else scale)[..., None]
-    distance = ops.where(y == 0, 1, y)[..., None]
-    if p == 2:
-        return away * apart
-    direction = ops.sgn(away)
-    if p == 0:
-        return away * 0
-    if p == 1:
-        return direction * apart
-    size = ops.abs(away)
-    if p == inf:
-        return ops.where(size == y[..., None], direction * apart, 0)
-    flat = size == 0
-    ratio = ops.where(flat, 1, size) / distance
-    return ops.where(flat, 0, direction * apart * distance * ratio ** (p - 1))
-
-
 def _weights(ops, g, y):
     zero = y == 0
     return ops.where(zero, 0, g / ops.where(zero, 1, y))
 
 
-@cdist.vjp("x1")
-def _(ops, g, y, x1, x2, p, by_product):
-    if by_product:
-        w = _weights(ops, g, y)
-        return x1 * ops.sum(w, w.ndim - 1, True) - w @ x2
-    return ops.sum(_slopes(ops, g, y, x1, x2, p), g.ndim - 1, False)
+def _slopes(ops, scale, y, x1, x2, p):
+    """The derivative of each distance by the difference of its two points, times a number; 0 for equal points."""
+    away = x1[..., :, None, :] - x2[..., None, :, :]
+    if p == 0:
+        return away * 0
+    if p == 2:
+        return away * _weights(ops, scale, y)[..., None]
+    # the sign is 0 where coordinates are equal, as all are of equal points
+    direction = ops.sgn(away) * scale[..., None]
+    if p == 1:
+        return direction
+    size = ops.abs(away)
+    if p == inf:
+        return ops.where(size == y[..., None], direction, 0)
+    flat = size == 0
+    ratio = ops.where(flat, 1, size) / ops.where(y == 0, 1, y)[..., None]
+    return ops.where(flat, 0, direction * ratio ** (p - 1))
 
 
-@cdist.vjp("x2")
-def _(ops, g, y, x1, x2, p, by_product):
-    if by_product:
-        w = ops.transpose(_weights(ops, g, y), -2, -1)
-        return x2 * ops.sum(w, w.ndim - 1, True) - w @ x1
-    return -ops.sum(_slopes(ops, g, y, x1, x2, p), g.ndim - 2, False)
+@cdist.vjp("x1", "x2")
+def _(ops, g, y, x1, x2, p, by_product, needs):
+    if not by_product:
+        slopes = _slopes(ops, g, y, x1, x2, p)
+        first = ops.sum(slopes, g.ndim - 1, False) if needs[0] else None
+        return first, (-ops.sum(slopes, g.ndim - 2, False) if needs[1] else None)
+    w = _weights(ops, g, y)
+    turned = ops.transpose(w, -2, -1)
+    first = x1 * ops.sum(w, w.ndim - 1, True) - w @ x2 if needs[0] else None
+    return first, (x2 * ops.sum(turned, w.ndim - 1, True) - turned @ x1 if needs[1] else None)
 
 
 @cdist.jvp("x1")

@@ -4,7 +4,7 @@ from adjoint.arrays.shapes import broadcast_shapes
 
 from .contract import listed
 from .declare import Array, Constant, constant, general
-from .linalg import H, check_square, cholesky_jvp, cholesky_vjp
+from .linalg import H, check_square, cholesky_jvp, cholesky_vjp, is_singular, solve_vjp
 
 # LU -----------------------------------------------------------------------------------------------------------------
 
@@ -12,14 +12,7 @@ from .linalg import H, check_square, cholesky_jvp, cholesky_vjp
 @constant(method=False, function=False, core="(k)->(m)")
 def lu_order(xp, pivots: Constant, rows, inverse=False):
     """The order of A's rows in L U: A[order] = L U; or the order of the rows of L U in A."""
-    batch = pivots.shape[:-1]
-    order = xp.asarray(xp.broadcast_to(xp.arange(rows), (*batch, rows)), copy=True)
-    for i in range(pivots.shape[-1]):
-        other = xp.astype(pivots[..., i : i + 1], xp.int64) - 1
-        here, there = xp.asarray(order[..., i : i + 1], copy=True), xp.take_along_axis(order, other, axis=-1)
-        xp.put_along_axis(order, other, here, axis=-1)
-        order[..., i : i + 1] = there
-    return xp.argsort(order, axis=-1) if inverse else order
+    return xp.order_of_pivots(pivots, rows, inverse)
 
 
 def in_order(ops, x, order):
@@ -122,7 +115,54 @@ def _(ops, t, y0, y1):
     return moved, None, None
 
 
-# Cholesky -----------------------------------------------------------------------------------------------------------
+@constant(method=False, function=False, core="(m,n),(k)->(m,m)")
+def lu_permutation(xp, LU: Constant, pivots: Constant):
+    """P of A = P L U."""
+    rows = LU.shape[-2]
+    places = xp.order_of_pivots(pivots, rows, True)
+    shape = (*broadcast_shapes(LU.shape[:-2], places.shape[:-1]), rows, rows)
+    return xp.broadcast_to(xp.eye(rows, dtype=LU.dtype)[places], shape)
+
+
+# solutions and Cholesky factors, where there may be none --------------------------------------------------------------
+
+
+@general(
+    core="(n,n),(n,k)->(n,k),()",
+    outputs=("result", "info"),
+    differentiable=(True, False),
+    method=False,
+    function=False,
+)
+def linalg_solve_ex(xp, A: Array, B: Array):
+    """linalg_solve, and which pivot is zero (0: none); the solution is infinite or undefined there."""
+    batch = broadcast_shapes(A.shape[:-2], B.shape[:-2])
+    try:
+        return xp.linalg.solve(A, B), xp.zeros(batch, dtype=xp.int32)
+    except Exception as error:
+        if not is_singular(error):
+            raise
+    factors, pivots, info = xp.lu_factor(A)
+    shape = (*batch, *B.shape[-2:])
+    order = xp.broadcast_to(xp.order_of_pivots(pivots, A.shape[-1], False)[..., None], shape)
+    inner = xp.take_along_axis(xp.broadcast_to(B, shape), order, axis=-2)
+    inner = xp.triangular_solution(factors, inner, lower=True, unit_diagonal=True)
+    return xp.triangular_solution(factors, inner, lower=False), xp.broadcast_to(info, batch)
+
+
+@linalg_solve_ex.vjp("A", "B")
+def _(ops, g, A, y0, needs):
+    return solve_vjp(ops, g[0], A, y0, needs)
+
+
+@linalg_solve_ex.jvp("A")
+def _(ops, t, A, y0):
+    return -ops.linalg_solve(A, t @ y0), None
+
+
+@linalg_solve_ex.jvp("B")
+def _(ops, t, A):
+    return ops.linalg_solve(A, t), None
 
 
 @general(
@@ -155,7 +195,7 @@ def _(ops, t, y0, upper):
 
 @general(method=False, function=False, dtypes="any", core="(),()->()", node="NotImplemented")
 def underivable(xp, input: Array, result: Constant, error):
-    """The result of an operation of which no derivative is known: `error` is raised when it is asked for."""
+    """The result, made of the input by an operation without derivative; whoever asks for one gets the error."""
     return result
 
 

@@ -145,10 +145,13 @@ def linalg_solve(xp, A: Array, B: Array):
     return xp.linalg.solve(A, B)
 
 
-@linalg_solve.vjp("A", "B")
-def _(ops, g, A, y, needs):
+def solve_vjp(ops, g, A, y, needs):
+    """The cotangents of a matrix and the right-hand sides from that of the solution y."""
     of_b = ops.linalg_solve(H(ops, A), g)
     return (-(of_b @ H(ops, y)) if needs[0] else None), of_b
+
+
+linalg_solve.vjp("A", "B")(solve_vjp)
 
 
 @linalg_solve.jvp("A")

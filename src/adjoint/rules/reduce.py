@@ -342,9 +342,8 @@ def declare_attained(name, kernel, shares, **options):
 for _best in ("max", "min"):
     declare_attained(f"a{_best}", _extremum(_best, f"a{_best}", f"{_best}_values_cpu"), _shares)
     _node = f"{_best.capitalize()}Backward1"
-    declare_attained(
-        f"{_best}_all", _extremum(_best, _best, f"{_best}_all"), shares_or_nan, node=_node, method=False, function=False
-    )
+    _of_all = _extremum(_best, _best, f"{_best}_all")
+    declare_attained(f"{_best}_all", _of_all, shares_or_nan, node=_node, method=False, function=False)
 
 
 # norms --------------------------------------------------------------------------------------------------------------

@@ -65,6 +65,11 @@ def _pick(xp, input, index, dim, keepdim):
     return (values, index) if keepdim else (xp.squeeze(values, axis=dim), xp.squeeze(index, axis=dim))
 
 
+def _at_rank(xp, input, k, dim):
+    # where the k-th smallest element along an axis is, counted from 0; NaN counts as the largest
+    return xp.argpartition(input, k, axis=dim)[part(dim, k, k + 1)]
+
+
 def _itself(xp, input):
     # what all operations here make of a 0-d array
     return xp.asarray(input, copy=True), xp.zeros((), dtype=xp.int64)
@@ -169,9 +174,7 @@ def _median(xp, input: Array, dim, keepdim=False):
     refuse_empty("median", input, dim)
     if not input.ndim:
         return _itself(xp, input)
-    order = xp.argsort(input, axis=dim, stable=True)
-    middle = (input.shape[dim] - 1) // 2
-    index = order[part(dim, middle, middle + 1)]
+    index = _at_rank(xp, input, (input.shape[dim] - 1) // 2, dim)
     missing = input != input
     index = xp.where(xp.any(missing, axis=dim, keepdims=True), xp.argmax(missing, axis=dim, keepdims=True), index)
     return _pick(xp, input, index, dim, keepdim)
@@ -200,9 +203,12 @@ def _nanmedian(xp, input: Array, dim, keepdim=False):
     refuse_empty("median", input, dim)
     if not input.ndim:
         return _itself(xp, input)
-    order = xp.argsort(input, axis=dim, stable=True)
     known = xp.sum(input == input, axis=dim, keepdims=True)
-    index = xp.take_along_axis(order, xp.maximum(known - 1, 0) // 2, axis=dim)
+    if xp.all(known == input.shape[dim]):
+        index = _at_rank(xp, input, (input.shape[dim] - 1) // 2, dim)
+    else:
+        order = xp.argsort(input, axis=dim, stable=True)
+        index = xp.take_along_axis(order, xp.maximum(known - 1, 0) // 2, axis=dim)
     return _pick(xp, input, index, dim, keepdim)
 
 

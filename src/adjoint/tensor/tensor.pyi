@@ -69,6 +69,10 @@ class QR(NamedTuple):
     Q: Tensor
     R: Tensor
 
+class ResultInfo(NamedTuple):
+    result: Tensor
+    info: Tensor
+
 class SignLogabsdet(NamedTuple):
     sign: Tensor
     logabsdet: Tensor

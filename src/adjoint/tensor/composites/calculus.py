@@ -152,11 +152,9 @@ def gradient(
     >>> adjoint.gradient(adjoint.tensor([0.0, 1.0, 4.0, 9.0]), spacing=1.0)
     (tensor([1., 2., 4., 5.]),)
     """
-    given = dim is not None
-    dims = (
-        range(input.ndim) if dim is None else normalize_dims([dim] if isinstance(dim, int) else list(dim), input.ndim)
-    )
-    spacings = _spacings(spacing, len(dims), input.ndim, given)
+    asked = range(input.ndim) if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    dims = normalize_dims(list(asked), input.ndim)
+    spacings = _spacings(spacing, len(dims), input.ndim, dim is not None)
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
     for axis in dims:

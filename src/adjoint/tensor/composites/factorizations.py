@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from adjoint.arrays.linalg_errors import LinAlgError
 from adjoint.arrays.promotion import is_half
-from adjoint.arrays.shapes import broadcast_shapes
 from adjoint.core.recorded import operations
 from adjoint.rules.contract import listed, long_name
 from adjoint.rules.factorizations import in_order, unit_lower, upper
@@ -126,15 +125,7 @@ def lu(A: Tensor, *, pivot: bool = True) -> _Lu:
 
 
 def _unpacked(LU: Tensor, pivots: Tensor) -> _Lu:
-    return _Lu(_permutation(LU, pivots), unit_lower(ops, LU), upper(ops, LU))
-
-
-def _permutation(LU: Tensor, pivots: Tensor) -> Tensor:
-    rows = LU.shape[-2]
-    places = ops.lu_order(pivots, rows, True)
-    shape = (*broadcast_shapes(LU.shape[:-2], places.shape[:-1]), rows, rows)
-    one = ops.expand(ops.identity(LU, rows, rows), shape)
-    return in_order(ops, one, places)
+    return _Lu(ops.lu_permutation(LU.detach(), pivots), unit_lower(ops, LU), upper(ops, LU))
 
 
 @composite(method=False)
@@ -169,7 +160,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
                 "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive."
                 "Did you properly pass the result of lu_factor?"
             )
-        P = _permutation(LU_data, pivots)
+        P = ops.lu_permutation(LU_data.detach(), pivots)
     if not unpack_data:
         return _Lu(P, nothing, nothing)
     return _Lu(P, unit_lower(ops, LU_data), upper(ops, LU_data))
@@ -322,17 +313,14 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
         B = B[..., None]
     check_matrix("linalg.solve", B._array, "B")
     check_sides("linalg.solve", A._array, B._array, left or vector)
-    LU, pivots, info = ops.linalg_lu_factor_ex(A if left or vector else _swapped(A))
+    turned = not (left or vector)
+    result, info = ops.linalg_solve_ex(_swapped(A), _swapped(B)) if turned else ops.linalg_solve_ex(A, B)
     failed = _first_failure(info) if check_errors else None
     if failed is not None:
         raise LinAlgError(
             f"torch.linalg.solve_ex: {failed[0]}The solver failed because the input matrix is singular."
         )
-    if left or vector:
-        result = _lu_solution(LU, pivots, B, adjoint=False)
-    else:
-        result = _swapped(_lu_solution(LU, pivots, _swapped(B), adjoint=False))
-    return _SolveEx(result[..., 0] if vector else result, info)
+    return _SolveEx(_swapped(result) if turned else result[..., 0] if vector else result, info)
 
 
 # LDL ----------------------------------------------------------------------------------------------------------------

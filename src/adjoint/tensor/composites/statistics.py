@@ -10,7 +10,6 @@ from typing import Any
 from adjoint.arrays.dtypes import get_default_dtype
 from adjoint.arrays.promotion import is_half
 from adjoint.arrays.shapes import normalize_dim
-from adjoint.core.graph import TensorBase
 from adjoint.core.recorded import operations
 from adjoint.tensor.composites.declare import as_tensor, composite, ops, torch_call
 
@@ -118,12 +117,12 @@ _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 def _checked(input: Tensor, q: Any, interpolation: str) -> Tensor:
     """q as a Tensor of the input's type."""
-    if not isinstance(q, TensorBase):
-        if isinstance(q, Real):
-            if not 0 <= q <= 1:
-                raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q:g}")
-            q = ops.full_like(ops.zeros_of(input.detach(), ()), q)
-        q = as_tensor("quantile", "q", 2, q)
+    number = isinstance(q, Real)
+    if number:
+        if not 0 <= q <= 1:
+            raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q:g}")
+        q = ops.full_like(ops.zeros_of(input.detach(), ()), q)
+    q = as_tensor("quantile", "q", 2, q)
     if not input.numel():
         raise RuntimeError("quantile() input tensor must be non-empty")
     if q.ndim > 1:
@@ -137,7 +136,7 @@ def _checked(input: Tensor, q: Any, interpolation: str) -> Tensor:
             "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got "
             f"{interpolation}"
         )
-    if not bool(((q >= 0) & (q <= 1)).all()):
+    if not number and not bool(((q >= 0) & (q <= 1)).all()):
         raise RuntimeError("quantile() q values must be in the range [0, 1]")
     return q
 
