@@ -44,10 +44,4 @@ SAMPLES: dict[str, list[Sample]] = {
         {"input": IMAGE, "dim": (2, 0), "sizes": (6, 1)},
         {"input": draw(2, 0), "dim": (-1,), "sizes": (3,)},
     ],
-    "frames": [{"input": draw(2, 7), "size": 3, "step": 2}, {"input": SIGNAL, "size": 2, "step": 3}],
-    "overlap_add": [
-        {"input": draw(2, 3, 4), "step": 3, "length": 10},
-        {"input": draw(2, 3), "step": 4, "length": 9},
-        {"input": draw(2, 3), "step": 1, "length": 4},
-    ],
 }

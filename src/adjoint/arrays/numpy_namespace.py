@@ -351,7 +351,6 @@ class _Fourier:
 fft = _Fourier()
 
 
-
 # distances ------------------------------------------------------------------------------------------------------------
 
 #: SciPy's names of the distances by their order.

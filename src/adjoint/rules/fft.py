@@ -1,4 +1,4 @@
-"""Discrete Fourier transforms, and the windows of short-time ones.
+"""Discrete Fourier transforms.
 
 All are linear. A transform and its opposite are each other's transpose up to the factor, so one rule with a direction
 serves both, and every derivative is again one of the three transforms. `norm` says where the factor stands, as in
@@ -88,38 +88,3 @@ def resize_axes(xp, input: Array, dim, sizes):
 @resize_axes.vjp("input")
 def _(ops, g, input_shape, dim):
     return ops.resize_axes(g, dim, tuple([input_shape[axis] for axis in dim]))
-
-
-# windows along the last axis ----------------------------------------------------------------------------------------
-
-
-@linear(method=False, function=False, batching="joint", view=True, node="AsStridedBackward0")
-def frames(xp, input: Array, size, step):
-    """All windows of a size along the last axis, each `step` behind the one before: (..., windows, size)."""
-    return xp.windows(input, size, input.ndim - 1)[..., ::step, :]
-
-
-@frames.vjp("input")
-def _(ops, g, input_shape, step):
-    return ops.overlap_add(g, step, input_shape[-1])
-
-
-@linear(method=False, function=False, batching="joint")
-def overlap_add(xp, input: Array, step, length):
-    """The sum of windows (..., windows, size), each laid `step` behind the one before, in `length` elements."""
-    *batch, number, size = input.shape
-    pieces = -(-size // step)
-    rows = xp.zeros((*batch, number + pieces - 1, step), dtype=input.dtype)
-    for k in range(pieces):
-        piece = input[..., k * step : (k + 1) * step]
-        rows[..., k : k + number, : piece.shape[-1]] += piece
-    flat = xp.reshape(rows, (*batch, rows.shape[-2] * step))
-    n = min(length, flat.shape[-1])
-    result = xp.zeros((*batch, length), dtype=input.dtype)
-    result[..., :n] = flat[..., :n]
-    return result
-
-
-@overlap_add.vjp("input")
-def _(ops, g, input_shape, step):
-    return ops.frames(g, input_shape[-1], step)

@@ -628,12 +628,19 @@ def _(ops, g, input_shape, dimension, size, step):
 @linear(axes=("dimension",), method=False, function=False)
 def fold_windows(xp, input: Array, shape, dimension, length, step):
     """Zeros of the given shape with every window of `unfold` added where it came from."""
-    result = xp.zeros(shape, dtype=input.dtype)
-    n = input.shape[dimension]
-    for k in range(length):
-        where = (*(slice(None),) * dimension, slice(k, k + (n - 1) * step + 1, step))
-        result[where] += input[..., k]
-    return result
+    input = xp.moveaxis(input, dimension, -2)
+    *rest, number, _ = input.shape
+    # windows are cut into pieces of one step, which lie one behind the other; there are few of them
+    pieces = -(-length // step)
+    rows = xp.zeros((*rest, number + pieces, step), dtype=input.dtype)
+    for k in range(pieces):
+        piece = input[..., k * step : (k + 1) * step]
+        rows[..., k : k + number, : piece.shape[-1]] += piece
+    whole = xp.reshape(rows, (*rest, (number + pieces) * step))
+    result = xp.zeros((*rest, shape[dimension]), dtype=input.dtype)
+    n = min(result.shape[-1], whole.shape[-1])
+    result[..., :n] = whole[..., :n]
+    return xp.moveaxis(result, -1, dimension)
 
 
 @fold_windows.vjp("input")

@@ -7,63 +7,23 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from adjoint.tensor.composites.declare import composite, ops, torch_call
+from adjoint.tensor.composites.pooling import pad
 
 Tensor = Any
 
-# margins on both ends of the last axis --------------------------------------------------------------------------------
-
-
-def _reflected(x: Tensor, n: int) -> tuple[Tensor, Tensor]:
-    size = x.shape[-1]
-    if n >= size:
-        raise RuntimeError(
-            "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
-            f"({n}, {n}) at dimension {x.ndim - 1} of input {list(x.shape)}"
-        )
-    last = (x.ndim - 1,)
-    return ops.flip(x[..., 1 : n + 1], last), ops.flip(x[..., size - n - 1 : size - 1], last)
-
-
-def _repeated(x: Tensor, n: int) -> tuple[Tensor, Tensor]:
-    shape = (*x.shape[:-1], n)
-    return ops.expand(x[..., :1], shape), ops.expand(x[..., -1:], shape)
-
-
-def _zeros(x: Tensor, n: int) -> tuple[Tensor, Tensor]:
-    margin = ops.expand(ops.zeros_like(x[..., :1]), (*x.shape[:-1], n))
-    return margin, margin
-
-
-def _wrapped(x: Tensor, n: int) -> tuple[Tensor, Tensor]:
-    return x[..., x.shape[-1] - n :], x[..., :n]
-
-
-_MARGINS: dict[str, Callable[[Tensor, int], tuple[Tensor, Tensor]]] = {
-    "reflect": _reflected,
-    "replicate": _repeated,
-    "constant": _zeros,
-    "circular": _wrapped,
-}
+# margins and windows --------------------------------------------------------------------------------------------------
 
 
 def _padded(x: Tensor, n: int, mode: str) -> Tensor:
-    if mode not in _MARGINS:
-        raise NotImplementedError(f"Unrecognised padding mode {mode}")
-    before, behind = _MARGINS[mode](x, n)
-    return ops.cat([before, x, behind], x.ndim - 1)
-
-
-# the window -----------------------------------------------------------------------------------------------------------
+    """A signal, or a batch of them, with n elements more on both ends."""
+    extra = max(3 - x.ndim, 0)
+    return pad(x[(None,) * extra], (n, n), mode)[(0,) * extra]
 
 
 def _centered(window: Tensor, n_fft: int) -> Tensor:
     """The window in the middle of n_fft places, zeros around it."""
-    n = window.shape[0]
-    if n == n_fft:
-        return window
-    before = (n_fft - n) // 2
-    left, right = ops.zeros_like(window[:1]), ops.zeros_like(window[:1])
-    return ops.cat([ops.expand(left, (before,)), window, ops.expand(right, (n_fft - n - before,))], 0)
+    more = n_fft - window.shape[0]
+    return pad(window, (more // 2, more - more // 2)) if more else window
 
 
 def _name_of(window: Tensor | None) -> str:
@@ -159,7 +119,7 @@ def stft(
         onesided = not complex_numbers
     if onesided and complex_numbers:
         raise RuntimeError(_NO_COMPLEX)
-    pieces = ops.frames(input, n_fft, hop)
+    pieces = ops.unfold(input, input.ndim - 1, n_fft, hop)
     if window is None and size < n_fft:
         window = ops.ones_like(input[(0,) * (input.ndim - 1)][:size]).detach()
     if window is not None:
@@ -237,8 +197,10 @@ def istft(
     whole = n_fft + hop * (spectra.shape[-2] - 1)
     start = n_fft // 2 if center else 0
     stop = whole - start if length is None else start + length
-    signal = ops.overlap_add(pieces * window, hop, whole)[..., start:stop]
-    weight = ops.overlap_add(ops.expand(window * window, (spectra.shape[-2], n_fft)), hop, whole)[start:stop]
+    shape = (*spectra.shape[:-2], whole)
+    signal = ops.fold_windows(pieces * window, shape, len(shape) - 1, n_fft, hop)[..., start:stop]
+    squares = ops.expand(window * window, (spectra.shape[-2], n_fft))
+    weight = ops.fold_windows(squares, (whole,), 0, n_fft, hop)[start:stop]
     if not float(ops.abs(weight.detach()).min()) > 1e-11:
         refuse("window overlap add min: 1")
     signal = signal / weight
