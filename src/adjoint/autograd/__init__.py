@@ -17,13 +17,15 @@ from adjoint.core.graph import Saved as SavedTensor
 from adjoint.tensor.differentiate import backward, grad
 from adjoint.transforms.custom import custom
 
-from . import anomaly_mode, forward_ad, function, functional, grad_mode, graph
+from . import anomaly_mode, forward_ad, function, functional, grad_mode, graph, variable
 from .function import Function
 from .gradcheck import gradcheck, gradgradcheck
+from .variable import Variable
 
 __all__ = [
     "Function",
     "SavedTensor",
+    "Variable",
     "anomaly_mode",
     "backward",
     "custom",
@@ -44,4 +46,5 @@ __all__ = [
     "set_detect_anomaly",
     "set_grad_enabled",
     "set_multithreading_enabled",
+    "variable",
 ]

@@ -6,6 +6,7 @@ from adjoint.core.edges import (
     register_multi_grad_hook,
     set_warn_on_accumulate_grad_stream_mismatch,
 )
+from adjoint.core.finite import watch_forward
 from adjoint.core.grad_mode import increment_version
 from adjoint.core.graph import Node
 from adjoint.core.saved_hooks import (
@@ -37,4 +38,5 @@ __all__ = [
     "saved_tensors",
     "saved_tensors_hooks",
     "set_warn_on_accumulate_grad_stream_mismatch",
+    "watch_forward",
 ]

@@ -6,12 +6,21 @@ import warnings
 from typing import Any
 
 from adjoint.arrays.namespace import namespace
+from adjoint.core import errors
+from adjoint.core.finite import watch_forward
 from adjoint.core.graph import Node, TensorBase
+from adjoint.core.locations import Location
 from adjoint.core.modes import current, set_anomaly
 
 ENABLED = (
     "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging."
 )
+NO_FORWARD = "No forward pass information available. Enable detect anomaly during forward pass for more information."
+#: Operations that choose, with a way to keep NaN out of the branch that they did not choose.
+SELECTIONS = {
+    "Where": ("where()", "where(mask, f(where(mask, x, 1)), other)"),
+    "MaskedFill": ("masked_fill()", "f(x.masked_fill(mask, 1)).masked_fill(mask, other)"),
+}
 
 
 class set_detect_anomaly:
@@ -26,42 +35,65 @@ class set_detect_anomaly:
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        self._before = set_anomaly(mode, check_nan)
+        self.prev, self.prev_check_nan = switch(mode, check_nan)
 
     def __enter__(self) -> None:
         """The switch was made when the object was."""
 
     def __exit__(self, *exception: object) -> None:
-        set_anomaly(*self._before)
+        set_anomaly(self.prev, self.prev_check_nan)
 
 
 class detect_anomaly:
     """A block in which nodes remember the traceback of the operation that made them.
 
     If a backward pass raises, or (with check_nan) makes NaN, a warning shows the traceback of the operation whose
-    gradient failed; for a graph of a graph also that of the operation behind it. Errors about values overwritten in
-    place name the line that saved and the line that modified them. For debugging: operations take many times longer.
+    gradient failed; for a graph of a graph also that of the operation behind it. Where NaN is 0 times infinity, the
+    error says so, and whose zeros they were. Errors about values overwritten in place name the line that saved and the
+    line that modified them; errors about a freed graph name the pass that freed it. For debugging: operations take
+    many times longer.
+
+    check_forward: NaN and infinity that an operation makes in the forward pass raise at once, see
+    `graph.watch_forward`; in the calling thread only.
 
     >>> import adjoint, warnings
     >>> warnings.simplefilter("ignore")
-    >>> x = adjoint.zeros(2, requires_grad=True)
+    >>> x = adjoint.ones(2, requires_grad=True)
     >>> with adjoint.autograd.detect_anomaly():
-    ...     (x.sqrt() * 0).sum().backward()
+    ...     ((x - 1).sqrt() * 0).sum().backward()
     Traceback (most recent call last):
         ...
     RuntimeError: Function 'SqrtBackward0' returned nan values in its 0th output.
+    At 2 of 2 places of NaN the gradient that arrived was 0, and 0 times an infinite or NaN derivative is NaN.
     """
 
-    def __init__(self, check_nan: bool = True) -> None:
-        self._check_nan = check_nan
-        self._before: list[tuple[bool, bool]] = []
+    def __init__(self, check_nan: bool = True, *, check_forward: bool = False) -> None:
+        state = current()
+        self.prev, self.prev_check_nan = bool(state.anomaly), bool(state.check_nan)
+        self.check_nan = check_nan
+        self._forward = watch_forward() if check_forward else None
         warnings.warn(ENABLED, stacklevel=2)
 
     def __enter__(self) -> None:
-        self._before.append(set_anomaly(True, self._check_nan))
+        switch(True, self.check_nan)
+        if self._forward is not None:
+            self._forward.__enter__()
 
     def __exit__(self, *exception: object) -> None:
-        set_anomaly(*self._before.pop())
+        if self._forward is not None:
+            self._forward.__exit__(*exception)
+        set_anomaly(self.prev, self.prev_check_nan)
+
+
+def switch(mode: bool, check_nan: bool) -> tuple[bool, bool]:
+    """Switch anomaly mode; returns what it was. Raises TypeError for anything but bools."""
+    for place, (name, value) in enumerate((("enabled", mode), ("check_nan", check_nan)), 1):
+        if not isinstance(value, bool):
+            raise TypeError(
+                f"set_anomaly_enabled(): argument '{name}' (position {place}) must be bool, not {type(value).__name__}"
+            )
+    before = set_anomaly(mode, check_nan)
+    return bool(before[0]), bool(before[1])
 
 
 def is_anomaly_enabled() -> bool:
@@ -74,40 +106,116 @@ def is_anomaly_check_nan_enabled() -> bool:
     return bool(current().check_nan)
 
 
-def watched_pull(node: Node, cotangent: Any, create_graph: bool) -> Any:
-    """Let a node pull its cotangent back; if that raises or makes NaN, warn with the traceback of its making."""
-    state = current()
-    # until the next node runs: sums of cotangents count as this node's work; the pass restores what was before
-    state.evaluating = node
-    try:
-        pulled = node.run_pull(cotangent, create_graph)
-    except BaseException:
-        warn_about(node)
-        raise
-    if state.check_nan:
+class Watch:
+    """Looks at the work of each node of one backward pass.
+
+    zeros: for nodes that get zeros from a node that made them, as where() does for what it did not select, that node.
+    """
+
+    def __init__(self) -> None:
+        self.zeros: dict[Node, Node] = {}
+
+    def evaluate(self, run: Any, node: Node) -> Any:
+        """Let a node do its work, hooks included; if that raises or makes NaN, warn with the traceback of its making."""
+        state = current()
+        # until the next node runs: sums of cotangents count as this node's work; the pass restores what was before
+        state.evaluating = node
+        received = run.received(node)
+        try:
+            pulled = run.evaluate(node)
+        except BaseException:
+            warn_about(node)
+            raise
+        if pulled is not None and state.check_nan:
+            self.check(node, received, pulled)
+            self.follow_zeros(node, received, pulled)
+        return pulled
+
+    def check(self, node: Node, received: Any, pulled: list[Any]) -> None:
+        """Raise RuntimeError if a node made NaN."""
         for i, value in enumerate(pulled):
-            if value is not None and has_nan(value):
+            if value is not None and count(value, is_nan):
                 warn_about(node)
-                raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
-    return pulled
+                raise RuntimeError(
+                    f"Function '{node.name()}' returned nan values in its {i}th output."
+                    + self.origin(node, received, value)
+                )
+
+    def follow_zeros(self, node: Node, received: Any, pulled: list[Any]) -> None:
+        """Note for the nodes behind this one where the zeros come from that they are going to get."""
+        before = sum(count(value, is_zero) for value in listed(received))
+        for (target, _), value in zip(node.next_functions, pulled, strict=False):
+            zeros = 0 if value is None or target is None else count(value, is_zero)
+            source = node if zeros > before else self.zeros.get(node)
+            if zeros and source is not None:
+                self.zeros.setdefault(target, source)
+
+    def origin(self, node: Node, received: Any, value: Any) -> str:
+        """Whether NaN is 0 times infinity, and whose zeros they were."""
+        (cotangent,) = received if isinstance(received, list) and len(received) == 1 else (received,)
+        if cotangent is None or isinstance(cotangent, list) or cotangent.shape != value.shape:
+            return ""
+        nan, zero = is_nan(raw(value)), is_zero(raw(cotangent))
+        n = int((nan & zero).sum())
+        if not n:
+            return ""
+        text = (
+            f"\nAt {n} of {int(nan.sum())} places of NaN the gradient that arrived was 0, and 0 times an infinite or "
+            "NaN derivative is NaN."
+        )
+        source = self.zeros.get(node)
+        if source is None:
+            return text
+        lines = source.metadata.get("traceback_")
+        made = f"\n{lines[-1].rstrip()}" if lines else ""
+        selection, safe = SELECTIONS.get(errors.operation_of(source), (None, None))
+        if selection is None:
+            return f"{text} The zeros come from {source.name()}.{made}"
+        return (
+            f"{text} NaN came from the branch that {selection} did not select.{made}\n"
+            f"Give that branch a harmless input: {safe}. See {errors.PAGES}/nan-in-gradient.md"
+        )
 
 
-def has_nan(value: Any) -> bool:
-    """True if there is NaN in a raw array or Tensor."""
-    array = value._array if isinstance(value, TensorBase) else value
-    xp = namespace(array)
-    return bool(xp.any(xp.isnan(array)))
+def listed(received: Any) -> list[Any]:
+    """The cotangents that a node received, without those that are undefined."""
+    values = received if isinstance(received, list) else [received]
+    return [value for value in values if value is not None]
+
+
+def raw(value: Any) -> Any:
+    """The array of a cotangent, which may be a Tensor."""
+    return value._array if isinstance(value, TensorBase) else value
+
+
+def is_nan(array: Any) -> Any:
+    """Where there is NaN in an array."""
+    return namespace(array).isnan(array)
+
+
+def is_zero(array: Any) -> Any:
+    """Where there is zero in an array."""
+    return array == 0
+
+
+def count(value: Any, what: Any) -> int:
+    """At how many places of a raw array or Tensor something holds."""
+    found = what(raw(value))
+    return int(namespace(found).sum(found))
+
+
+def note_release(node: Node, location: Location) -> None:
+    """Let a node remember which pass freed what it saved."""
+    for freed in (node, getattr(node, "inner", None)):
+        if freed is not None:
+            freed.__dict__["freed_at"] = location
 
 
 def warn_about(node: Node) -> None:
     """Show where a node was made, and the nodes whose backward passes made it."""
     lines = node.metadata.get("traceback_")
     if lines is None:
-        warnings.warn(
-            f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during "
-            "forward pass for more information.",
-            stacklevel=2,
-        )
+        warnings.warn(f"Error detected in {node.name()}. {NO_FORWARD}", stacklevel=2)
         return
     warnings.warn(
         f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{''.join(lines)}",
@@ -117,11 +225,7 @@ def warn_about(node: Node) -> None:
     while parent is not None:
         lines = parent.metadata.get("traceback_")
         if lines is None:
-            warnings.warn(
-                f"\n\nPrevious calculation was induced by {parent.name()}. No forward pass information available. "
-                "Enable detect anomaly during forward pass for more information.",
-                stacklevel=2,
-            )
+            warnings.warn(f"Error detected in {parent.name()}. {NO_FORWARD}", stacklevel=2)
             return
         warnings.warn(
             f"\n\nPrevious calculation was induced by {parent.name()}. Traceback of forward call that induced the "

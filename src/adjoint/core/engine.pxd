@@ -12,7 +12,8 @@ cdef class Run:
     cdef object needed
     cdef dict foreign
     cdef list ready
-    cdef bint anomaly
+    cdef object watch
+    cdef object called_at
     cdef Slot slot(self, Node node)
     cdef bint claim(self, Node node)
     cdef object count_consumers(self, list roots)
@@ -20,6 +21,8 @@ cdef class Run:
     cdef object enqueue(self, Node node)
     cdef object go(self, list roots)
     cdef object process(self, Node node)
+    cpdef object received(self, Node node)
+    cpdef list evaluate(self, Node node)
     cdef object accumulate_into(self, AccumulateGrad node, object cotangent)
     cdef object pass_on(self, Node node, list pulled)
     cdef bint is_end(self, Node node)

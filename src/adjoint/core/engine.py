@@ -24,7 +24,8 @@ from heapq import heappop, heappush
 import numpy
 
 from adjoint.core import errors
-from adjoint.core.anomaly import watched_pull
+from adjoint.core.anomaly import Watch, note_release
+from adjoint.core.locations import caller
 from adjoint.core.modes import adopt
 
 if cython.compiled:
@@ -66,6 +67,7 @@ class Run:
 
     captures: what to hand back instead of accumulating, as {node: [(output number, place in the result)]}, or None
     to accumulate into every leaf. needed: the nodes from which a captured one can be reached; None means all.
+    watch: looks at each node's work in anomaly mode. called_at: the user's line, while locations are recorded.
     """
 
     def __init__(self, retain_graph, create_graph, captures, accumulate, n_captures):
@@ -78,7 +80,8 @@ class Run:
         self.needed = None
         self.foreign = None
         self.ready = []
-        self.anomaly = current().anomaly
+        self.watch = Watch() if current().anomaly else None
+        self.called_at = caller() if current().locations else None
 
     def slot(self, node: Node) -> Slot:
         """This pass's notes about a node it has claimed."""
@@ -164,8 +167,18 @@ class Run:
 
     def process(self, node: Node):
         """Let one node pull its cotangent back and deliver the results."""
+        if self.watch is None:
+            self.pass_on(node, self.evaluate(node))
+        else:
+            self.pass_on(node, self.watch.evaluate(self, node))
+
+    def received(self, node: Node):
+        """What a node has received so far."""
+        return self.slot(node).buffer
+
+    def evaluate(self, node: Node):
+        """Run the hooks of a node and the node; returns what it delivers, None for nothing."""
         slot: Slot = self.slot(node)
-        target: Node
         cotangent = slot.buffer
         slot.buffer = None
         if node.tensor_hooks is not None:
@@ -178,7 +191,7 @@ class Run:
         if self.captures is not None:
             self.capture(node, cotangent)
             if not (leaf and self.accumulate) and self.is_end(node):
-                return
+                return None
         if node.pre_hooks:
             cotangent = run_pre_hooks(node, cotangent, self.create_graph)
         pulled: list = None
@@ -187,20 +200,19 @@ class Run:
         if defined or isinstance(node, ContextNode):
             if leaf:
                 self.accumulate_into(node, cotangent)
-                return
+                return None
             received = None
             if node.post_hooks is not None:
                 received = cotangent if defined else [None] * node._n_outputs
-            if self.anomaly:
-                pulled = watched_pull(node, cotangent, self.create_graph)
-            else:
-                pulled = node.pull(cotangent, self.create_graph)
+            pulled = node.pull(cotangent, self.create_graph)
             cotangent = None
             if node.post_hooks is not None:
                 pulled = run_post_hooks(node, pulled, received, self.create_graph)
             if not self.retain_graph:
                 node.release()
-        self.pass_on(node, pulled)
+                if self.called_at is not None:
+                    note_release(node, self.called_at)
+        return pulled
 
     def accumulate_into(self, node: AccumulateGrad, cotangent):
         """Add to a leaf's gradient and tell whoever waits for it."""

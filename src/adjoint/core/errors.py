@@ -12,6 +12,8 @@ from adjoint.arrays.size import type_name
 from adjoint.core.locations import described
 from adjoint.core.modes import current
 
+#: Where the pages are that explain errors with worked examples.
+PAGES = "docs/errors"
 FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
     "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
@@ -162,6 +164,24 @@ def modified(array: Any, node: Any, output_nr: int, counter: Any, expected: int,
         f"[adjoint.{kind}Tensor {sizes(array.shape)}]{made_by} is at version {version}; expected version {expected} "
         f"instead. {culprits(counter, expected, owner)}"
     )
+
+
+def freed(node: Any) -> str:
+    """The message for saved values that were freed; which they were and by whom, as far as locations were recorded."""
+    notes = {} if node is None else node.__dict__
+    if "freed_at" not in notes:
+        return FREED
+    made = f" ({described(notes['saved_at'])})" if "saved_at" in notes else ""
+    return (
+        f"{FREED}\nThe first pass, which freed what {node.name()} had saved, was called here: "
+        f"{described(notes['freed_at'])}\n{node.name()} is the gradient of {operation_of(node)}{made}, which made a "
+        f"tensor of shape {shapes(node)}."
+    )
+
+
+def shapes(node: Any) -> str:
+    """The shape of what a node's operation made, or several."""
+    return ", ".join(sizes(metadata.shape) for metadata in node._input_metadata)
 
 
 def culprits(counter: Any, expected: int, owner: Any) -> str:

@@ -48,6 +48,9 @@ class Registry:
     tangent_of: object = None
     has_tangent: object = None
     copy_tangents: object = None
+    # what becomes of an operation, or one in place, with volatile tensors among its arguments
+    volatile_apply: object = None
+    volatile_in_place: object = None
     # vmap: what becomes of the edges of a node some of whose inputs are batched
     cross: object = None
 

@@ -29,6 +29,8 @@ cdef class ThreadState:
     cdef public object saved_hooks_refused
     cdef public object saving
     cdef public object runner
+    cdef public object inspector
+    cdef public int volatile
     cdef public tuple before_write
     cdef public tuple transforms
     cdef object __weakref__
@@ -46,4 +48,5 @@ cpdef bint set_grad(bint enabled)
 cpdef tuple set_inference(bint enabled)
 cpdef object restore_inference(tuple modes)
 cpdef tuple set_anomaly(bint enabled, bint check_nan)
+cpdef object count_volatile(int more)
 cpdef bint thread_is_inferring()

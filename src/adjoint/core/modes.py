@@ -18,12 +18,15 @@ _KEY = "adjoint.core.modes"
 _states = weakref.WeakSet()
 # anomaly mode belongs to all threads, those to come too: (is it on, does it look for NaN)
 _anomaly = (False, True)
+# how many volatile tensors there are; they too belong to all threads
+_volatile = 0
 _last_number = 0
 _last_state = None
 # what a thread that works for another one takes over from it
 _FIELDS = ("grad_enabled", "unusual", "dual_stack", "public_level", "forward_off", "batches", "backward_depth")
 _FIELDS += ("inference", "multithreading", "anomaly", "check_nan", "locations", "evaluating", "node_hooks")
 _FIELDS += ("saved_hooks", "saving", "saved_hooks_refused", "runner", "before_write", "transforms", "run")
+_FIELDS += ("inspector", "volatile")
 # how many threads are in inference mode
 _inferring = 0
 
@@ -52,6 +55,8 @@ class ThreadState:
     saving: the node whose saved tensor a pack hook is looking at, None if it is not known.
     saved_hooks_refused: why such pairs may not be used now, or None.
     runner: what runs kernels instead of `Operation.run`, as runner(operation, raw arguments, half), or None.
+    inspector: what looks at the results of kernels, as inspector(operation, raw arguments, results), or None.
+    volatile: how many volatile tensors there are in the process (see tools/legacy.py).
     before_write: functions that are called with every tensor that is going to be modified in place.
     transforms: the transformations of functions inside of which this thread is, the innermost last, as ("grad", 0),
         ("jvp", 0), ("vmap", level).
@@ -69,10 +74,11 @@ class ThreadState:
         self.enforce_layout = True
         self.anomaly, self.check_nan = _anomaly
         self.locations = int(self.anomaly)
-        self.unusual = int(self.anomaly)
+        self.volatile = _volatile
+        self.unusual = int(self.anomaly) + _volatile
         self.evaluating = self.run = None
         self.node_hooks = self.saved_hooks = self.before_write = ()
-        self.saved_hooks_refused = self.saving = self.runner = None
+        self.saved_hooks_refused = self.saving = self.runner = self.inspector = None
         self.transforms = ()
         _states.add(self)
 
@@ -144,6 +150,16 @@ def set_anomaly(enabled: bool, check_nan: bool) -> tuple:
         state.locations += enabled - state.anomaly
         state.anomaly, state.check_nan = _anomaly
     return before
+
+
+def count_volatile(more):
+    """Note, in all threads, that there are so many more volatile tensors."""
+    global _volatile
+    _volatile += more
+    state: ThreadState
+    for state in list(_states):
+        state.unusual += more
+        state.volatile += more
 
 
 def thread_is_inferring() -> bool:

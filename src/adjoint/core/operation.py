@@ -273,8 +273,14 @@ class Operation:
             dual = registry.dual_apply(self, values)
             if dual is not None:
                 return dual
+        if state.volatile:
+            constant = registry.volatile_apply(self, values)
+            if constant is not None:
+                return constant
         raw, half, is_complex = self.unwrapped(values)
         outs = self.run(raw, half) if state.runner is None else state.runner(self, raw, half)
+        if state.inspector is not None:
+            state.inspector(self, raw, outs)
         mask = self.mask(values) if state.grad_enabled and self.differentiable else 0
         if self.rule.outputs is None:
             result: TensorBase = new_tensor(outs)
@@ -683,6 +689,8 @@ class Operation:
         """The operation in place: its result is written into its first argument, whose history goes on from here."""
         values = self.prepared(self.bind(args, kwargs))
         state: ThreadState = current()
+        if state.volatile and registry.volatile_in_place(self, values):
+            return values[0]
         if not (state.dual_stack and not state.forward_off and registry.dual_in_place(self, values)):
             self.run_in_place(values)
         return values[0]
@@ -699,6 +707,8 @@ class Operation:
         array = tensor._array
         self.check_memory(array, raw[1:] if self.elementwise else ())
         out = self.run(raw, half)
+        if state.inspector is not None:
+            state.inspector(self, raw, out)
         if type(out) is not _ndarray:
             errors.check_batch(self.name, array, out)
         errors.check_in_place_result(array, out)

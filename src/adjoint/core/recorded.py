@@ -230,7 +230,7 @@ class OpNode(Node):
     def pull(self, cotangent, create_graph):
         """Run the formulas of the plan, on raw arrays or on Tensors."""
         if self.freed:
-            raise RuntimeError(errors.FREED)
+            raise RuntimeError(errors.freed(self))
         if create_graph:
             ops = registry.tensor_ops
         else:
@@ -546,7 +546,7 @@ class OpNode(Node):
                 f"{type(self).__name__!r} object has no attribute '_saved_{name}'; it saved {list(public)}"
             )
         if self.freed:
-            raise RuntimeError(errors.FREED)
+            raise RuntimeError(errors.freed(self))
         return public.index(name)
 
     def saved_items(self) -> list:
@@ -588,8 +588,6 @@ class CopySlices(Node):
 
     def pull(self, cotangent, create_graph):
         """Split the base's cotangent into what the operation's inputs get and what the old base gets."""
-        if self.inner is None:
-            raise RuntimeError(errors.FREED)
         ops = registry.tensor_ops if create_graph else raw_ops(cotangent)
         # the copy has the layout of the base, so that every view of the base is a view of it
         whole = ops.clone_with_strides(cotangent, self.strides)
@@ -650,7 +648,7 @@ def unpacked(saved: Saved, owner) -> TensorBase:
     Versions are compared, except where hooks have packed the value.
     """
     if saved.freed:
-        raise RuntimeError(errors.FREED)
+        raise RuntimeError(errors.freed(owner))
     if saved.unpack_hook is None:
         check_saved(saved, owner)
         if saved.original is not None:

@@ -19,6 +19,19 @@ from adjoint.core.engine import run_backward
 from adjoint.core.graph import TensorBase, new_tensor, output_dtype, output_shape
 from adjoint.core.modes import current
 from adjoint.core.recorded import TensorOps
+from adjoint.tensor.older_names import older_names
+from adjoint.tensor.stochastic import is_reinforced
+
+CYCLE = (
+    "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
+    "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you "
+    "have to use this function, make sure to reset the .grad fields of your parameters to None after use to break the "
+    "cycle and avoid the leak."
+)
+ONLY_INPUTS = (
+    "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts "
+    "of the graph, please use adjoint.autograd.backward."
+)
 
 Target = TensorBase | GradientEdge
 Targets = Target | Sequence[Target]
@@ -26,6 +39,7 @@ Targets = Target | Sequence[Target]
 _ops: Any = TensorOps()
 
 
+@older_names(variables="tensors", retain_variables="retain_graph")
 def backward(
     tensors: Targets,
     grad_tensors: TensorBase | Sequence[TensorBase | None] | None = None,
@@ -56,12 +70,12 @@ def backward(
     if mapped():
         raise RuntimeError(errors.BACKWARD_IN_VMAP)
     if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=3)
         if grad_tensors is not None:
             raise RuntimeError(
                 "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. "
                 "Please only use `grad_tensors`."
             )
-        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", DeprecationWarning, stacklevel=2)
         grad_tensors = grad_variables
     if create_graph:
         warn_once(errors.CYCLE_OF_GRADIENTS, stacklevel=2)
@@ -70,6 +84,8 @@ def backward(
     if wanted is not None and not wanted:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     cotangents = make_cotangents(roots, grad_tensors, create_graph)
+    if create_graph:
+        warn_once(CYCLE, stacklevel=2)
     retain = create_graph if retain_graph is None else retain_graph
     captures = None
     if wanted is not None:
@@ -101,6 +117,7 @@ def grad(
         grad_outputs: the cotangent of each output, of its shape; None where the output has one element.
         retain_graph: keep the graph for another pass (default: the value of create_graph).
         create_graph: record the pass itself, so that gradients can be differentiated again.
+        only_inputs: deprecated and ignored.
         allow_unused: give None for an input that the outputs do not depend on, instead of an error.
         is_grads_batched: the first axis of each grad_output is a batch of cotangents; the pass is run once for all of
             them, and the gradients have the same axis in front.
@@ -119,10 +136,7 @@ def grad(
     (tensor(2.),)
     """
     if not only_inputs:
-        raise RuntimeError(
-            "only_inputs=False is no longer supported (it would also accumulate into every other leaf); "
-            "call backward() for that"
-        )
+        warnings.warn(ONLY_INPUTS, FutureWarning, stacklevel=2)
     if isinstance(inputs, dict):
         values = grad(outputs, list(inputs.values()), grad_outputs, retain_graph, create_graph, only_inputs,
                       allow_unused, is_grads_batched, materialize_grads)  # fmt: skip
@@ -281,7 +295,8 @@ def make_cotangent(target: Target, given: Any, index: int, create_graph: bool) -
     if given is None:
         if not needs_gradient(target):
             raise RuntimeError(errors.NO_GRAD_FN.format(index=index))
-        check_implicit(array)
+        if not is_reinforced(target):
+            check_implicit(array)
         raw = namespace(array).ones_like(array)
         return new_tensor(raw) if create_graph else raw
     if not isinstance(given, TensorBase):

@@ -27,12 +27,15 @@ from adjoint.tensor.arithmetic import ArithmeticTensor, is_operand
 from adjoint.tensor.differentiate import backward
 from adjoint.tensor.formatting import format_tensor
 from adjoint.tensor.storage import UntypedStorage, address, bounds, share_memory, share_version, storage_of
+from adjoint.tensor.older_names import older_names
+from adjoint.tensor.stochastic import reinforce
 from adjoint.tensor.table import ops
+from adjoint.tensor.volatile import get_volatile, is_volatile, make_volatile, set_volatile
 
 _CPU = device("cpu")
 _CORE_FIELDS = frozenset(
     ("_array", "_node", "_output_nr", "_requires", "_grad", "_accumulator")
-    + ("_counter", "_view", "_tangents", "_hooks", "_post_hooks", "_retain", "_grad_dtype")
+    + ("_counter", "_view", "_tangents", "_hooks", "_post_hooks", "_retain", "_grad_dtype", "_volatile", "_draw")
 )
 
 
@@ -414,6 +417,7 @@ class Tensor(ArithmeticTensor):
 
     # the graph -------------------------------------------------------------------------------------------------------
 
+    @older_names(retain_variables="retain_graph", grad_variables="gradient")
     def backward(
         self,
         gradient: Tensor | None = None,
@@ -440,6 +444,8 @@ class Tensor(ArithmeticTensor):
         """A tensor that shares memory and version, but not the graph."""
         result = new_tensor(self._array)
         share_version(result, self)
+        if current().volatile and is_volatile(self):
+            make_volatile(result)
         return result  # type: ignore[return-value]
 
     def detach_(self) -> Tensor:
@@ -514,6 +520,37 @@ class Tensor(ArithmeticTensor):
                 tensor._grad = gradient.clone() if tensor._grad is None else tensor._grad + gradient
 
         self._node_hooks()[RETAIN] = keep
+
+    def reinforce(self, reward: Any) -> None:
+        """Register the reward of this random draw, made by bernoulli, multinomial or normal; deprecated.
+
+        In the backward pass the parameters of the draw get the gradient of -reward * log(probability of the draw), and
+        no cotangent is needed: `action.backward()`, or `autograd.backward(actions)`.
+
+        Args:
+            reward: one number for each element of the draw, or one for all.
+
+        Raises RuntimeError for anything but a draw from a tensor that requires grad, and the second time.
+
+        >>> import adjoint, warnings
+        >>> warnings.simplefilter("ignore")
+        >>> p = adjoint.tensor([0.0, 1.0], requires_grad=True)
+        >>> action = p.multinomial(1)
+        >>> action.reinforce(adjoint.tensor([3.0]))
+        >>> action.backward()
+        >>> p.grad
+        tensor([3., 0.])
+        """
+        reinforce(self, reward)
+
+    @property
+    def volatile(self) -> bool:
+        """True for a tensor of whose results no history is saved; deprecated, see `no_grad`."""
+        return get_volatile(self)
+
+    @volatile.setter
+    def volatile(self, value: bool) -> None:
+        set_volatile(self, value)
 
     # in place --------------------------------------------------------------------------------------------------------
 

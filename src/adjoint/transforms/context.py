@@ -213,7 +213,7 @@ class BackwardCFunction(ContextNode, FunctionCtx):
         if self._cleared:
             raise RuntimeError(CLEARED)
         if self._freed:
-            raise RuntimeError(errors.FREED)
+            raise RuntimeError(errors.freed(self))
         if not self._saved:
             return ()
         found = tuple([None if saved is None else self._value(saved) for saved in self._saved])
@@ -231,7 +231,7 @@ class BackwardCFunction(ContextNode, FunctionCtx):
     @property
     def _raw_saved_tensors(self) -> tuple[Saved, ...]:
         if self._freed:
-            raise RuntimeError(errors.FREED)
+            raise RuntimeError(errors.freed(self))
         return tuple([Saved.__new__(Saved) if saved is None else saved for saved in self._saved or ()])
 
     def saved_items(self) -> list[tuple[str, Saved]]:

@@ -20,9 +20,10 @@ from adjoint.arrays.shapes import broadcast_shapes
 from adjoint.arrays.size import check_shape, type_name
 from adjoint.core import errors
 from adjoint.core.batches import mapped
-from adjoint.core.graph import TensorBase, new_tensor
+from adjoint.core.graph import TensorBase, needs_grad, new_tensor
 from adjoint.core.recorded import operations, raw_ops
 from adjoint.tensor.composites.declare import composite
+from adjoint.tensor.stochastic import bernoulli_score, multinomial_score, normal_score, remember
 from adjoint.tensor.creation import _SAME_OF_BATCH, _differing, _drawn, _wrapped
 
 Tensor = Any
@@ -188,7 +189,8 @@ def bernoulli(
         empty = new_tensor(namespace(array).empty_like(array))
         return _written(bernoulli_(empty, p, generator=generator), out)
     drawn = _of_parameters(partial(draws.bernoulli, generator), [array])
-    return _written(operations["drawn_bernoulli"](input, new_tensor(drawn)), out)
+    result = remember(operations["drawn_bernoulli"](input, new_tensor(drawn)), [input], bernoulli_score(array, drawn))
+    return _written(result, out)
 
 
 @composite(method=False)
@@ -239,7 +241,8 @@ def multinomial(
 
     array = _array_of("multinomial", input)
     ndim = array.ndim
-    return _written(new_tensor(_of_parameters(draw, [array])), out)
+    drawn = _of_parameters(draw, [array])
+    return _written(remember(new_tensor(drawn), [input], multinomial_score(array, drawn, replacement)), out)
 
 
 @composite(method=False)
@@ -277,7 +280,10 @@ def normal(
     numbers = plain[0] + plain[1] * new_tensor(unit)
     if numbers.dtype is not model.dtype:  # type: ignore[attr-defined]
         numbers = numbers.to(model.dtype)  # type: ignore[attr-defined]
-    return _written(operations["drawn_around"](mean, std, numbers), out)
+    result = operations["drawn_around"](mean, std, numbers)
+    needing = [each for each in given if needs_grad(each)]
+    score = normal_score(unit, plain[1]._array if given[-1] is std else std, [each is mean for each in needing])
+    return _written(remember(result, needing, score), out)
 
 
 def _check_deviations(array: Any) -> None:

@@ -1,0 +1,146 @@
+"""`reinforce(reward)`: gradients of random draws from the score of their distribution.
+
+A draw y from a distribution with parameters p has no derivative with respect to p. Where a reward r is known, the score
+function estimator takes its place: the gradient of -r log P(y; p), so that steps down the gradient make draws with
+high rewards more likely (R. J. Williams, Simple statistical gradient-following algorithms, 1992).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy
+
+from adjoint.core.graph import (
+    FunctionNode,
+    TensorBase,
+    gradient_edge,
+    needs_grad,
+    new_node,
+    new_tensor,
+    next_sequence_nr,
+    project,
+)
+from adjoint.core.modes import current
+
+Tensor = Any
+Array = Any
+#: The derivatives of a draw's log-probability with respect to its parameters, times the reward.
+Score = Callable[[Array], tuple[Array, ...]]
+
+REINFORCE = (
+    "reinforce() is deprecated: multiply with the reward yourself, as in loss = -log_prob(action) * reward, and call "
+    "loss.backward()."
+)
+NOT_A_DRAW = (
+    "reinforce() can be called only on what bernoulli(), multinomial() or normal() drew from a tensor that requires "
+    "grad, and not on what was computed from it"
+)
+
+
+class Draw(NamedTuple):
+    """What a tensor of random draws remembers of its distribution: the parameters that need a gradient, the score."""
+
+    parameters: list[Tensor]
+    score: Score
+
+
+class MultinomialBackward0(FunctionNode):
+    """The history of draws by multinomial(), which they have from reinforce() on."""
+
+
+def remember(draws: Tensor, parameters: list[Any], score: Score) -> Tensor:
+    """Let draws know their distribution, if a parameter needs a gradient; returns them."""
+    needing = [p for p in parameters if isinstance(p, TensorBase) and needs_grad(p)]
+    if needing and current().grad_enabled and type(draws._array) is numpy.ndarray:
+        draws.__dict__["_draw"] = Draw(needing, score)
+    return draws
+
+
+def reinforce(draws: Tensor, reward: Any) -> None:
+    """Register the reward of draws, for their backward pass; see `Tensor.reinforce`."""
+    warnings.warn(REINFORCE, DeprecationWarning, stacklevel=3)
+    draw = draws.__dict__.get("_draw")
+    if draw is None:
+        raise RuntimeError(NOT_A_DRAW)
+    if is_reinforced(draws):
+        raise RuntimeError("reinforce() was called on this draw before; each draw has one reward")
+    shape = draws._array.shape
+    given = numpy.asarray(reward._array if isinstance(reward, TensorBase) else reward)
+    if given.shape not in ((), shape):
+        raise ValueError(
+            f"reinforce() got a reward of shape {list(given.shape)} for a draw of shape {list(shape)}; give one "
+            "number for each element, or one for all"
+        )
+    if draws.grad_fn is None:
+        # indices are in the graph only from here on
+        draws._node = node_of_indices(draws, draw.parameters)
+    scores = [numpy.negative(each) for each in draw.score(numpy.broadcast_to(given, shape))]
+
+    def replace(grad_inputs: tuple[Any, ...], grad_outputs: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The scores of the parameters, whatever gradient arrived."""
+        left = iter(scores)
+        return tuple([None if g is None else fitted(next(left), g) for g in grad_inputs])
+
+    draws.grad_fn.register_hook(replace)
+    draws.__dict__["_draw"] = draw._replace(score=None)
+
+
+def is_reinforced(tensor: Any) -> bool:
+    """True for draws with a reward: their backward pass needs no cotangent."""
+    draw = tensor.__dict__.get("_draw") if isinstance(tensor, TensorBase) else None
+    return draw is not None and draw.score is None
+
+
+def fitted(score: Array, gradient: Tensor) -> Tensor:
+    """A score in the place of a gradient."""
+    return new_tensor(project(score, gradient._array.shape, gradient._array.dtype))
+
+
+def node_of_indices(draws: Tensor, parameters: list[Tensor]) -> Any:
+    """A node for draws without one, whose gradient is zero."""
+    node: Any = new_node(MultinomialBackward0, FunctionNode)
+    node.function = zeros_of_inputs
+    node.set_edges(tuple([gradient_edge(p) for p in parameters]))
+    node.output_nrs = tuple([p._output_nr for p in parameters])
+    node._n_outputs, node._shape, node._dtype = 1, draws._array.shape, draws._array.dtype
+    node.sequence_nr = next_sequence_nr()
+    return node
+
+
+def zeros_of_inputs(node: Any, cotangent: Any, create_graph: bool) -> list[Any]:
+    """Zero for each input."""
+    layouts = [target._input_metadata[nr] for target, nr in node.next_functions]
+    zeros = [numpy.zeros(layout.shape, layout.dtype.numpy) for layout in layouts]
+    return [new_tensor(array) for array in zeros] if create_graph else zeros
+
+
+def bernoulli_score(chances: Array, drawn: Array) -> Score:
+    """log P = y log p + (1 - y) log(1 - p)."""
+    return lambda reward: (reward * (drawn - chances) / (chances * (1 - chances)),)
+
+
+def normal_score(unit: Array, std: Array, are_means: list[bool]) -> Score:
+    """log P = -(y - m)^2 / 2 s^2 - log s, with y - m = unit * s; for the mean, the deviation, or both."""
+    return lambda reward: tuple([reward * (unit if is_mean else unit * unit - 1) / std for is_mean in are_means])
+
+
+def multinomial_score(weights: Array, drawn: Array, replacement: bool) -> Score:
+    """log P = sum over the draws of log w_i - log(sum of the weights that could be drawn)."""
+
+    def score(reward: Array) -> tuple[Array]:
+        rows, indices, rewards = [numpy.atleast_2d(each) for each in (weights, drawn, reward)]
+        result = numpy.zeros(rows.shape, rows.dtype)
+        left = numpy.ones(rows.shape, bool)
+        at = numpy.arange(len(rows))
+        for i, r in zip(indices.T, rewards.T, strict=True):
+            total = (rows * left).sum(axis=-1)
+            result[at, i] += r / rows[at, i]
+            result -= left * (r / total)[:, None]
+            if not replacement:
+                left[at, i] = False
+        return (result.reshape(weights.shape),)
+
+    return score

@@ -1,0 +1,51 @@
+"""torch.autograd.Variable, which tensors have taken the place of."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from adjoint.arrays.size import type_name
+from adjoint.tensor.creation import empty
+from adjoint.tensor.tensor import Tensor
+from adjoint.tensor.volatile import DEPRECATED, make_volatile
+
+
+class VariableMeta(type):
+    """Every Tensor is an instance of Variable."""
+
+    def __instancecheck__(cls, other: object) -> bool:
+        return isinstance(other, Tensor)
+
+
+class Variable(metaclass=VariableMeta):
+    """A Tensor, under its older name: `Variable(tensor)` is a leaf that shares the memory of `tensor`.
+
+    data: a tensor. requires_grad: as of tensors. volatile: of what is computed from it no history is saved; deprecated,
+    `no_grad` does the same.
+
+    Raises TypeError for data that is no tensor, ValueError for a volatile variable that requires grad.
+
+    >>> import adjoint
+    >>> x = adjoint.autograd.Variable(adjoint.ones(2), requires_grad=True)
+    >>> x
+    tensor([1., 1.], requires_grad=True)
+    >>> isinstance(x, adjoint.autograd.Variable), type(x)
+    (True, <class 'adjoint.Tensor'>)
+    """
+
+    def __new__(  # type: ignore[misc]
+        cls, data: Any = None, requires_grad: bool = False, volatile: bool = False, _grad_fn: None = None
+    ) -> Tensor:
+        if volatile:
+            warnings.warn(DEPRECATED, stacklevel=2)
+            if requires_grad:
+                raise ValueError("Variable can't be volatile and require_grad at the same time!")
+        if data is not None and not isinstance(data, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type_name(data)}")
+        variable = empty(0) if data is None else data.detach()
+        if requires_grad:
+            variable.requires_grad_()
+        if volatile:
+            make_volatile(variable)
+        return variable
