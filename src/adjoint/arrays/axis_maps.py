@@ -39,7 +39,7 @@ class AxisMap:
         #: One weight for all, or None.
         self.scale: float | None = float(used[0]) if used.size and (used == used[0]).all() else None
 
-    @property
+    @cached_property
     def is_identity(self) -> bool:
         """True if every result is the element at its own place."""
         return (
@@ -50,6 +50,11 @@ class AxisMap:
         )
 
     @cached_property
+    def is_sum(self) -> bool:
+        """True if there is one result, all elements with the same weight."""
+        return self.results == 1 and self.passes == self.n and self.scale is not None and bool(self.weight.all())
+
+    @cached_property
     def steps(self) -> tuple[tuple[Pass, ...], ...]:
         """For each pass what to add: nothing, or one range of results."""
         return tuple([tuple(self._ranges(t)) for t in range(self.passes)])
@@ -58,10 +63,13 @@ class AxisMap:
         there = numpy.flatnonzero(self.weight[:, t])
         # ranges without gaps
         for run in numpy.split(there, numpy.flatnonzero(numpy.diff(there) > 1) + 1):
-            if run.size:
-                into = slice(int(run[0]), int(run[-1]) + 1)
+            if not run.size:
+                continue
+            first, index = int(run[0]), self.index[run, t]
+            for begin, end in _even_parts(index):
+                into = slice(first + begin, first + end)
                 weight = None if self.scale is not None else self.weight[into, t]
-                yield Pass(into, _progression(self.index[into, t]), weight)
+                yield Pass(into, _progression(index[begin:end]), weight)
 
     @cached_property
     def transposed(self) -> AxisMap:
@@ -81,12 +89,32 @@ class AxisMap:
         return back
 
 
+#: Up to how many ranges elements are read by slices; if they lie in more, they are picked one by one.
+_FEW = 5
+
+
+def _even_parts(index: numpy.ndarray) -> list[tuple[int, int]]:
+    """Parts of a range in which the indices have equal distances; the whole range if these are many."""
+    parts, begin, n = [], 0, index.size
+    turns = numpy.flatnonzero(numpy.diff(index, 2)) + 2
+    for turn in turns[: 2 * _FEW].tolist():
+        # the step to the next part belongs to neither
+        if turn - begin > 1:
+            parts.append((begin, turn))
+            begin = turn
+    parts.append((begin, n))
+    return parts if turns.size <= 2 * _FEW and len(parts) <= _FEW else [(0, n)]
+
+
 def _progression(index: numpy.ndarray) -> slice | numpy.ndarray:
-    """Indices at equal positive distances as a slice."""
-    step = int(index[1] - index[0]) if index.size > 1 else 1
-    if step > 0 and (numpy.diff(index) == step).all():
-        return slice(int(index[0]), int(index[-1]) + 1, step)
-    return index
+    """Indices at equal distances as a slice; the same index again and again as a slice of one element."""
+    first, step = int(index[0]), int(index[1] - index[0]) if index.size > 1 else 1
+    if (numpy.diff(index) != step).any():
+        return index
+    if step == 0:
+        return slice(first, first + 1)
+    end = first + step * index.size
+    return slice(first, None if end < 0 else end, step)
 
 
 def _at(axis: int, where: Any) -> tuple[Any, ...]:
@@ -97,27 +125,28 @@ def _picked(xp: Any, x: Any, axis: int, of: Any) -> Any:
     return x[_at(axis, of)] if isinstance(of, slice) else xp.take(x, of, axis=axis)
 
 
-def _whole(part: Pass, n: int) -> bool:
-    return part.into.start == 0 and part.into.stop == n
+def _term(xp: Any, x: Any, axis: int, step: Pass) -> Any:
+    term = _picked(xp, x, axis, step.of)
+    if step.weight is None:
+        return term
+    weight = xp.asarray(step.weight, dtype=_real(xp, x))
+    return term * xp.reshape(weight, (-1, *(1,) * (x.ndim - axis - 1)))
 
 
-def _combined(xp: Any, x: Any, axis: int, steps: Sequence[Pass], n: int, add: Callable[..., Any], zero: Any) -> Any:
-    """All steps together; the results begin with `zero`. `term` in a step may have a weight of its own."""
-    total = None
-    for step in steps:
-        term = _picked(xp, x, axis, step.of)
-        if step.weight is not None:
-            term = term * xp.reshape(xp.asarray(step.weight, dtype=_real(xp, x)), (-1, *(1,) * (x.ndim - axis - 1)))
-        if total is None and _whole(step, n):
-            # what was picked by a slice is still the memory of x
-            total = term if step.weight is not None or not isinstance(step.of, slice) else xp.asarray(term, copy=True)
-            continue
-        if total is None:
-            total = xp.full((*x.shape[:axis], n, *x.shape[axis + 1 :]), zero, dtype=x.dtype)
-        part = total[_at(axis, step.into)]
-        add(part, term, out=part)
-    if total is None:
-        return xp.full((*x.shape[:axis], n, *x.shape[axis + 1 :]), zero, dtype=x.dtype)
+def _combined(
+    xp: Any, x: Any, axis: int, passes: Sequence[Sequence[Pass]], n: int, add: Callable[..., Any], zero: Any
+) -> Any:
+    """All passes together. Results that the first one does not reach begin with `zero`."""
+    shape = (*x.shape[:axis], n, *x.shape[axis + 1 :])
+    covered = bool(passes) and sum([step.into.stop - step.into.start for step in passes[0]]) == n
+    total = xp.empty(shape, dtype=x.dtype) if covered else xp.full(shape, zero, dtype=x.dtype)
+    for number, steps in enumerate(passes):
+        for step in steps:
+            part, term = total[_at(axis, step.into)], _term(xp, x, axis, step)
+            if covered and not number:
+                part[...] = term
+            else:
+                add(part, term, out=part)
     return total
 
 
@@ -131,22 +160,23 @@ def sums(xp: Any, x: Any, maps: Sequence[AxisMap]) -> Any:
     >>> sums(numpy, numpy.arange(6.0), (windows(6, 2, 2, 0, 1, 3),))
     array([1., 5., 9.])
     """
-    scale = 1.0
+    scale = prod([found.scale for found in maps if found.scale is not None])
     first = x.ndim - len(maps)
-    result = x
+    larger = prod([found.results for found in maps]) > prod([found.n for found in maps])
+    result = x * scale if larger and scale != 1 else x
+    sums_of_all = tuple([first + i for i, found in enumerate(maps) if found.is_sum])
+    if sums_of_all:
+        result = xp.sum(result, axis=sums_of_all, keepdims=True)
     # the axis that shrinks most comes first
     for i in sorted(range(len(maps)), key=lambda i: maps[i].results / max(maps[i].n, 1)):
         found = maps[i]
-        if found.is_identity:
+        if found.is_identity or found.is_sum:
             continue
-        if found.scale is not None:
-            scale *= found.scale
         if found.passes > 8 and found.passes == found.n and (found.weight != 0).all():
             result = _dense(xp, result, first + i, found)
         else:
-            steps = [part for step in found.steps for part in step]
-            result = _combined(xp, result, first + i, steps, found.results, xp.add, 0)
-    if scale != 1.0:
+            result = _combined(xp, result, first + i, found.steps, found.results, xp.add, 0)
+    if not larger and scale != 1:
         return result * scale
     return xp.asarray(x, copy=True) if result is x else result
 
@@ -220,9 +250,9 @@ def maxima(xp: Any, x: Any, maps: Sequence[AxisMap]) -> Any:
     lowest = -xp.inf if x.dtype.kind == "f" else xp.iinfo(x.dtype).min
     result = x
     for i, found in enumerate(maps):
-        steps = [part._replace(weight=None) for step in found.steps for part in step]
-        result = _combined(xp, result, first + i, steps, found.results, xp.maximum, lowest)
-    return result
+        if not found.is_identity:
+            result = _combined(xp, result, first + i, found.steps, found.results, xp.maximum, lowest)
+    return xp.asarray(x, copy=True) if result is x else result
 
 
 class Element(NamedTuple):

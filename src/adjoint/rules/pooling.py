@@ -144,7 +144,8 @@ def constant_pad_nd(xp, input: Array, pad, value=0):
     first = input.ndim - n
     image = input.shape[first:]
     shape = [size + before + behind for size, (before, behind) in zip(image, pairs, strict=True)]
-    result = xp.full((*input.shape[:first], *shape), value, dtype=input.dtype)
+    shape = (*input.shape[:first], *shape)
+    result = xp.full(shape, value, dtype=input.dtype) if value else xp.zeros(shape, dtype=input.dtype)
     into, of = [], []
     for size, (before, behind) in zip(image, pairs, strict=True):
         into.append(slice(max(before, 0), max(before, 0) + size + min(before, 0) + min(behind, 0)))

@@ -1,0 +1,35 @@
+"""Functions that stand in NumPy's place, against NumPy's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adjoint.arrays.numpy_namespace import xp
+
+RNG = np.random.default_rng(0)
+VALUES = np.concatenate([RNG.standard_normal(3000), [np.nan, np.inf, -np.inf, -0.0, 0.0] * 10])
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64", "complex128", "int64"])
+@pytest.mark.parametrize("n", [0, 7, 3050])
+def test_where(kind: str, n: int) -> None:
+    with np.errstate(invalid="ignore"):
+        a, b = VALUES[:n].astype(kind), RNG.permutation(VALUES)[:n].astype(kind)
+    mask = RNG.random(n) < 0.5
+    pairs: list[tuple[Any, Any]] = [(a, b), (a, 0), (0, b), (a, 0.0), (a, -0.0), (1, b), (a[:1], b), (a, b[::-1])]
+    for first, second in pairs:
+        found, expected = xp.where(mask, first, second), np.where(mask, first, second)
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(np.signbit(found.real), np.signbit(expected.real))
+
+
+def test_where_broadcasts_and_takes_any_layout() -> None:
+    mask, a, b = RNG.random((40, 50)) < 0.5, VALUES[:2000].reshape(50, 40).T, VALUES[:50]
+    np.testing.assert_array_equal(xp.where(mask, a, b), np.where(mask, a, b))
+    np.testing.assert_array_equal(xp.where(mask, b, 0), np.where(mask, b, 0))
+    np.testing.assert_array_equal(xp.where(mask, a[0, 0], a), np.where(mask, a[0, 0], a))
+    np.testing.assert_array_equal(xp.where(mask.astype(int), a, b), np.where(mask, a, b))
