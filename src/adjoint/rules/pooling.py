@@ -143,8 +143,8 @@ def constant_pad_nd(xp, input: Array, pad, value=0):
     pairs = [(pad[2 * i], pad[2 * i + 1]) for i in reversed(range(n))]
     first = input.ndim - n
     image = input.shape[first:]
-    shape = [size + before + behind for size, (before, behind) in zip(image, pairs, strict=True)]
-    shape = (*input.shape[:first], *shape)
+    padded = [size + before + behind for size, (before, behind) in zip(image, pairs, strict=True)]
+    shape = (*input.shape[:first], *padded)
     result = xp.full(shape, value, dtype=input.dtype) if value else xp.zeros(shape, dtype=input.dtype)
     into, of = [], []
     for size, (before, behind) in zip(image, pairs, strict=True):

@@ -506,6 +506,8 @@ def adaptive_mean(n: int, input: Tensor, output_size: Any) -> Tensor:
     input = as_tensor(function, "input", 1, input)
     found = _adaptive_sizes(function, input, output_size, n)
     _check_adaptive(function, input, found, input.ndim - n - (n == 3))
+    if all(m == 1 for m in found):
+        return ops.mean(input, tuple(range(-n, 0)), True)
     _refuse(input, "adaptive_avg_pool3d_cpu" if n == 3 else "adaptive_avg_pool2d", integers=False)
     rows = zip(input.shape[-n:], found, strict=True)
     return ops.along_axes(input, tuple([axis_maps.adaptive_means(*row) for row in rows]))
