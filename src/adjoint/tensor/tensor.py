@@ -26,9 +26,9 @@ from adjoint.core.recorded import reshape_accumulator
 from adjoint.tensor.arithmetic import ArithmeticTensor, is_operand
 from adjoint.tensor.differentiate import backward
 from adjoint.tensor.formatting import format_tensor
-from adjoint.tensor.storage import UntypedStorage, address, bounds, share_memory, share_version, storage_of
 from adjoint.tensor.older_names import older_names
 from adjoint.tensor.stochastic import reinforce
+from adjoint.tensor.storage import UntypedStorage, address, bounds, share_memory, share_version, storage_of
 from adjoint.tensor.table import ops
 from adjoint.tensor.volatile import get_volatile, is_volatile, make_volatile, set_volatile
 

@@ -420,6 +420,13 @@ class Tensor(TensorBase):
     def retain_grad(self) -> None:
         """Keep the gradient of this tensor, although it is not a leaf, in .grad."""
 
+    def reinforce(self, reward: Any) -> None:
+        """Register the reward of this random draw, made by bernoulli, multinomial or normal; deprecated."""
+
+    @property
+    def volatile(self) -> builtins.bool:
+        """True for a tensor of whose results no history is saved; deprecated, see `no_grad`."""
+
     def zero_(self) -> Tensor:
         """Fill with zeros in place."""
 

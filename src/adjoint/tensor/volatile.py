@@ -10,8 +10,8 @@ import weakref
 from typing import Any
 
 from adjoint.core import errors
-from adjoint.core.graph import TensorBase, registry
 from adjoint.core.grad_mode import no_grad
+from adjoint.core.graph import TensorBase, registry
 from adjoint.core.modes import count_volatile, current
 
 DEPRECATED = "volatile is deprecated. Use `with adjoint.no_grad():` instead."

@@ -221,7 +221,7 @@ def lp_pool3d(input: Tensor, norm_type: builtins.float, kernel_size: builtins.in
     """The norm of order norm_type of each window: the sum of powers, to the power 1 / norm_type."""
 
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: builtins.float = 0, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
-    """max(0, margin - target * (input1 - input2)), reduced: target 1 asks for the first to be larger, -1 for the second."""
+    """max(0, margin - target * (input1 - input2)), reduced: target 1 asks for a larger first input, -1 for the second."""
 
 def max_pool1d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
     """The largest element of each window; the gradient goes to the first of them."""

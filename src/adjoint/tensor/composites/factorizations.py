@@ -321,7 +321,7 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
             f"torch.linalg.solve_ex: {failed[0]}The solver failed because the input matrix is singular."
         )
     # a matrix fails for all right-hand sides with which it is broadcast
-    for axis in range(info.ndim - A.ndim + 2):
+    for _ in range(info.ndim - A.ndim + 2):
         info = info[0]
     own = tuple([slice(0, n) for n in A.shape[:-2]])
     return _SolveEx(_swapped(result) if turned else result[..., 0] if vector else result, info[own])

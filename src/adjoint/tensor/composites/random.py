@@ -23,8 +23,8 @@ from adjoint.core.batches import mapped
 from adjoint.core.graph import TensorBase, needs_grad, new_tensor
 from adjoint.core.recorded import operations, raw_ops
 from adjoint.tensor.composites.declare import composite
-from adjoint.tensor.stochastic import bernoulli_score, multinomial_score, normal_score, remember
 from adjoint.tensor.creation import _SAME_OF_BATCH, _differing, _drawn, _wrapped
+from adjoint.tensor.stochastic import bernoulli_score, multinomial_score, normal_score, remember
 
 Tensor = Any
 
