@@ -280,7 +280,7 @@ def test_grad_under_no_grad():
 
 def test_old_names_warn():
     x = leaf(1.0, 2.0)
-    with pytest.warns(DeprecationWarning, match="`grad_variables` is deprecated. Use `grad_tensors` instead."):
+    with pytest.warns(FutureWarning, match="`grad_variables` is deprecated. Use `grad_tensors` instead."):
         backward(x * 2, grad_variables=adjoint.ones(2, dtype=adjoint.float64))
     assert x.grad.tolist() == [2.0, 2.0]
 

@@ -319,6 +319,7 @@ def expect(error, text):
     return pytest.raises(error) if text is None else says(error, text)
 
 
+@pytest.mark.filterwarnings("ignore:`grad_variables` is deprecated")
 @pytest.mark.parametrize("name", BACKWARD)
 def test_messages_of_backward_and_grad(name):
     action, error, text = BACKWARD[name]

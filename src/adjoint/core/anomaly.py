@@ -116,7 +116,7 @@ class Watch:
         self.zeros: dict[Node, Node] = {}
 
     def evaluate(self, run: Any, node: Node) -> Any:
-        """Let a node do its work, hooks included; if that raises or makes NaN, warn with the traceback of its making."""
+        """Let a node do its work, hooks included; if it raises or makes NaN, warn with the traceback of its making."""
         state = current()
         # until the next node runs: sums of cotangents count as this node's work; the pass restores what was before
         state.evaluating = node
