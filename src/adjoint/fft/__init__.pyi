@@ -22,13 +22,13 @@ from adjoint.tensor.types import tensortype as _tensortype
 def fft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None) -> Tensor:
     """The Fourier transform, the sum of x[j] exp(-2 pi i j k / n) over j; over one axis."""
 
-def fft2(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: builtins.str | None = None) -> Tensor:
+def fft2(input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: builtins.str | None = None) -> Tensor:
     """The Fourier transform, the sum of x[j] exp(-2 pi i j k / n) over j; over two axes."""
 
 def fftfreq(n: builtins.int, d: builtins.float = 1.0, *, out: Tensor | None = None, dtype: _dtype | None = None, layout: Any = None, device: Any = None, requires_grad: builtins.bool = False) -> Tensor:
     """The frequencies, in cycles per unit of the sample spacing d, of the elements of a transform of size n."""
 
-def fftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: builtins.str | None = None) -> Tensor:
+def fftn(input: Tensor, s: Dims = None, dim: Dims = None, norm: builtins.str | None = None) -> Tensor:
     """The Fourier transform, the sum of x[j] exp(-2 pi i j k / n) over j; over several axes."""
 
 def fftshift(input: Tensor, dim: Dims = None) -> Tensor:
@@ -37,19 +37,19 @@ def fftshift(input: Tensor, dim: Dims = None) -> Tensor:
 def hfft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None) -> Tensor:
     """The real spectrum of a Hermitian signal of which the first half is given; over one axis."""
 
-def hfft2(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: builtins.str | None = None) -> Tensor:
+def hfft2(input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: builtins.str | None = None) -> Tensor:
     """The real spectrum of a Hermitian signal of which the first half is given; over two axes."""
 
-def hfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: builtins.str | None = None) -> Tensor:
+def hfftn(input: Tensor, s: Dims = None, dim: Dims = None, norm: builtins.str | None = None) -> Tensor:
     """The real spectrum of a Hermitian signal of which the first half is given; over several axes."""
 
 def ifft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None) -> Tensor:
     """The inverse Fourier transform, the mean of X[k] exp(2 pi i j k / n) over k; over one axis."""
 
-def ifft2(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: builtins.str | None = None) -> Tensor:
+def ifft2(input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: builtins.str | None = None) -> Tensor:
     """The inverse Fourier transform, the mean of X[k] exp(2 pi i j k / n) over k; over two axes."""
 
-def ifftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: builtins.str | None = None) -> Tensor:
+def ifftn(input: Tensor, s: Dims = None, dim: Dims = None, norm: builtins.str | None = None) -> Tensor:
     """The inverse Fourier transform, the mean of X[k] exp(2 pi i j k / n) over k; over several axes."""
 
 def ifftshift(input: Tensor, dim: Dims = None) -> Tensor:
@@ -58,29 +58,29 @@ def ifftshift(input: Tensor, dim: Dims = None) -> Tensor:
 def ihfft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None) -> Tensor:
     """The first half of the Hermitian signal whose spectrum is real; over one axis."""
 
-def ihfft2(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: builtins.str | None = None) -> Tensor:
+def ihfft2(input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: builtins.str | None = None) -> Tensor:
     """The first half of the Hermitian signal whose spectrum is real; over two axes."""
 
-def ihfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: builtins.str | None = None) -> Tensor:
+def ihfftn(input: Tensor, s: Dims = None, dim: Dims = None, norm: builtins.str | None = None) -> Tensor:
     """The first half of the Hermitian signal whose spectrum is real; over several axes."""
 
 def irfft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None) -> Tensor:
     """The real signal of which the first half of the spectrum is given; over one axis."""
 
-def irfft2(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: builtins.str | None = None) -> Tensor:
+def irfft2(input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: builtins.str | None = None) -> Tensor:
     """The real signal of which the first half of the spectrum is given; over two axes."""
 
-def irfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: builtins.str | None = None) -> Tensor:
+def irfftn(input: Tensor, s: Dims = None, dim: Dims = None, norm: builtins.str | None = None) -> Tensor:
     """The real signal of which the first half of the spectrum is given; over several axes."""
 
 def rfft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None) -> Tensor:
     """The first half of the Fourier transform of a real signal; over one axis."""
 
-def rfft2(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: builtins.str | None = None) -> Tensor:
+def rfft2(input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: builtins.str | None = None) -> Tensor:
     """The first half of the Fourier transform of a real signal; over two axes."""
 
 def rfftfreq(n: builtins.int, d: builtins.float = 1.0, *, out: Tensor | None = None, dtype: _dtype | None = None, layout: Any = None, device: Any = None, requires_grad: builtins.bool = False) -> Tensor:
     """The frequencies of the elements of rfft() of size n: the first half of fftfreq(), all positive."""
 
-def rfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: builtins.str | None = None) -> Tensor:
+def rfftn(input: Tensor, s: Dims = None, dim: Dims = None, norm: builtins.str | None = None) -> Tensor:
     """The first half of the Fourier transform of a real signal; over several axes."""

@@ -17,7 +17,6 @@ from adjoint.tensor.composites.declare import composite, into, ops, torch_call
 
 Tensor = Any
 Dims = int | Sequence[int] | None
-Sizes = int | Sequence[int] | None
 
 # what a transform is applied to --------------------------------------------------------------------------------------
 
@@ -109,7 +108,7 @@ def _listed(values: Any) -> tuple[int, ...]:
     return tuple(map(index, values)) if isinstance(values, (tuple, list)) else (index(values),)
 
 
-def _axes_and_sizes(name: str, input: Tensor, s: Sizes, dim: Dims) -> tuple[tuple[int, ...], list[int]]:
+def _axes_and_sizes(name: str, input: Tensor, s: Dims, dim: Dims) -> tuple[tuple[int, ...], list[int]]:
     """The axes to transform, and to which size each is to be brought (-1: its own)."""
     sizes = None if s is None else _listed(s)
     if dim is not None:
@@ -180,10 +179,10 @@ def _declare(name: str, transform: _Transform) -> None:
             raise RuntimeError(f"Invalid number of data points ({size}) specified")
         return _transformed(name, input, (axis,), [size], norm)
 
-    def over_two(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
+    def over_two(input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
         return over_any(input, s, dim, norm)
 
-    def over_any(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
+    def over_any(input: Tensor, s: Dims = None, dim: Dims = None, norm: str | None = None) -> Tensor:
         _check_real(f"{name}n", input)
         return _transformed(name, input, *_axes_and_sizes(name, input, s, dim), norm)
 
