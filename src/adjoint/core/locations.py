@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import linecache
+import os.path
 import sys
-import traceback
-from pathlib import Path
 from types import CodeType
 
-_PACKAGE = str(Path(__file__).resolve().parent.parent)
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 _own: dict[CodeType, bool] = {}
 
 Location = tuple[CodeType, int]
@@ -41,5 +40,7 @@ def described(location: Location) -> str:
 
 def forward_traceback() -> list[str]:
     """The lines of a traceback to here, without frames of this package."""
+    import traceback
+
     frames = traceback.extract_stack(sys._getframe(1))
     return traceback.format_list([frame for frame in frames if not frame.filename.startswith(_PACKAGE)])

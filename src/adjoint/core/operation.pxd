@@ -35,7 +35,7 @@ cdef class Operation:
     cdef public dict plans
     cdef list real_plans
     cdef public object node_type
-    cdef list node_types
+    cdef dict node_types
     cdef public object results
     cdef dict __dict__
     cdef object __weakref__

@@ -119,13 +119,10 @@ class Operation:
         self.symbol = _SYMBOLS.get(self.numpy_kernel, 0) if isinstance(self.numpy_kernel, numpy.ufunc) else 0
         self.plans = {}
         self.real_plans = [None] * 4
-        self.node_type = node_type_of(rule, rule.node)
-        # the types of nodes where a number stands in an input's place
-        self.node_types = None
-        if rule.nodes_with_number:
-            own = rule.nodes_with_number.items()
-            self.node_types = [(self.names.index(n), node_type_of(rule, node)) for n, node in own]
-        self.results = namedtuple(self.name, rule.outputs) if rule.outputs else None
+        # classes of nodes and of named results are made when they are first needed, which spares time at import
+        self.node_type = None
+        self.results = None
+        self.node_types = {}
         self.__name__ = self.__qualname__ = self.name
         self.__doc__ = rule.doc
 
@@ -295,7 +292,7 @@ class Operation:
         if self.is_view:
             for nr, tensor in enumerate(tensors):
                 self.note_view(values, tensor, nr)
-        return tuple(tensors) if self.results is None else self.results(*tensors)
+        return self.named(tensors) if self.rule.outputs else tuple(tensors)
 
     def prepared(self, values):
         """Wrap raw arrays, refuse what is no array, count axes from the front, let the rule check the rest."""
@@ -494,7 +491,9 @@ class Operation:
         dtype = dtype_of(out)
         if not is_inexact(dtype):
             return
-        node_type = self.node_type if self.node_types is None else self.node_type_for((x, y))
+        node_type = self.node_type
+        if node_type is None:
+            node_type = self.node_type_for((x, y))
         node: OpNode = new_node(node_type, OpNode)
         tensor: TensorBase
         first: cython.int = 0
@@ -562,7 +561,9 @@ class Operation:
 
     def new_node(self, values: tuple, plan: Plan, half) -> OpNode:
         """A node with its plan and edges."""
-        node_type = self.node_type if self.node_types is None else self.node_type_for(values)
+        node_type = self.node_type
+        if node_type is None:
+            node_type = self.node_type_for(values)
         node: OpNode = new_node(node_type, OpNode)
         node.plan = plan
         node.half = half
@@ -570,12 +571,26 @@ class Operation:
         return node
 
     def node_type_for(self, values: tuple):
-        """The type of node for these arguments: torch names overloads for numbers in the place of tensors."""
-        for place, node_type in self.node_types:
-            value = values[place]
+        """The class of the node for these arguments: torch names overloads for numbers in the place of tensors."""
+        name = self.rule.node
+        for input, own in self.rule.nodes_with_number.items():
+            value = values[self.names.index(input)]
             if value is not None and not isinstance(value, TensorBase):
-                return node_type
-        return self.node_type
+                name = own
+                break
+        node_type = self.node_types.get(name)
+        if node_type is None:
+            doc = f"Recorded by {self.name}()."
+            node_type = self.node_types[name] = type(name, (OpNode,), {"__slots__": (), "__doc__": doc})
+        if not self.rule.nodes_with_number:
+            self.node_type = node_type
+        return node_type
+
+    def named(self, tensors):
+        """Several results under their names."""
+        if self.results is None:
+            self.results = namedtuple(self.name, self.rule.outputs)
+        return self.results(*tensors)
 
     def connect(self, node: OpNode, plan: Plan, values: tuple):
         """Point a node to the nodes of the inputs that need a gradient, and note which outputs of theirs these are."""
@@ -757,11 +772,6 @@ class Operation:
             node.finish(tuple(values))
         else:
             rebase(tensor, node)
-
-
-def node_type_of(rule, name):
-    """The class of the nodes that a rule's operation records."""
-    return type(name, (OpNode,), {"__slots__": (), "__doc__": f"Recorded by {rule.name}()."})
 
 
 def alias_of(name, kwargs, names):

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 import weakref
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy
@@ -110,8 +108,8 @@ class save_to_disk(saved_tensors_hooks):
     """
 
     def __init__(self, directory: str | os.PathLike[str], min_bytes: int = 0) -> None:
-        self.directory = Path(directory)
-        if not self.directory.is_dir():
+        self.directory = os.fspath(directory)
+        if not os.path.isdir(self.directory):
             raise NotADirectoryError(f"save_to_disk(): {str(directory)!r} is not a directory: make it first")
 
         def pack(tensor: Tensor) -> Any:
@@ -126,7 +124,9 @@ class save_to_disk(saved_tensors_hooks):
 class _File:
     """An array in a file, which is deleted with this object."""
 
-    def __init__(self, array: numpy.ndarray[Any, Any], directory: Path) -> None:
+    def __init__(self, array: numpy.ndarray[Any, Any], directory: str) -> None:
+        import tempfile
+
         handle, name = tempfile.mkstemp(suffix=".saved", dir=directory)
         # before the first byte: nothing stays behind if the disk is full
         weakref.finalize(self, _delete, name)

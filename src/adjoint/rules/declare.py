@@ -101,6 +101,16 @@ def parameters_of(function: Function) -> list[inspect.Parameter]:
     ]
 
 
+def names_of(function: Function) -> list[str]:
+    """The names of the parameters of a plain Python function.
+
+    >>> names_of(lambda g, input: g)
+    ['g', 'input']
+    """
+    code = function.__code__
+    return list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+
+
 class Formula:
     """One body that yields cotangents (or, in a jvp, takes the tangent) of the inputs it is for.
 
@@ -111,7 +121,7 @@ class Formula:
     def __init__(
         self, body: Function, inputs: tuple[str, ...], driver: str, renamed: dict[str, str] | None = None
     ) -> None:
-        names = [p.name for p in parameters_of(body)]
+        names = names_of(body)
         self.body = body
         self.inputs = inputs
         self.takes_ops = bool(names) and names[0] == "ops"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -74,7 +72,9 @@ class Drawing:
 
     def svg(self) -> str:
         """The picture as SVG. Raises RuntimeError if Graphviz (its program `dot`) is not installed."""
-        program = shutil.which("dot")
+        import subprocess
+
+        program = graphviz()
         if program is None:
             raise RuntimeError(
                 "the program 'dot' was not found: install Graphviz (graphviz.org), or use dot() or mermaid()"
@@ -101,7 +101,7 @@ class Drawing:
         return f"<drawing of {len(self)} nodes; print it, or use .svg(), .dot(), .mermaid(), .save(path)>"
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
-        if shutil.which("dot") is None:
+        if graphviz() is None:
             return {"text/markdown": f"```mermaid\n{self.mermaid()}```", "text/plain": repr(self)}
         return {"image/svg+xml": self.svg(), "text/plain": repr(self)}
 
@@ -115,6 +115,13 @@ class Drawing:
         if isinstance(node, AccumulateGrad):
             return f', fillcolor="{_LEAF_COLOUR}"'
         return f', fillcolor="{_ROOT_COLOUR}"' if node in self._roots else ""
+
+
+def graphviz() -> str | None:
+    """Where Graphviz's program `dot` is, None if it is not installed."""
+    import shutil
+
+    return shutil.which("dot")
 
 
 def draw(targets: Target | Iterable[Target], *, max_nodes: int | None = None) -> Drawing:
