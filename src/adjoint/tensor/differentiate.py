@@ -22,12 +22,6 @@ from adjoint.core.recorded import TensorOps
 from adjoint.tensor.older_names import older_names
 from adjoint.tensor.stochastic import is_reinforced
 
-CYCLE = (
-    "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
-    "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you "
-    "have to use this function, make sure to reset the .grad fields of your parameters to None after use to break the "
-    "cycle and avoid the leak."
-)
 ONLY_INPUTS = (
     "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts "
     "of the graph, please use adjoint.autograd.backward."
@@ -84,8 +78,6 @@ def backward(
     if wanted is not None and not wanted:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     cotangents = make_cotangents(roots, grad_tensors, create_graph)
-    if create_graph:
-        warn_once(CYCLE, stacklevel=2)
     retain = create_graph if retain_graph is None else retain_graph
     captures = None
     if wanted is not None:

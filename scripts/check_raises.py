@@ -1,0 +1,143 @@
+"""Which of the package's raise statements does the suite exercise?
+
+    python scripts/check_raises.py [--write] [pytest arguments]
+
+Runs the suite on the plain sources, with every `raise` noted as it is executed, and compares with
+tests/data/unexercised_raises.json, which lists those that no test reaches, each with the reason. Fails for a statement
+that is neither exercised nor listed; says which listed ones are exercised by now. --write brings the list up to date.
+
+Nothing is traced: an import hook rewrites `raise X` to `raise noted(key, X)`, so the suite is as quick as ever.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from importlib.machinery import SourceFileLoader
+from importlib.util import spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "src" / "adjoint"
+LISTED = ROOT / "tests" / "data" / "unexercised_raises.json"
+NOT_YET = "no test yet"
+SEEN = "ADJOINT_RAISES_SEEN"
+
+
+def statements(tree: ast.Module, path: str) -> Iterator[tuple[str, ast.Raise]]:
+    """The raise statements of a module that name an exception, with keys that survive changes elsewhere in it."""
+    numbers: Counter[str] = Counter()
+
+    def walk(node: ast.AST, inside: str) -> Iterator[tuple[str, ast.Raise]]:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                yield from walk(child, f"{inside}.{child.name}" if inside else child.name)
+                continue
+            if isinstance(child, ast.Raise) and child.exc is not None:
+                key = f"{path} {inside}: {ast.unparse(child.exc)[:90]}"
+                numbers[key] += 1
+                yield (key if numbers[key] == 1 else f"{key} #{numbers[key]}"), child
+            yield from walk(child, inside)
+
+    yield from walk(tree, "")
+
+
+def all_statements() -> dict[str, str]:
+    """The keys of all raise statements of the package, with the places where they stand now."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = path.relative_to(PACKAGE).as_posix()
+        if not name.startswith("demo/"):
+            for key, node in statements(ast.parse(path.read_text()), name):
+                found[key] = f"{name}:{node.lineno}"
+    return found
+
+
+class NotingLoader(SourceFileLoader):
+    """Compiles a module so that its raise statements note themselves in a file."""
+
+    def get_code(self, fullname: str) -> Any:
+        """The code, never from the cache of compiled files."""
+        return self.source_to_code(self.get_data(self.path), self.path)
+
+    def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> Any:
+        """The rewritten module, compiled."""
+        tree = ast.parse(data)
+        for key, node in statements(tree, Path(path).relative_to(PACKAGE).as_posix()):
+            call = ast.parse(f"__import__('check_raises').noted({key!r}, 0)", mode="eval").body
+            assert isinstance(call, ast.Call) and node.exc is not None
+            call.args[1] = node.exc
+            node.exc = call
+        return compile(ast.fix_missing_locations(tree), path, "exec", dont_inherit=True, optimize=_optimize)
+
+
+class NotingFinder:
+    """Finds the package's modules as sources."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> Any:
+        """The spec of a module of the package, None for all others."""
+        if name != "adjoint" and not name.startswith("adjoint."):
+            return None
+        place = PACKAGE.joinpath(*name.split(".")[1:])
+        file = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+        if not file.exists():
+            return None
+        search = [str(place)] if place.is_dir() else None
+        return spec_from_file_location(
+            name, file, loader=NotingLoader(name, str(file)), submodule_search_locations=search
+        )
+
+
+_noted: set[str] = set()
+
+
+def noted(key: str, exception: Any) -> Any:
+    """The exception; that it is raised is written down the first time."""
+    if key not in _noted:
+        _noted.add(key)
+        with open(os.environ[SEEN], "a") as file:
+            file.write(key + "\n")
+    return exception
+
+
+def run_suite(arguments: list[str]) -> set[str]:
+    """The keys of the statements that the suite executes."""
+    with tempfile.NamedTemporaryFile("r", suffix=".txt") as file:
+        paths = os.pathsep.join([str(ROOT / "scripts"), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+        environment = {**os.environ, SEEN: file.name, "PYTHONPATH": paths, "ADJOINT_DISABLE_EXT": "1"}
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "check_raises", *arguments]
+        subprocess.run(command, cwd=ROOT, env=environment, check=False)
+        return set(file.read().splitlines())
+
+
+def main(arguments: list[str]) -> int:
+    """Run, compare, report; the number of statements that are neither exercised nor listed, as an exit status."""
+    seen = run_suite([a for a in arguments if a != "--write"])
+    listed = json.loads(LISTED.read_text())
+    missed = {key: place for key, place in all_statements().items() if key not in seen}
+    new = {key: place for key, place in missed.items() if key not in listed}
+    print(f"{len(seen)} raise statements are exercised, {len(missed)} are not")
+    if "--write" in arguments:
+        kept = {key: listed.get(key, NOT_YET) for key in sorted(missed)}
+        LISTED.write_text(json.dumps(kept, indent=1) + "\n")
+        return 0
+    for key in sorted(listed.keys() & seen):
+        print(f"exercised by now, take it off the list: {key}")
+    for key, place in new.items():
+        print(f"neither exercised nor listed: {place}\n    {key}")
+    return 1 if new else 0
+
+
+if os.environ.get(SEEN):
+    sys.meta_path.insert(0, NotingFinder())  # type: ignore[arg-type]
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
