@@ -79,6 +79,44 @@ def test_one_hot() -> None:
     assert F.one_hot(adjoint.tensor(INDICES), 7).shape == (2, 3, 7)
 
 
+# bags -----------------------------------------------------------------------------------------------------------------
+
+BAGS = [[1, 2, 1], [], [4, 1], [3]]
+FLAT, STARTS = np.concatenate(BAGS).astype(int), np.array([0, 3, 3, 5])
+
+
+def reduced(bag: list[int], mode: str, but: int | None = None) -> np.ndarray:
+    rows = TABLE[[i for i in bag if i != but]]
+    return getattr(rows, mode)(0) if len(rows) else np.zeros(3)
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_embedding_bag(mode: str) -> None:
+    flat, starts, table = adjoint.tensor(FLAT), adjoint.tensor(STARTS), adjoint.tensor(TABLE)
+    for but in (None, 1):
+        expected = [reduced(bag, mode, but) for bag in BAGS]
+        found = F.embedding_bag(flat, table, starts, mode=mode, padding_idx=but)
+        np.testing.assert_allclose(found.numpy(), expected)
+        with_end = adjoint.tensor(np.append(STARTS, 6))
+        found = F.embedding_bag(flat, table, with_end, mode=mode, padding_idx=but, include_last_offset=True)
+        np.testing.assert_allclose(found.numpy(), expected)
+        even = F.embedding_bag(adjoint.tensor(INDICES), table, mode=mode, padding_idx=but)
+        np.testing.assert_allclose(even.numpy(), [reduced(list(bag), mode, but) for bag in INDICES])
+
+
+def test_gradients_of_bags() -> None:
+    flat, starts = adjoint.tensor(FLAT), adjoint.tensor(STARTS)
+    table, factors = adjoint.tensor(TABLE, requires_grad=True), adjoint.tensor(np.arange(6.0), requires_grad=True)
+    F.embedding_bag(flat, table, starts, mode="sum", per_sample_weights=factors).sum().backward()
+    np.testing.assert_allclose(table.grad[:, 0].numpy(), [0, 0 + 2 + 4, 1, 5, 3])
+    np.testing.assert_allclose(factors.grad.numpy(), TABLE[FLAT].sum(1))
+    (mean,) = adjoint.autograd.grad(F.embedding_bag(flat, table, starts).sum(), table)
+    np.testing.assert_allclose(mean[:, 0].numpy(), [0, 2 / 3 + 1 / 2, 1 / 3, 1, 1 / 2])
+    ones = adjoint.ones(3, 2, requires_grad=True)
+    F.embedding_bag(adjoint.tensor([0, 1, 1]), ones, adjoint.tensor([0]), mode="max").sum().backward()
+    np.testing.assert_array_equal(ones.grad.numpy(), [[1, 1], [0, 0], [0, 0]])
+
+
 # attention ------------------------------------------------------------------------------------------------------------
 
 Q, K, V = RNG.standard_normal((2, 4, 3, 8)), RNG.standard_normal((2, 4, 5, 8)), RNG.standard_normal((2, 4, 5, 6))
@@ -126,6 +164,70 @@ def test_dropout_of_attention_weights() -> None:
     assert abs(F.scaled_dot_product_attention(q, k, v, dropout_p=0.5).item() - 1) < 0.15
 
 
+# several heads --------------------------------------------------------------------------------------------------------
+
+HEADS, WIDTH = 2, 6
+PACKED, BIAS, OUT = RNG.standard_normal((18, 6)), RNG.standard_normal(18), RNG.standard_normal((6, 6))
+
+
+def several_heads(x: np.ndarray, y: np.ndarray, mask: Any = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """Output and weights of each head for queries (L, N, E), keys and values (S, N, E); the mask is added."""
+    parts = zip((x, y, y), np.split(PACKED, 3), np.split(BIAS, 3), strict=True)
+    split = [(a @ w.T + b).reshape(len(a), -1, HEADS, WIDTH // HEADS).transpose(1, 2, 0, 3) for a, w, b in parts]
+    weights = special.softmax(split[0] @ np.swapaxes(split[1], -1, -2) / np.sqrt(WIDTH // HEADS) + mask, axis=-1)
+    joined = (weights @ split[2]).transpose(2, 0, 1, 3).reshape(len(x), -1, WIDTH)
+    return joined @ OUT.T, weights
+
+
+def multihead(x: Any, y: Any, **options: Any) -> tuple[Any, Any]:
+    packed, bias, out = tensors(PACKED, BIAS, OUT)
+    return F.multi_head_attention_forward(
+        x, y, y, WIDTH, HEADS, packed, bias, None, None, False, 0.0, out, None, **options
+    )
+
+
+def test_several_heads() -> None:
+    x, y = RNG.standard_normal((3, 2, 6)), RNG.standard_normal((5, 2, 6))
+    tx, ty = tensors(x, y)
+    output, weights = several_heads(x, y)
+    for found, expected in zip(multihead(tx, ty), (output, weights.mean(1)), strict=True):
+        np.testing.assert_allclose(found.numpy(), expected)
+    np.testing.assert_allclose(multihead(tx, ty, average_attn_weights=False)[1].numpy(), weights)
+    alone, none = multihead(tx, ty, need_weights=False)
+    assert none is None
+    np.testing.assert_allclose(alone.numpy(), output)
+    single, _ = multihead(tx[:, 0], ty[:, 0])
+    np.testing.assert_allclose(single.numpy(), output[:, 0])
+
+
+def test_masks_of_several_heads() -> None:
+    x, y = RNG.standard_normal((3, 2, 6)), RNG.standard_normal((5, 2, 6))
+    hidden = np.triu(np.ones((3, 5), bool), 1)
+    padded = np.array([[False] * 5, [False] * 3 + [True] * 2])
+    added = np.where(hidden, -np.inf, 0) + np.where(padded, -np.inf, 0)[:, None, None]
+    output, weights = several_heads(x, y, added)
+    masks = {"attn_mask": adjoint.tensor(hidden), "key_padding_mask": adjoint.tensor(padded)}
+    for options in ({}, {"need_weights": False}):
+        np.testing.assert_allclose(multihead(*tensors(x, y), **masks, **options)[0].numpy(), output)
+    np.testing.assert_allclose(multihead(*tensors(x, y), **masks)[1].numpy(), weights.mean(1))
+
+
+def test_more_keys() -> None:
+    """A key of zeros takes its share of the weights, and one that is learned is like one more of the input."""
+    x, y = tensors(RNG.standard_normal((3, 2, 6)), RNG.standard_normal((5, 2, 6)))
+    packed, out = tensors(PACKED, OUT)
+    extra = adjoint.tensor(RNG.standard_normal((1, 1, 6)))
+    rest = (False, 0.0, out, None)
+    _, weights = F.multi_head_attention_forward(x, y, y, WIDTH, HEADS, packed, None, extra, extra, *rest)
+    assert weights.shape == (2, 3, 6)
+    np.testing.assert_allclose(weights.sum(-1).numpy(), 1)
+    zeros = adjoint.zeros(1, 1, 6, dtype=adjoint.float64)
+    by_bias = F.multi_head_attention_forward(x, y, y, WIDTH, HEADS, packed, None, zeros, zeros, *rest)
+    by_zeros = F.multi_head_attention_forward(x, y, y, WIDTH, HEADS, packed, None, None, None, True, *rest[1:])
+    for a, b in zip(by_bias, by_zeros, strict=True):
+        np.testing.assert_allclose(a.numpy(), b.numpy())
+
+
 W, I = adjoint.tensor(TABLE), adjoint.tensor(INDICES)
 q, k, v = tensors(Q, K, V)
 attend = F.scaled_dot_product_attention
@@ -135,6 +237,11 @@ ERRORS = [
     (lambda: F.embedding(W, I), RuntimeError, "scalar types: Long, Int; but got torch.DoubleTensor"),
     (lambda: F.embedding(I, W[0]), RuntimeError, "'weight' must be 2-D"),
     (lambda: F.embedding(I, W, padding_idx=5), AssertionError, "Padding_idx must be within num_embeddings"),
+    (lambda: F.embedding_bag(I[0], W), ValueError, "offsets has to be a 1D Tensor but got None"),
+    (lambda: F.embedding_bag(I[0], W, adjoint.tensor([1])), RuntimeError, r"offsets\[0\] has to be 0"),
+    (lambda: F.embedding_bag(I + 1, W), RuntimeError, "but found idx to be 5"),
+    (lambda: F.embedding_bag(I, W, mode="mode"), ValueError, "mode has to be one of sum, mean or max"),
+    (lambda: multihead(q[0, 0], k), AssertionError, r"For unbatched \(2-D\) `query`"),
     (lambda: F.one_hot(I, 3), RuntimeError, "Class values must be smaller than num_classes"),
     (lambda: F.one_hot(-I), RuntimeError, "Class values must be non-negative"),
     (lambda: attend(q[0, 0, 0], k, v), RuntimeError, "at least 2 dimensional"),

@@ -16,6 +16,7 @@ FAMILIES = (
     "index",
     "linalg",
     "losses",
+    "multihead",
     "normalization",
     "pointwise",
     "pooling",

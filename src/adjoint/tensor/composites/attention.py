@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
+
+import numpy
 
 from adjoint.arrays.dtypes import bool_, int32, int64
 from adjoint.arrays.namespace import underlying
 from adjoint.core import errors
 from adjoint.core.grad_mode import no_grad
-from adjoint.core.graph import TensorBase
+from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.tensor.composites.activations import dropout
 from adjoint.tensor.composites.declare import composite, ops
 from adjoint.tensor.creation import arange, ones
@@ -55,11 +58,11 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     return (ops.unsqueeze(tensor, -1) == arange(num_classes)).to(int64)
 
 
-def _check_indices(input: Tensor) -> None:
+def _check_indices(function: str, input: Tensor) -> None:
     if input.dtype not in (int64, int32):
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
-            f"torch.{input.dtype.long_name}Tensor instead (while checking arguments for embedding)"
+            f"torch.{input.dtype.long_name}Tensor instead (while checking arguments for {function})"
         )
 
 
@@ -104,7 +107,7 @@ def embedding(
         rows = weight.shape[0]
         assert -rows <= padding_idx < rows, "Padding_idx must be within num_embeddings"
         padding_idx = padding_idx % rows
-    _check_indices(input)
+    _check_indices("embedding", input)
     if max_norm is not None:
         _renormalize(weight, input, max_norm, norm_type)
     return _embedding(weight, input, -1 if padding_idx is None else padding_idx, scale_grad_by_freq)
@@ -113,7 +116,7 @@ def embedding(
 def _embedding(weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool) -> Tensor:
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
-    _check_indices(indices)
+    _check_indices("embedding", indices)
     return ops.embedding(weight, indices, padding_idx, scale_grad_by_freq)
 
 
@@ -133,6 +136,164 @@ def top_embedding(
     """
     _require("embedding", weight=weight, indices=indices)
     return _embedding(weight, indices, padding_idx, scale_grad_by_freq)
+
+
+# bags -------------------------------------------------------------------------------------------------------------------
+
+
+def _check_bags(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None,
+    mode: str,
+    scale_grad_by_freq: bool,
+    sparse: bool,
+    per_sample_weights: Tensor | None,
+) -> None:
+    if weight.ndim != 2:
+        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
+    if input.ndim not in (1, 2):
+        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
+    if input.ndim == 2 and offsets is not None:
+        raise ValueError(
+            "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
+            f"sequences. However, found offsets of type {type(offsets)}"
+        )
+    if input.ndim == 1 and offsets is None:
+        raise ValueError("offsets has to be a 1D Tensor but got None")
+    if offsets is not None and offsets.ndim != 1:
+        raise ValueError("offsets has to be a 1D Tensor")
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError("mode has to be one of sum, mean or max")
+    if mode == "max" and scale_grad_by_freq:
+        raise ValueError("max mode does not support scaling the gradient by the frequency")
+    if mode == "max" and sparse:
+        raise ValueError("max mode does not support sparse weights")
+    if per_sample_weights is None:
+        return
+    if per_sample_weights.shape != input.shape:
+        raise ValueError(
+            f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the same "
+            f"shape as the input ({input.shape})"
+        )
+    if mode != "sum":
+        raise NotImplementedError(
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got "
+            f"mode='{mode}'). Please open a feature request on GitHub."
+        )
+    if per_sample_weights.dtype is not weight.dtype:
+        raise RuntimeError(
+            "Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 "
+            f"'per_sample_weights'; but type torch.{weight.dtype.long_name}Tensor does not equal "
+            f"torch.{per_sample_weights.dtype.long_name}Tensor (while checking arguments for embedding_bag)"
+        )
+
+
+def _starts(offsets: Tensor, n: int, include_last_offset: bool) -> Any:
+    """Where the bags begin, as an array, with one more entry: where the last one ends."""
+    starts = underlying(offsets._array)
+    if include_last_offset and not starts.size:
+        raise RuntimeError("include_last_offset: number of offset should be at least 1")
+    if starts.size and starts[0] != 0:
+        raise RuntimeError(
+            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, "
+            f"got {starts[0]}"
+        )
+    if starts.size and starts[-1] > n:
+        raise RuntimeError(
+            f"offsets[-1] can not be greater than input's length {n} but got offsets[-1] of {starts[-1]}"
+        )
+    return starts if include_last_offset else numpy.append(starts, n)
+
+
+def _largest(rows: Tensor, counts: Tensor) -> Tensor:
+    """The largest of the rows (B, n, D) that count in each bag, 0 without any; the first of equal ones is taken."""
+    counts = counts[..., None]
+    if not rows.shape[1]:
+        return ops.sum(rows, 1)
+    largest = ops.max(ops.where(counts, rows, -math.inf), 1, False).values
+    return ops.where(counts.any(1), largest, 0)
+
+
+def _in_rows(starts: Any) -> tuple[Any, Any]:
+    """Bags of different lengths as rows of one: the places of their indices, and which of these there are."""
+    lengths = numpy.maximum(numpy.diff(starts), 0)
+    column = numpy.arange(lengths.max(initial=0))
+    there = column < lengths[:, None]
+    return numpy.where(there, starts[:-1, None] + column, 0), there
+
+
+@_functional
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    """The sum, mean or max of the rows of weight that each bag of indices names; 0 for an empty bag.
+
+    Shapes: input (B, n), a bag in each row, or (n) with the places in offsets where bags begin (and, if
+    include_last_offset, where the last one ends); weight (V, D); the result is (B, D). per_sample_weights: factors of
+    the rows, for mode "sum". padding_idx: indices of this number are left out. The rest is as in embedding().
+    Raises ValueError or RuntimeError for shapes, dtypes and indices that do not fit.
+
+    >>> import adjoint
+    >>> weight = adjoint.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> adjoint.nn.functional.embedding_bag(adjoint.tensor([0, 1, 1]), weight, adjoint.tensor([0, 1]), mode="sum")
+    tensor([[1., 2.],
+            [6., 8.]])
+    """
+    _require("embedding_bag", weight=weight, indices=input)
+    if weight.dtype is int64 and input.is_floating_point():
+        warnings.warn(
+            "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
+            "deprecated, and should now be `embedding_bag(input, weight, ...)`.",
+            stacklevel=2,
+        )
+        input, weight = weight, input
+    _check_bags(input, weight, offsets, mode, scale_grad_by_freq, sparse, per_sample_weights)
+    _check_indices("embedding_bag", input)
+    size = weight.shape[0]
+    if padding_idx is not None and not -size <= padding_idx < size:
+        raise RuntimeError(
+            f"padding_idx must be within the number of embeddings, -{size} through {size - 1}, but got {padding_idx}"
+        )
+    raw = underlying(input._array)
+    outside = (raw < 0) | (raw >= size)
+    if outside.any():
+        raise RuntimeError(
+            f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {raw[outside][0]}"
+        )
+    padding = -1 if padding_idx is None else padding_idx % size
+    if max_norm is not None:
+        _renormalize(weight, input, max_norm, norm_type)
+    rows = _embedding(weight, input, padding, scale_grad_by_freq)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights[..., None]
+    counts = input != padding if padding >= 0 else ops.ones_like(input) > 0
+    if mode == "max":
+        if offsets is None:
+            return _largest(rows, counts)
+        places, there = _in_rows(_starts(offsets, input.shape[0], include_last_offset))
+        return _largest(ops.index(rows, (places,)), ops.index(counts, (places,)) & new_tensor(there))
+    if offsets is None:
+        sums, numbers = [ops.sum(x, 1) for x in (ops.where(counts[..., None], rows, 0), counts.to(weight.dtype))]
+    else:
+        starts = _starts(offsets, input.shape[0], include_last_offset)
+        # what stands behind the last bag goes into one more, which is left out
+        bags = numpy.searchsorted(starts, numpy.arange(input.shape[0]), side="right") - 1
+        sums, numbers = [
+            ops.sum_at(x, (starts.size, *x.shape[1:]), (bags,))[:-1]
+            for x in (ops.where(counts[..., None], rows, 0), counts.to(weight.dtype))
+        ]
+    return sums if mode == "sum" else sums / ops.clamp(numbers, min=1)[..., None]
 
 
 # attention ----------------------------------------------------------------------------------------------------------
