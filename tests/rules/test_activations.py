@@ -241,3 +241,11 @@ def test_in_place_on_a_leaf_is_refused_and_changes_nothing() -> None:
     with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
         F.elu(x, inplace=True)
     np.testing.assert_array_equal(x.detach().numpy(), [-1.0, 2.0])
+
+
+def test_gelu_of_large_single_precision_arrays() -> None:
+    x = np.linspace(-12.0, 12.0, 50001, dtype=np.float32)
+    exact = x * 0.5 * special.erfc(-x.astype(np.float64) / np.sqrt(2))
+    np.testing.assert_allclose(F.gelu(adjoint.tensor(x)).numpy(), exact, rtol=3e-6, atol=1e-12)
+    odd = adjoint.tensor(np.array([np.nan, np.inf, 0.0] * 5000, np.float32).reshape(3, -1)[:, ::2])
+    np.testing.assert_array_equal(F.gelu(odd).numpy(), odd.numpy())

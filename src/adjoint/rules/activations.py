@@ -48,8 +48,8 @@ _DENSITY = 1 / sqrt(2 * pi)
 
 @elementwise(input=lambda ops, input: ops.exp(input * input * -0.5) * _DENSITY, **_own)
 def normal_cdf(xp, input: Array):
-    """The distribution function of the standard normal distribution."""
-    return xp.ndtr(input)
+    """The distribution function of the standard normal distribution, as exact as the type of large arrays asks for."""
+    return xp.normal_cdf(input)
 
 
 # the constants of the approximation by tanh, from Hendrycks and Gimpel 2016
@@ -74,7 +74,7 @@ def gelu(xp, input: Array, approximate="none"):
     """input times the normal distribution function of it, or an approximation of that by tanh."""
     require_real("GeluKernelImpl", input)
     if approximate == "none":
-        return input * xp.ndtr(input)
+        return input * xp.normal_cdf(input)
     return input * (xp.tanh(input * (input * input * (_OUTER * _INNER) + _OUTER)) + 1) * 0.5
 
 

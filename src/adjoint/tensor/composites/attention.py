@@ -173,8 +173,8 @@ def _check_bags(
         return
     if per_sample_weights.shape != input.shape:
         raise ValueError(
-            f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the same "
-            f"shape as the input ({input.shape})"
+            f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the "
+            f"same shape as the input ({input.shape})"
         )
     if mode != "sum":
         raise NotImplementedError(
@@ -196,8 +196,8 @@ def _starts(offsets: Tensor, n: int, include_last_offset: bool) -> Any:
         raise RuntimeError("include_last_offset: number of offset should be at least 1")
     if starts.size and starts[0] != 0:
         raise RuntimeError(
-            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, "
-            f"got {starts[0]}"
+            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
+            f"However, got {starts[0]}"
         )
     if starts.size and starts[-1] > n:
         raise RuntimeError(

@@ -158,8 +158,8 @@ def multi_head_attention_forward(
     """Attention of projected queries, keys and values in several heads, put together and projected again.
 
     Shapes: query (L, N, E) or (L, E), key (S, N, K), value (S, N, V); in_proj_weight (3 E, E), or the three
-    weights (E, E), (E, K) and (E, V); in_proj_bias (3 E); out_proj_weight (E, E). The result is (L, N, E), and the weights
-    (N, L, S), for each head apart (N, heads, L, S) unless average_attn_weights, None unless need_weights.
+    weights (E, E), (E, K) and (E, V); in_proj_bias (3 E); out_proj_weight (E, E). The result is (L, N, E), and the
+    weights (N, L, S), for each head apart (N, heads, L, S) unless average_attn_weights, None unless need_weights.
     key_padding_mask (N, S) and attn_mask (L, S) or (N * heads, L, S): True where a key may not be attended to, or
     numbers to be added. bias_k and bias_v (1, 1, E), and with add_zero_attn zeros, are one more key and value each.
     static_k and static_v (N * heads, S, E / heads) take the place of projected keys and values. is_causal: attn_mask
@@ -216,10 +216,9 @@ def multi_head_attention_forward(
         k, v = [ops.cat([x, ops.zeros_like(x[:, :1])], 1) for x in (k, v)]
         mask, padding = _longer(mask), _longer(padding)
     if padding is not None:
-        assert padding.shape[0] == samples, f"Expected key_padded_mask.shape[0] to be {samples}, but got {padding.shape[0]}"
-        assert padding.shape[1] == k.shape[1], (
-            f"Expected key_padded_mask.shape[1] to be {k.shape[1]}, but got {padding.shape[1]}"
-        )
+        for axis, wanted in enumerate((samples, k.shape[1])):
+            given = padding.shape[axis]
+            assert given == wanted, f"Expected key_padded_mask.shape[{axis}] to be {wanted}, but got {given}"
     mask = _merged(mask, padding, num_heads)
     share = dropout_p if training else 0.0
     if need_weights:
