@@ -339,8 +339,8 @@ def normal_cdf(array: Any) -> Any:
 
 _PIECE = 1 << 14
 
-# the tail of the distribution over exp(-x * x / 2) is t * p(t) with t = 3 / (3 + x), for x from 0 to 15 to 7e-8: a least
-# squares fit, weighted towards equal relative errors, of the scaled complementary error function
+# the tail of the distribution over exp(-x * x / 2) is t * p(t) with t = 3 / (3 + x), for x from 0 to 15 to 7e-8: a
+# least squares fit, weighted towards equal relative errors, of the scaled complementary error function
 _TAIL_CENTRE = numpy.float32(3)
 _TAIL = numpy.array(
     [

@@ -138,7 +138,7 @@ def top_embedding(
     return _embedding(weight, indices, padding_idx, scale_grad_by_freq)
 
 
-# bags -------------------------------------------------------------------------------------------------------------------
+# bags -----------------------------------------------------------------------------------------------------------------
 
 
 def _check_bags(
@@ -173,8 +173,8 @@ def _check_bags(
         return
     if per_sample_weights.shape != input.shape:
         raise ValueError(
-            f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the "
-            f"same shape as the input ({input.shape})"
+            f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have "
+            f"the same shape as the input ({input.shape})"
         )
     if mode != "sum":
         raise NotImplementedError(
