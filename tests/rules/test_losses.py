@@ -126,6 +126,20 @@ def test_value(name: str) -> None:
     np.testing.assert_allclose(function(*tensors(*arguments)).numpy(), losses.mean(), rtol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:reduction. 'mean' divides")
+@pytest.mark.parametrize("name", VALUES)
+def test_single_precision_stays(name: str) -> None:
+    function, arguments, losses = VALUES[name]
+    single = [a.astype(np.float32) if a.dtype == np.float64 else a for a in arguments]
+    leaf = adjoint.tensor(single[0], requires_grad=True)
+    for reduction in ("none", "mean"):
+        loss = function(leaf, *tensors(*single[1:]), reduction=reduction)
+        assert loss.dtype is adjoint.float32
+        loss.sum().backward()
+        assert leaf.grad.dtype is adjoint.float32
+    np.testing.assert_allclose(loss.item(), losses.mean(), rtol=1e-5)
+
+
 @pytest.mark.parametrize("name", ["mse_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy_with_logits"])
 def test_half_precision_is_rounded_once(name: str) -> None:
     pair = [adjoint.tensor(a).to(adjoint.float16) for a in (X, Q)]

@@ -143,8 +143,8 @@ def _cross_entropy(xp, input, target, parameter):
         raise RuntimeError("all elements of input should be between 0 and 1")
     # where a logarithm is infinite, that of 1 is taken and the bound put in
     zero, one = input == 0, input == 1
-    of_one = xp.maximum(xp.log(input + zero) + zero * _LEAST_LOG, _LEAST_LOG)
-    of_zero = xp.maximum(xp.log1p(one - input) + one * _LEAST_LOG, _LEAST_LOG)
+    of_one = xp.maximum(xp.where(zero, _LEAST_LOG, xp.log(input + zero)), _LEAST_LOG)
+    of_zero = xp.maximum(xp.where(one, _LEAST_LOG, xp.log1p(one - input)), _LEAST_LOG)
     return (target - 1) * of_zero - target * of_one
 
 
