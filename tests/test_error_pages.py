@@ -49,7 +49,6 @@ def test_the_list_of_pages_is_complete() -> None:
 
 def test_messages_link_to_pages_that_exist() -> None:
     package = Path(adjoint.__file__).parent
-    named = {
-        name for path in package.rglob("*.py") for name in re.findall(r"\{(?:errors\.)?PAGES\}/([\w-]+)\.md", path.read_text())
-    }
+    sources = [path.read_text() for path in package.rglob("*.py")]
+    named = {name for source in sources for name in re.findall(r"\{(?:errors\.)?PAGES\}/([\w-]+)\.md", source)}
     assert {"nan-in-gradient", "not-finite"} <= named <= {page.stem for page in PAGES}

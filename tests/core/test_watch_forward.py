@@ -34,13 +34,14 @@ def test_nan_names_the_operation_its_inputs_and_the_line() -> None:
     with watch_forward(), pytest.raises(FloatingPointError) as caught:
         x.log()  # the culprit
     text = str(caught.value)
-    assert text.startswith("log() made NaN at 1 of 3 elements, first at [0].\n  input: [3] float32, from -1.0 to 3.0\n")
+    first = "log() made NaN at 1 of 3 elements, first at [0].\n"
+    assert text.startswith(first + "  input: [3] float32, from -1.0 to 3.0\n")
     assert __file__ in text and "x.log()  # the culprit" in text
 
 
 def test_infinity_made_of_finite_numbers() -> None:
     x = adjoint.tensor([[1.0, 300.0], [2.0, 400.0]])
-    with watch_forward(), pytest.raises(FloatingPointError, match=r"exp\(\) made inf at 2 of 4 elements, first at \[0, 1\]"):
+    with watch_forward(), pytest.raises(FloatingPointError, match=r"exp\(\) made inf at 2 of 4 .*, first at \[0, 1\]"):
         x.exp()
     with watch_forward(inf=False):
         assert x.exp().isinf().any()
@@ -66,7 +67,7 @@ def test_nan_of_infinities_is_made_there() -> None:
 
 def test_nan_that_came_with_the_data_is_told_apart() -> None:
     x = adjoint.tensor([math.nan, 1.0])
-    with watch_forward(), pytest.raises(FloatingPointError, match=r"mul\(\) passed on NaN that it got in input at 1 of 2"):
+    with watch_forward(), pytest.raises(FloatingPointError, match=r"mul\(\) passed on NaN .* in input at 1 of 2"):
         x * 2
     with watch_forward(nan=False):
         assert (x * 2).isnan().any()
@@ -83,7 +84,7 @@ def test_operations_in_place_on_sequences_and_complex_numbers() -> None:
 
 
 def test_a_zero_dimensional_result() -> None:
-    with watch_forward(), pytest.raises(FloatingPointError, match=r"log\(\) made inf at 1 of 1 elements, first at \[\]"):
+    with watch_forward(), pytest.raises(FloatingPointError, match=r"log\(\) made inf at 1 of 1 .*, first at \[\]"):
         adjoint.tensor(0.0).log()
 
 
@@ -174,7 +175,7 @@ def test_zeros_of_another_operation_are_named() -> None:
 
 def test_zeros_that_the_user_gave_have_no_source() -> None:
     x = adjoint.tensor([0.0, 1.0], requires_grad=True)
-    with quietly(detect_anomaly), pytest.warns(UserWarning), pytest.raises(RuntimeError) as caught:
+    with quietly(detect_anomaly), pytest.warns(UserWarning, match="Error"), pytest.raises(RuntimeError) as caught:
         x.sqrt().backward(adjoint.tensor([0.0, 1.0]))
     assert str(caught.value).endswith("0 times an infinite or NaN derivative is NaN.")
 
@@ -206,7 +207,7 @@ def test_what_hooks_raise_is_shown_too() -> None:
         with quietly(detect_anomaly):
             y = x.exp()
             register(y)
-            with pytest.raises(KeyError, match="mine"), pytest.warns(UserWarning, match="Error detected in ExpBackward0"):
+            with pytest.raises(KeyError, match="mine"), pytest.warns(UserWarning, match="Error detected in Exp"):
                 y.sum().backward()
 
 
@@ -223,7 +224,7 @@ def test_a_parent_without_forward_information() -> None:
     y = (x**1.5).sum()
     with quietly(detect_anomaly):
         (first,) = adjoint.autograd.grad(y, x, create_graph=True)
-        with pytest.raises(RuntimeError), pytest.warns(UserWarning) as shown:
+        with pytest.raises(RuntimeError), pytest.warns(UserWarning, match="Error detected") as shown:
             adjoint.autograd.grad((first * 0).sum(), x)
     texts = [str(w.message) for w in shown]
     assert texts[0].startswith("Error detected in PowBackward0. Traceback of forward call that caused the error:\n")
@@ -260,7 +261,8 @@ def test_second_pass_names_the_first() -> None:
     with pytest.raises(RuntimeError) as caught:
         y.sum().backward()
     torch_text, first, node = str(caught.value).splitlines()
-    assert torch_text.startswith("Trying to backward through the graph a second time") and torch_text.endswith("backward.")
+    assert torch_text.startswith("Trying to backward through the graph a second time")
+    assert torch_text.endswith("backward.")
     assert "ExpBackward0" in first and first.endswith("y.sum().backward()  # the first pass")
     assert "y = x.exp()  # saves" in node and node.endswith("which made a tensor of shape [2, 3].")
 
@@ -269,7 +271,7 @@ def test_second_pass_without_locations_says_no_more_than_torch() -> None:
     x = adjoint.ones(2, requires_grad=True)
     y = x.exp().sum()
     y.backward()
-    with pytest.raises(RuntimeError, match="calling backward.$") as caught:
+    with pytest.raises(RuntimeError, match=r"calling backward\.$") as caught:
         y.backward()
     assert "\n" not in str(caught.value)
 

@@ -7,6 +7,7 @@ import gc
 import pickle
 import threading
 import warnings
+import weakref
 from collections.abc import Iterator
 
 import pytest
@@ -55,9 +56,10 @@ def test_data_must_be_a_tensor(data: object) -> None:
 
 
 def test_what_a_variable_cannot_be(x: adjoint.Tensor) -> None:
-    with pytest.warns(UserWarning, match=VOLATILE), pytest.raises(ValueError, match="can't be volatile and require_grad"):
+    both = "can't be volatile and require_grad"
+    with pytest.warns(UserWarning, match=VOLATILE), pytest.raises(ValueError, match=both):
         Variable(x, requires_grad=True, volatile=True)
-    with pytest.raises(RuntimeError, match="can require gradients|can only require|can require gradients"):
+    with pytest.raises(RuntimeError, match="floating point"):
         Variable(adjoint.ones(2, dtype=adjoint.int64), requires_grad=True)
 
 
@@ -154,7 +156,7 @@ def test_one_argument_under_both_names(x: adjoint.Tensor) -> None:
     with pytest.raises(TypeError, match="got both 'retain_graph' and 'retain_variables', its older name"):
         y.backward(retain_graph=True, retain_variables=True)
     both = "`grad_tensors` and `grad_variables` \\(deprecated\\) arguments both passed"
-    with pytest.warns(FutureWarning), pytest.raises(RuntimeError, match=both):
+    with pytest.warns(FutureWarning, match="grad_variables"), pytest.raises(RuntimeError, match=both):
         backward(y, grad_tensors=adjoint.tensor(1.0), grad_variables=adjoint.tensor(1.0))
     assert x.grad is None
 
@@ -264,27 +266,24 @@ def test_the_expected_gradient_is_that_of_the_expected_reward() -> None:
     assert abs(p.grad.mean().item() + 4) < 0.15
 
 
+def refused(draws: adjoint.Tensor, reward: object, error: type[Exception], match: str) -> None:
+    with pytest.warns(DeprecationWarning, match="loss = -log_prob"), pytest.raises(error, match=match):
+        draws.reinforce(reward)  # type: ignore[attr-defined]
+
+
 def test_what_cannot_be_reinforced() -> None:
     p = adjoint.tensor([0.25, 0.75], requires_grad=True)
-    for tensor in (p * 2, p, p.detach().bernoulli(), p.bernoulli() * 1):
-        with pytest.warns(DeprecationWarning), pytest.raises(RuntimeError, match="can be called only on what bernoulli"):
-            tensor.reinforce(1.0)
     with adjoint.no_grad():
         constant = p.bernoulli()
-    with pytest.warns(DeprecationWarning), pytest.raises(RuntimeError, match="can be called only on"):
-        constant.reinforce(1.0)
+    for tensor in (p * 2, p, p.detach().bernoulli(), p.bernoulli() * 1, constant):
+        refused(tensor, 1.0, RuntimeError, "can be called only on what bernoulli")
     draws = p.bernoulli()
-    with pytest.warns(DeprecationWarning), pytest.raises(ValueError, match=r"reward of shape \[3\] for a draw of shape \[2\]"):
-        draws.reinforce(adjoint.ones(3))
-    reinforced(draws, 1.0)
-    with pytest.warns(DeprecationWarning), pytest.raises(RuntimeError, match="called on this draw before"):
-        draws.reinforce(1.0)
+    refused(draws, adjoint.ones(3), ValueError, r"reward of shape \[3\] for a draw of shape \[2\]")
+    refused(reinforced(draws, 1.0), 1.0, RuntimeError, "called on this draw before")
 
 
 def test_draws_do_not_hold_themselves() -> None:
     p = adjoint.tensor([0.25, 0.75], requires_grad=True)
-    import weakref
-
     draws = reinforced(p.multinomial(1), 1.0)
     dead = weakref.ref(draws)
     gc.disable()
