@@ -201,6 +201,7 @@ def stubs() -> dict[Path, str]:
         "__init__.pyi": adjoint,
         "fft/__init__.pyi": adjoint.fft,
         "linalg/__init__.pyi": adjoint.linalg,
+        "masked/__init__.pyi": adjoint.masked,
         "special/__init__.pyi": adjoint.special,
     }
     faces["nn/functional/__init__.pyi"] = adjoint.nn.functional

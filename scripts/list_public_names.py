@@ -18,6 +18,7 @@ SPACES = {
     "adjoint.autograd": adjoint.autograd,
     "adjoint.fft": adjoint.fft,
     "adjoint.linalg": adjoint.linalg,
+    "adjoint.masked": adjoint.masked,
     "adjoint.nn": adjoint.nn,
     "adjoint.nn.functional": adjoint.nn.functional,
     "adjoint.random": adjoint.random,

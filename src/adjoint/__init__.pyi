@@ -865,6 +865,8 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: builtins.bool = T
 
 from adjoint.arrays.random import manual_seed as manual_seed
 
+from adjoint import masked as masked
+
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """A copy of input, broadcast with the mask, with a value where the mask is true."""
 

@@ -75,6 +75,7 @@ def test_every_composite_is_bound_where_it_says():
         "": adjoint,
         "fft": adjoint.fft,
         "linalg": adjoint.linalg,
+        "masked": adjoint.masked,
         "nn.functional": adjoint.nn.functional,
         "special": adjoint.special,
     }

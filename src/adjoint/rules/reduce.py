@@ -443,7 +443,8 @@ def _(ops, t, y, input, dim, keepdim):
 
 def _lowered(xp, name, input, dim):
     # input with its largest element along an axis at 0
-    refuse_kinds("biuc", f"{name}_kernel_impl", input)
+    last = "_lastdim" if dim == input.ndim - 1 else ""
+    refuse_kinds("biuc", f"{name}{last}_kernel_impl", input)
     return input - xp.max(input, axis=axes_of(input, dim), keepdims=True) if input.size else input
 
 

@@ -17,6 +17,7 @@ FAMILIES = (
     "linalg",
     "losses",
     "multihead",
+    "masked",
     "normalization",
     "pointwise",
     "pooling",
