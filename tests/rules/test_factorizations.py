@@ -359,3 +359,12 @@ def test_svd_of_undefined_elements() -> None:
 def test_errors(call: Any, error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
         call(adjoint.eye(3) + 1)
+
+
+def test_factorizations_under_vmap_find_zero_pivots() -> None:
+    a = draw(3, 4, 4)
+    found = adjoint.vmap(linalg.lu_factor)(adjoint.from_numpy(a)).LU
+    np.testing.assert_array_equal(found.numpy(), linalg.lu_factor(adjoint.from_numpy(a)).LU.numpy())
+    a[1] = 0
+    with pytest.raises(RuntimeError, match=r"\(Batch element 1\): U\[1,1\] is zero"):
+        adjoint.vmap(linalg.lu_factor)(adjoint.from_numpy(a))

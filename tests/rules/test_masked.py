@@ -159,7 +159,7 @@ def test_logaddexp() -> None:
 @pytest.mark.parametrize(
     ("function", "error", "said"),
     [
-        (lambda m, x: m.sum(x, mask=adjoint.ones(5)), RuntimeError, r"The expanded size of the tensor \(3\) must match"),
+        (lambda m, x: m.sum(x, mask=adjoint.ones(5)), RuntimeError, r"The expanded size of the tensor \(3\) must"),
         (lambda m, x: m.sum(x, mask=x[None]), IndexError, "mask dimensionality higher than of the input"),
         (lambda m, x: m.sum(x, mask=[True]), TypeError, "must be Tensor, not list"),
         (lambda m, x: m.sum(x, (0, -2)), RuntimeError, "dim=0 appears multiple times in the list of dims"),

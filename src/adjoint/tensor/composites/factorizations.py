@@ -7,6 +7,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from adjoint.arrays.linalg_errors import LinAlgError
+from adjoint.arrays.namespace import underlying
 from adjoint.arrays.promotion import is_half
 from adjoint.core.recorded import operations
 from adjoint.rules.contract import listed, long_name
@@ -23,11 +24,12 @@ def _swapped(x: Tensor) -> Tensor:
 
 def _first_failure(info: Tensor) -> tuple[str, int] | None:
     """Where in a batch info is not 0, in words, and what it is there; None where nothing failed."""
-    flat = info.reshape(-1).tolist()
+    array = underlying(info._array)
+    flat = array.reshape(-1).tolist()
     place = next((i for i, value in enumerate(flat) if value), None)
     if place is None:
         return None
-    return (f"(Batch element {place}): " if info.ndim else ""), flat[place]
+    return (f"(Batch element {place}): " if array.ndim else ""), flat[place]
 
 
 # LU -----------------------------------------------------------------------------------------------------------------
