@@ -121,10 +121,10 @@ def as_strided(array: Any, shape: tuple[int, ...], strides: tuple[int, ...], off
     return strided(array, shape, tuple([k * step for k in strides]), offset * step)
 
 
-def windows(array: Any, size: int, axis: int) -> Any:
+def windows_along(array: Any, size: int, axis: int) -> Any:
     """A view of all windows of a size along an axis; the places in a window are the last axis.
 
-    >>> windows(numpy.arange(4), 2, 0)
+    >>> windows_along(numpy.arange(4), 2, 0)
     array([[0, 1],
            [1, 2],
            [2, 3]])

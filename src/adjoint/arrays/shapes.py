@@ -48,7 +48,8 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
     ndim = max(map(len, shapes), default=0)
     result = [1] * ndim
     for shape in shapes:
-        for i, n in enumerate(shape, start=ndim - len(shape)):
+        # from the last axis on: of several that do not fit, the last is named
+        for i, n in zip(range(ndim - 1, -1, -1), reversed(shape), strict=False):
             if result[i] == 1:
                 result[i] = n
             elif n != 1 and n != result[i]:
@@ -79,4 +80,6 @@ def sum_to(xp: Any, array: Any, shape: Shape) -> Any:
     axes = broadcast_axes(array.shape, shape)
     if axes:
         array = xp.sum(array, axis=axes, keepdims=True)
+    if array.shape[array.ndim - len(shape) :] != tuple(shape):
+        raise ValueError(f"an array of shape {array.shape} does not come from broadcasting one of shape {tuple(shape)}")
     return xp.reshape(array, shape)

@@ -298,11 +298,16 @@ def check_sources(array: Any, sources: Any) -> None:
     for source in sources:
         if source is array or not isinstance(source, ndarray) or not may_share_memory(array, source):
             continue
-        same = [a.__array_interface__["data"][0] for a in (array, source)]
-        if array.strides == source.strides and array.shape == source.shape and same[0] == same[1]:
+        starts = [a.__array_interface__["data"][0] for a in (array, source)]
+        if starts[0] == starts[1] and steps(array) == steps(source):
             continue
         if is_dense(array) and is_dense(source):
             raise RuntimeError(OVERLAP_OF_INPUT)
+
+
+def steps(array: Any) -> list[tuple[int, int]]:
+    """The strides and lengths of axes that have more than one element."""
+    return [(step, n) for step, n in zip(array.strides, array.shape, strict=True) if n > 1]
 
 
 def is_dense(array: Any) -> bool:

@@ -404,6 +404,9 @@ class AccumulateGrad(Node):
     def pull(self, cotangent, create_graph):
         """Add to the leaf's .grad: by reference or into a copy the first time, in place later on."""
         leaf: TensorBase = self.variable
+        if not leaf._requires:
+            # switched off since
+            return []
         before: TensorBase = leaf._grad
         fits(cotangent._array if create_graph else cotangent, leaf._array if before is None else before._array)
         if _foreign_layouts is not None and before is not None:

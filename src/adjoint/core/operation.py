@@ -688,7 +688,7 @@ class Operation:
             errors.check_cast(result._array.dtype, target._array.dtype)
             errors.check_batch(self.name, target._array, result._array)
             check_writable(target)
-            self.check_memory(target._array, [t._array for t in involved] if self.elementwise else ())
+            self.check_memory(target._array, [t._array for t in involved] if self.elementwise else (), False)
         for target, result in zip(targets, results):
             if target._array.shape != result._array.shape:
                 if target._array.size:
@@ -720,7 +720,8 @@ class Operation:
         check_writable(tensor)
         raw, half, is_complex = self.unwrapped(values)
         array = tensor._array
-        self.check_memory(array, raw[1:] if self.elementwise else ())
+        # elements that meet may all be given one value, but its gradient would count them several times
+        self.check_memory(array, raw[1:] if self.elementwise else (), self.rule.repeats and not mask & 2)
         out = self.run(raw, half)
         if state.inspector is not None:
             state.inspector(self, raw, out)
@@ -734,12 +735,12 @@ class Operation:
             bump_version(tensor)
         return tensor
 
-    def check_memory(self, array, sources):
-        """Raise if the elements of an array to be written meet, or if sources lie partly where it does."""
+    def check_memory(self, array, sources, repeats):
+        """Raise if elements of an array to be written meet (unless `repeats`), or if sources lie partly where it does."""
         if type(array) is not _ndarray:
             errors.check_overlap(array)
             return
-        if array.base is not None and not self.rule.repeats:
+        if array.base is not None and not repeats:
             errors.check_overlap(array)
         for source in sources:
             if type(source) is _ndarray and (source.base is not None or array.base is not None):

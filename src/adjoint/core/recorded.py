@@ -596,7 +596,8 @@ class CopySlices(Node):
         pulled = self.inner.pull(inside, create_graph)
         own = pulled[self.place]
         if create_graph:
-            part.copy_(own) if own is not None else part.zero_()
+            # where elements of the part meet, all were given one value
+            part.zero_() if own is None or elements_meet(part._array) else part.copy_(own)
         else:
             part[...] = 0 if own is None else own
         pulled[self.place] = whole if self.edge(self.place) is not None else None
@@ -803,7 +804,7 @@ def become(tensor: TensorBase, view: TensorBase):
     elif tensor._accumulator is not None:
         reshape_accumulator(tensor)
     bump_version(tensor)
-    if tensor._view is not None:
+    if tensor._view is not None and view._node is not None:
         tensor._view.version = version_of(tensor)
 
 

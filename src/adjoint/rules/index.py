@@ -20,7 +20,15 @@ def _explain_basic(error, input, index):
     if not isinstance(error, IndexError):
         return None
     if not input.ndim:
-        return IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` to convert a 0-dim tensor to a number")
+        first = next((item for item in index if item is not None), None)
+        if first is Ellipsis:
+            return IndexError("too many indices for tensor of dimension 0")
+        if isinstance(first, slice):
+            return IndexError("slice() cannot be applied to a 0-dim tensor.")
+        return IndexError(
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
+            "0-dim tensor to a number"
+        )
     if "too many indices" in str(error):
         return IndexError(f"too many indices for tensor of dimension {input.ndim}")
     return IndexError(str(error).replace("axis", "dimension"))

@@ -180,7 +180,7 @@ def expanded_sizes(input, size):
             raise RuntimeError(
                 f"The expanded size of the tensor ({n}) isn't allowed in a leading, non-existing dimension {i}"
             )
-    for i, (n, m) in enumerate(zip(size[extra:], shape, strict=True), extra):
+    for i, (n, m) in reversed(list(enumerate(zip(size[extra:], shape, strict=True), extra))):
         if n not in (-1, m) and (m != 1 or n < 0):
             raise RuntimeError(
                 f"The expanded size of the tensor ({n}) must match the existing size ({m}) at non-singleton "
@@ -286,10 +286,15 @@ def check_cat(tensors, dim):
                 )
 
 
+def row_major(array):
+    """The array, row by row in memory, where its library lets one choose."""
+    return array if getattr(array, "flags", None) is None or array.flags.c_contiguous else array.copy()
+
+
 @linear(dtypes="same", axes=("dim",), check=check_cat, method=False, function=False)
 def cat(xp, tensors: Arrays, dim=0):
     """The tensors joined along one axis."""
-    return xp.concat(tensors, axis=dim)
+    return row_major(xp.concat(tensors, axis=dim))
 
 
 @cat.vjp("tensors")
@@ -318,7 +323,7 @@ def check_stack(tensors, dim):
 @linear(dtypes="same", new_axes=("dim",), check=check_stack, method=False)
 def stack(xp, tensors: Arrays, dim=0):
     """Tensors of one shape joined along a new axis."""
-    return xp.stack(tensors, axis=dim)
+    return row_major(xp.stack(tensors, axis=dim))
 
 
 @stack.vjp("tensors")
@@ -617,7 +622,7 @@ def _check_unfold(input, dimension, size, step):
 @linear(view=True, axes=("dimension",), check=_check_unfold, method=False, function=False)
 def unfold(xp, input: Array, dimension, size, step):
     """A view of all windows of a size, each `step` further along an axis; the places in a window are the last axis."""
-    return xp.windows(input, size, dimension)[(*(slice(None),) * dimension, slice(None, None, step), ...)]
+    return xp.windows_along(input, size, dimension)[(*(slice(None),) * dimension, slice(None, None, step), ...)]
 
 
 @unfold.vjp("input")

@@ -164,6 +164,8 @@ class Tensor(ArithmeticTensor):
     @property
     def mT(self) -> Tensor:
         """The matrices in the last two axes, transposed. Raises RuntimeError for fewer than two axes."""
+        if not self.ndim:
+            return self[...]
         if self.ndim < 2:
             raise RuntimeError(
                 f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor."

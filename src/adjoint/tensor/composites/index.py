@@ -86,6 +86,8 @@ def setitem(tensor: Tensor, index: Any, value: Any) -> None:
         basic, advanced = divided(index, tensor._array)
     if advanced is None and written(tensor, (...,) if basic is None else basic, value):
         return
+    if basic is not None and is_whole(basic, tensor._array.ndim):
+        basic = None
     target = tensor if basic is None else view_operation(basic).apply([tensor, basic])
     if advanced is not None and any(map(_is_batched, advanced)):
         written_rows = Rows(target, advanced).written(_without_ones(value, tensor._array.ndim))
@@ -97,6 +99,12 @@ def setitem(tensor: Tensor, index: Any, value: Any) -> None:
     if isinstance(value, TensorBase):
         value = _fitted(value, target._array)
     operations["copy"].inplace((target, value), {})
+
+
+def is_whole(basic: tuple[Any, ...], ndim: int) -> bool:
+    """True for an index that picks all of a tensor as it is."""
+    slices = [item for item in basic if item is not Ellipsis]
+    return len(slices) <= ndim and all(type(item) is slice and item == _ALL for item in slices)
 
 
 def written(tensor: Tensor, basic: tuple[Any, ...], value: Any) -> bool:

@@ -16,9 +16,17 @@ from adjoint.arrays.namespace import underlying
 from adjoint.arrays.numpy_namespace import memory_of
 from adjoint.arrays.size import check_shape, type_name
 from adjoint.core import errors
-from adjoint.core.graph import TensorBase, bump_version, needs_grad
-from adjoint.core.modes import is_grad_enabled
-from adjoint.core.recorded import become, operations, own_strides
+from adjoint.core.graph import (
+    FunctionNode,
+    TensorBase,
+    bump_version,
+    gradient_edge,
+    needs_grad,
+    new_node,
+    next_sequence_nr,
+)
+from adjoint.core.modes import is_grad_enabled, set_grad
+from adjoint.core.recorded import become, operations, own_strides, rebase
 from adjoint.tensor.composites import index as indexing
 from adjoint.tensor.composites import shape as shapes
 from adjoint.tensor.composites.declare import composite, ops
@@ -158,7 +166,12 @@ def _in_place(name: str, function: Callable[..., Any]) -> None:
     def reshaped(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if is_grad_enabled():
             errors.check_in_place(input, 0)
-        become(input, function(input, *args, **kwargs))
+        # what is recorded under no_grad, too: the history of a tensor that has one must have its shape
+        before = set_grad(is_grad_enabled() or input._node is not None)
+        try:
+            become(input, function(input, *args, **kwargs))
+        finally:
+            set_grad(before)
         return input
 
     reshaped.__doc__ = f"In-place version of {name[:-1]}(): the same tensor, with other axes, of the same memory."
@@ -263,11 +276,34 @@ def set_(
 
     Raises RuntimeError for a leaf that requires grad, another dtype, and places outside the memory.
     """
+    given = isinstance(source, TensorBase) and needs_grad(source)
     if is_grad_enabled():
-        errors.check_in_place(input, 0)
+        errors.check_in_place(input, given)
     input._array = placed(source, storage_offset, size, stride, input)
+    input._view = None
     bump_version(input)
+    if is_grad_enabled() and (given or needs_grad(input)):
+        node: Any = new_node(Unknown, FunctionNode)
+        node.function = _refuse
+        node.set_edges(tuple(gradient_edge(t) for t in ((source, input) if given else (input,)) if needs_grad(t)))
+        node._n_outputs, node._shape, node._dtype = 1, input._array.shape, input._array.dtype
+        node.sequence_nr = next_sequence_nr()
+        rebase(input, node)
     return input
+
+
+class Unknown(FunctionNode):
+    """The node of an operation without a derivative."""
+
+    __slots__ = ()
+
+    def name(self) -> str:
+        """The name that torch gives this node."""
+        return "NotImplemented"
+
+
+def _refuse(node: Any, cotangent: Any, create_graph: bool) -> list[Any]:
+    raise RuntimeError("derivative for set_ is not implemented")
 
 
 @composite(namespace=None)
