@@ -66,7 +66,8 @@ def test_a_block_waits_for_threads_that_still_spin():
     thread.start()
     try:
         assert started.wait(5)
-        assert not wait_for_idle_threads(slice_seconds=0.05, most_slices=2)
+        # on a busy machine the thread may not get to run during a slice, but not during all of them
+        assert not all(wait_for_idle_threads(slice_seconds=0.05, most_slices=2) for _ in range(20))
     finally:
         spin.set()
         thread.join()

@@ -1,12 +1,12 @@
 """Random programs of views, operations in place, modes and passes, against a model that has no graph and no aliasing.
 
-The model keeps, for every piece of memory, its values and, for every history of it, the derivative of each element by each
-element of each leaf: a matrix that is carried forward as the program runs. A tensor is an array of places in a piece of
-memory, so that a view is an indexed array of places, and writing to it is writing to those rows. What may not be
-modified, and which tensors lose their history, follows from a few rules, written down here from the documents.
+The model keeps, for every piece of memory, its values and, for every history of it, the derivative of each element by
+each element of each leaf: a matrix that is carried forward as the program runs. A tensor is an array of places in a
+piece of memory, so that a view is an indexed array of places, and writing to it is writing to those rows. What may not
+be modified, and which tensors lose their history, follows from a few rules, written down here from the documents.
 
-A program is a list of steps, and a step a few numbers, which pick the operation and its operands among what is there: so
-Hypothesis can shorten a failing program by leaving steps out. ADJOINT_PROGRAMS sets how many programs are tried.
+A program is a list of steps, and a step a few numbers, which pick the operation and its operands among what is there:
+so Hypothesis can shorten a failing program by leaving steps out. ADJOINT_PROGRAMS sets how many programs are tried.
 """
 
 from __future__ import annotations
@@ -657,7 +657,8 @@ def views(model: Model, c: int) -> list[View]:
 STEPS = (
     *("unary", "binary", "binary", "clone", "detach", "switch_on", "detach_in_place", "mode"),
     *("view", "view", "view", "several"),
-    *("unary_in_place", "binary_in_place", "binary_in_place", "number_in_place", "assign", "assign", "reshape_in_place"),
+    *("unary_in_place", "binary_in_place", "binary_in_place", "number_in_place", "assign", "assign",
+    "reshape_in_place"),
     *("differentiate", "differentiate", "look"),
 )
 
@@ -666,7 +667,8 @@ programs = st.lists(st.tuples(numbers, numbers, numbers, numbers), min_size=4, m
 
 
 @settings(
-    max_examples=PROGRAMS, report_multiple_bugs=False, deadline=None, derandomize=PROGRAMS <= 1000, suppress_health_check=list(HealthCheck), database=None
+    max_examples=PROGRAMS, report_multiple_bugs=False, deadline=None, derandomize=PROGRAMS <= 1000,
+    suppress_health_check=list(HealthCheck), database=None
 )
 @given(programs)
 def test_programs(steps: list[tuple[int, int, int, int]]) -> None:
