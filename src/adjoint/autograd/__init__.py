@@ -17,7 +17,7 @@ from adjoint.core.graph import Saved as SavedTensor
 from adjoint.tensor.differentiate import backward, grad
 from adjoint.transforms.custom import custom
 
-from . import anomaly_mode, forward_ad, function, functional, grad_mode, graph, variable
+from . import anomaly_mode, forward_ad, function, functional, grad_mode, graph, profiler, profiler_util, variable
 from .function import Function
 from .gradcheck import gradcheck, gradgradcheck
 from .variable import Variable
@@ -43,6 +43,8 @@ __all__ = [
     "inference_mode",
     "is_multithreading_enabled",
     "no_grad",
+    "profiler",
+    "profiler_util",
     "set_detect_anomaly",
     "set_grad_enabled",
     "set_multithreading_enabled",

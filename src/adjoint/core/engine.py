@@ -67,7 +67,8 @@ class Run:
 
     captures: what to hand back instead of accumulating, as {node: [(output number, place in the result)]}, or None
     to accumulate into every leaf. needed: the nodes from which a captured one can be reached; None means all.
-    watch: looks at each node's work in anomaly mode. called_at: the user's line, while locations are recorded.
+    watch: does each node's work in place of `evaluate`, as watch.evaluate(run, node), and calls it in turn: anomaly
+    mode's and the profiler's, one inside the other, or None. called_at: the user's line, while locations are recorded.
     """
 
     def __init__(self, retain_graph, create_graph, captures, accumulate, n_captures):
@@ -80,8 +81,11 @@ class Run:
         self.needed = None
         self.foreign = None
         self.ready = []
-        self.watch = Watch() if current().anomaly else None
-        self.called_at = caller() if current().locations else None
+        state: ThreadState = current()
+        self.watch = Watch() if state.anomaly else None
+        if state.profiler is not None:
+            self.watch = state.profiler.watching(self.watch)
+        self.called_at = caller() if state.locations else None
 
     def slot(self, node: Node) -> Slot:
         """This pass's notes about a node it has claimed."""

@@ -30,6 +30,7 @@ cdef class ThreadState:
     cdef public object saving
     cdef public object runner
     cdef public object inspector
+    cdef public object profiler
     cdef public int volatile
     cdef public tuple before_write
     cdef public tuple transforms

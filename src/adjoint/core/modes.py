@@ -26,7 +26,7 @@ _last_state = None
 _FIELDS = ("grad_enabled", "unusual", "dual_stack", "public_level", "forward_off", "batches", "backward_depth")
 _FIELDS += ("inference", "multithreading", "anomaly", "check_nan", "locations", "evaluating", "node_hooks")
 _FIELDS += ("saved_hooks", "saving", "saved_hooks_refused", "runner", "before_write", "transforms", "run")
-_FIELDS += ("inspector", "volatile")
+_FIELDS += ("inspector", "volatile", "profiler")
 # how many threads are in inference mode
 _inferring = 0
 
@@ -56,6 +56,7 @@ class ThreadState:
     saved_hooks_refused: why such pairs may not be used now, or None.
     runner: what runs kernels instead of `Operation.run`, as runner(operation, raw arguments, half), or None.
     inspector: what looks at the results of kernels, as inspector(operation, raw arguments, results), or None.
+    profiler: what runs operations and watches backward passes to note what they cost (see tools/profiler), or None.
     volatile: how many volatile tensors there are in the process (see tools/legacy.py).
     before_write: functions that are called with every tensor that is going to be modified in place.
     transforms: the transformations of functions inside of which this thread is, the innermost last, as ("grad", 0),
@@ -78,7 +79,7 @@ class ThreadState:
         self.unusual = int(self.anomaly) + _volatile
         self.evaluating = self.run = None
         self.node_hooks = self.saved_hooks = self.before_write = ()
-        self.saved_hooks_refused = self.saving = self.runner = self.inspector = None
+        self.saved_hooks_refused = self.saving = self.runner = self.inspector = self.profiler = None
         self.transforms = ()
         _states.add(self)
 

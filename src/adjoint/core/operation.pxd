@@ -44,6 +44,7 @@ cdef class Operation:
     cpdef object run_in_place(self, list values)
     cpdef list bind(self, tuple args, dict kwargs)
     cpdef object apply(self, list values)
+    cpdef object carry_out(self, list values)
     cpdef list prepared(self, list values)
     cpdef tuple unwrapped(self, list values)
     cpdef object run(self, list raw, object half)

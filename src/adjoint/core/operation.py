@@ -264,6 +264,13 @@ class Operation:
 
     def apply(self, values):
         """Run the operation on bound arguments and record it if a gradient is needed."""
+        profiler = current().profiler
+        if profiler is not None:
+            return profiler.call(self.name, self.carry_out, values)
+        return self.carry_out(values)
+
+    def carry_out(self, values):
+        """What `apply` does, unobserved."""
         values = self.prepared(values)
         state: ThreadState = current()
         if state.dual_stack and not state.forward_off:
@@ -707,7 +714,10 @@ class Operation:
         if state.volatile and registry.volatile_in_place(self, values):
             return values[0]
         if not (state.dual_stack and not state.forward_off and registry.dual_in_place(self, values)):
-            self.run_in_place(values)
+            if state.profiler is not None:
+                state.profiler.call(self.name + "_", self.run_in_place, values)
+            else:
+                self.run_in_place(values)
         return values[0]
 
     def run_in_place(self, values):
