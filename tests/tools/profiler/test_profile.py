@@ -290,10 +290,10 @@ def test_devices():
         assert profile(use_device="cuda").use_device is None
     with pytest.warns(UserWarning, match="The foo is not a valid device option."):
         profile(use_device="foo")
-    with pytest.warns(FutureWarning, match="`use_cuda` will be deprecated"), warnings.catch_warnings():
-        warnings.simplefilter("always", FutureWarning)
-        warnings.simplefilter("ignore", UserWarning)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         profile(use_cuda=True)
+    assert [warning.category for warning in caught] == [FutureWarning, UserWarning]
     with pytest.raises(AssertionError, match="only with Kineto"):
         profile(use_cpu=False)
     with profile(use_cpu=False, use_kineto=True) as prof:
@@ -322,8 +322,8 @@ def test_step_tracker():
     assert KinetoStepTracker.increment_step("yes") == first + 1
     assert KinetoStepTracker.increment_step("no") == first + 1
     assert KinetoStepTracker.increment_step("no") == first + 2
+    KinetoStepTracker._step_dict["yes"] = first + 4
     with pytest.warns(UserWarning, match="increased more than 1"):
-        KinetoStepTracker._step_dict["yes"] = first + 4
         KinetoStepTracker.increment_step("yes")
     assert KinetoStepTracker.erase_step_count("yes") and KinetoStepTracker.erase_step_count("no")
     assert not KinetoStepTracker.erase_step_count("no")

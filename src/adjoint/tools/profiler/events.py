@@ -82,12 +82,13 @@ def _time_str(name: str) -> property:
     return property(lambda self: format_time(getattr(self, name)), doc=f"`{name}` in words.")
 
 
-class FormattedTimesMixin:
-    """Times in words, and averages over the number of calls."""
+def average(calls: Any, total: str) -> float:
+    """A total divided by the number of calls; 0 of none."""
+    return 0.0 if calls.count == 0 else 1.0 * getattr(calls, total) / calls.count
 
-    cpu_time_total: float
-    device_time_total: float
-    count: int
+
+class FormattedTimesMixin:
+    """Times in words, and averages over the number of calls, of classes that have totals and `count`."""
 
     cpu_time_str = _time_str("cpu_time")
     device_time_str = _time_str("device_time")
@@ -99,12 +100,12 @@ class FormattedTimesMixin:
     @property
     def cpu_time(self) -> float:
         """Microseconds a call."""
-        return 0.0 if self.count == 0 else 1.0 * self.cpu_time_total / self.count
+        return average(self, "cpu_time_total")
 
     @property
     def device_time(self) -> float:
         """Microseconds a call on a device."""
-        return 0.0 if self.count == 0 else 1.0 * self.device_time_total / self.count
+        return average(self, "device_time_total")
 
 
 class FunctionEvent(FormattedTimesMixin):
@@ -242,10 +243,10 @@ class FunctionEvent(FormattedTimesMixin):
 class FunctionEventAvg(FormattedTimesMixin):
     """Sums over the calls of one key; empty at first, `add` adds to it."""
 
-    SUMS = ("count", "cpu_time_total", "device_time_total", "self_cpu_time_total", "self_device_time_total")
-    SUMS += ("cpu_memory_usage", "device_memory_usage", "self_cpu_memory_usage", "self_device_memory_usage")
-    COPIED = ("key", "node_id", "is_async", "is_remote", "use_device", "input_shapes", "overload_name", "stack")
-    COPIED += ("scope", "cpu_children", "cpu_parent", "device_type", "is_legacy", "is_user_annotation")
+    TIMES = ("cpu_time_total", "device_time_total", "self_cpu_time_total", "self_device_time_total")
+    SIZES = ("cpu_memory_usage", "device_memory_usage", "self_cpu_memory_usage", "self_device_memory_usage")
+    KINDS = ("key", "node_id", "is_async", "is_remote", "use_device", "device_type", "is_legacy", "is_user_annotation")
+    OF_FIRST = ("input_shapes", "overload_name", "stack", "scope", "cpu_children", "cpu_parent")
 
     def __init__(self) -> None:
         self.key: str | None = None
@@ -278,11 +279,11 @@ class FunctionEventAvg(FormattedTimesMixin):
         if not isinstance(other, (FunctionEvent, FunctionEventAvg)):
             raise AssertionError(f"expected a FunctionEvent or FunctionEventAvg, got {type(other).__name__}")
         if self.key is None:
-            for name in self.COPIED:
+            for name in self.KINDS + self.OF_FIRST:
                 setattr(self, name, getattr(other, name))
         if other.key != self.key:
             raise AssertionError(f"calls of {other.key} cannot be added to those of {self.key}")
-        for name in self.SUMS:
+        for name in ("count", *self.TIMES, *self.SIZES):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.flops += other.flops or 0
         return self
@@ -443,11 +444,11 @@ class EventList(list[Any]):
             shapes = str(event.input_shapes) if group_by_input_shapes else ""
             overload = event.overload_name if group_by_overload_name else ""
             stack = tuple((event.stack or [])[:group_by_stack_n])
-            average = averages[(*key, shapes, overload, stack)].add(event)
-            average.stack = list(stack)
-            average.overload_name = overload
+            group = averages[(*key, shapes, overload, stack)].add(event)
+            group.stack = list(stack)
+            group.overload_name = overload
             if not group_by_input_shapes:
-                average.input_shapes = ""
+                group.input_shapes = ""
         found = EventList(
             averages.values(),
             use_device=self._use_device,

@@ -15,7 +15,18 @@ from typing import Any, TypeVar
 
 from adjoint.core.modes import current
 from adjoint.tools.profiler.events import EventList, FunctionEvent, FunctionEventAvg, MemRecordsAcc
-from adjoint.tools.profiler.recorder import Memory, Note, Recorder, user_stack
+from adjoint.tools.profiler.recorder import (
+    EVALUATE,
+    NAMES,
+    NODE,
+    OPERATION,
+    USER,
+    Memory,
+    Note,
+    Recorder,
+    thread_number,
+    user_stack,
+)
 from adjoint.tools.profiler.traces import trace_events
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -112,12 +123,11 @@ class profile:
             self._recorder.start()
         return self
 
-    def __exit__(self, *exception: object) -> bool:
+    def __exit__(self, *exception: object) -> None:
         if self._recorder is not None:
             if self.use_cpu:
                 self._recorder.stop()
             self.profiling_end_time_ns = perf_counter_ns()
-        return False
 
     @property
     def finished(self) -> bool:
@@ -136,7 +146,7 @@ class profile:
 
     def _events(self, recorder: Recorder) -> EventList:
         events = EventList(
-            events_of(recorder.notes, recorder.memory, self.profiling_start_time_ns),
+            events_of(completed(recorder.notes), recorder.memory, self.profiling_start_time_ns),
             use_device=self.use_device,
             profile_memory=self.profile_memory,
             with_flops=self.with_flops,
@@ -350,25 +360,45 @@ def available_device(device: str | None, by_flag: bool) -> str | None:
     return None
 
 
+def completed(notes: list[tuple[Any, ...]]) -> list[Note]:
+    """Notes under their public names, those of nodes inside an event of the engine's."""
+    found = []
+    for fields in notes:
+        note = Note(*fields)
+        if note.scope == OPERATION:
+            note = note._replace(name="aten::" + NAMES.get(note.name, note.name))
+        elif note.scope == NODE:
+            found.append(note._replace(name=EVALUATE + note.name, scope=OPERATION, shapes=None))
+        found.append(note)
+    return found
+
+
+def is_backward(note: Note) -> bool:
+    """True for nodes and for what the engine does around them."""
+    return note.scope == NODE or note.name.startswith(EVALUATE)
+
+
 def events_of(notes: list[Note], memory: list[Memory], origin: int) -> list[FunctionEvent]:
     """Events in the order of their beginnings, those around others first, with the memory that each changed."""
     changes = {
-        thread: MemRecordsAcc([(change, False) for change in memory if change.thread == thread])
-        for thread in {change.thread for change in memory}
+        ident: MemRecordsAcc([(change, False) for change in memory if change.ident == ident])
+        for ident in {change.ident for change in memory}
     }
+    made_in = {note.sequence_nr: thread_number(note.ident) for note in notes if not is_backward(note)}
     events = []
     for number, note in enumerate(sorted(notes, key=lambda note: (note.start, -note.end)), 1):
-        of_thread = changes.get(note.thread)
+        of_thread = changes.get(note.ident)
         inside = () if of_thread is None else of_thread.in_interval(note.start, note.end)
+        backward = is_backward(note) and note.sequence_nr >= 0
         events.append(
             FunctionEvent(
                 number,
                 note.name,
-                note.thread,
+                thread_number(note.ident),
                 (note.start - origin) / 1000,
                 (note.end - origin) / 1000,
                 overload_name="",
-                fwd_thread=note.made_in,
+                fwd_thread=made_in.get(note.sequence_nr, 0) if backward else 0,
                 input_shapes=note.shapes or [],
                 stack=note.stack or [],
                 scope=note.scope,
@@ -376,7 +406,7 @@ def events_of(notes: list[Note], memory: list[Memory], origin: int) -> list[Func
                 sequence_nr=note.sequence_nr,
                 flops=note.flops,
                 trace_name=note.name,
-                is_user_annotation=note.scope == 7,
+                is_user_annotation=note.scope == USER,
             )
         )
     return events
@@ -386,10 +416,11 @@ def loose_memory(events: EventList, memory: list[Memory], origin: int) -> list[F
     """An event "[memory]" for each change of memory between events."""
     found: list[FunctionEvent] = []
     spans = [(event.thread, event.time_range) for event in events if event.cpu_parent is None]
-    for thread in {change.thread for change in memory}:
+    for ident in {change.ident for change in memory}:
+        thread = thread_number(ident)
         own = iter(sorted((span for of, span in spans if of == thread), key=lambda span: span.start))
         span = next(own, None)
-        for change in sorted(change for change in memory if change.thread == thread):
+        for change in sorted(change for change in memory if change.ident == ident):
             time = (change.time - origin) / 1000
             while span is not None and span.end < time:
                 span = next(own, None)

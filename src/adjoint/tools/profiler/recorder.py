@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 import sys
-import threading
 import weakref
 from collections.abc import Callable
+from threading import get_ident
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 
@@ -20,11 +20,9 @@ from adjoint.tools.profiler.flops import flops_of
 #: Whose work an event is, under torch's numbers.
 OPERATION, NODE, USER = 0, 1, 7
 #: Operations that torch calls otherwise: those over all axes, and random numbers, which are written in place.
-NAMES = {f"{name}_all": name for name in ["sum", "mean", "prod", "max", "min", "squeeze", "median", "nanmedian"]}
-NAMES |= {
-    f"drawn_{name}_": f"{name}_"
-    for name in ["bernoulli", "cauchy", "exponential", "geometric", "log_normal", "normal", "poisson", "random", "uniform"]
-}
+NAMES = {f"{name}_all": name for name in ("sum", "mean", "prod", "max", "min", "squeeze", "median", "nanmedian")}
+DRAWN = ("bernoulli", "cauchy", "exponential", "geometric", "log_normal", "normal", "poisson", "random", "uniform")
+NAMES |= {f"drawn_{name}_": f"{name}_" for name in DRAWN}
 EVALUATE = "autograd::engine::evaluate_function: "
 _thread_numbers: dict[int, int] = {}
 _next_number = itertools.count(1)
@@ -36,13 +34,12 @@ class Note(NamedTuple):
     name: str
     start: int
     end: int
-    thread: int
+    ident: int
     sequence_nr: int = -1
     scope: int = OPERATION
     shapes: list[Any] | None = None
     stack: list[str] | None = None
     flops: int = 0
-    made_in: int = 0
 
 
 class Memory(NamedTuple):
@@ -50,16 +47,15 @@ class Memory(NamedTuple):
 
     time: int
     nbytes: int
-    thread: int
+    ident: int
 
     def start_ns(self) -> int:
         """When it was."""
         return self.time
 
 
-def thread_number() -> int:
-    """A small number for the calling thread: 1 for the first that was profiled."""
-    ident = threading.get_ident()
+def thread_number(ident: int) -> int:
+    """A small number for a thread by its identity: 1 for the first that was profiled."""
     number = _thread_numbers.get(ident)
     if number is None:
         number = _thread_numbers[ident] = next(_next_number)
@@ -69,17 +65,16 @@ def thread_number() -> int:
 class Recorder:
     """Notes events of the threads in whose modes it stands.
 
-    shapes, flops, memory, stack: what else to note besides times. Notes lie in `notes` in the order of their ends,
-    memory taken and given back in `memory` in the order of time.
+    shapes, flops, memory, stack: what else to note besides times. The fields of a `Note` lie in `notes` for each event,
+    as plain tuples, which are made quicker; `memory` is what was taken and given back, in the order of time.
     """
 
     def __init__(self, shapes: bool, flops: bool, memory: bool, stack: bool) -> None:
         self.shapes, self.flops, self.stack = shapes, flops, stack
-        self.notes: list[Note] = []
+        self.notes: list[tuple[Any, ...]] = []
         self.memory: list[Memory] = []
         self.arrays = Arrays(self.memory) if memory else None
         self.detailed = shapes or flops or memory or stack
-        self.made_in: dict[int, int] = {}
         self.before: Any = None
 
     def start(self) -> None:
@@ -101,24 +96,13 @@ class Recorder:
         """Run an operation on bound arguments and note it."""
         if self.detailed:
             return self.call_in_detail(name, function, values)
-        start = perf_counter_ns()
         result = None
+        start = perf_counter_ns()
         try:
             result = function(values)
         finally:
-            end = perf_counter_ns()
-            self.note_operation(name, start, end, result)
+            self.notes.append((name, start, perf_counter_ns(), get_ident(), number_of_result(result)))
         return result
-
-    def note_operation(self, name: str, start: int, end: int, result: Any, **details: Any) -> None:
-        """Note an operation; the number that its node got tells later which node of a backward pass belongs to it."""
-        # what is written into while recording is off may have a node from before
-        node = node_of_result(result) if current().grad_enabled else None
-        number = -1 if node is None else node.sequence_nr
-        thread = thread_number()
-        if node is not None:
-            self.made_in[number] = thread
-        self.notes.append(Note("aten::" + NAMES.get(name, name), start, end, thread, number, OPERATION, **details))
 
     def call_in_detail(self, name: str, function: Callable[[Any], Any], values: list[Any]) -> Any:
         """What `call` does, with shapes, memory and the like."""
@@ -135,7 +119,9 @@ class Recorder:
             if self.arrays is not None:
                 self.arrays.take(result)
             flops = flops_of(name, [array_of(value) for value in given], array_of(result)) if self.flops else 0
-            self.note_operation(name, start, perf_counter_ns(), result, shapes=shapes, stack=stack, flops=flops)
+            number = number_of_result(result)
+            end = perf_counter_ns()
+            self.notes.append((name, start, end, get_ident(), number, OPERATION, shapes, stack, flops))
         return result
 
     def watching(self, inner: Any) -> Watch:
@@ -146,8 +132,8 @@ class Recorder:
         """Note a block that ends now, unless this has ended before."""
         if current().profiler is not self:
             return
-        shapes = [[]] if self.shapes else None
-        self.notes.append(Note(name, start, perf_counter_ns(), thread_number(), -1, USER, shapes, stack))
+        shapes: list[Any] | None = [[]] if self.shapes else None
+        self.notes.append((name, start, perf_counter_ns(), get_ident(), -1, USER, shapes, stack))
 
 
 class Watch:
@@ -157,29 +143,26 @@ class Watch:
         self.recorder, self.inner = recorder, inner
 
     def evaluate(self, run: Any, node: Node) -> Any:
-        """Let a node do its work and note it under its name, inside an event of the engine's."""
+        """Let a node do its work and note it."""
         recorder = self.recorder
-        received = run.received(node) if recorder.detailed else None
-        if recorder.arrays is not None:
-            recorder.arrays.know(received)
+        arrays = recorder.arrays
+        received = as_list(run.received(node)) if recorder.detailed else []
+        if arrays is not None:
+            arrays.know(received)
+        shapes = [shape_of(value) for value in received] if recorder.shapes else None
+        # what is held here could not become the gradient of a leaf without being copied
+        del received
         start = perf_counter_ns()
         pulled = None
         try:
             pulled = run.evaluate(node) if self.inner is None else self.inner.evaluate(run, node)
         finally:
             leaf = isinstance(node, AccumulateGrad)
-            if recorder.arrays is not None:
-                recorder.arrays.take([node.variable._grad] if leaf else pulled)
-            end = perf_counter_ns()
+            if arrays is not None:
+                arrays.take([node.variable._grad] if leaf else pulled)
             name = "torch::autograd::AccumulateGrad" if leaf else node.name()
             number = -1 if leaf else node.sequence_nr
-            shapes = [shape_of(value) for value in as_list(received)] if recorder.shapes else None
-            thread = thread_number()
-            made_in = recorder.made_in.get(number, 0)
-            recorder.notes += (
-                Note(name, start, end, thread, number, NODE, shapes, None, 0, made_in),
-                Note(EVALUATE + name, start, perf_counter_ns(), thread, number, OPERATION, None, None, 0, made_in),
-            )
+            recorder.notes.append((name, start, perf_counter_ns(), get_ident(), number, NODE, shapes))
         return pulled
 
 
@@ -203,7 +186,7 @@ class Arrays:
         """See results: memory that is not known was taken for them."""
         for array in owners(values):
             if self.follow(array, array.nbytes):
-                self.memory.append(Memory(perf_counter_ns(), array.nbytes, thread_number()))
+                self.memory.append(Memory(perf_counter_ns(), array.nbytes, get_ident()))
 
     def follow(self, array: Any, nbytes: int) -> bool:
         """Note when this memory is given back; False if it is followed already."""
@@ -214,7 +197,7 @@ class Arrays:
         def give_back(_: Any) -> None:
             self.known.pop(key, None)
             if nbytes and self.open:
-                self.memory.append(Memory(perf_counter_ns(), -nbytes, thread_number()))
+                self.memory.append(Memory(perf_counter_ns(), -nbytes, get_ident()))
 
         self.known[key] = weakref.ref(array, give_back)
         return True
@@ -254,10 +237,13 @@ def shape_of(value: Any) -> list[Any]:
     return list(getattr(array_of(value), "shape", ()))
 
 
-def node_of_result(result: Any) -> Any:
-    """The node that an operation recorded, or None."""
-    first = result[0] if isinstance(result, tuple) and result else result
-    return first._node if isinstance(first, TensorBase) else None
+def number_of_result(result: Any) -> int:
+    """The sequence number of the node that an operation recorded, -1 if it recorded none."""
+    if isinstance(result, tuple) and result:
+        result = result[0]
+    node = result._node if isinstance(result, TensorBase) else None
+    # what is written into while recording is off may have a node from before
+    return node.sequence_nr if node is not None and current().grad_enabled else -1
 
 
 def user_stack() -> list[str]:

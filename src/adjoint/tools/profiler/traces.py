@@ -58,7 +58,7 @@ def call(process: int, event: Any) -> Entry:
 
 def arrows(process: int, events: Any) -> Iterable[Entry]:
     """From each operation to the nodes of backward passes that belong to it, by their sequence numbers."""
-    made = {}
+    made: dict[tuple[int, int], Any] = {}
     for event in events:
         if event.sequence_nr >= 0 and not event.fwd_thread:
             made.setdefault((event.thread, event.sequence_nr), event)
