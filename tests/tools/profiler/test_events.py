@@ -85,7 +85,7 @@ def test_table_options():
     assert names(top_level_events_only=True) == ["A", "E"]
     assert "0.030ms" in events.table(time_unit="ms")
     lines = events.table(header="HEAD").splitlines()
-    assert lines[1] == "HEAD" and set(lines[0]) == {"="} and len(lines[0]) == len(lines[3]) - 2
+    assert lines[1] == "HEAD" and set(lines[0]) == {"="} and len(lines[0]) == len(lines[2]) - 2
     with pytest.raises(AttributeError):
         events.table(sort_by="foo")
     with pytest.raises(ValueError, match="time_unit is 'h'"):
@@ -178,3 +178,12 @@ def test_stacks_for_flame_graphs(tmp_path):
         adjoint.ones(2)
     with pytest.raises(AssertionError, match=r"export_stacks\(\) requires with_stack=True"):
         prof.export_stacks(tmp_path / "stacks")
+
+
+def test_table_with_lines_of_the_program_and_flops():
+    event = FunctionEvent(0, "A", 0, 0, 100, stack=["f.py(3): g", "f.py(10): h"], flops=3000)
+    lines = EventList([event], with_flops=True).table().splitlines()
+    assert [title.strip() for title in lines[1].split("  ") if title.strip()][-2:] == ["Source Location", "Total KFLOPs"]
+    assert lines[3].rstrip().endswith("3.000") and "  f.py(3): g  " in lines[3]
+    assert [line.strip() for line in lines[4:6]] == ["f.py(10): h", ""]
+    assert "...3): g" in EventList([event]).table(max_src_column_width=8)

@@ -45,8 +45,8 @@ def format_memory(nbytes: int) -> str:
     return f"{nbytes} B" if unit is None else f"{nbytes / BYTES[unit]:.2f} {unit}"
 
 
-def flops_unit(largest: float) -> tuple[str, float]:
-    """The header of a column of floating point operations whose largest entry is this, and what to divide by."""
+def flops_unit(least: float) -> tuple[str, float]:
+    """The header of a column of floating point operations whose least entry is this, and what to divide by."""
     prefixes = ("", "K", "M", "G", "T", "P")
-    power = min(int(math.log10(largest) / 3), len(prefixes) - 1) if largest >= 1 else 0
+    power = min(int(math.log10(least) / 3), len(prefixes) - 1) if least >= 1 else 0
     return f"Total {prefixes[power]}FLOPs", 1000.0**power

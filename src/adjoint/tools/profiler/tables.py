@@ -9,6 +9,7 @@ from adjoint.tools.profiler.formats import flops_unit, format_memory, format_tim
 
 WIDTH = 12
 GAP = "  "
+SOURCE = "Source Location"
 
 
 def build_table(
@@ -57,31 +58,38 @@ def build_table(
     columns.append(("# of Calls", WIDTH, lambda event: str(event.count)))
     shapes = [str(event.input_shapes) for event in events if event.input_shapes]
     if shapes:
-        width = fitted(shapes, max_shapes_column_width)
-        columns.append(("Input Shapes", max(width, WIDTH), lambda event: str(event.input_shapes or "")[:width]))
-    largest = max((event.flops or 0 for event in events), default=0)
-    if with_flops and largest > 0:
-        title, divisor = flops_unit(largest)
-        columns.append((title, WIDTH, lambda event: f"{event.flops / divisor:.3f}" if event.flops else "--"))
+        shapes_width = fitted(shapes, max_shapes_column_width)
+        columns.append(("Input Shapes", shapes_width, lambda event: str(event.input_shapes)[:shapes_width]))
     sources = [line for event in events for line in event.stack or ()]
     if sources:
         width = fitted(sources, max_src_column_width)
-        columns.append(("Source Location", max(width, 15), lambda event: source_line(event, 0, width)))
+        columns.append((SOURCE, width, lambda event: source_line(event, 0, width)))
+    flops = [event.flops for event in events if event.flops]
+    if with_flops and flops:
+        title, divisor = flops_unit(min(flops))
+        columns.append((title, WIDTH, lambda event: f"{event.flops / divisor:.3f}" if event.flops else "--"))
 
     def row(cells: list[str]) -> str:
-        return "".join(f"{cell:>{width}}{GAP}" for cell, (_, width, _) in zip(cells, columns, strict=True)) + "\n"
+        aligned = [
+            f"{cell:{'<' if title == SOURCE else '>'}{width}}{GAP}"
+            for cell, (title, width, _) in zip(cells, columns, strict=True)
+        ]
+        return "".join(aligned) + "\n"
 
     line = row(["-" * width for _, width, _ in columns])
     length = len(line) - len(GAP) - 1
-    text = [f"{'=' * length}\n{header}\n{'=' * length}\n"] if header is not None else []
+    above = [] if header is None else [header]
     if top_level_events_only:
-        text.append("This report only display top-level ops statistics\n")
+        above.append("This report only display top-level ops statistics")
+    text = [f"{'=' * length}\n{words}\n" for words in above]
     text += [line, row([title for title, _, _ in columns]), line]
     shown = [event for event in events if not (top_level_events_only and event.cpu_parent is not None)]
     for event in shown if row_limit < 0 else shown[:row_limit]:
         text.append(row([cell(event) for _, _, cell in columns]))
-        for k in range(1, len(event.stack or ()) if sources else 0):
-            text.append(row([""] * (len(columns) - 1) + [source_line(event, k, columns[-1][1])]))
+        if sources:
+            # the further lines that lead there, and an empty one between events
+            for k in range(1, len(event.stack or ("",)) + 1):
+                text.append(row([source_line(event, k, of) if title == SOURCE else "" for title, of, _ in columns]))
     text += [line, f"Self CPU time total: {format_time(total, time_unit)}\n"]
     return "".join(text)
 
@@ -99,4 +107,5 @@ def cut(text: str, most: int) -> str:
 def source_line(event: Any, k: int, width: int) -> str:
     """The k-th line of the program that leads to an event; of a long one the end, which tells most."""
     stack = event.stack or ()
-    return stack[k][-width:] if k < len(stack) else ""
+    text = str(stack[k]) if k < len(stack) else ""
+    return text if len(text) <= width else "..." + text[len(text) - width + 3 :]
