@@ -145,18 +145,21 @@ def may_be_written(target: Model, others_require: bool) -> None:
         raise Refused("a leaf Variable that requires grad is being used in an in-place operation.")
 
 
+OVERLAP = "more than one element of the written-to tensor refers to a single memory location"
+OVERLAP_OF_INPUT = "some elements of the input tensor and the written-to tensor refer to a single memory location"
+
 # operations ---------------------------------------------------------------------------------------------------------
 
-#: name: (function of the values, partial derivatives by each, does it keep values for the way back)
-Smooth = tuple[Callable[..., Any], Callable[..., list[Any]], bool]
+#: name: (function of the values, partial derivatives by each, what is kept for the way back)
+Smooth = tuple[Callable[..., Any], Callable[..., list[Any]], str]
 SMOOTH: dict[str, Smooth] = {
-    "neg": (lambda x: -x, lambda x: [-np.ones_like(x)], False),
-    "sin": (np.sin, lambda x: [np.cos(x)], True),
-    "tanh": (np.tanh, lambda x: [1 - np.tanh(x) ** 2], True),
-    "add": (lambda x, z: x + z, lambda x, z: [np.ones_like(x), np.ones_like(z)], False),
-    "sub": (lambda x, z: x - z, lambda x, z: [np.ones_like(x), -np.ones_like(z)], False),
-    "mul": (lambda x, z: x * z, lambda x, z: [z, x], True),
-    "copy": (lambda x, z: np.broadcast_to(z, x.shape), lambda x, z: [np.zeros_like(x), np.ones_like(z)], False),
+    "neg": (lambda x: -x, lambda x: [-np.ones_like(x)], ""),
+    "sin": (np.sin, lambda x: [np.cos(x)], "inputs"),
+    "tanh": (np.tanh, lambda x: [1 - np.tanh(x) ** 2], "result"),
+    "add": (lambda x, z: x + z, lambda x, z: [np.ones_like(x), np.ones_like(z)], ""),
+    "sub": (lambda x, z: x - z, lambda x, z: [np.ones_like(x), -np.ones_like(z)], ""),
+    "mul": (lambda x, z: x * z, lambda x, z: [z, x], "inputs"),
+    "copy": (lambda x, z: np.broadcast_to(z, x.shape), lambda x, z: [np.zeros_like(x), np.ones_like(z)], ""),
 }
 UNARY = ("neg", "sin", "tanh")
 BINARY = ("add", "sub", "mul")
@@ -181,6 +184,19 @@ def derivative(name: str, operands: list[Model]) -> tuple[np.ndarray, np.ndarray
         lead = (1,) * (result.ndim - operand.index.ndim)
         rows = rows + part[..., None] * own.reshape(*lead, *own.shape)
     return result, rows
+
+
+class TwiceAndMean(adjoint.autograd.Function):
+    """An operation of two results."""
+
+    @staticmethod
+    def forward(ctx: Any, x: adjoint.Tensor) -> Any:
+        ctx.shape = x.shape
+        return x * 2, x.mean()
+
+    @staticmethod
+    def backward(ctx: Any, twice: adjoint.Tensor, mean: adjoint.Tensor) -> Any:
+        return twice * 2 + mean.expand(ctx.shape) / ctx.shape.numel()
 
 
 class Program:
@@ -240,12 +256,15 @@ class Program:
 
     def both(self, plan: Callable[[], Callable[[], None]], action: Callable[[], Any]) -> Any:
         """Run an action that the model allows or refuses; returns what it gave, None if it was refused."""
+        commit, refusal = None, ""
         try:
             commit = plan()
-        except Refused as refusal:
+        except Refused as error:
+            refusal = str(error)
+        if commit is None:
             with pytest.raises(RuntimeError) as caught:
                 action()
-            assert str(refusal) in str(caught.value)
+            assert refusal in str(caught.value)
             return None
         result = action()
         commit()
@@ -301,8 +320,8 @@ class Program:
             model = fresh(values)
             if recorded:
                 kept = frozenset().union(*[m.kept() for m in operands if m.requires])
-                if SMOOTH[name][2]:
-                    kept |= {(m.memory, m.memory.version) for m in [*operands, model]}
+                keeps = {"inputs": operands, "result": [model], "": []}[SMOOTH[name][2]]
+                kept |= {(m.memory, m.memory.version) for m in keeps}
                 model.node = True
                 model.history = History(rows.reshape(-1, COLUMNS), kept)
             return lambda: made.append(model)
@@ -330,6 +349,26 @@ class Program:
         if result is not None:
             self.keep_new(made[0], result)
 
+    def mean(self, i: int, b: int, c: int) -> None:
+        """The second of two results, neither of which is a view."""
+        source = self.models[i]
+        if not self.room() or source.index.size < 2:
+            return
+        made: list[Model] = []
+
+        def plan() -> Callable[[], None]:
+            recorded = self.recorded([source])
+            model = fresh(source.values.mean())
+            if recorded:
+                model.node = True
+                rows = source.rows().reshape(-1, COLUMNS).mean(0, keepdims=True)
+                model.history = History(rows, source.kept())
+            return lambda: made.append(model)
+
+        results = self.both(plan, lambda: TwiceAndMean.apply(self.tensors[i]))
+        if results is not None:
+            self.keep_new(made[0], results[1])
+
     def detach(self, i: int, b: int, c: int) -> None:
         if self.room():
             source = self.models[i]
@@ -338,9 +377,9 @@ class Program:
     def switch_on(self, i: int, b: int, c: int) -> None:
         """requires_grad_() on a tensor that is no view and has no history."""
         model = self.models[i]
-        if model.base is None and not model.requires and self.columns + model.index.size <= COLUMNS:
-            if not meet(model.index):
-                self.make_leaf(i)
+        fits = self.columns + model.index.size <= COLUMNS
+        if model.base is None and not model.requires and fits and not meet(model.index):
+            self.make_leaf(i)
 
     def detach_in_place(self, i: int, b: int, c: int) -> None:
         model = self.models[i]
@@ -387,9 +426,10 @@ class Program:
         if not self.room() or not model.index.ndim or not model.index.shape[0]:
             return
         n = model.index.shape[0]
+        sizes = [1, n - 1] if n > 1 else [1]
         pieces: list[tuple[Any, Any]] = [
             (list(model.index), lambda: tensor.unbind(0)),
-            (np.split(model.index, [1]) if n > 1 else [model.index], lambda: tensor.split([1, n - 1] if n > 1 else [1])),
+            (np.split(model.index, [1])[: len(sizes)], lambda: tensor.split(sizes)),
             ([model.index[k : k + 2] for k in range(0, n, 2)], lambda: tensor.split(2)),
         ]
         indices, action = pieces[b % len(pieces)]
@@ -427,8 +467,10 @@ class Program:
             recorded = self.recorded(operands)
             values, rows = derivative(name, operands)
             kept = frozenset().union(*[m.kept() for m in operands if m.requires])
-            if SMOOTH[name][2]:
-                kept |= {(m.memory, m.memory.version) for m in operands}
+            # of the target itself, the value before is kept as a copy
+            if SMOOTH[name][2] == "inputs":
+                kept |= {(m.memory, m.memory.version) for m in operands if m is not target}
+            elif SMOOTH[name][2] == "result":
                 kept |= {(target.memory, target.memory.version + 1)}
             return lambda: self.write(target, values, rows, kept, recorded)
 
@@ -453,9 +495,9 @@ class Program:
 
     def check_memory(self, target: Model, sources: list[Model]) -> None:
         if meet(target.index):
-            raise Refused("more than one element of the written-to tensor refers to a single memory location")
+            raise Refused(OVERLAP)
         if any(partly_over(target, source) for source in sources):
-            raise Refused("some elements of the input tensor and the written-to tensor refer to a single memory location")
+            raise Refused(OVERLAP_OF_INPUT)
 
     def write(self, target: Model, values: Any, rows: np.ndarray, kept: Any, recorded: bool) -> None:
         memory, base = target.memory, target if target.base is None else target.base
@@ -535,7 +577,7 @@ class Program:
         def plan() -> Callable[[], None]:
             if self.recording:
                 may_be_written(model, False)
-            if model.node:
+            if model.node or (self.recording and model.requires):
                 model.settle()
 
             def commit() -> None:
@@ -648,17 +690,16 @@ def views(model: Model, c: int) -> list[View]:
     flat = model.index.reshape(-1)
     if flat.size and (np.diff(flat) == 1).all():
         found.append(("flatten", lambda x: x.reshape(-1), lambda x: x.view(-1)))
-    if model.base is None and flat.size > 2 and (flat == np.arange(flat.size)).all():
-        if flat.size == model.memory.values.size:
-            found.append(("strided", lambda x: np.array([[0, 1], [1, 2]]), lambda x: x.as_strided((2, 2), (1, 1))))
+    if model.base is None and flat.size > 2 and np.array_equal(flat, np.arange(model.memory.values.size)):
+        found.append(("strided", lambda x: np.array([[0, 1], [1, 2]]), lambda x: x.as_strided((2, 2), (1, 1))))
     return found
 
 
 STEPS = (
-    *("unary", "binary", "binary", "clone", "detach", "switch_on", "detach_in_place", "mode"),
+    *("unary", "binary", "binary", "mean", "clone", "detach", "switch_on", "detach_in_place", "mode"),
     *("view", "view", "view", "several"),
-    *("unary_in_place", "binary_in_place", "binary_in_place", "number_in_place", "assign", "assign",
-    "reshape_in_place"),
+    *("unary_in_place", "binary_in_place", "binary_in_place", "number_in_place"),
+    *("assign", "assign", "reshape_in_place"),
     *("differentiate", "differentiate", "look"),
 )
 
@@ -667,8 +708,12 @@ programs = st.lists(st.tuples(numbers, numbers, numbers, numbers), min_size=4, m
 
 
 @settings(
-    max_examples=PROGRAMS, report_multiple_bugs=False, deadline=None, derandomize=PROGRAMS <= 1000,
-    suppress_health_check=list(HealthCheck), database=None
+    max_examples=PROGRAMS,
+    derandomize=PROGRAMS <= 1000,
+    database=None,
+    deadline=None,
+    report_multiple_bugs=False,
+    suppress_health_check=list(HealthCheck),
 )
 @given(programs)
 def test_programs(steps: list[tuple[int, int, int, int]]) -> None:

@@ -328,7 +328,7 @@ def test_assignment_is_seen_by_the_version_check() -> None:
 def test_assignment_where_it_is_forbidden() -> None:
     x = leaf(M)
     for index in (0, (0, 0), slice(None)):
-        with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad is being used"):
+        with pytest.raises(RuntimeError, match="leaf Variable that requires grad is being used"):
             x[index] = 1
     for index in ([0], ...):
         with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used"):

@@ -746,7 +746,7 @@ class Operation:
         return tensor
 
     def check_memory(self, array, sources, repeats):
-        """Raise if elements of an array to be written meet (unless `repeats`), or if sources lie partly where it does."""
+        """Raise if elements of an array to be written meet (unless `repeats`), or sources lie partly where they do."""
         if type(array) is not _ndarray:
             errors.check_overlap(array)
             return

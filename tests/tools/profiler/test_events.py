@@ -183,7 +183,8 @@ def test_stacks_for_flame_graphs(tmp_path):
 def test_table_with_lines_of_the_program_and_flops():
     event = FunctionEvent(0, "A", 0, 0, 100, stack=["f.py(3): g", "f.py(10): h"], flops=3000)
     lines = EventList([event], with_flops=True).table().splitlines()
-    assert [title.strip() for title in lines[1].split("  ") if title.strip()][-2:] == ["Source Location", "Total KFLOPs"]
+    titles = [title.strip() for title in lines[1].split("  ") if title.strip()]
+    assert titles[-2:] == ["Source Location", "Total KFLOPs"]
     assert lines[3].rstrip().endswith("3.000") and "  f.py(3): g  " in lines[3]
     assert [line.strip() for line in lines[4:6]] == ["f.py(10): h", ""]
     assert "...3): g" in EventList([event]).table(max_src_column_width=8)
