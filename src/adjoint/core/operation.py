@@ -725,9 +725,9 @@ class Operation:
         tensor: TensorBase = values[0]
         state: ThreadState = current()
         mask = self.mask(values) if state.grad_enabled and self.differentiable else 0
+        check_writable(tensor)
         if state.grad_enabled:
             errors.check_in_place(tensor, mask)
-        check_writable(tensor)
         raw, half, is_complex = self.unwrapped(values)
         array = tensor._array
         # elements that meet may all be given one value, but its gradient would count them several times
