@@ -56,7 +56,7 @@ class History:
 class Model:
     """A tensor: places in a piece of memory, and what it knows of its history.
 
-    leaf: requires_grad was switched on. node: an operation was recorded that made it. base, origin: of what it is a
+    leaf: requires_grad was switched on. columns: of a leaf, which of the rows' columns are its own. node: an operation was recorded that made it. base, origin: of what it is a
     view, and why it may not be modified. stamp: the version for which its history holds.
     """
 
@@ -66,6 +66,7 @@ class Model:
         self.leaf = self.node = False
         self.base: Model | None = None
         self.origin: str | None = None
+        self.columns: slice | None = None
         self.stamp = memory.version
 
     @property
@@ -186,16 +187,16 @@ def derivative(name: str, operands: list[Model]) -> tuple[np.ndarray, np.ndarray
     return result, rows
 
 
-class TwiceAndMean(adjoint.autograd.Function):
+class MeanAndTwice(adjoint.autograd.Function):
     """An operation of two results."""
 
     @staticmethod
     def forward(ctx: Any, x: adjoint.Tensor) -> Any:
         ctx.shape = x.shape
-        return x * 2, x.mean()
+        return x.mean(), x * 2
 
     @staticmethod
-    def backward(ctx: Any, twice: adjoint.Tensor, mean: adjoint.Tensor) -> Any:
+    def backward(ctx: Any, mean: adjoint.Tensor, twice: adjoint.Tensor) -> Any:
         return twice * 2 + mean.expand(ctx.shape) / ctx.shape.numel()
 
 
@@ -240,10 +241,12 @@ class Program:
         model = self.models[i]
         rows = np.zeros((model.memory.values.size, COLUMNS))
         n = model.index.size
-        rows[model.index.reshape(-1), np.arange(self.columns, self.columns + n)] = 1.0
+        if model.columns is None:
+            model.columns = slice(self.columns, self.columns + n)
+            self.columns += n
+        # one that was a leaf before is the same leaf again
+        rows[model.index.reshape(-1), np.arange(COLUMNS)[model.columns]] = 1.0
         model.leaf, model.history = True, History(rows)
-        model.columns = slice(self.columns, self.columns + n)  # type: ignore[attr-defined]
-        self.columns += n
         self.tensors[i].requires_grad_()
 
     # a step is first tried on the model, then run; they must agree on whether it is allowed
@@ -349,23 +352,22 @@ class Program:
         if result is not None:
             self.keep_new(made[0], result)
 
-    def mean(self, i: int, b: int, c: int) -> None:
+    def second(self, i: int, b: int, c: int) -> None:
         """The second of two results, neither of which is a view."""
         source = self.models[i]
-        if not self.room() or source.index.size < 2:
+        if not self.room() or not source.index.size:
             return
         made: list[Model] = []
 
         def plan() -> Callable[[], None]:
             recorded = self.recorded([source])
-            model = fresh(source.values.mean())
+            model = fresh(2 * source.values)
             if recorded:
                 model.node = True
-                rows = source.rows().reshape(-1, COLUMNS).mean(0, keepdims=True)
-                model.history = History(rows, source.kept())
+                model.history = History(2 * source.rows().reshape(-1, COLUMNS), source.kept())
             return lambda: made.append(model)
 
-        results = self.both(plan, lambda: TwiceAndMean.apply(self.tensors[i]))
+        results = self.both(plan, lambda: MeanAndTwice.apply(self.tensors[i]))
         if results is not None:
             self.keep_new(made[0], results[1])
 
@@ -632,7 +634,7 @@ class Program:
         rows = np.tensordot(cotangent, model.rows(), model.index.ndim)
         for j, gradient in zip(leaves, found, strict=True):
             leaf = self.models[j]
-            expected = rows[leaf.columns].reshape(leaf.index.shape)  # type: ignore[attr-defined]
+            expected = rows[leaf.columns].reshape(leaf.index.shape)
             actual = np.zeros(leaf.index.shape) if gradient is None else gradient.detach().numpy()
             np.testing.assert_allclose(actual, expected, rtol=1e-8, atol=1e-10)
 
@@ -696,7 +698,7 @@ def views(model: Model, c: int) -> list[View]:
 
 
 STEPS = (
-    *("unary", "binary", "binary", "mean", "clone", "detach", "switch_on", "detach_in_place", "mode"),
+    *("unary", "binary", "binary", "second", "clone", "detach", "switch_on", "detach_in_place", "mode"),
     *("view", "view", "view", "several"),
     *("unary_in_place", "binary_in_place", "binary_in_place", "number_in_place"),
     *("assign", "assign", "reshape_in_place"),

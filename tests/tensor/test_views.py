@@ -1,0 +1,582 @@
+"""Views of memory, reshaping in place, storage, layouts of gradients, what may not be modified: from the documents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint
+from adjoint.autograd import enforce_grad_layout_policy, grad
+
+f64 = adjoint.float64
+
+
+def leaf(*shape: int) -> adjoint.Tensor:
+    values = np.linspace(-1.0, 2.0, int(np.prod(shape))).reshape(shape)
+    return adjoint.tensor(values, dtype=f64, requires_grad=True)
+
+
+def slope(f: Any, x: adjoint.Tensor) -> np.ndarray:
+    """The gradient of a weighted sum of f(x)."""
+    y = f(x)
+    weights = adjoint.tensor(np.cos(np.arange(y.numel())).reshape(tuple(y.shape)), dtype=y.dtype)
+    return grad((y * weights).sum(), x)[0].numpy()
+
+
+# memory -------------------------------------------------------------------------------------------------------------
+
+
+def test_as_strided_reads_memory() -> None:
+    x = adjoint.arange(6)
+    assert x.as_strided((2, 2), (3, 1), 1).tolist() == [[1, 2], [4, 5]]
+    assert x[2:].as_strided((2,), (1,)).tolist() == [2, 3]
+    assert x[2:].as_strided((2,), (1,), 0).tolist() == [0, 1]
+    v = x.view(2, 3).t().as_strided((2, 2), (1, 1))
+    assert v._base is x and v.stride() == (1, 1) and v.storage_offset() == 0
+    assert x.as_strided((2, 0), (1, 1), 100).shape == (2, 0)
+
+
+def test_gradient_of_as_strided_counts_every_element() -> None:
+    x = leaf(6)
+    expected = np.zeros(6)
+    np.add.at(expected, np.array([0, 1, 1, 2]), np.cos(np.arange(4)))
+    np.testing.assert_allclose(slope(lambda x: x.as_strided((2, 2), (1, 1)), x), expected)
+    # of a tensor whose own elements meet, each gets its part
+    z = leaf(1, 3)[0].expand(2, 3)
+    (g,) = grad(z.as_strided((2, 2), (1, 1), 0).sum(), z)
+    assert g.tolist() == [[0.5, 1.0, 0.5], [0.5, 1.0, 0.5]]
+
+
+def test_writing_to_a_strided_view() -> None:
+    x = leaf(6)
+    y = x * 1
+    y.as_strided((2,), (3,), 1).mul_(5)
+    assert y.grad_fn.name() == "CopySlices"
+    (g,) = grad(y.sum(), x)
+    assert g.tolist() == [1.0, 5.0, 1.0, 1.0, 5.0, 1.0]
+
+
+def test_writing_to_strided_views_of_columns() -> None:
+    # the base does not lie in memory row by row, and its cotangent must for a moment
+    x = leaf(2, 3)
+    y = x.t() * 1
+    assert y.stride() == (1, 3)
+    y.as_strided((3,), (1,)).mul_(5)
+    (g,) = grad(y.sum(), x)
+    assert g.tolist() == [[5.0, 5.0, 5.0], [1.0, 1.0, 1.0]]
+
+
+STRIDED = {
+    "beyond": (
+        lambda x: x.as_strided((2, 2), (4, 4)),
+        "requiring a storage size of 72 are out of bounds for storage of",
+    ),
+    "numbers": (lambda x: x.as_strided((2, 2), (1,)), "mismatch in length of strides and shape"),
+    "negative stride": (lambda x: x.as_strided((2,), (-1,)), "as_strided: Negative strides are not supported"),
+    "negative offset": (lambda x: x.as_strided((2,), (1,), -1), "Tensor: invalid storage offset -1"),
+    "negative size": (lambda x: x.as_strided((-2,), (1,)), "Storage size calculation overflowed"),
+    "unfold too far": (lambda x: x.unfold(0, 8, 1), "maximum size for tensor at dimension 0 is 6 but size is 8"),
+    "unfold no step": (lambda x: x.unfold(0, 2, 0), "step is 0 but must be > 0"),
+    "unfold negative": (lambda x: x.unfold(0, -1, 1), "size is -1 but must be >= 0"),
+    "real of real": (adjoint.view_as_real, "view_as_real is only supported for complex tensors"),
+    "pairs": (adjoint.view_as_complex, "Tensor must have a last dimension of size 2"),
+    "pairs apart": (
+        lambda x: adjoint.view_as_complex(x.view(2, 3).t()),
+        "Tensor must have a last dimension with stride 1",
+    ),
+    "odd strides": (lambda x: adjoint.view_as_complex(x.view(2, 3)[:, :2]), "stride divisible by 2 for all but last"),
+    "odd start": (lambda x: adjoint.view_as_complex(x[1:5].view(2, 2)), "a storage_offset divisible by 2"),
+    "retyped apart": (lambda x: x[::2].view(adjoint.complex128), "self.stride(-1) must be 1 to view Double as"),
+    "retyped odd": (lambda x: x[:3].view(adjoint.complex128), "self.size(-1) must be divisible by 2"),
+    "retyped number": (lambda x: x[0].view(adjoint.int32), "self.dim() cannot be 0 to view Double as Int"),
+    "retyped start": (lambda x: x[1:5].view(adjoint.complex128), "self.storage_offset() must be divisible by 2"),
+    "retyped rows": (lambda x: x.view(2, 3)[:, :2].view(adjoint.complex128), "self.stride(0) must be divisible by 2"),
+}
+
+
+@pytest.mark.parametrize("name", STRIDED)
+def test_views_that_do_not_exist(name: str) -> None:
+    action, text = STRIDED[name]
+    with pytest.raises(RuntimeError) as caught:
+        action(adjoint.arange(6, dtype=f64))
+    assert text in str(caught.value)
+
+
+def test_memory_as_elements_of_another_type() -> None:
+    x = adjoint.tensor([1.0, 2.0], requires_grad=True)
+    bits = x.detach().view(adjoint.int32)
+    assert bits.tolist() == [1065353216, 1073741824] and not bits._is_view() and not x.view(adjoint.int32).requires_grad
+    bits.zero_()
+    assert x.tolist() == [0.0, 0.0] and x._version == 1
+    assert x.view(adjoint.uint8).shape == (8,) and x.view(adjoint.float64).shape == (1,)
+    assert x.view(size=(2, 1)).shape == (2, 1)
+    with pytest.raises(TypeError, match="invalid combination of arguments"):
+        x.view()
+
+
+def test_parts_of_complex_numbers_share_memory_and_gradients() -> None:
+    x = leaf(3, 2)
+    z = adjoint.view_as_complex(x * 1)
+    assert z.grad_fn.name() == "ViewAsComplexBackward0" and z._is_view()
+    z.real.mul_(3)
+    adjoint.view_as_real(z)[..., 1].add_(1)
+    np.testing.assert_allclose(z.detach().numpy(), 3 * x.detach().numpy()[:, 0] + 1j * (x.detach().numpy()[:, 1] + 1))
+    (g,) = grad((z * z.conj()).real.sum(), x)
+    a = x.detach().numpy()
+    np.testing.assert_allclose(g.numpy(), np.stack([18 * a[:, 0], 2 * (a[:, 1] + 1)], 1))
+
+
+def test_storage() -> None:
+    x = adjoint.zeros(4, 5)
+    v = x[1:, 2]
+    assert v.storage_offset() == 7 and v.untyped_storage() == x.untyped_storage()
+    assert v.untyped_storage().nbytes() == len(v.untyped_storage()) == 80
+    assert v.untyped_storage().data_ptr() == x.data_ptr() and v.data_ptr() - x.data_ptr() == 28
+    assert v.detach().storage_offset() == v.data.storage_offset() == 7
+    assert x.is_set_to(x.view(4, 5)) and not x.is_set_to(x.view(5, 4)) and not x.is_set_to(x.clone())
+    with pytest.raises(TypeError, match=r"is_set_to\(\): argument 'tensor'"):
+        x.is_set_to(3)
+
+
+def test_set_refers_to_other_memory() -> None:
+    x, y = adjoint.zeros(3), adjoint.arange(4.0)
+    assert x.set_(y) is x and x.is_set_to(y) and x._version == 1
+    assert x.set_(y.untyped_storage(), 1, (2,), (2,)).tolist() == [1.0, 3.0]
+    assert x.set_(y, 2, (2,)).tolist() == [2.0, 3.0]
+    assert x.set_().shape == (0,)
+    with pytest.raises(RuntimeError, match="Could not set tensor of type long int to a tensor of type float"):
+        x.set_(adjoint.zeros(2, dtype=adjoint.int64))
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        leaf(2).set_(adjoint.zeros(2, dtype=f64))
+    z = leaf(2) * 1
+    z.set_(adjoint.zeros(2, dtype=f64))
+    with pytest.raises(RuntimeError, match="derivative for set_ is not implemented"):
+        z.sum().backward()
+
+
+def test_resize() -> None:
+    x = adjoint.arange(6)
+    v = x[:2]
+    assert x.resize_(2, 2).tolist() == [[0, 1], [2, 3]] and v.resize_(3).tolist() == [0, 1, 2] and x._version == 2
+    assert x.resize_(8)[:6].tolist() == [0, 1, 2, 3, 4, 5]
+    assert x.resize_as_(adjoint.zeros(1, 2)).shape == (1, 2)
+    with pytest.raises(RuntimeError, match="cannot resize variables that require grad"):
+        leaf(2).resize_(1)
+
+
+# reshaping in place -------------------------------------------------------------------------------------------------
+
+
+def test_reshaping_in_place_keeps_the_graph() -> None:
+    x = leaf(2, 3)
+    y = x * 1
+    before = y[0]
+    assert y.t_() is y and y.shape == (3, 2) and y._version == 1 and not y._is_view()
+    y.mul_(2)
+    # a view that was made before has the memory, and the history of its part
+    assert before.tolist() == (2 * x[0]).tolist()
+    assert grad(before.sum(), x, retain_graph=True)[0].tolist() == [[2.0] * 3, [0.0] * 3]
+    y.unsqueeze_(0).transpose_(0, 1).squeeze_()
+    assert y.shape == (3, 2)
+    assert grad(y[:, 1].sum(), x)[0].tolist() == [[0.0] * 3, [2.0] * 3]
+
+
+def test_reshaping_a_view_in_place() -> None:
+    x = leaf(2, 3)
+    y = x * 1
+    v = y[1].unsqueeze_(0).swapaxes_(0, 1)
+    assert v.shape == (3, 1) and v._base is y
+    v.mul_(7)
+    assert grad(y.sum(), x)[0].tolist() == [[1.0] * 3, [7.0] * 3]
+
+
+def test_reshaping_in_place_without_recording() -> None:
+    x = leaf(2, 3)
+    with adjoint.no_grad():
+        x.t_()
+    assert x.shape == (3, 2) and x.is_leaf and x.requires_grad
+    (x * x).sum().backward()
+    assert x.grad.shape == (3, 2)
+    y = x * 1
+    with adjoint.no_grad():
+        y.t_()
+    assert grad(y.sum(), x)[0].shape == (3, 2)
+
+
+def test_gradient_of_a_leaf_that_was_reshaped_since() -> None:
+    x = leaf(2, 3)
+    y = x * 2
+    with adjoint.no_grad():
+        x.t_()
+    with pytest.raises(RuntimeError, match=r"MulBackward0 returned an invalid gradient at index 0 - got \[2, 3\]"):
+        y.sum().backward()
+    x = leaf(3)
+    y = x.sum()
+    x.data = adjoint.zeros(4, dtype=f64)
+    with pytest.raises(RuntimeError, match="invalid gradient at index 0"):
+        y.backward()
+
+
+IN_PLACE = {
+    "leaf": (lambda x: x.t_(), "a leaf Variable that requires grad is being used in an in-place operation."),
+    "view of leaf": (lambda x: x[0].unsqueeze_(0), "a view of a leaf Variable that requires grad is being used"),
+    "too many axes": (
+        lambda x: (x * 1).unsqueeze_(0).t_(),
+        "t_() expects a tensor with <= 2 dimensions, but self is 3D",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_reshaping_in_place_where_it_is_forbidden(name: str) -> None:
+    action, text = IN_PLACE[name]
+    x = leaf(2, 3)
+    with pytest.raises(RuntimeError) as caught:
+        action(x)
+    assert text in str(caught.value) and x.shape == (2, 3) and x._version == 0
+
+
+# what may not be modified -------------------------------------------------------------------------------------------
+
+
+def test_view_made_without_recording_shows_the_flag_of_its_base() -> None:
+    x = leaf(3)
+    with adjoint.no_grad():
+        v = x[:2]
+    assert v.requires_grad and v.is_leaf and v.grad_fn is None
+    y = (v * 2).sum()
+    assert y.requires_grad and grad(y, x, allow_unused=True) == (None,)
+    with pytest.raises(RuntimeError, match="does not require grad and does not have a grad_fn"):
+        v.backward(adjoint.ones(2, dtype=f64))
+
+
+@pytest.mark.parametrize("write", [lambda x, v: x.mul_(2), lambda x, v: x[0].mul_(2)])
+def test_history_of_a_view_made_without_recording(write: Any) -> None:
+    x = leaf(3) * 1
+    with adjoint.no_grad():
+        v = x[:2]
+    write(x, v)
+    for look in (lambda: v.grad_fn, lambda: v.is_leaf, lambda: v * 2):
+        with pytest.raises(
+            RuntimeError, match="no_grad mode and its base or another view of its base has been modified"
+        ):
+            look()
+    assert "grad_fn=<Invalid>" in repr(v) and v.requires_grad and v.detach().shape == (2,)
+
+
+def test_history_of_one_of_several_views() -> None:
+    x = leaf(4) * 1
+    a, _ = x.split(2)
+    x.mul_(2)
+    with pytest.raises(
+        RuntimeError, match="Output 0 of Split is a view and its base or another view of its base has been"
+    ):
+        _ = a.grad_fn
+
+
+def test_number_into_elements_that_meet() -> None:
+    x = leaf(1, 3)
+    y = x * 1
+    y.expand(2, 3).fill_(4)
+    y.expand(2, 3).zero_()
+    assert y.tolist() == [[0.0, 0.0, 0.0]] and grad(y.sum(), x, create_graph=True)[0].tolist() == [[0.0, 0.0, 0.0]]
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        y.expand(2, 3).fill_(x[0, 0])
+
+
+def test_source_that_lies_partly_over_its_target() -> None:
+    x = adjoint.arange(6.0)
+    for action in (lambda: x[1:].copy_(x[:-1]), lambda: x.view(2, 3).t().add_(x.view(3, 2)),
+                   lambda: adjoint.add(x[:3], 1, out=x[1:4])):  # fmt: skip
+        with pytest.raises(RuntimeError, match="some elements of the input tensor and the written-to tensor refer"):
+            action()
+    assert x.tolist() == [0, 1, 2, 3, 4, 5] and x._version == 0
+    assert x.add_(x).tolist() == [0, 2, 4, 6, 8, 10]
+
+
+def test_result_into_memory_of_another_size() -> None:
+    adjoint.set_warn_always(True)
+    target = adjoint.zeros(2)
+    with pytest.warns(UserWarning, match=r"was resized since it had shape \[2\], which does not match the required"):
+        adjoint.add(adjoint.ones(3), 1, out=target)
+    adjoint.set_warn_always(False)
+    assert target.tolist() == [2.0, 2.0, 2.0]
+    assert adjoint.add(adjoint.ones(3), 1, out=adjoint.zeros(0)).tolist() == [2.0, 2.0, 2.0]
+    with pytest.raises(TypeError, match=r"add\(\): argument 'out' must be Tensor, not int"):
+        adjoint.add(adjoint.ones(3), 1, out=3)
+
+
+def test_numbers_that_a_type_cannot_hold() -> None:
+    for tensor, number in ((adjoint.zeros(2), 1j), (adjoint.zeros(2, dtype=adjoint.int8), 300)):
+        with pytest.raises(RuntimeError, match=r"value cannot be converted to type .* without overflow"):
+            tensor.fill_(number)
+        assert tensor.tolist() == [0, 0] and tensor._version == 0
+
+
+# gradients ----------------------------------------------------------------------------------------------------------
+
+LAYOUTS = {
+    "columns": (lambda: adjoint.zeros(3, 4).t(), (1, 4)),
+    "three axes": (lambda: adjoint.zeros(2, 3, 4).permute(2, 0, 1), (1, 12, 4)),
+    "gaps": (lambda: adjoint.zeros(3, 8)[:, ::2], (4, 1)),
+    "expanded": (lambda: adjoint.zeros(1, 3).expand(2, 3), (3, 1)),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Using backward")
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_layout_of_a_first_gradient(name: str, create_graph: bool) -> None:
+    make, stride = LAYOUTS[name]
+    for f in (lambda p: p * 2, lambda p: p * p, lambda p: p):
+        p = make().requires_grad_()
+        f(p).sum().backward(create_graph=create_graph)
+        assert p.grad.stride() == stride
+
+
+@pytest.mark.filterwarnings("ignore:Using backward", "ignore:grad and param do not obey")
+def test_layout_of_an_assigned_gradient_stays() -> None:
+    p = adjoint.zeros(3, 4).t().requires_grad_()
+    p.grad = own = adjoint.zeros(4, 3)
+    (p * 2).sum().backward()
+    assert p.grad is own and own.stride() == (3, 1) and own.tolist() == [[2.0] * 3] * 4
+    (p * 2).sum().backward(create_graph=True)
+    assert p.grad is not own and p.grad.stride() == (3, 1) and p.grad.tolist() == [[4.0] * 3] * 4
+
+
+def test_layout_policy() -> None:
+    p = adjoint.zeros(3, 4).t().requires_grad_()
+    p.grad = adjoint.zeros(4, 3)
+    adjoint.set_warn_always(True)
+    with pytest.warns(UserWarning, match="grad and param do not obey the gradient layout contract"):
+        (p * 2).sum().backward()
+    with enforce_grad_layout_policy(False):
+        (p * 2).sum().backward()
+    adjoint.set_warn_always(False)
+    assert p.grad.tolist() == [[4.0] * 3] * 4
+
+
+def test_dtype_of_gradients() -> None:
+    x = adjoint.ones(2, requires_grad=True)
+    assert x.grad_dtype is adjoint.float32
+    x.grad_dtype = f64
+    (x * 2).sum().backward()
+    assert x.grad.dtype is f64 and grad((x * 3).sum(), x)[0].dtype is f64
+    with pytest.raises(RuntimeError, match="Cannot set grad_dtype to 'Float' because there is already a gradient"):
+        x.grad_dtype = adjoint.float32
+    x.grad = None
+    x.grad_dtype = None
+    assert x.grad_dtype is None
+    x.grad = adjoint.ones(2, dtype=adjoint.float16)
+    with pytest.raises(RuntimeError, match="grad_dtype can only be accessed on leaf tensors"):
+        _ = (x * 2).grad_dtype
+    with pytest.raises(RuntimeError, match="grad_dtype can only be set on leaf tensors"):
+        (x * 2).grad_dtype = f64
+    with pytest.raises(RuntimeError, match=r"must be a adjoint.dtype or None, but got int"):
+        x.grad_dtype = 3
+
+
+def test_leaf_switched_off_after_recording_gets_no_gradient() -> None:
+    x = leaf(2)
+    y = (x * 2).sum()
+    x.requires_grad_(False)
+    y.backward()
+    assert x.grad is None
+
+
+def test_flags_are_bools() -> None:
+    x = leaf(2)
+    with pytest.raises(RuntimeError, match="requires_grad must be a bool"):
+        x.requires_grad = 1
+    with pytest.raises(RuntimeError, match="Deleting tensor data is not allowed"):
+        del x.data
+
+
+def test_numpy_without_recording() -> None:
+    x = leaf(2)
+    with pytest.raises(RuntimeError, match="Can't call numpy"):
+        x.numpy()
+    with adjoint.no_grad():
+        assert x.numpy().shape == np.asarray(x).shape == (2,)
+
+
+# writing to copies, reductions by index, grids ----------------------------------------------------------------------
+
+M = np.arange(12.0).reshape(3, 4)
+
+
+def changed(part: Any, value: Any) -> np.ndarray:
+    result = M.copy()
+    part(result)[...] = value
+    return result
+
+
+SCATTERED = {
+    "select": (lambda x, s: adjoint.select_scatter(x, s, 0, 1), lambda a: a[1], 4),
+    "slice": (lambda x, s: adjoint.slice_scatter(x, s.view(3, 1), 1, 2, 3), lambda a: a[:, 2], 3),
+    "diagonal": (lambda x, s: adjoint.diagonal_scatter(x, s, 1), lambda a: a.reshape(-1)[1::5], 3),
+    "strided": (lambda x, s: adjoint.as_strided_scatter(x, s, (3,), (5,), 1), lambda a: a.reshape(-1)[1::5], 3),
+}
+
+
+@pytest.mark.parametrize("name", SCATTERED)
+def test_copy_with_a_part_replaced(name: str) -> None:
+    f, part, n = SCATTERED[name]
+    x, s = adjoint.tensor(M, requires_grad=True), adjoint.ones(n, dtype=f64, requires_grad=True)
+    y = f(x, s)
+    np.testing.assert_array_equal(y.detach().numpy(), changed(part, 1.0))
+    gx, gs = grad((y * y).sum(), (x, s))
+    np.testing.assert_array_equal(gx.numpy(), 2 * changed(part, 0.0))
+    np.testing.assert_array_equal(gs.numpy(), np.full(n, 2.0))
+
+
+def test_copy_with_a_part_of_another_shape() -> None:
+    x = adjoint.tensor(M)
+    for f in (
+        lambda s: x.select_scatter(s, 0, 1),
+        lambda s: x.slice_scatter(s, 1, 2, 3),
+        lambda s: x.diagonal_scatter(s, 1),
+        lambda s: x.as_strided_scatter(s, (3,), (5,)),
+    ):
+        with pytest.raises(RuntimeError, match=r"expected src to have a size equal to the slice of self\. src size = "):
+            f(adjoint.ones(2))
+
+
+REDUCED = {"sum": np.sum, "prod": np.prod, "mean": np.mean, "amax": np.max, "amin": np.min}
+
+
+@pytest.mark.parametrize("include_self", [True, False])
+@pytest.mark.parametrize("reduce", REDUCED)
+def test_reductions_by_index(reduce: str, include_self: bool) -> None:
+    places = np.array([0, 2, 0, 2])
+    rng = np.random.default_rng(0)
+    own, values = rng.random(4), rng.random(4)
+    expected = own.copy()
+    for place in set(places):
+        expected[place] = REDUCED[reduce]([*([own[place]] if include_self else []), *values[places == place]])
+    index = adjoint.tensor(places)
+    args = (adjoint.tensor(own), 0, index, adjoint.tensor(values), reduce)
+    found = [adjoint.scatter_reduce(*args, include_self=include_self)]
+    found.append(args[0].clone().scatter_reduce_(*args[1:], include_self=include_self))
+    if reduce != "sum":
+        found.append(adjoint.index_reduce(*args, include_self=include_self))
+        found.append(args[0].clone().index_reduce_(*args[1:], include_self=include_self))
+    for y in found:
+        np.testing.assert_allclose(y.numpy(), expected)
+
+
+def test_gradient_of_extremes_is_shared() -> None:
+    x, s = adjoint.tensor([5.0, 1.0], requires_grad=True), adjoint.tensor([5.0, 2.0, 5.0], requires_grad=True)
+    y = x.scatter_reduce(0, adjoint.tensor([0, 1, 0]), s, "amax")
+    gx, gs = grad((y * adjoint.tensor([3.0, 4.0])).sum(), (x, s))
+    assert gx.tolist() == [1.0, 0.0] and gs.tolist() == [1.0, 4.0, 1.0]
+
+
+def test_second_derivatives_of_products_with_zeros() -> None:
+    s = adjoint.tensor([0.0, 3.0, 0.0, 2.0], dtype=f64, requires_grad=True)
+    places = adjoint.tensor([0, 0, 0, 1])
+
+    def product(s: adjoint.Tensor) -> adjoint.Tensor:
+        return adjoint.ones(2, dtype=f64).scatter_reduce(0, places, s, "prod").sum()
+
+    hessian = adjoint.autograd.functional.hessian(product, s)
+    expected = np.zeros((4, 4))
+    expected[0, 2] = expected[2, 0] = 3.0
+    np.testing.assert_allclose(hessian.numpy(), expected)
+
+
+WRONG = {
+    "reduce": (lambda x, i: x.scatter_reduce(0, i, x, "max"), RuntimeError, "reduce argument must be either sum, prod"),
+    "index reduce": (
+        lambda x, i: x.index_reduce(0, i, x, "sum"),
+        RuntimeError,
+        "one of prod, mean, amax or amin but got",
+    ),
+    "number": (
+        lambda x, i: x.index_reduce(0, i[:1], x, "prod"),
+        RuntimeError,
+        "Number of indices (1) should be equal to",
+    ),
+    "matrix": (lambda x, i: x.index_reduce(0, i[None], x, "prod"), IndexError, "Index is supposed to be a vector"),
+    "range": (lambda x, i: x.index_reduce(0, i + 3, x, "prod"), IndexError, "index out of range in self"),
+    "dtype": (lambda x, i: x.index_reduce(0, i, x.float(), "prod"), RuntimeError, "must have the same scalar type"),
+    "grid": (
+        lambda x, i: adjoint.meshgrid(x, i, indexing="ij"),
+        RuntimeError,
+        "expects all tensors to have the same dtype",
+    ),
+    "grid axes": (lambda x, i: adjoint.meshgrid(x[None], indexing="ij"), RuntimeError, "Expected 0D or 1D tensor"),
+    "grid order": (lambda x, i: adjoint.meshgrid(x, indexing="ji"), RuntimeError, 'must be one of "xy" or "ij"'),
+    "empty grid": (lambda x, i: adjoint.meshgrid(indexing="ij"), RuntimeError, "expects a non-empty TensorList"),
+    "blocks": (lambda x, i: adjoint.block_diag(x[None, None]), RuntimeError, "must have 2 or fewer dimensions"),
+    "no blocks": (lambda x, i: adjoint.block_diag(3), TypeError, "expected Tensor as element 0 in argument 0"),
+    "product": (lambda x, i: adjoint.cartesian_prod(x[None]), RuntimeError, "Expect a 1D vector, but got shape [1, 3]"),
+    "choices": (lambda x, i: adjoint.combinations(x, -1), RuntimeError, "Expect a non-negative number, but got -1"),
+    "choices of": (
+        lambda x, i: adjoint.combinations(x[None]),
+        RuntimeError,
+        "Expect a 1D vector, but got shape [1, 3]",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_arguments_that_do_not_fit(name: str) -> None:
+    action, error, text = WRONG[name]
+    with pytest.raises(error) as caught:
+        action(adjoint.arange(3, dtype=f64), adjoint.arange(3))
+    assert text in str(caught.value)
+
+
+def test_grids_blocks_and_choices() -> None:
+    a, b = np.array([1.0, 2.0]), np.array([3.0, 4.0, 5.0])
+    for indexing in ("ij", "xy"):
+        for found, expected in zip(
+            adjoint.meshgrid(adjoint.tensor(a), adjoint.tensor(b), indexing=indexing),
+            np.meshgrid(a, b, indexing=indexing),
+            strict=True,
+        ):
+            np.testing.assert_array_equal(found.numpy(), expected)
+    assert adjoint.block_diag().shape == (1, 0)
+    blocks = adjoint.block_diag(adjoint.tensor(1.0), adjoint.tensor([2, 3]))
+    assert blocks.tolist() == [[1.0, 0.0, 0.0], [0.0, 2.0, 3.0]]
+    x = adjoint.arange(3)
+    assert adjoint.cartesian_prod(x) is x
+    assert adjoint.combinations(x, 2, True).tolist() == [[0, 0], [0, 1], [0, 2], [1, 1], [1, 2], [2, 2]]
+    assert adjoint.combinations(x, 0).shape == (0,) and adjoint.combinations(x, 4).shape == (0, 4)
+
+
+COPIES = {
+    "alias": (), "as_strided": ((2, 2), (1, 2)), "detach": (), "diagonal": (), "expand": ((2, 3, 4),),
+    "narrow": (1, 0, 2), "permute": ((1, 0),), "select": (0, 1), "slice": (0, 1, 3), "squeeze": (), "t": (),
+    "transpose": (0, 1), "unfold": (0, 2, 1), "unsqueeze": (0,), "view": ((4, 3),), "split": (2,),
+    "split_with_sizes": ((1, 2),), "unbind": (),
+}  # fmt: skip
+VIEWS = {"alias": lambda x: x, "slice": lambda x, dim, start, end: x[start:end]}
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_copies_of_views(name: str) -> None:
+    x = adjoint.tensor(M)
+    found = getattr(adjoint, f"{name}_copy")(x, *COPIES[name])
+    view = VIEWS.get(name) or getattr(adjoint.Tensor, name)
+    expected = view(x, *COPIES[name])
+    several = isinstance(found, tuple)
+    for y, z in zip(found if several else [found], expected if several else [expected], strict=True):
+        assert not y._is_view() and y.is_contiguous() and not np.may_share_memory(y.numpy(), x.numpy())
+        np.testing.assert_array_equal(y.numpy(), z.numpy())
+    if not several:
+        target = adjoint.zeros(0, dtype=f64)
+        assert getattr(adjoint, f"{name}_copy")(x, *COPIES[name], out=target) is target
+        np.testing.assert_array_equal(target.numpy(), expected.numpy())
+
+
+def test_pieces_that_nobody_checks() -> None:
+    x = leaf(4)
+    y = x * 1
+    for pieces in (y.unsafe_split(2), y.unsafe_chunk(2), y.unsafe_split_with_sizes((2, 2))):
+        assert not pieces[0]._is_view() and pieces[0].data_ptr() == y.data_ptr()
+    pieces[0].mul_(2)
+    assert y._version == 0 and grad(pieces[0].sum(), x)[0].tolist() == [2.0, 2.0, 0.0, 0.0]
