@@ -32,10 +32,11 @@ def test_no_other_stubs_are_left_behind():
     assert {path.relative_to(package) for path in package.rglob("*.pyi")} == set(STUBS)
 
 
-def test_user_code_is_well_typed():
+def test_user_code_is_well_typed(tmp_path):
     environment = {**os.environ, "MYPYPATH": str(ROOT / "src")}
     options = ["--strict", "--follow-imports=silent", "--config-file=", "--explicit-package-bases"]
-    command = [sys.executable, "-m", "mypy", *options, str(USER_CODE)]
+    # a cache of its own: tests run side by side, and mypy does not share one
+    command = [sys.executable, "-m", "mypy", *options, f"--cache-dir={tmp_path}", str(USER_CODE)]
     result = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=ROOT)
     assert result.returncode == 0, result.stdout + result.stderr
 
@@ -52,7 +53,7 @@ def test_mistakes_are_found(tmp_path):
         "n: int = x.exp()\n"
     )
     environment = {**os.environ, "MYPYPATH": str(ROOT / "src")}
-    command = [sys.executable, "-m", "mypy", "--follow-imports=silent", "--config-file=", str(mistaken)]
+    command = [sys.executable, "-m", "mypy", "--follow-imports=silent", "--config-file=", f"--cache-dir={tmp_path}", str(mistaken)]
     result = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=ROOT)
     lines = {int(line.split(":")[-3 if line.startswith("C:") else 1]) for line in result.stdout.splitlines()[:-1]}
     assert lines == {3, 4, 5, 6, 7}, result.stdout
