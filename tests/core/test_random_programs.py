@@ -56,8 +56,9 @@ class History:
 class Model:
     """A tensor: places in a piece of memory, and what it knows of its history.
 
-    leaf: requires_grad was switched on. columns: of a leaf, which of the rows' columns are its own. node: an operation was recorded that made it. base, origin: of what it is a
-    view, and why it may not be modified. stamp: the version for which its history holds.
+    leaf: requires_grad was switched on. columns: of a leaf, which of the rows' columns are its own. node: an operation
+    was recorded that made it. base, origin: of what it is a view, and why it may not be modified. stamp: the version
+    for which its history holds.
     """
 
     def __init__(self, memory: Memory, index: np.ndarray) -> None:

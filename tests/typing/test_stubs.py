@@ -53,7 +53,15 @@ def test_mistakes_are_found(tmp_path):
         "n: int = x.exp()\n"
     )
     environment = {**os.environ, "MYPYPATH": str(ROOT / "src")}
-    command = [sys.executable, "-m", "mypy", "--follow-imports=silent", "--config-file=", f"--cache-dir={tmp_path}", str(mistaken)]
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--follow-imports=silent",
+        "--config-file=",
+        f"--cache-dir={tmp_path}",
+        str(mistaken),
+    ]
     result = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=ROOT)
     lines = {int(line.split(":")[-3 if line.startswith("C:") else 1]) for line in result.stdout.splitlines()[:-1]}
     assert lines == {3, 4, 5, 6, 7}, result.stdout
