@@ -795,6 +795,7 @@ def become(tensor: TensorBase, view: TensorBase):
     number = tensor._output_nr
     tensor._array = view._array
     if tensor._view is not None:
+        view._view.origin = tensor._view.origin
         tensor._view = view._view
     if view._node is not None:
         tensor._node = view._node
