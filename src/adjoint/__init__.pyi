@@ -1056,8 +1056,8 @@ def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
 def polygamma(n: builtins.int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The n-th derivative of digamma, of the shape of input."""
 
-def positive(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """numpy.positive, elementwise."""
+def positive(input: Tensor) -> Tensor:
+    """The tensor itself. Raises RuntimeError for one of bools."""
 
 def pow(input: Tensor | builtins.complex, exponent: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """input to the power of exponent, broadcast."""

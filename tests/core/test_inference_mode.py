@@ -192,3 +192,33 @@ def test_increment_and_preserve_version() -> None:
     with adjoint.autograd._unsafe_preserve_version_counter((x, x)):
         x.add_(1)
     assert x._version == 4
+
+
+def test_views_of_inference_tensors_are_no_views():
+    with adjoint.inference_mode():
+        x = adjoint.ones(2, 2)
+    assert not x[1]._is_view() and x[1]._base is None and x[1].storage_offset() == 2
+    with pytest.raises(RuntimeError, match="Inplace update to inference tensor outside InferenceMode"):
+        x.t_()
+    with adjoint.inference_mode():
+        assert x.t_() is x
+        assert not adjoint.inference_mode(False)(lambda: adjoint.ones(2).data)().is_inference()
+
+
+def test_data_of_a_normal_tensor_is_normal_in_inference_mode():
+    x = adjoint.ones(2)
+    with adjoint.inference_mode():
+        assert not x.data.is_inference() and x.data._version == 0
+
+
+@pytest.mark.parametrize(
+    ("mode", "text"),
+    [(adjoint.no_grad, "modified inplace with grad mode enabled"), (adjoint.inference_mode, "inplace in normal mode")],
+)
+def test_a_view_of_a_view_tells_which_it_is(mode, text):
+    x = adjoint.ones(3, 3, requires_grad=True) * 1
+    with mode():
+        y = x[0]
+    for part, start in ((y, "A view was created in"), (y[1:], "Output 0 of Slice is a view of a view which was created")):
+        with pytest.raises(RuntimeError, match=f"{start}.*{text}"):
+            part.add_(1)

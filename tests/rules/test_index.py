@@ -288,10 +288,17 @@ def test_assignment_keeps_the_dtype() -> None:
     assert y.tolist() == [3, 0]
 
 
-def test_assignment_to_the_tensor_itself_may_overlap() -> None:
-    x = adjoint.arange(5)
-    x[1:] = x[:-1]
-    assert x.tolist() == [0, 0, 1, 2, 3]
+@pytest.mark.parametrize("shape", [(5,), (3, 2)])
+def test_assignment_to_memory_that_the_value_lies_partly_in(shape) -> None:
+    x = adjoint.arange(np.prod(shape)).reshape(shape)
+    before = x.tolist()
+    with pytest.raises(RuntimeError, match="some elements of the input tensor and the written-to tensor refer to"):
+        x[1:] = x[:-1]
+    assert x.tolist() == before
+    x[1:] = x[:-1].clone()
+    assert x.tolist() == [before[0], *before[:-1]]
+    x[:] = x
+    assert x.tolist() == [before[0], *before[:-1]]
 
 
 def test_assignment_through_a_view() -> None:

@@ -580,3 +580,51 @@ def test_pieces_that_nobody_checks() -> None:
         assert not pieces[0]._is_view() and pieces[0].data_ptr() == y.data_ptr()
     pieces[0].mul_(2)
     assert y._version == 0 and grad(pieces[0].sum(), x)[0].tolist() == [2.0, 2.0, 0.0, 0.0]
+
+
+def test_parts_of_complex_tensors_are_assigned_in_place():
+    x = adjoint.ones(2, requires_grad=True)
+    y = x * 1j
+    y.real = adjoint.tensor([3.0, 4.0])
+    assert y.tolist() == [3 + 1j, 4 + 1j]
+    y.imag = 5.0
+    assert y.tolist() == [3 + 5j, 4 + 5j]
+    y.real = x
+    y.real.sum().backward()
+    assert x.grad.tolist() == [1, 1]
+    z = adjoint.zeros(2)
+    z.real = 2
+    assert z.tolist() == [2, 2]
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"):
+        x.real = z
+    with pytest.raises(RuntimeError, match="imag is not implemented for tensors with non-complex dtypes"):
+        z.imag = z
+
+
+def test_axes_of_length_one_have_strides_as_in_torch():
+    x = adjoint.ones(3, 1)
+    assert x.expand(1, 3, 1).stride() == (3, 1, 1)
+    assert x.expand(2, 3, 1).stride() == (0, 1, 1)
+    assert adjoint.ones(3)[None, None].stride() == (3, 3, 1)
+    assert adjoint.ones(2, 3).unsqueeze(1).stride() == (3, 3, 1)
+
+
+def test_what_is_there_already_is_given_back():
+    x = adjoint.ones(2, 3)
+    assert adjoint.positive(x) is x and +x is x
+    assert adjoint.broadcast_tensors(x, adjoint.ones(3))[0] is x
+    assert adjoint.tensor(1.0).mT.ndim == 0
+
+
+def test_whether_it_may_be_written_to_is_said_first():
+    x = adjoint.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"):
+        x.index_add_(0, adjoint.tensor([0]), adjoint.ones(5))
+
+
+def test_new_data_bring_their_place_in_memory():
+    x, base = adjoint.zeros(2), adjoint.arange(6.0)
+    x.data = base[4:]
+    assert x.storage_offset() == 4 and x.untyped_storage() == base.untyped_storage()
+    x.data = adjoint.zeros(2)
+    assert x.storage_offset() == 0

@@ -83,3 +83,21 @@ def sum_to(xp: Any, array: Any, shape: Shape) -> Any:
     if array.shape[array.ndim - len(shape) :] != tuple(shape):
         raise ValueError(f"an array of shape {array.shape} does not come from broadcasting one of shape {tuple(shape)}")
     return xp.reshape(array, shape)
+
+
+def expanded(xp: Any, array: Any, shape: Shape) -> Any:
+    """A view broadcast to a shape, in which axes of length one keep their strides, as torch has it (NumPy makes them 0).
+
+    >>> import numpy
+    >>> from adjoint.arrays import numpy_namespace
+    >>> expanded(numpy_namespace, numpy.ones((2, 1)), (3, 2, 1)).strides
+    (0, 8, 8)
+    """
+    view = xp.broadcast_to(array, shape)
+    if 1 not in shape or 0 in shape or not array.ndim or not hasattr(view, "strides"):
+        return view
+    steps, new = list(view.strides), len(shape) - array.ndim
+    for i in reversed(range(len(shape))):
+        if shape[i] == 1:
+            steps[i] = array.strides[i - new] if i >= new else shape[i + 1] * steps[i + 1]
+    return view if tuple(steps) == view.strides else xp.strided(array, shape, tuple(steps))

@@ -357,14 +357,16 @@ def view_modified(origin: str, node: Any, nr: int, by_other: bool) -> str:
     by_other: not the view itself is modified, but its base or another view of its base.
     """
     what = "its base or another view of its base has been" if by_other else "is being"
+    # a view that has a history of its own was made while recording, of a view that was not
+    subject = "A view was" if node is None else f"Output {nr} of {operation_of(node)} is a view of a view which was"
     if origin == "inference":
         reason = AMBIGUOUS_VIEW.format(block="inference_mode")
-        return f"A view was created in inference mode and {what} modified inplace in normal mode. {reason}"
+        return f"{subject} created in inference mode and {what} modified inplace in normal mode. {reason}"
     reason = CUSTOM_VIEW if origin == "custom" else MULTI_OUTPUT_VIEW
     if origin == "no_grad":
         reason = AMBIGUOUS_VIEW.format(block="no_grad")
     if origin == "no_grad" or node is None:
-        return f"A view was created in no_grad mode and {what} modified inplace with grad mode enabled. {reason}"
+        return f"{subject} created in no_grad mode and {what} modified inplace with grad mode enabled. {reason}"
     return f"Output {nr} of {operation_of(node)} is a view and {what} modified inplace. {reason}"
 
 

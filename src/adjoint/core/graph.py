@@ -160,10 +160,11 @@ class TensorBase:
 
     @property
     def _base(self):
-        return None if self._view is None else self._view.base
+        return self._view.base if self._is_view() else None
 
     def _is_view(self) -> bool:
-        return self._view is not None
+        # inference tensors keep no account of who shares their memory
+        return self._view is not None and self._counter is not NO_VERSION
 
     @property
     def grad(self):

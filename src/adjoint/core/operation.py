@@ -709,8 +709,13 @@ class Operation:
 
     def inplace(self, args, kwargs):
         """The operation in place: its result is written into its first argument, whose history goes on from here."""
-        values = self.prepared(self.bind(args, kwargs))
+        bound = self.bind(args, kwargs)
+        tensor: TensorBase = bound[0]
         state: ThreadState = current()
+        # whether it may be written to at all is said before what is wrong with the other arguments
+        if state.grad_enabled and (tensor._requires or tensor._view is not None):
+            errors.check_in_place(tensor, 0)
+        values = self.prepared(bound)
         if state.volatile and registry.volatile_in_place(self, values):
             return values[0]
         if not (state.dual_stack and not state.forward_off and registry.dual_in_place(self, values)):

@@ -92,8 +92,6 @@ def _check_sub(input, other, alpha=1):
 # arithmetic ---------------------------------------------------------------------------------------------------------
 
 neg = elementwise("negative", name="neg", input=-1, inplace=True, fast="negative", check=_check_neg)
-_check_positive = refuse("b", "The `+` operator, on a bool tensor is not supported.", RuntimeError)
-positive = elementwise("positive", input=1, fast="positive", check=_check_positive)
 mul = elementwise("multiply", name="mul", input="other", other="input", inplace=True)
 
 

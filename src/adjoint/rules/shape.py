@@ -8,7 +8,7 @@ from operator import index
 
 from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.namespace import underlying
-from adjoint.arrays.shapes import sum_to
+from adjoint.arrays.shapes import expanded, sum_to
 
 from .declare import Array, Arrays, constant, linear
 
@@ -192,7 +192,7 @@ def expanded_sizes(input, size):
 @linear(view=True, spread="size", function=False)
 def expand(xp, input: Array, size):
     """A view with axes of length one repeated to the given sizes (-1: as it is), and new axes in front."""
-    return xp.broadcast_to(input, expanded_sizes(input, size))
+    return expanded(xp, input, expanded_sizes(input, size))
 
 
 @expand.vjp("input")

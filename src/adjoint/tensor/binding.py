@@ -29,7 +29,6 @@ _LOGICAL = {"bitwise_and": "__and__", "bitwise_or": "__or__", "bitwise_xor": "__
 _REFLECTED = {"bitwise_and": "__rand__", "bitwise_or": "__ror__", "bitwise_xor": "__rxor__"}
 _SHIFTS = {"bitwise_left_shift": "__lshift__", "bitwise_right_shift": "__rshift__"}
 _REFLECTED_SHIFTS = {"bitwise_left_shift": "__rlshift__", "bitwise_right_shift": "__rrshift__"}
-_UNARY = {"positive": "__pos__"}
 # `a @= b` has no method: Python makes a new tensor, as the shape may change
 _IN_PLACE = {
     "add_": "__iadd__", "sub_": "__isub__", "mul_": "__imul__", "div_": "__itruediv__", "pow_": "__ipow__",
@@ -63,8 +62,6 @@ def bind() -> None:
             setattr(Tensor, special, named(make_operator(operations[name]), special, operations[name].__doc__))
     for name, special in _REFLECTED_SHIFTS.items():
         setattr(Tensor, special, named(_reflected(operations[name]), special, operations[name].__doc__))
-    for name, special in _UNARY.items():
-        setattr(Tensor, special, named(make_method(operations[name]), special, operations[name].__doc__))
     for name, special in _IN_PLACE.items():
         setattr(Tensor, special, named(_inplace_operator(getattr(Tensor, name)), special, f"As {name}()."))
     bind_operators(operations)

@@ -74,7 +74,7 @@ def address(array: Any) -> int:
 
 def storage_of(tensor: TensorBase) -> Any:
     """The array that the memory of a tensor belongs to: that of its base, or the tensor's own."""
-    base = tensor if tensor._base is None else tensor._base
+    base = tensor if tensor._view is None else tensor._view.base
     array, counter = base._array, tensor._counter
     if counter is not None and counter.storage is not None:
         array = counter.storage
@@ -95,11 +95,25 @@ def share_memory(twin: TensorBase, tensor: TensorBase) -> None:
     """Let a tensor made from the memory of another know where this starts; it counts versions of its own."""
     if tensor.is_inference():
         twin._counter = tensor._counter
-    elif not isinstance(tensor._array, numpy.ndarray):
         return
-    elif tensor._view is not None or (tensor._counter is not None and tensor._counter.storage is not None):
+    if twin.is_inference():
+        twin._counter = VersionCounter()
+    if not isinstance(tensor._array, numpy.ndarray):
+        return
+    if knows_more(tensor):
         twin._counter = VersionCounter()
         twin._counter.storage = storage_of(tensor)
+
+
+def share_start(tensor: TensorBase, source: TensorBase) -> None:
+    """Let a tensor whose array was replaced by that of another know where the memory of this starts."""
+    if isinstance(source._array, numpy.ndarray) and knows_more(source) and not tensor.is_inference():
+        counter_of(tensor).storage = storage_of(source)
+
+
+def knows_more(tensor: TensorBase) -> bool:
+    """True if the memory of a tensor belongs to another array than its own."""
+    return tensor._view is not None or (tensor._counter is not None and tensor._counter.storage is not None)
 
 
 def placed(source: Any, offset: int | None, size: Any, stride: Any, like: Tensor) -> Any:

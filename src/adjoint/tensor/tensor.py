@@ -28,7 +28,7 @@ from adjoint.tensor.differentiate import backward
 from adjoint.tensor.formatting import format_tensor
 from adjoint.tensor.older_names import older_names
 from adjoint.tensor.stochastic import reinforce
-from adjoint.tensor.storage import UntypedStorage, address, bounds, share_memory, share_version, storage_of
+from adjoint.tensor.storage import UntypedStorage, address, bounds, share_memory, share_start, share_version, storage_of
 from adjoint.tensor.table import ops
 from adjoint.tensor.volatile import get_volatile, is_volatile, make_volatile, set_volatile
 
@@ -138,7 +138,12 @@ class Tensor(ArithmeticTensor):
         array = self._array
         # NumPy gives empty arrays strides of 0; torch those that rows would have
         steps = array.strides if array.size else numpy.empty([max(n, 1) for n in array.shape], array.dtype).strides
-        strides = tuple(step // array.itemsize for step in steps)
+        strides = [step // array.itemsize for step in steps]
+        # NumPy gives new axes, and some others of length one, strides of 0; torch that of the whole of what follows
+        for i in reversed(range(len(strides))):
+            if strides[i] == 0 and array.shape[i] == 1:
+                strides[i] = 1 if i + 1 == len(strides) else array.shape[i + 1] * strides[i + 1]
+        strides = tuple(strides)
         return strides if dim is None else strides[_axis(dim, self)]
 
     def storage_offset(self) -> int:
@@ -165,7 +170,7 @@ class Tensor(ArithmeticTensor):
     def mT(self) -> Tensor:
         """The matrices in the last two axes, transposed. Raises RuntimeError for fewer than two axes."""
         if not self.ndim:
-            return self[...]
+            return self
         if self.ndim < 2:
             raise RuntimeError(
                 f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor."
@@ -190,10 +195,18 @@ class Tensor(ArithmeticTensor):
         """The real part, a view of a complex tensor; a real tensor itself."""
         return ops.real(self) if self.is_complex() else self  # type: ignore[no-any-return]
 
+    @real.setter
+    def real(self, value: Any) -> None:
+        setitem(self.real, ..., value)
+
     @property
     def imag(self) -> Tensor:
         """The imaginary part, a view of a complex tensor. Raises RuntimeError for a real one."""
         return ops.imag(self)  # type: ignore[no-any-return]
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        setitem(self.imag, ..., value)
 
     def is_floating_point(self) -> bool:
         """True for float16, bfloat16, float32 and float64."""
@@ -301,6 +314,9 @@ class Tensor(ArithmeticTensor):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         setitem(self, index, value)
+
+    def __pos__(self) -> Tensor:
+        return self.positive()
 
     def __reversed__(self) -> Tensor:
         return self if self.ndim == 0 else self.flip(0)
@@ -474,6 +490,7 @@ class Tensor(ArithmeticTensor):
         if self.requires_grad and not errors.is_differentiable(value.dtype):
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         self._array = value._array
+        share_start(self, value)
         if self._accumulator is not None:
             reshape_accumulator(self)
 

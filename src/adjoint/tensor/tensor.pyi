@@ -349,6 +349,8 @@ class Tensor(TensorBase):
 
     def __setitem__(self, index: Any, value: Any) -> None: ...
 
+    def __pos__(self) -> Tensor: ...
+
     def __reversed__(self) -> Tensor: ...
 
     def __deepcopy__(self, memo: dict[builtins.int, Any]) -> Tensor: ...
@@ -537,9 +539,6 @@ class Tensor(TensorBase):
 
     def neg_(self) -> Tensor:
         """In-place version of neg()."""
-
-    def positive(self) -> Tensor:
-        """numpy.positive, elementwise."""
 
     def mul(self, other: Tensor | builtins.complex) -> Tensor:
         """numpy.multiply, elementwise."""
@@ -1507,6 +1506,9 @@ class Tensor(TensorBase):
     def matrix_power(self, n: builtins.int) -> Tensor:
         """Alias of linalg.matrix_power()."""
 
+    def positive(self) -> Tensor:
+        """The tensor itself. Raises RuntimeError for one of bools."""
+
     def float_power(self, exponent: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
         """input ** exponent computed in float64, or complex128 if either is complex; either may be a number."""
 
@@ -1908,9 +1910,6 @@ class Tensor(TensorBase):
 
     def __rrshift__(self, other: object) -> Any:
         """input / 2 ** other for integers, rounded down."""
-
-    def __pos__(self, *args: Any) -> Any:
-        """numpy.positive, elementwise."""
 
     def __iadd__(self, other: Operand) -> Tensor: ...
 

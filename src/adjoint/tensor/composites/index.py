@@ -121,6 +121,8 @@ def written(tensor: Tensor, basic: tuple[Any, ...], value: Any) -> bool:
         value = value._array
         if type(value) is not numpy.ndarray or value.dtype != array.dtype:
             return False
+        if (value.base is not None or array.base is not None) and numpy.may_share_memory(array, value):
+            return False
     else:
         records = records and tensor.requires_grad
     if records:

@@ -17,6 +17,21 @@ def _check_tensor(function: str, name: str, place: int, value: object) -> None:
         raise TypeError(errors.must_be_tensor(function, name, place, value))
 
 
+@composite()
+def positive(input: Tensor) -> Tensor:
+    """The tensor itself. Raises RuntimeError for one of bools.
+
+    >>> import adjoint
+    >>> x = adjoint.tensor([1.0, -2.0])
+    >>> adjoint.positive(x) is x, +x is x
+    (True, True)
+    """
+    _check_tensor("positive", "input", 0, input)
+    if input._array.dtype.kind == "b":
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return input
+
+
 # powers -------------------------------------------------------------------------------------------------------------
 
 

@@ -278,7 +278,7 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """Views of all tensors, broadcast to their common shape."""
     given = as_tuple(tensors)
     shape = broadcast_shapes(*[x._array.shape for x in given])
-    return tuple(ops.expand(x, shape) for x in given)
+    return tuple(x if x._array.shape == shape else ops.expand(x, shape) for x in given)
 
 
 @composite(namespace=None)

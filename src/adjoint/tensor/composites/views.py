@@ -25,7 +25,7 @@ from adjoint.core.graph import (
     new_node,
     next_sequence_nr,
 )
-from adjoint.core.modes import is_grad_enabled, set_grad
+from adjoint.core.modes import current, is_grad_enabled, set_grad
 from adjoint.core.recorded import become, operations, own_strides, rebase
 from adjoint.tensor.composites import index as indexing
 from adjoint.tensor.composites import shape as shapes
@@ -164,6 +164,8 @@ def check_retyped(input: Tensor, wanted: Any) -> None:
 
 def _in_place(name: str, function: Callable[..., Any]) -> None:
     def reshaped(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if input.is_inference() and not current().inference:
+            raise RuntimeError(errors.INFERENCE_IN_PLACE)
         if is_grad_enabled():
             errors.check_in_place(input, 0)
         # what is recorded under no_grad, too: the history of a tensor that has one must have its shape
@@ -242,7 +244,7 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     tensor([[0, 1],
             [2, 3]])
     """
-    if needs_grad(input):
+    if needs_grad(input) and not current().inference:
         raise RuntimeError("cannot resize variables that require grad")
     array, shape = input._array, check_shape("resize_", sizes)
     n = prod(shape)
