@@ -219,6 +219,6 @@ def test_a_view_of_a_view_tells_which_it_is(mode, text):
     x = adjoint.ones(3, 3, requires_grad=True) * 1
     with mode():
         y = x[0]
-    for part, start in ((y, "A view was created in"), (y[1:], "Output 0 of Slice is a view of a view which was created")):
+    for part, start in ((y, "A view was created in"), (y[1:], "Output 0 of Slice is a view of a view which was")):
         with pytest.raises(RuntimeError, match=f"{start}.*{text}"):
             part.add_(1)

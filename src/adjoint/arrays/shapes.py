@@ -86,7 +86,7 @@ def sum_to(xp: Any, array: Any, shape: Shape) -> Any:
 
 
 def expanded(xp: Any, array: Any, shape: Shape) -> Any:
-    """A view broadcast to a shape, in which axes of length one keep their strides, as torch has it (NumPy makes them 0).
+    """A view broadcast to a shape in which axes of length one keep their strides, as in torch (NumPy makes them 0).
 
     >>> import numpy
     >>> from adjoint.arrays import numpy_namespace
