@@ -8,7 +8,9 @@
 tensor([2., 4., 6.])
 """
 
+from collections.abc import Callable as _Callable
 from math import e, inf, nan, pi
+from typing import Any as _Any
 
 from adjoint import core
 from adjoint.arrays.dtypes import (
@@ -62,6 +64,7 @@ from adjoint.core.modes import is_grad_enabled
 from adjoint.tensor import creation as _creation
 from adjoint.tensor.binding import functions as _functions
 from adjoint.tensor.formatting import set_printoptions
+from adjoint.tensor.protocols import doors as _doors
 from adjoint.tensor.tensor import Tensor
 from adjoint.tensor.types import TENSOR_TYPES as _TENSOR_TYPES
 from adjoint.tensor.types import set_default_tensor_type
@@ -76,6 +79,15 @@ newaxis = None
 _public = _functions[""] | {name: getattr(_creation, name) for name in _creation.PUBLIC} | _ALIASES | _TENSOR_TYPES
 globals().update(_public)
 core.check_switches()
+
+
+def _open_doors() -> dict[str, _Callable[..., _Any]]:
+    from adjoint.interop.protocols import answers
+
+    return answers()
+
+
+_doors.load = _open_doors
 
 __all__ = sorted({name for name in globals() if not name.startswith("_")} - {"arrays", "core", "rules"})
 

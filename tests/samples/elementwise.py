@@ -15,6 +15,7 @@ DOMAINS: dict[str, tuple[float, float] | dict[str, tuple[float, float]]] = {
     "atanh": (-0.8, 0.8),
     "fmod": {"input": (-3.0, 3.0), "other": (0.8, 1.3)},
     "hypot": (0.5, 2.0),
+    "cbrt": (0.5, 2.0),
     "log": (0.5, 2.0),
     "log10": (0.5, 2.0),
     "log1p": (-0.5, 2.0),
@@ -30,6 +31,7 @@ DOMAINS: dict[str, tuple[float, float] | dict[str, tuple[float, float]]] = {
 #: Operations on real numbers only.
 REAL_ONLY = {
     "atan2",
+    "cbrt",
     "ceil",
     "clamp",
     "complex",

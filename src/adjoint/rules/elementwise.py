@@ -101,6 +101,7 @@ def square(xp, input: Array):
     return xp.square(input.astype(xp.int64) if input.dtype.kind == "b" else input)
 
 
+cbrt = elementwise("cbrt", input=lambda y: 1 / (3 * y * y), dtypes="float", method=False, function=False)
 reciprocal = elementwise("reciprocal", input=lambda y: -y * y, dtypes="float", inplace=True)
 
 

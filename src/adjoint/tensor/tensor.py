@@ -27,6 +27,7 @@ from adjoint.tensor.arithmetic import ArithmeticTensor, is_operand
 from adjoint.tensor.differentiate import backward
 from adjoint.tensor.formatting import format_tensor
 from adjoint.tensor.older_names import older_names
+from adjoint.tensor.protocols import doors
 from adjoint.tensor.stochastic import reinforce
 from adjoint.tensor.storage import UntypedStorage, address, bounds, share_memory, share_start, share_version, storage_of
 from adjoint.tensor.table import ops
@@ -60,8 +61,6 @@ class Tensor(ArithmeticTensor):
 
     __slots__ = ()
 
-    # NumPy arrays leave arithmetic with a Tensor to the Tensor
-    __array_ufunc__ = None
 
     def __init__(self, *data: Any, device: Any = None) -> None:
         first = data[0] if len(data) == 1 else None
@@ -361,6 +360,12 @@ class Tensor(ArithmeticTensor):
         if self.requires_grad and is_grad_enabled():
             raise RuntimeError(errors.CANNOT_NUMPY)
         return numpy.array(self._array, dtype=dtype, copy=copy)
+
+    def __array_ufunc__(self, ufunc: Any, method: Any, *inputs: Any, **kwargs: Any) -> Any:
+        return doors.array_ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return doors.array_function(func, types, args, kwargs)
 
     def to(self, *args: Any, **kwargs: Any) -> Tensor:
         """The tensor with another dtype or on another device; itself if nothing changes and copy is False.

@@ -366,6 +366,10 @@ class Tensor(TensorBase):
 
     def __array__(self, dtype: Any = None, copy: builtins.bool | None = None) -> Any: ...
 
+    def __array_ufunc__(self, ufunc: Any, method: Any, *inputs: Any, **kwargs: Any) -> Any: ...
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any: ...
+
     def to(self, *args: Any, **kwargs: Any) -> Tensor:
         """The tensor with another dtype or on another device; itself if nothing changes and copy is False."""
 

@@ -1,0 +1,92 @@
+"""How a function of NumPy is declared for Tensors: under its name, with NumPy's own signature.
+
+    @function("trace")
+    def trace(a: Array, offset=0, axis1=0, axis2=1, dtype=None, out=None): ...
+
+The annotations say what an argument becomes before the body sees it: `Array` a Tensor, `Operand` a Tensor or, if it is
+a number, a Python number, `Arrays` a list of Tensors. None stays None. `out` is never given to the body: the result is
+written there afterwards.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from adjoint.interop.operands import is_tensor, operand, tensor_of, write
+
+Function = Callable[..., Any]
+F = TypeVar("F", bound=Function)
+
+#: The functions over Tensors by their names below `numpy`: "sum", "linalg.norm", "fft.fft".
+FUNCTIONS: dict[str, Function] = {}
+
+if TYPE_CHECKING:
+    Array: TypeAlias = Any
+    Arrays: TypeAlias = Any
+    Operand: TypeAlias = Any
+else:
+
+    class Array:
+        """Annotates a parameter that is a Tensor in the body."""
+
+    class Arrays:
+        """Annotates a parameter that is a list of Tensors in the body."""
+
+    class Operand:
+        """Annotates a parameter that is a Tensor or a Python number in the body."""
+
+
+def _each(value: Any) -> list[Any]:
+    return list(value.unbind(0)) if is_tensor(value) else [tensor_of(member) for member in value]
+
+
+_CONVERSIONS: dict[str, Function] = {"Array": tensor_of, "Arrays": _each, "Operand": operand}
+
+
+def function(*names: str, star: Function | None = None) -> Callable[[F], F]:
+    """Declare the function over Tensors for NumPy's function of these names.
+
+    star: what becomes of each of the arguments `*args`.
+    """
+
+    def declare(body: F) -> F:
+        converted = _called(body, star)
+        for name in names:
+            if name in FUNCTIONS:
+                raise ValueError(f"numpy.{name} is declared twice")
+            FUNCTIONS[name] = converted
+        return converted  # type: ignore[return-value]
+
+    return declare
+
+
+def _called(body: Function, star: Function | None) -> Function:
+    code = body.__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    changes = {name: _CONVERSIONS[kind] for name, kind in body.__annotations__.items() if kind in _CONVERSIONS}
+    places = tuple((names.index(name), change) for name, change in changes.items() if name in names)
+    out_place = names.index("out") if "out" in names else -1
+
+    @functools.wraps(body)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        values = list(args)
+        n = len(values)
+        for place, change in places:
+            if place < n:
+                if values[place] is not None:
+                    values[place] = change(values[place])
+            elif kwargs.get(names[place]) is not None:
+                kwargs[names[place]] = change(kwargs[names[place]])
+        if star is not None:
+            values[code.co_argcount :] = [star(value) for value in values[code.co_argcount :]]
+        out = None
+        if out_place >= 0:
+            out = kwargs.pop("out", None)
+            if out_place < n and star is None:
+                out, values[out_place] = values[out_place], None
+        result = body(*values, **kwargs)
+        return result if out is None else write(out, result, body.__name__)
+
+    return call

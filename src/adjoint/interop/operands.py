@@ -1,0 +1,194 @@
+"""What stands at NumPy's door: arguments as Tensors, dtypes, promotion by NumPy's rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+
+from adjoint.arrays.dtypes import dtype as Dtype
+from adjoint.arrays.dtypes import from_numpy_dtype
+from adjoint.arrays.namespace import is_array, namespace
+from adjoint.core.graph import TensorBase, new_tensor, registry
+from adjoint.core.modes import current, is_grad_enabled
+from adjoint.tensor.table import ops
+
+Tensor = Any
+
+_FLOAT64 = numpy.dtype("float64")
+
+
+def is_tensor(value: object) -> bool:
+    """True for a Tensor."""
+    return isinstance(value, TensorBase)
+
+
+def tensor_of(value: Any) -> Tensor:
+    """The value as a Tensor: arrays keep their dtype, numbers and sequences get the one that NumPy gives them.
+
+    A sequence may hold Tensors, which stay in the graph.
+
+    >>> import adjoint
+    >>> tensor_of([adjoint.tensor(1.0, dtype=adjoint.float64), 2])
+    tensor([1., 2.], dtype=adjoint.float64)
+    """
+    if is_tensor(value):
+        return value
+    if is_array(value):
+        return new_tensor(value)
+    if isinstance(value, (list, tuple)) and any(True for _ in tensors_in(value)):
+        return ops.stack(promoted(*[tensor_of(member) for member in value]), 0)
+    array = numpy.asarray(value)
+    from_numpy_dtype(array.dtype)  # refuses what Tensors cannot hold
+    return new_tensor(array)
+
+
+def operand(value: Any) -> Any:
+    """The value as a Tensor, but a number as Python's, which has no dtype of its own (a NumPy scalar too)."""
+    if is_tensor(value) or type(value) in (int, float, bool, complex):
+        return value
+    if isinstance(value, numpy.generic):
+        return value.item() if value.dtype.kind in "biufc" else value
+    return tensor_of(value)
+
+
+def tensors_in(value: Any) -> Iterator[Tensor]:
+    """All Tensors in nested lists, tuples and dictionaries."""
+    if is_tensor(value):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for member in value:
+            yield from tensors_in(member)
+    elif isinstance(value, dict):
+        for member in value.values():
+            yield from tensors_in(member)
+
+
+def mapped(change: Callable[[Any], Any], kind: type, value: Any) -> Any:
+    """Nested lists, tuples and dictionaries with each instance of `kind` in them changed."""
+    if isinstance(value, kind):
+        return change(value)
+    if type(value) in (list, tuple):
+        return type(value)(mapped(change, kind, member) for member in value)
+    if isinstance(value, tuple):
+        return type(value)(*(mapped(change, kind, member) for member in value))  # a named tuple
+    if isinstance(value, dict):
+        return {key: mapped(change, kind, member) for key, member in value.items()}
+    return value
+
+
+def is_tracked(tensor: Tensor) -> bool:
+    """True if derivatives are being taken through a Tensor, in reverse or in forward mode."""
+    if tensor.requires_grad and is_grad_enabled():
+        return True
+    return bool(current().dual_stack and registry.has_tangent(tensor))  # type: ignore[operator]
+
+
+# dtypes ---------------------------------------------------------------------------------------------------------------
+
+
+def kind_of(tensor: Tensor) -> numpy.dtype[Any]:
+    """The NumPy dtype of a Tensor's elements."""
+    return tensor._array.dtype  # type: ignore[no-any-return]
+
+
+def numpy_dtype(wanted: Any) -> numpy.dtype[Any]:
+    """What a caller gave as a dtype, adjoint's or anything that NumPy reads, as NumPy's.
+
+    >>> import adjoint
+    >>> numpy_dtype(adjoint.float32), numpy_dtype("i8"), numpy_dtype(float)
+    (dtype('float32'), dtype('int64'), dtype('float64'))
+    """
+    return wanted.numpy if isinstance(wanted, Dtype) else numpy.dtype(wanted)
+
+
+def cast(tensor: Tensor, wanted: Any) -> Tensor:
+    """The Tensor with another dtype (itself if it has that one, or where `wanted` is None)."""
+    if wanted is None:
+        return tensor
+    kind = numpy_dtype(wanted)
+    if kind == kind_of(tensor):
+        return tensor
+    if kind_of(tensor).kind == "c" and kind.kind in "biuf":
+        tensor = tensor.real if kind.kind != "b" else ops.ne(tensor, 0)
+    return ops.cast(tensor, from_numpy_dtype(kind))
+
+
+def inexact(tensor: Tensor) -> Tensor:
+    """Integers and truth values as float64, as NumPy takes them where a result has fractions."""
+    return tensor if kind_of(tensor).kind not in "biu" else cast(tensor, _FLOAT64)
+
+
+def result_kind(*values: Any) -> numpy.dtype[Any]:
+    """The dtype that NumPy gives to what is made of all of these; Python numbers count as weak."""
+    return numpy.result_type(*[kind_of(v) if is_tensor(v) else v for v in values])
+
+
+def promoted(*values: Any) -> list[Tensor]:
+    """All as Tensors of one dtype, by NumPy's rules.
+
+    >>> import adjoint
+    >>> [x.dtype for x in promoted(adjoint.ones(2), 1.5)], [x.dtype for x in promoted(adjoint.ones(2), [1.5])]
+    ([adjoint.float32, adjoint.float32], [adjoint.float64, adjoint.float64])
+    """
+    operands = [operand(value) for value in values]
+    kind = result_kind(*operands)
+    return [cast(v, kind) if is_tensor(v) else number(v, kind) for v in operands]
+
+
+def number(value: Any, kind: numpy.dtype[Any]) -> Tensor:
+    """A number as a zero-dimensional Tensor of a dtype. Raises OverflowError for an integer that it cannot hold."""
+    return new_tensor(numpy.asarray(kind.type(value)) if kind.kind != "V" else numpy.asarray(value, kind))
+
+
+def constant(tensor: Tensor) -> Any:
+    """The raw array of a Tensor that only says where or how many, such as an index."""
+    return tensor._array if is_tensor(tensor) else tensor
+
+
+def plain(value: Any) -> Any:
+    """An argument that is no operand, such as axes or a shape: Tensors in it as Python numbers or arrays."""
+    return mapped(lambda t: t.item() if t.ndim == 0 else t.numpy(), TensorBase, value)
+
+
+def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
+    """Axes counted from the front; all for None. Raises numpy.exceptions.AxisError for what is none."""
+    if axis is None:
+        return tuple(range(ndim))
+    return numpy.lib.array_utils.normalize_axis_tuple(plain(axis), ndim)  # type: ignore[no-any-return]
+
+
+def axis_of(axis: Any, ndim: int) -> int:
+    """One axis counted from the front. Raises numpy.exceptions.AxisError."""
+    return int(numpy.lib.array_utils.normalize_axis_index(plain(axis), ndim))
+
+
+# results written elsewhere --------------------------------------------------------------------------------------------
+
+
+def write(out: Any, result: Tensor, name: str, casting: str = "same_kind") -> Any:
+    """Write a result into what was given as out=, and return that.
+
+    A Tensor is modified in place, with its history. An array has none: if the result has, that is refused.
+    """
+    if out.shape != result.shape:
+        raise ValueError(f"{name}: output operand has shape {tuple(out.shape)}, the result {tuple(result.shape)}")
+    if is_tensor(out):
+        _check_cast(kind_of(result), kind_of(out), name, casting)
+        out.copy_(result)
+        return out
+    if is_tracked(result):
+        raise TypeError(
+            f"{name}: out= is an array, which cannot hold the history of a result that requires grad; "
+            "give a Tensor as out=, or detach() the inputs"
+        )
+    _check_cast(kind_of(result), out.dtype, name, casting)
+    namespace(out)
+    out[...] = result._array
+    return out
+
+
+def _check_cast(source: numpy.dtype[Any], target: numpy.dtype[Any], name: str, casting: str) -> None:
+    if not numpy.can_cast(source, target, casting):  # type: ignore[arg-type]
+        raise TypeError(f"Cannot cast {name} output from {source!r} to {target!r} with casting rule {casting!r}")

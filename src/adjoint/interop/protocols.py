@@ -1,0 +1,144 @@
+"""NumPy's protocols: what happens when a Tensor is given to one of NumPy's ufuncs or functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy
+
+from adjoint.arrays.dtypes import from_numpy_dtype
+from adjoint.arrays.namespace import is_array
+from adjoint.core.graph import TensorBase, new_tensor
+from adjoint.interop.declare import FUNCTIONS
+from adjoint.interop.functions import load
+from adjoint.interop.operands import is_tensor, is_tracked, mapped, tensors_in
+from adjoint.interop.reasons import DISCRETE, reason_for
+from adjoint.interop.ufuncs import METHODS, QUICK, UFUNCS
+
+load()
+
+_ndarray = numpy.ndarray
+_QUICK_KINDS = (numpy.dtype("float32"), numpy.dtype("float64"))
+
+
+def numpy_name(function: Callable[..., Any]) -> str:
+    """What a function of NumPy is called below `numpy`.
+
+    >>> numpy_name(numpy.linalg.norm), numpy_name(numpy.sum)
+    ('linalg.norm', 'sum')
+    """
+    module = function.__module__.removeprefix("numpy").removeprefix(".")
+    return f"{module}.{function.__name__}" if module else function.__name__
+
+
+#: NumPy's functions themselves, and what stands for each.
+_BY_FUNCTION: dict[Callable[..., Any], Callable[..., Any]] = {}
+
+
+def _register() -> None:
+    for name, own in FUNCTIONS.items():
+        found: Any = numpy
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if found is not None:
+            _BY_FUNCTION[found] = own
+
+
+_register()
+
+
+def array_ufunc(ufunc: numpy.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What Tensor.__array_ufunc__ gives.
+
+    Raises TypeError for a ufunc without a derivative of which a Tensor that requires grad is an operand.
+    """
+    if not kwargs and method == "__call__" and ufunc in QUICK:
+        values = _all_of_one_kind(inputs)
+        if values is not None:
+            return QUICK[ufunc](*values)
+    if not _all_known((*inputs, *_outs(kwargs)), "__array_ufunc__"):
+        return NotImplemented
+    if ufunc in UFUNCS:
+        return METHODS[method](ufunc, *inputs, **kwargs)
+    return _on_arrays(f"numpy.ufunc {ufunc.__name__}", getattr(ufunc, method), inputs, kwargs)
+
+
+def _all_of_one_kind(inputs: tuple[Any, ...]) -> list[Any] | None:
+    """The inputs as Tensors and Python numbers, if all arrays have the same floating point dtype; else None."""
+    kind = None
+    values = []
+    for value in inputs:
+        if is_tensor(value):
+            array = value._array
+        elif type(value) is _ndarray:
+            array, value = value, new_tensor(value)
+        elif type(value) is float or type(value) is int:
+            values.append(value)
+            continue
+        else:
+            return None
+        if type(array) is not _ndarray or array.dtype not in _QUICK_KINDS or (kind is not None and array.dtype != kind):
+            return None
+        kind = array.dtype
+        values.append(value)
+    return values if kind is not None else None
+
+
+def _outs(kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    out = kwargs.get("out", ())
+    return out if isinstance(out, tuple) else (out,)
+
+
+def _all_known(values: Iterable[Any], protocol: str) -> bool:
+    """False if a value of a library that we do not know follows the protocol itself."""
+    for value in values:
+        if is_tensor(value) or type(value) is _ndarray or not hasattr(value, protocol):
+            continue
+        if not is_array(value) and not isinstance(value, numpy.generic):
+            return False
+    return True
+
+
+def array_function(function: Callable[..., Any], types: Iterable[type], args: Any, kwargs: dict[str, Any]) -> Any:
+    """What Tensor.__array_function__ gives.
+
+    Raises TypeError for a function without a derivative that is given a Tensor that requires grad.
+    """
+    own = _BY_FUNCTION.get(function)
+    if own is not None:
+        return own(*args, **kwargs)
+    if any(not issubclass(t, (TensorBase, _ndarray)) and not _is_array_type(t) for t in types):
+        return NotImplemented
+    return _on_arrays(numpy_name(function), function, args, kwargs)
+
+
+def _is_array_type(kind: type) -> bool:
+    return hasattr(kind, "dtype") and hasattr(kind, "shape")
+
+
+def _on_arrays(name: str, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Run a function on the raw arrays. Raises TypeError if derivatives are being taken and would be lost."""
+    tensors = [*tensors_in(args), *tensors_in(kwargs)]
+    tracked = any(is_tracked(tensor) for tensor in tensors)
+    if tracked and name not in DISCRETE:
+        raise TypeError(reason_for(name))
+    args, kwargs = (mapped(lambda t: t._array, TensorBase, value) for value in (args, kwargs))
+    result = mapped(_wrapped, _ndarray, function(*args, **kwargs))
+    if tracked and any(t._array.dtype.kind in "fcV" for t in tensors_in(result)):
+        raise TypeError(reason_for(name))
+    return result
+
+
+def _wrapped(array: Any) -> Any:
+    """An array that a function gave, as a Tensor if there are Tensors of its dtype."""
+    try:
+        from_numpy_dtype(array.dtype)
+    except (TypeError, ValueError):
+        return array
+    return new_tensor(array)
+
+
+def answers() -> dict[str, Callable[..., Any]]:
+    """What answers each protocol."""
+    return {"array_ufunc": array_ufunc, "array_function": array_function}

@@ -1,0 +1,32 @@
+"""What NumPy has that Tensors do not record, as data: what is discrete, and why the rest has no derivative."""
+
+from __future__ import annotations
+
+#: Functions whose results are integers, truth values or descriptions: computed on the arrays, whatever requires grad.
+DISCRETE = frozenset(
+    ["allclose", "array_equal", "array_equiv", "can_cast", "common_type", "iscomplexobj", "isrealobj", "may_share_memory", "min_scalar_type", "ndim", "result_type", "shape", "shares_memory", "size", "einsum_path", "diag_indices_from", "tril_indices_from", "triu_indices_from"]
+)
+
+_FILES = "writes numbers to a file, where they have no history"
+_TEXT = "makes text of numbers"
+_BITS = "works on bits"
+_DATES = "works on dates"
+_RECORDS = "works on structured dtypes, which Tensors do not have"
+
+#: Why functions that NumPy lets be overridden are not differentiated.
+REASONS: dict[str, str] = {
+    **dict.fromkeys(("save", "savetxt", "savez", "savez_compressed"), _FILES),
+    **dict.fromkeys(("array2string", "array_repr", "array_str", "datetime_as_string"), _TEXT),
+    **dict.fromkeys(("packbits", "unpackbits"), _BITS),
+    **dict.fromkeys(("busday_count", "busday_offset", "is_busday"), _DATES),
+}
+
+
+def reason_for(name: str) -> str:
+    """The message for a function that has no derivative here."""
+    own = REASONS.get(name) or (_RECORDS if "recfunctions" in name else "")
+    why = f"it {own}" if own else "adjoint has no derivative of it"
+    return (
+        f"{name}() was given a Tensor that requires grad, but {why}: its result would silently be a constant. "
+        f"Use tensor.detach() to leave the graph on purpose; docs/numpy-coverage.md lists what is differentiated"
+    )

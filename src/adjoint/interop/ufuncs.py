@@ -1,0 +1,476 @@
+"""NumPy's ufuncs over Tensors: each by its declared operation, with NumPy's promotion, and all of a ufunc's methods."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy
+
+from adjoint.core.graph import new_tensor
+from adjoint.core.operation import Operation
+from adjoint.core.recorded import operations
+from adjoint.interop.operands import (
+    axes_of,
+    axis_of,
+    cast,
+    constant,
+    is_tensor,
+    kind_of,
+    number,
+    numpy_dtype,
+    operand,
+    tensor_of,
+    write,
+)
+from adjoint.tensor.table import ops
+
+Tensor = Any
+Function = Callable[..., Any]
+_BOOL = numpy.dtype(bool)
+
+
+class Known(NamedTuple):
+    """A ufunc over Tensors that have its loop's dtypes already."""
+
+    ufunc: numpy.ufunc
+    function: Function
+
+
+#: The ufuncs that Tensors know.
+UFUNCS: dict[numpy.ufunc, Known] = {}
+
+#: Ufuncs whose operation can be called at once where all arguments have one floating point dtype, which it keeps.
+QUICK: dict[numpy.ufunc, Operation] = {}
+
+#: Ufuncs whose loop for such arguments is another one.
+_OTHER_RESULTS = frozenset((numpy.float_power,))
+
+
+def ufunc_over_tensors(ufunc: numpy.ufunc, function: Function) -> None:
+    """Declare what computes a ufunc over Tensors. Raises ValueError if it is known already."""
+    if ufunc in UFUNCS:
+        raise ValueError(f"{ufunc.__name__} is declared twice")
+    UFUNCS[ufunc] = Known(ufunc, function)
+    if isinstance(function, Operation) and ufunc.nin == len(function.inputs) <= 2 and ufunc not in _OTHER_RESULTS:
+        QUICK[ufunc] = function
+
+
+# promotion ------------------------------------------------------------------------------------------------------------
+
+
+def loop_kinds(
+    ufunc: numpy.ufunc, operands: Sequence[Any], dtype: Any = None, signature: Any = None, casting: str = "same_kind"
+) -> tuple[Any, ...]:
+    """The dtypes of the loop that NumPy would run: of the inputs, then of the results.
+
+    Raises TypeError where there is none, or where casting forbids it.
+    """
+    kinds = tuple(kind_of(v) if is_tensor(v) else type(v) for v in operands)
+    if bool in kinds:
+        kinds = tuple(_BOOL if kind is bool else kind for kind in kinds)
+    if dtype is not None:
+        signature = (None,) * ufunc.nin + (numpy_dtype(dtype),) * ufunc.nout
+    elif isinstance(signature, tuple):
+        signature = tuple(None if kind is None else numpy_dtype(kind) for kind in signature)
+    options: dict[str, Any] = {} if signature is None else {"signature": signature}
+    return ufunc.resolve_dtypes((*kinds, *(None,) * ufunc.nout), casting=casting, **options)  # type: ignore[no-any-return, arg-type]
+
+
+# call -----------------------------------------------------------------------------------------------------------------
+
+
+def call(
+    ufunc: numpy.ufunc, *inputs: Any, out: Any = None, where: Any = True, dtype: Any = None, casting: str = "same_kind",
+    sig: Any = None, signature: Any = None, order: str = "K", subok: bool = True, **axes: Any,
+) -> Any:  # fmt: skip
+    """ufunc(*inputs) over Tensors. Axes are those of generalized ufuncs, as matmul is one."""
+    if len(inputs) > ufunc.nin:
+        raise TypeError(f"{ufunc.__name__}() takes {ufunc.nin} inputs, got {len(inputs)}")
+    operands = [operand(value) for value in inputs]
+    if not any(is_tensor(value) for value in operands):
+        operands = [tensor_of(value) for value in operands]
+    kinds = loop_kinds(ufunc, operands, dtype, sig if signature is None else signature, casting)
+    values = [_fit(value, kind) for value, kind in zip(operands, kinds[: ufunc.nin], strict=True)]
+    outs = (out if isinstance(out, tuple) else (out,) * ufunc.nout) if out is None or isinstance(out, tuple) else (out,)
+    mask = None if where is True else cast(tensor_of(where), _BOOL)
+    if mask is not None:
+        values = [ops.where(mask, value, number(1, kind)) for value, kind in zip(values, kinds, strict=False)]
+    found = _along(ufunc, values, axes) if axes else UFUNCS[ufunc].function(*values)
+    results = found if ufunc.nout > 1 else (found,)
+    finished = [
+        _finish(ufunc, result, kind, target, mask, casting)
+        for result, kind, target in zip(results, kinds[ufunc.nin :], outs, strict=True)
+    ]
+    return tuple(finished) if ufunc.nout > 1 else finished[0]
+
+
+def _fit(value: Any, kind: numpy.dtype[Any]) -> Any:
+    """An operand as its loop takes it. Raises OverflowError for a Python integer outside the dtype's range."""
+    return cast(value, kind) if is_tensor(value) else number(value, kind)
+
+
+def _finish(ufunc: numpy.ufunc, result: Tensor, kind: Any, target: Any, mask: Any, casting: str) -> Any:
+    result = cast(result, kind)
+    if mask is not None:
+        rest = ops.zeros_like(result) if target is None else tensor_of(target)
+        result = ops.where(mask, result, cast(rest, kind))
+    return result if target is None else write(target, result, ufunc.__name__, casting)
+
+
+# what the methods need to know of a ufunc ----------------------------------------------------------------------------
+
+
+#: ufunc.reduce over several axes at once.
+REDUCTIONS: dict[numpy.ufunc, Function] = {
+    numpy.add: lambda a, axes: ops.sum(a, axes),
+    numpy.multiply: lambda a, axes: ops.prod(a, axes),
+    numpy.maximum: lambda a, axes: ops.amax(a, axes),
+    numpy.minimum: lambda a, axes: ops.amin(a, axes),
+    numpy.logaddexp: lambda a, axes: ops.logsumexp(a, axes),
+    numpy.logical_and: lambda a, axes: _one_by_one(ops.all, a, axes),
+    numpy.logical_or: lambda a, axes: _one_by_one(ops.any, a, axes),
+}
+
+#: ufunc.accumulate along one axis.
+ACCUMULATIONS: dict[numpy.ufunc, Function] = {
+    numpy.add: lambda a, axis: ops.cumsum(a, axis),
+    numpy.multiply: lambda a, axis: ops.cumprod(a, axis),
+    numpy.maximum: lambda a, axis: ops.cummax(a, axis)[0],
+    numpy.minimum: lambda a, axis: ops.cummin(a, axis)[0],
+    numpy.logaddexp: lambda a, axis: ops.logcumsumexp(a, axis),
+}
+
+
+def _one_by_one(operation: Function, a: Tensor, axes: tuple[int, ...]) -> Tensor:
+    for axis in sorted(axes, reverse=True):
+        a = operation(a, axis)
+    return a
+
+
+# reduce ---------------------------------------------------------------------------------------------------------------
+
+
+def _reduced_kind(ufunc: numpy.ufunc, a: Tensor, dtype: Any) -> tuple[Any, Any]:
+    """The dtypes in which a reduction runs and that it gives."""
+    own = kind_of(a)
+    signature = None if dtype is None else (numpy_dtype(dtype),) * 3
+    if dtype is None and ufunc in (numpy.add, numpy.multiply) and own.kind in "biu":
+        signature = (numpy.result_type(own, "u8" if own.kind == "u" else "i8"),) * 3
+    if ufunc in (numpy.logical_and, numpy.logical_or, numpy.logical_xor):
+        return _BOOL, _BOOL
+    options: dict[str, Any] = {} if signature is None else {"signature": signature}
+    kinds = ufunc.resolve_dtypes((None, own, None), reduction=True, **options)  # type: ignore[arg-type]
+    return kinds[1], kinds[2]
+
+
+def _restored(result: Tensor, axes: tuple[int, ...]) -> Tensor:
+    for axis in sorted(axes):
+        result = ops.unsqueeze(result, axis)
+    return result
+
+
+def reduce(
+    ufunc: numpy.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False,
+    initial: Any = numpy._NoValue, where: Any = True,
+) -> Any:  # fmt: skip
+    """ufunc.reduce over Tensors. Raises ValueError over no elements where the ufunc has no identity."""
+    a = tensor_of(array)
+    out = out[0] if isinstance(out, tuple) else out
+    working, kind = _reduced_kind(ufunc, a, dtype)
+    axes = axes_of(axis, a.ndim) if a.ndim or axis not in (0, -1) else ()
+    a = cast(a, working)
+    given = None if initial is numpy._NoValue or initial is None else _fit(operand(initial), working)
+    mask = None if where is True else ops.expand(cast(tensor_of(where), _BOOL), a.shape)
+    identity = None if initial is None else _identity(ufunc, working)
+    if mask is not None:
+        if given is None and identity is None:
+            raise ValueError(
+                f"reduction operation '{ufunc.__name__}' does not have an identity, so to use a where mask one has to "
+                "specify 'initial'"
+            )
+        if ufunc in REDUCTIONS:
+            a = ops.where(mask, a, given if given is not None else number(identity, working))
+            mask = None
+    empty = any(a.shape[each] == 0 for each in axes)
+    if empty and given is None and identity is None:
+        raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
+    if not axes:
+        result = a
+    elif empty and (ufunc not in REDUCTIONS or identity is None):
+        shape = [n for i, n in enumerate(a.shape) if i not in axes]
+        result = ops.expand(given if given is not None else number(identity, working), shape)
+        given = None
+    elif ufunc in REDUCTIONS:
+        result = REDUCTIONS[ufunc](a, axes)
+    else:
+        result = _folded(ufunc, a, axes, mask, given if given is not None else identity)
+        given = None
+    if given is not None:
+        result = UFUNCS[ufunc].function(given, result)
+    result = cast(result, kind)
+    result = _restored(result, axes) if keepdims else result
+    return result if out is None else write(out, result, ufunc.__name__)
+
+
+def _identity(ufunc: numpy.ufunc, kind: numpy.dtype[Any]) -> Any:
+    return ufunc.identity if ufunc.identity is not None else None
+
+
+def _folded(ufunc: numpy.ufunc, a: Tensor, axes: tuple[int, ...], mask: Any, start: Any) -> Tensor:
+    """The elements along axes, one after the other; those outside the mask are left out."""
+    several = len(axes) > 1
+    if several and not _reorderable(ufunc):
+        raise ValueError(f"reduction operation '{ufunc.__name__}' is not reorderable, so at most one axis may be specified")
+    rows, masks = _in_front(a, axes), None if mask is None else _in_front(mask, axes)
+    function = UFUNCS[ufunc].function
+    members = list(rows.unbind(0))
+    if start is None or (mask is None and not is_tensor(start)):
+        total, first = members[0], 1
+    else:
+        total, first = ops.expand(_fit(start, kind_of(a)), members[0].shape), 0
+    for i in range(first, len(members)):
+        step = function(total, members[i])
+        total = step if masks is None else ops.where(masks[i], step, total)
+    return total
+
+
+def _reorderable(ufunc: numpy.ufunc) -> bool:
+    return ufunc not in (numpy.subtract, numpy.divide, numpy.power, numpy.floor_divide, numpy.remainder, numpy.fmod)
+
+
+def _in_front(a: Tensor, axes: tuple[int, ...]) -> Tensor:
+    """The given axes as one in front."""
+    rest = [axis for axis in range(a.ndim) if axis not in axes]
+    moved = ops.permute(a, (*axes, *rest))
+    return ops.reshape(moved, (-1, *[a.shape[axis] for axis in rest])) if len(axes) > 1 else moved
+
+
+# accumulate, reduceat, outer ------------------------------------------------------------------------------------------
+
+
+def accumulate(ufunc: numpy.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+    """ufunc.accumulate over Tensors."""
+    a = tensor_of(array)
+    out = out[0] if isinstance(out, tuple) else out
+    if not a.ndim:
+        raise TypeError("cannot accumulate on a scalar")
+    working, kind = _reduced_kind(ufunc, a, dtype)
+    place = axis_of(axis, a.ndim)
+    a = cast(a, working)
+    if ufunc in ACCUMULATIONS:
+        result = ACCUMULATIONS[ufunc](a, place)
+    elif not a.shape[place]:
+        result = a
+    else:
+        function = UFUNCS[ufunc].function
+        totals: list[Tensor] = []
+        for member in a.unbind(place):
+            totals.append(cast(function(totals[-1], member), kind) if totals else member)
+        result = ops.stack(totals, place)
+    result = cast(result, kind)
+    return result if out is None else write(out, result, ufunc.__name__)
+
+
+def reduceat(
+    ufunc: numpy.ufunc, array: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None
+) -> Any:
+    """ufunc.reduceat over Tensors: one reduction for each index, up to the next one."""
+    a = tensor_of(array)
+    place = axis_of(axis, a.ndim)
+    out = out[0] if isinstance(out, tuple) else out
+    starts = numpy.asarray(constant(indices))
+    n = a.shape[place]
+    for start in starts:
+        if not 0 <= start < n:
+            raise IndexError(f"index {start} out-of-bounds in {ufunc.__name__}.reduceat [0, {n})")
+    pieces = []
+    for start, end in zip(starts.tolist(), [*starts[1:].tolist(), n], strict=True):
+        part = a.narrow(place, start, max(end - start, 1))
+        pieces.append(reduce(ufunc, part, place, dtype))
+    _, kind = _reduced_kind(ufunc, a, dtype)
+    shape = [*a.shape[:place], 0, *a.shape[place + 1 :]]
+    result = ops.stack(pieces, place) if pieces else new_tensor(numpy.zeros(shape, kind))
+    return result if out is None else write(out, result, ufunc.__name__)
+
+
+def outer(ufunc: numpy.ufunc, a: Any, b: Any, **options: Any) -> Any:
+    """ufunc.outer over Tensors: the ufunc of all pairs."""
+    left, right = tensor_of(a), tensor_of(b)
+    left = ops.reshape(left, (*left.shape, *[1] * right.ndim))
+    return call(ufunc, left, right, **options)
+
+
+# at -------------------------------------------------------------------------------------------------------------------
+
+
+def at(ufunc: numpy.ufunc, target: Any, indices: Any, *others: Any) -> None:
+    """ufunc.at: a Tensor modified in place where indices say, as often as they name a place.
+
+    What is named several times is dealt with in rounds, none of which names a place twice.
+    Raises TypeError for an array as the target if another operand requires grad.
+    """
+    if not is_tensor(target):
+        raise TypeError(
+            f"{ufunc.__name__}.at: the first operand is an array, which cannot hold the history of Tensors; "
+            "make it a Tensor, or detach() the others"
+        )
+    where = tuple(map(constant, indices)) if isinstance(indices, tuple) else constant(indices)
+    places = numpy.arange(target.numel()).reshape(tuple(target.shape))[where]
+    values = [tensor_of(value) for value in others]
+    flat = [ops.reshape(ops.expand(value, numpy.shape(places)), (-1,)) for value in values]
+    order = numpy.ravel(places)
+    rounds = _rounds(order)
+    for number_of_round in range(int(rounds.max(initial=-1)) + 1):
+        chosen = numpy.flatnonzero(rounds == number_of_round)
+        spots = numpy.unravel_index(order[chosen], tuple(target.shape)) if target.ndim else ()
+        current = target[spots] if target.ndim else target.clone()
+        parts = [value[chosen] for value in flat]
+        result = call(ufunc, current, *(parts if target.ndim else [part[0] for part in parts]))
+        if not numpy.can_cast(kind_of(result), kind_of(target), "same_kind"):
+            raise TypeError(
+                f"Cannot cast ufunc '{ufunc.__name__}' output from {kind_of(result)!r} to {kind_of(target)!r} "
+                "with casting rule 'same_kind'"
+            )
+        target[spots if target.ndim else ...] = result
+
+
+def _rounds(places: Any) -> Any:
+    """For each place how often it was named before.
+
+    >>> _rounds(numpy.array([3, 5, 3, 3]))
+    array([0, 0, 1, 2])
+    """
+    order = numpy.argsort(places, kind="stable")
+    ordered = places[order]
+    new = numpy.ones(len(places), bool)
+    new[1:] = ordered[1:] != ordered[:-1]
+    starts = numpy.flatnonzero(new)
+    counts = numpy.diff(numpy.append(starts, len(places)))
+    result = numpy.empty(len(places), int)
+    result[order] = numpy.arange(len(places)) - numpy.repeat(starts, counts)
+    return result
+
+
+METHODS: dict[str, Function] = {
+    "__call__": call, "reduce": reduce, "accumulate": accumulate, "reduceat": reduceat, "outer": outer, "at": at,
+}  # fmt: skip
+
+
+# generalized ufuncs ---------------------------------------------------------------------------------------------------
+
+
+def _along(ufunc: numpy.ufunc, values: Sequence[Tensor], axes: dict[str, Any]) -> Tensor:
+    """A generalized ufunc whose core axes are not the last ones."""
+    if ufunc.signature is None:
+        raise TypeError(f"{ufunc.__name__}() got an unexpected keyword argument '{next(iter(axes))}'")
+    inputs, _, result = ufunc.signature.partition("->")
+    cores = [len([d for d in core.strip("() ").split(",") if d]) for core in (*inputs.split("),("), result)]
+    keepdims = axes.get("keepdims", False)
+    if "axes" in axes:
+        places = [(each,) if isinstance(each, int) else tuple(each) for each in axes["axes"]]
+    elif "axis" in axes:
+        places = [(axes["axis"],)] * ufunc.nin
+    else:
+        places = [tuple(range(-n, 0)) for n in cores[:-1]]
+    moved = [
+        ops.permute(v, _to_the_end(v.ndim, place)) if place else v for v, place in zip(values, places, strict=False)
+    ]
+    found = UFUNCS[ufunc].function(*moved)
+    if keepdims:
+        place = places[0]
+        return _restored(found, axes_of(place, found.ndim + len(place)))
+    if len(places) > ufunc.nin and places[-1]:
+        order = _to_the_end(found.ndim, places[-1])
+        return ops.permute(found, tuple(numpy.argsort(order).tolist()))
+    return found
+
+
+def _to_the_end(ndim: int, axes: tuple[int, ...]) -> tuple[int, ...]:
+    last = axes_of(axes, ndim)
+    return (*[axis for axis in range(ndim) if axis not in last], *last)
+
+
+# the table ------------------------------------------------------------------------------------------------------------
+
+
+def _divmod(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    return ops.floor_divide(a, b), ops.remainder(a, b)
+
+
+def _modf(a: Tensor) -> tuple[Tensor, Tensor]:
+    whole = ops.trunc(a)
+    return ops.copysign(ops.where(ops.isinf(a), number(0, kind_of(a)), a - whole), a.detach()), whole
+
+
+def _frexp(a: Tensor) -> tuple[Tensor, Tensor]:
+    mantissa, exponent = ops.frexp(a)
+    return mantissa, exponent
+
+
+def _ldexp(a: Tensor, exponent: Tensor) -> Tensor:
+    return ops.times_power_of_two(a, exponent)
+
+
+def _vecdot(a: Tensor, b: Tensor) -> Tensor:
+    return ops.sum(ops.conj(a) * b, -1)
+
+
+def _matvec(a: Tensor, b: Tensor) -> Tensor:
+    return ops.squeeze(ops.matmul(a, ops.unsqueeze(b, -1)), -1)
+
+
+def _vecmat(a: Tensor, b: Tensor) -> Tensor:
+    return ops.squeeze(ops.matmul(ops.unsqueeze(ops.conj(a), -2), b), -2)
+
+
+def _of_constants(ufunc: numpy.ufunc) -> Function:
+    """A ufunc whose results are integers or truth values: run on the arrays."""
+
+    @functools.wraps(ufunc)
+    def run(*values: Tensor) -> Tensor:
+        return new_tensor(numpy.asarray(ufunc(*[value._array for value in values])))
+
+    return run
+
+
+#: NumPy's ufuncs by name, and the operations that they are (where the names differ).
+_NAMES = {
+    "absolute": "abs", "fabs": "abs", "add": "add", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin",
+    "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh", "bitwise_and": "bitwise_and",
+    "bitwise_or": "bitwise_or", "bitwise_xor": "bitwise_xor", "cbrt": "cbrt", "ceil": "ceil", "conjugate": "conj",
+    "copysign": "copysign", "cos": "cos", "cosh": "cosh", "deg2rad": "deg2rad", "degrees": "rad2deg",
+    "divide": "true_divide", "equal": "eq", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "float_power": "pow",
+    "floor": "floor", "floor_divide": "floor_divide", "fmax": "fmax", "fmin": "fmin", "fmod": "fmod", "gcd": "gcd",
+    "greater": "gt", "greater_equal": "ge", "heaviside": "heaviside", "hypot": "hypot", "invert": "bitwise_not",
+    "isfinite": "isfinite", "isinf": "isinf", "isnan": "isnan", "lcm": "lcm", "left_shift": "bitwise_left_shift",
+    "less": "lt", "less_equal": "le", "log": "log", "log10": "log10", "log1p": "log1p", "log2": "log2",
+    "logaddexp": "logaddexp", "logaddexp2": "logaddexp2", "logical_and": "logical_and", "logical_not": "logical_not",
+    "logical_or": "logical_or", "logical_xor": "logical_xor", "matmul": "matmul", "maximum": "maximum",
+    "minimum": "minimum", "multiply": "mul", "negative": "neg", "nextafter": "nextafter", "not_equal": "ne",
+    "positive": "positive", "power": "pow", "rad2deg": "rad2deg", "radians": "deg2rad", "reciprocal": "reciprocal",
+    "remainder": "remainder", "right_shift": "bitwise_right_shift", "rint": "round", "sign": "sgn",
+    "signbit": "signbit", "sin": "sin", "sinh": "sinh", "sqrt": "sqrt", "square": "square", "subtract": "sub",
+    "tan": "tan", "tanh": "tanh", "trunc": "trunc",
+}  # fmt: skip
+
+_FUNCTIONS: dict[str, Function] = {
+    "divmod": _divmod, "modf": _modf, "frexp": _frexp, "ldexp": _ldexp, "vecdot": _vecdot, "matvec": _matvec,
+    "vecmat": _vecmat,
+}  # fmt: skip
+
+
+def _fill() -> None:
+    for name, own in _NAMES.items():
+        ufunc_over_tensors(getattr(numpy, name), operations[own])
+    for name, function in _FUNCTIONS.items():
+        ufunc_over_tensors(getattr(numpy, name), function)
+    for name in ("bitwise_count",):
+        ufunc_over_tensors(getattr(numpy, name), _of_constants(getattr(numpy, name)))
+    clip = numpy._core.umath.clip  # type: ignore[attr-defined]
+    ufunc_over_tensors(clip, operations["clamp"])
+
+
+_fill()
+del _fill
