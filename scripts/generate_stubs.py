@@ -41,7 +41,8 @@ from adjoint.arrays.layout import memory_format as _memory_format
 from adjoint.arrays.random import Generator as _Generator
 from adjoint.arrays.size import Size as _Size
 from adjoint.arrays.size import device as _device
-from adjoint.core.graph import Node, TensorBase
+from adjoint.core.edges import Node
+from adjoint.core.graph import TensorBase
 from adjoint.core.hooks import RemovableHandle
 '''
 TYPES = '''

@@ -55,12 +55,12 @@ def record(vjp: Formula, inputs: tuple[Any, ...], results: tuple[Any, ...]) -> N
 
     edges = [gradient_edge(x) if x.requires_grad else None for x in inputs]
     node.function = pull
-    node.set_edges(tuple(edges))
-    node.output_nrs = tuple(x.output_nr for x in inputs)
-    node._n_outputs = len(results)
+    node._ad_set_edges(tuple(edges))
+    node._ad_output_nrs = tuple(x.output_nr for x in inputs)
+    node._ad_n_outputs = len(results)
     shapes, dtypes = [y._array.shape for y in results], [y._array.dtype for y in results]
-    node._shape, node._dtype = (shapes[0], dtypes[0]) if len(results) == 1 else (tuple(shapes), tuple(dtypes))
-    node.sequence_nr = next_sequence_nr()
+    node._ad_shape, node._ad_dtype = (shapes[0], dtypes[0]) if len(results) == 1 else (tuple(shapes), tuple(dtypes))
+    node._ad_sequence_nr = next_sequence_nr()
     for nr, y in enumerate(results):
         y._node, y._output_nr = node, nr
 

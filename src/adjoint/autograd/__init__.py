@@ -13,7 +13,7 @@ from adjoint.core.grad_mode import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
-from adjoint.core.graph import Saved as SavedTensor
+from adjoint.core.graph import SavedTensor
 from adjoint.tensor.differentiate import backward, grad
 from adjoint.transforms.custom import custom
 

@@ -2,13 +2,13 @@
 
 from adjoint.core.edges import (
     GradientEdge,
+    Node,
     get_gradient_edge,
     register_multi_grad_hook,
     set_warn_on_accumulate_grad_stream_mismatch,
 )
 from adjoint.core.finite import watch_forward
 from adjoint.core.grad_mode import increment_version
-from adjoint.core.graph import Node
 from adjoint.core.saved_hooks import (
     allow_mutation_on_saved_tensors,
     composed,

@@ -137,7 +137,7 @@ class Watch:
             if value is not None and count(value, is_nan):
                 warn_about(node)
                 raise RuntimeError(
-                    f"Function '{node.name()}' returned nan values in its {i}th output."
+                    f"Function '{errors.name_of(node)}' returned nan values in its {i}th output."
                     + self.origin(node, received, value)
                 )
 
@@ -170,7 +170,7 @@ class Watch:
         made = f"\n{lines[-1].rstrip()}" if lines else ""
         selection, safe = SELECTIONS.get(errors.operation_of(source), (None, None))
         if selection is None:
-            return f"{text} The zeros come from {source.name()}.{made}"
+            return f"{text} The zeros come from {errors.name_of(source)}.{made}"
         return (
             f"{text} NaN came from the branch that {selection} did not select.{made}\n"
             f"Give that branch a harmless input: {safe}. See {errors.PAGES}/nan-in-gradient.md"
@@ -208,27 +208,27 @@ def note_release(node: Node, location: Location) -> None:
     """Let a node remember which pass freed what it saved."""
     for freed in (node, getattr(node, "inner", None)):
         if freed is not None:
-            freed.__dict__["freed_at"] = location
+            freed.__dict__["_ad_freed_at"] = location
 
 
 def warn_about(node: Node) -> None:
     """Show where a node was made, and the nodes whose backward passes made it."""
     lines = node.metadata.get("traceback_")
     if lines is None:
-        warnings.warn(f"Error detected in {node.name()}. {NO_FORWARD}", stacklevel=2)
+        warnings.warn(f"Error detected in {errors.name_of(node)}. {NO_FORWARD}", stacklevel=2)
         return
     warnings.warn(
-        f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{''.join(lines)}",
+        f"Error detected in {errors.name_of(node)}. Traceback of forward call that caused the error:\n{''.join(lines)}",
         stacklevel=2,
     )
     parent = node.metadata.get("parent_")
     while parent is not None:
         lines = parent.metadata.get("traceback_")
         if lines is None:
-            warnings.warn(f"Error detected in {parent.name()}. {NO_FORWARD}", stacklevel=2)
+            warnings.warn(f"Error detected in {errors.name_of(parent)}. {NO_FORWARD}", stacklevel=2)
             return
         warnings.warn(
-            f"\n\nPrevious calculation was induced by {parent.name()}. Traceback of forward call that induced the "
+            f"\n\nPrevious calculation was induced by {errors.name_of(parent)}. Traceback of forward call that induced the "
             f"previous calculation:\n{''.join(lines)}",
             stacklevel=2,
         )

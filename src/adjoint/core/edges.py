@@ -2,16 +2,88 @@
 
 from __future__ import annotations
 
+import abc
 import threading
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from adjoint.core import graph
 from adjoint.core.engine import run_number, will_run
-from adjoint.core.graph import AccumulateGrad, Node, TensorBase, gradient_edge, needs_grad
+from adjoint.core.graph import AccumulateGrad, TensorBase, gradient_edge, needs_grad
 from adjoint.core.hooks import RemovableHandle
 
 Tensor = Any
+
+
+class Node(abc.ABC):
+    """What all nodes of the graph are instances of, those of operations and of custom functions alike: an abstract class.
+
+    >>> import adjoint
+    >>> y = adjoint.ones(2, requires_grad=True).exp()
+    >>> isinstance(y.grad_fn, adjoint.autograd.graph.Node), y.grad_fn.name()
+    (True, 'ExpBackward0')
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def __subclasshook__(cls, subclass: type) -> bool:
+        known = cls is Node and issubclass(subclass, graph.Node)  # type: ignore[comparison-overlap]
+        return True if known else NotImplemented
+
+    @abc.abstractmethod
+    def name(self) -> str:
+        """The name of the node, such as 'MulBackward0'."""
+
+    @property
+    @abc.abstractmethod
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """The nodes of the inputs and the number of the output that each input was, as (node, number) pairs."""
+
+    @property
+    @abc.abstractmethod
+    def metadata(self) -> dict[Any, Any]:
+        """A dictionary for the user's own notes on this node."""
+
+    @property
+    @abc.abstractmethod
+    def _input_metadata(self) -> tuple[Any, ...]:
+        """Shape and dtype of what the node receives, for each output of its operation."""
+
+    @abc.abstractmethod
+    def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
+        """Have `fn(grad_inputs, grad_outputs)` called after the node has run; what it returns replaces grad_inputs.
+
+        >>> import adjoint
+        >>> a = adjoint.zeros(3, requires_grad=True)
+        >>> b = a.clone()
+        >>> handle = b.grad_fn.register_hook(lambda gI, gO: (gO[0] * 2,))
+        >>> b.sum().backward()
+        >>> a.grad
+        tensor([2., 2., 2.])
+        """
+
+    @abc.abstractmethod
+    def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
+        """Have `fn(grad_outputs)` called before the node runs; what it returns replaces grad_outputs.
+
+        >>> import adjoint
+        >>> a = adjoint.zeros(3, requires_grad=True)
+        >>> b = a.clone()
+        >>> handle = b.grad_fn.register_prehook(lambda gO: (gO[0] * 2,))
+        >>> b.sum().backward()
+        >>> a.grad
+        tensor([2., 2., 2.])
+        """
+
+    @abc.abstractmethod
+    def _register_hook_dict(self, tensor: Tensor) -> None:
+        """Have the hooks of a tensor see what this node receives for the output of the tensor's number."""
+
+    @abc.abstractmethod
+    def _sequence_nr(self) -> int:
+        """A number that is larger for nodes that were made later."""
 
 
 class GradientEdge(NamedTuple):
@@ -93,7 +165,7 @@ def register_multi_grad_hook(
 class _WaitForAll:
     """Collects, for each pass that is running, the gradients that have arrived."""
 
-    def __init__(self, nodes: list[Node], fn: Callable[[list[Tensor | None]], None]) -> None:
+    def __init__(self, nodes: list[graph.Node], fn: Callable[[list[Tensor | None]], None]) -> None:
         self.nodes = nodes
         self.fn = fn
         # by the number of the pass: how many are still to come, and those that came
@@ -123,7 +195,7 @@ class _WaitForAll:
 class _TakeFirst:
     """Remembers which passes have brought a gradient."""
 
-    def __init__(self, nodes: list[Node], fn: Callable[[Tensor], None]) -> None:
+    def __init__(self, nodes: list[graph.Node], fn: Callable[[Tensor], None]) -> None:
         self.fn = fn
         self.last = -1
         self.lock = threading.Lock()

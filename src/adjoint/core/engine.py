@@ -89,22 +89,22 @@ class Run:
 
     def slot(self, node: Node) -> Slot:
         """This pass's notes about a node it has claimed."""
-        if node.run == self.number:
+        if node._ad_run == self.number:
             return node
         return self.foreign[node]
 
     def claim(self, node: Node):
         """Start notes about a node; True if this pass meets it for the first time."""
-        if node.run == self.number or (self.foreign is not None and node in self.foreign):
+        if node._ad_run == self.number or (self.foreign is not None and node in self.foreign):
             return False
-        if node.run and node.run in _active_runs:
+        if node._ad_run and node._ad_run in _active_runs:
             if self.foreign is None:
                 self.foreign = {}
             self.foreign[node] = Slot.__new__(Slot)
             return True
-        node.run = self.number
-        node.pending = 0
-        node.buffer = None
+        node._ad_run = self.number
+        node._ad_pending = 0
+        node._ad_buffer = None
         return True
 
     def count_consumers(self, roots: list):
@@ -118,31 +118,31 @@ class Run:
                 stack.append(node)
         while stack:
             node = stack.pop()
-            for i in range(node.n_edges):
-                target = node.edge(i)
+            for i in range(node._ad_n_edges):
+                target = node._ad_edge(i)
                 if target is None or (self.needed is not None and target not in self.needed):
                     continue
                 if self.claim(target):
                     stack.append(target)
                 slot = self.slot(target)
-                slot.pending += 1
+                slot._ad_pending += 1
 
     def deliver(self, target: Node, nr, cotangent):
         """Add a cotangent to what a node has received so far."""
         slot: Slot = self.slot(target)
-        if target._n_outputs == 1:
-            if slot.buffer is None:
-                slot.buffer = cotangent
-                slot.owned = False
-            elif slot.owned and not self.create_graph:
-                slot.buffer += cotangent
+        if target._ad_n_outputs == 1:
+            if slot._ad_buffer is None:
+                slot._ad_buffer = cotangent
+                slot._ad_owned = False
+            elif slot._ad_owned and not self.create_graph:
+                slot._ad_buffer += cotangent
             else:
-                slot.buffer = summed(slot.buffer, cotangent, self.create_graph)
-                slot.owned = True
+                slot._ad_buffer = summed(slot._ad_buffer, cotangent, self.create_graph)
+                slot._ad_owned = True
             return
-        if slot.buffer is None:
-            slot.buffer = [None] * target._n_outputs
-        received: list = slot.buffer
+        if slot._ad_buffer is None:
+            slot._ad_buffer = [None] * target._ad_n_outputs
+        received: list = slot._ad_buffer
         before = received[nr]
         received[nr] = cotangent if before is None else summed(before, cotangent, self.create_graph)
 
@@ -161,8 +161,8 @@ class Run:
         slot: Slot
         for node in roots:
             slot = self.slot(node)
-            if slot.pending == 0:
-                slot.pending = -1
+            if slot._ad_pending == 0:
+                slot._ad_pending = -1
                 self.enqueue(node)
         ready: list = self.ready
         while ready:
@@ -178,14 +178,14 @@ class Run:
 
     def received(self, node: Node):
         """What a node has received so far."""
-        return self.slot(node).buffer
+        return self.slot(node)._ad_buffer
 
     def evaluate(self, node: Node):
         """Run the hooks of a node and the node; returns what it delivers, None for nothing."""
         slot: Slot = self.slot(node)
-        cotangent = slot.buffer
-        slot.buffer = None
-        if node.tensor_hooks is not None:
+        cotangent = slot._ad_buffer
+        slot._ad_buffer = None
+        if node._ad_tensor_hooks is not None:
             cotangent = run_output_hooks(node, cotangent, self.create_graph)
         leaf = isinstance(node, AccumulateGrad)
         if leaf:
@@ -196,24 +196,24 @@ class Run:
             self.capture(node, cotangent)
             if not (leaf and self.accumulate) and self.is_end(node):
                 return None
-        if node.pre_hooks:
+        if node._ad_pre_hooks:
             cotangent = run_pre_hooks(node, cotangent, self.create_graph)
         pulled: list = None
-        defined = cotangent is not None and (node._n_outputs == 1 or any_defined(cotangent))
+        defined = cotangent is not None and (node._ad_n_outputs == 1 or any_defined(cotangent))
         # a custom function decides itself what no cotangent at all means
         if defined or isinstance(node, ContextNode):
             if leaf:
                 self.accumulate_into(node, cotangent)
                 return None
             received = None
-            if node.post_hooks is not None:
-                received = cotangent if defined else [None] * node._n_outputs
-            pulled = node.pull(cotangent, self.create_graph)
+            if node._ad_post_hooks is not None:
+                received = cotangent if defined else [None] * node._ad_n_outputs
+            pulled = node._ad_pull(cotangent, self.create_graph)
             cotangent = None
-            if node.post_hooks is not None:
+            if node._ad_post_hooks is not None:
                 pulled = run_post_hooks(node, pulled, received, self.create_graph)
             if not self.retain_graph:
-                node.release()
+                node._ad_release()
                 if self.called_at is not None:
                     note_release(node, self.called_at)
         return pulled
@@ -221,8 +221,8 @@ class Run:
     def accumulate_into(self, node: AccumulateGrad, cotangent):
         """Add to a leaf's gradient and tell whoever waits for it."""
         # made before, so that the leaf does not keep for itself what hooks are going to see
-        received = as_tensor(cotangent, self.create_graph) if node.post_hooks else None
-        node.pull(cotangent, self.create_graph)
+        received = as_tensor(cotangent, self.create_graph) if node._ad_post_hooks else None
+        node._ad_pull(cotangent, self.create_graph)
         hooks = node.variable._post_hooks
         if hooks:
             for hook in list(hooks.values()):
@@ -234,8 +234,8 @@ class Run:
         """Deliver along the edges; None (undefined) counts as delivered."""
         target: Node
         slot: Slot
-        for i in range(node.n_edges):
-            target = node.edge(i)
+        for i in range(node._ad_n_edges):
+            target = node._ad_edge(i)
             if target is None or (self.needed is not None and target not in self.needed):
                 continue
             if pulled is not None:
@@ -245,14 +245,14 @@ class Run:
                     # a leaf may keep the array itself if nobody else holds it
                     pulled[i] = cotangent = None
             slot = self.slot(target)
-            slot.pending -= 1
-            if slot.pending == 0:
+            slot._ad_pending -= 1
+            if slot._ad_pending == 0:
                 self.enqueue(target)
 
     def is_end(self, node: Node):
         """True if nothing that was asked for lies behind this node."""
         target: Node
-        for target in node._edges:
+        for target in node._ad_edges:
             if target is not None and target in self.needed:
                 return False
         return True
@@ -260,7 +260,7 @@ class Run:
     def capture(self, node: Node, cotangent):
         """Keep the cotangents that the caller asked for."""
         for nr, place in self.captures.get(node, ()):
-            self.captured[place] = cotangent if node._n_outputs == 1 or cotangent is None else cotangent[nr]
+            self.captured[place] = cotangent if node._ad_n_outputs == 1 or cotangent is None else cotangent[nr]
 
     def forget(self, roots: list):
         """After an error: drop the cotangents that still wait in nodes."""
@@ -269,11 +269,11 @@ class Run:
         stack: list = list(roots)
         while stack:
             node = stack.pop()
-            if node.run != self.number:
+            if node._ad_run != self.number:
                 continue
-            node.run = 0
-            node.buffer = None
-            for target in node._edges:
+            node._ad_run = 0
+            node._ad_buffer = None
+            for target in node._ad_edges:
                 if target is not None:
                     stack.append(target)
 
@@ -383,7 +383,7 @@ def accumulates() -> bool:
 def will_run(node: Node) -> bool:
     """True if the innermost backward pass of the calling thread reaches a node."""
     run: Run = current().run
-    return run is not None and (node.run == run.number or (run.foreign is not None and node in run.foreign))
+    return run is not None and (node._ad_run == run.number or (run.foreign is not None and node in run.foreign))
 
 
 def leading_to(roots: list, wanted) -> set:
@@ -394,7 +394,7 @@ def leading_to(roots: list, wanted) -> set:
     while stack:
         node, returning = stack.pop()
         if returning:
-            if any([target in needed for target in node._edges]):
+            if any([target in needed for target in node._ad_edges]):
                 needed.add(node)
             continue
         if node in seen:
@@ -403,7 +403,7 @@ def leading_to(roots: list, wanted) -> set:
         if node in wanted:
             needed.add(node)
         stack.append((node, True))
-        stack.extend([(target, False) for target in node._edges if target is not None and target not in seen])
+        stack.extend([(target, False) for target in node._ad_edges if target is not None and target not in seen])
     return needed
 
 
@@ -437,27 +437,27 @@ def run_tensor_hooks(hooks, cotangent, create_graph):
 
 def output_values(node: Node, cotangent):
     """What a node received for each of its outputs, as a list."""
-    if node._n_outputs == 1:
+    if node._ad_n_outputs == 1:
         return [cotangent]
-    return [None] * node._n_outputs if cotangent is None else cotangent
+    return [None] * node._ad_n_outputs if cotangent is None else cotangent
 
 
 def run_output_hooks(node: Node, cotangent, create_graph):
     """Call the hooks on the outputs of a node; they see None where no cotangent arrived."""
     values = output_values(node, cotangent)
-    for nr, hooks in list(node.tensor_hooks.items()):
+    for nr, hooks in list(node._ad_tensor_hooks.items()):
         values[nr] = run_tensor_hooks(hooks, values[nr], create_graph)
-    return values[0] if node._n_outputs == 1 else values
+    return values[0] if node._ad_n_outputs == 1 else values
 
 
 def run_pre_hooks(node: Node, cotangent, create_graph):
     """Call the hooks that want to see what a node received before it runs."""
     values = output_values(node, cotangent)
-    for hook in list(node.pre_hooks.values()):
+    for hook in list(node._ad_pre_hooks.values()):
         given = hook(tuple([as_tensor(value, create_graph) for value in values]))
         if given is not None:
             values = replaced(given, values, create_graph, hook)
-    return values[0] if node._n_outputs == 1 else values
+    return values[0] if node._ad_n_outputs == 1 else values
 
 
 def replaced(given, values, create_graph, hook):
@@ -473,9 +473,9 @@ def replaced(given, values, create_graph, hook):
 
 def run_post_hooks(node: Node, pulled, received, create_graph):
     """Call the hooks that want to see what a node made of its cotangents."""
-    outputs = (received,) if node._n_outputs == 1 else received
+    outputs = (received,) if node._ad_n_outputs == 1 else received
     outputs = tuple([as_tensor(value, create_graph) for value in outputs])
-    for hook in list(node.post_hooks.values()):
+    for hook in list(node._ad_post_hooks.values()):
         given = hook(tuple([as_tensor(value, create_graph) for value in pulled]), outputs)
         if given is not None:
             pulled = replaced(given, pulled, create_graph, hook)

@@ -20,6 +20,7 @@ FREED = (
     "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "
     "saved tensors after calling backward."
 )
+SAVED_TENSOR_MADE = "Trying to create a SavedTensor object from Python is forbidden."
 REQUIRES_GRAD_OF_NON_LEAF = (
     "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph "
     "that doesn't require differentiation use var_no_grad = var.detach()."
@@ -142,9 +143,14 @@ def is_differentiable(dtype: Any) -> bool:
     return bool(dtype.is_floating_point or dtype.is_complex)
 
 
+def name_of(node: Any) -> str:
+    """The name of a node, also of one whose context got an attribute `name` from the user."""
+    return str(type(node).name(node))
+
+
 def operation_of(node: Any) -> str:
     """What a node stands for, as messages show it: Mul for MulBackward0."""
-    return str(node.name().removesuffix("0").removesuffix("Backward"))
+    return name_of(node).removesuffix("0").removesuffix("Backward")
 
 
 def sizes(shape: tuple[int, ...]) -> str:
@@ -169,12 +175,12 @@ def modified(array: Any, node: Any, output_nr: int, counter: Any, expected: int,
 def freed(node: Any) -> str:
     """The message for saved values that were freed; which they were and by whom, as far as locations were recorded."""
     notes = {} if node is None else node.__dict__
-    if "freed_at" not in notes:
+    if "_ad_freed_at" not in notes:
         return FREED
-    made = f" ({described(notes['saved_at'])})" if "saved_at" in notes else ""
+    made = f" ({described(notes['_ad_saved_at'])})" if "_ad_saved_at" in notes else ""
     return (
-        f"{FREED}\nThe first pass, which freed what {node.name()} had saved, was called here: "
-        f"{described(notes['freed_at'])}\n{node.name()} is the gradient of {operation_of(node)}{made}, which made a "
+        f"{FREED}\nThe first pass, which freed what {name_of(node)} had saved, was called here: "
+        f"{described(notes['_ad_freed_at'])}\n{name_of(node)} is the gradient of {operation_of(node)}{made}, which made a "
         f"tensor of shape {shapes(node)}."
     )
 
@@ -186,7 +192,7 @@ def shapes(node: Any) -> str:
 
 def culprits(counter: Any, expected: int, owner: Any) -> str:
     """Where a value was saved and where it was modified afterwards, as far as locations were recorded."""
-    saved = None if owner is None else owner.__dict__.get("saved_at")
+    saved = None if owner is None else owner.__dict__.get("_ad_saved_at")
     changed = (counter.lines or {}).get(expected + 1)
     said = "" if saved is None else f"\nIt was saved for the backward pass here: {described(saved)}"
     if changed is not None:
@@ -325,7 +331,7 @@ def is_dense(array: Any) -> bool:
 def invalid_gradient(node: Any, index: int, got: Any, expected: Any) -> str:
     """The message for a formula's result that does not fit its input."""
     return (
-        f"Function {node.name()} returned an invalid gradient at index {index} - got {sizes(got)} but expected shape "
+        f"Function {name_of(node)} returned an invalid gradient at index {index} - got {sizes(got)} but expected shape "
         f"compatible with {sizes(expected)}"
     )
 

@@ -117,7 +117,7 @@ cdef class TensorBase:
     cdef object __weakref__
 
 
-cdef class Saved:
+cdef class SavedTensor:
     cdef public object array
     cdef public VersionCounter counter
     cdef public long version
@@ -132,32 +132,32 @@ cdef class Saved:
 
 
 cdef class Slot:
-    cdef long long run
-    cdef int pending
-    cdef object buffer
-    cdef bint owned
+    cdef long long _ad_run
+    cdef int _ad_pending
+    cdef object _ad_buffer
+    cdef bint _ad_owned
 
 
 cdef class Node(Slot):
-    cdef Py_ssize_t n_edges
-    cdef Node first
-    cdef Node second
-    cdef tuple others
-    cdef public tuple output_nrs
-    cdef public int _n_outputs
-    cdef public object _shape
-    cdef public object _dtype
-    cdef public long long sequence_nr
-    cdef public dict notes
-    cdef public dict tensor_hooks
-    cdef public object pre_hooks
-    cdef public object post_hooks
+    cdef Py_ssize_t _ad_n_edges
+    cdef Node _ad_first
+    cdef Node _ad_second
+    cdef tuple _ad_others
+    cdef public tuple _ad_output_nrs
+    cdef public int _ad_n_outputs
+    cdef public object _ad_shape
+    cdef public object _ad_dtype
+    cdef public unsigned long long _ad_sequence_nr
+    cdef public dict _ad_notes
+    cdef public dict _ad_tensor_hooks
+    cdef public object _ad_pre_hooks
+    cdef public object _ad_post_hooks
     cdef dict __dict__
     cdef object __weakref__
-    cdef Node edge(self, Py_ssize_t i)
-    cpdef object set_edges(self, tuple nodes)
-    cdef list pull(self, object cotangent, bint create_graph)
-    cdef object release(self)
+    cdef Node _ad_edge(self, Py_ssize_t i)
+    cpdef object _ad_set_edges(self, tuple nodes)
+    cdef list _ad_pull(self, object cotangent, bint create_graph)
+    cdef object _ad_release(self)
 
 
 cdef class FunctionNode(Node):
@@ -169,19 +169,19 @@ cdef class ContextNode(Node):
     cdef public object saved_for_forward
     cdef public object dirty_tensors
     cdef public object non_differentiable
-    cdef public tuple needs_input_grad
-    cdef public tuple _saved
-    cdef public bint _freed
-    cdef public bint _cleared
-    cdef public tuple _places
-    cdef public Py_ssize_t _n_arguments
-    cdef public bint _keeps_undefined
-    cdef public bint _undefined_integers
-    cdef public object _grad_dtypes
-    cdef public object _model
-    cdef public dict _tangents
-    cdef public object _owner
-    cdef public bint _in_jvp
+    cdef public object needs_input_grad
+    cdef public tuple _ad_saved
+    cdef public bint _ad_freed
+    cdef public bint _ad_cleared
+    cdef public tuple _ad_places
+    cdef public Py_ssize_t _ad_n_arguments
+    cdef public bint _ad_keeps_undefined
+    cdef public bint _ad_undefined_integers
+    cdef public object _ad_grad_dtypes
+    cdef public object _ad_model
+    cdef public dict _ad_tangents
+    cdef public object _ad_owner
+    cdef public bint _ad_in_jvp
 
 
 cdef class AccumulateGrad(Node):
@@ -189,13 +189,15 @@ cdef class AccumulateGrad(Node):
 
 
 cdef long long _sequence
+cdef unsigned long long _LAST
 cdef VersionCounter NO_VERSION
-cpdef object pack_saved(Saved saved, TensorBase tensor, object pack_hook, object unpack_hook)
+cpdef object pack_saved(SavedTensor saved, TensorBase tensor, object pack_hook, object unpack_hook)
 cdef object _tensor_type, _native_tensor, _ndarray, _accumulation
-cdef Saved make_saved(object array, VersionCounter counter, Node node, int output_nr, bint from_input)
+cdef SavedTensor make_saved(object array, VersionCounter counter, Node node, int output_nr, bint from_input)
 cpdef long long next_sequence_nr()
 cpdef TensorBase new_tensor(object array)
 cpdef Node new_node(object node_type, object native)
+cpdef object hooks_of(TensorBase tensor)
 cpdef bint needs_grad(TensorBase tensor)
 cpdef bint is_leaf_tensor(TensorBase tensor)
 cpdef Node node_of(TensorBase tensor)

@@ -35,6 +35,8 @@ else:
 _ndarray = numpy.ndarray
 _accumulation = threading.RLock()
 _CPU = device("cpu")
+# the sequence number of leaves, which come before everything else
+_LAST = 2**64 - 1
 
 
 class Registry:
@@ -201,7 +203,7 @@ class TensorBase:
         self._grad_dtype = errors.ANY_DTYPE if value is None else value.numpy
         node: Node = None if self._accumulator is None else self._accumulator()
         if node is not None:
-            node._dtype = dtype_of_grad(self)
+            node._ad_dtype = dtype_of_grad(self)
 
     @property
     def retains_grad(self) -> bool:
@@ -212,7 +214,7 @@ class TensorBase:
 @cython.final
 @cython.freelist(64)
 @cython.cclass
-class Saved:
+class SavedTensor:
     """A saved value that is not simply an input tensor: a result of its own node, a value that hooks have packed ...
 
     Holds array, counter and version, never the tensor that owns the node, so no cycle goes through the graph.
@@ -221,6 +223,9 @@ class Saved:
     packed, unpack_hook: what a pack hook made of the value, and the hook that gives it back; array is None then.
     freed: the node has run and dropped it.
     """
+
+    def __init__(self):
+        raise RuntimeError(errors.SAVED_TENSOR_MADE)
 
     def register_hooks(self, pack_hook, unpack_hook):
         """Let `pack_hook(tensor)` say what is kept instead of this value; `unpack_hook` makes a tensor of it again.
@@ -250,56 +255,56 @@ class Slot:
 class Node(Slot):
     """One recorded operation.
 
-    _edges: the nodes of the inputs, None where no gradient is needed; output_nrs: which output of each it was, None
-    if all are 0. _shape, _dtype: of the output (tuples of them where _n_outputs is not 1). sequence_nr: later is
-    larger, across all threads, so descending order is a valid order for the backward pass. Names that users are likely
-    to give to attributes of their own, since the context of a custom function is a node, begin with an underscore.
+    _ad_edges: the nodes of the inputs, None where no gradient is needed; _ad_output_nrs: which output of each it was,
+    None if all are 0. _ad_shape, _ad_dtype: of the output (tuples of them where _ad_n_outputs is not 1).
+    _ad_sequence_nr: later is larger, across all threads, so descending order is a valid order for the backward pass.
+    The context of a custom function is a node, and users give it attributes of any name, so all that is here and in
+    `Slot`, but for what PyTorch has too, has names that begin with _ad_.
     """
 
-    @property
-    def _edges(self) -> tuple:
-        """The nodes of the inputs, None where no gradient is needed."""
-        return tuple([self.edge(i) for i in range(self.n_edges)])
+    def __init__(self):
+        raise TypeError(f"cannot create {type(self).__name__!r} instances")
 
-    def edge(self, i):
+    @property
+    def _ad_edges(self) -> tuple:
+        """The nodes of the inputs, None where no gradient is needed."""
+        return tuple([self._ad_edge(i) for i in range(self._ad_n_edges)])
+
+    def _ad_edge(self, i):
         """The node of one input."""
         if i == 0:
-            return self.first
-        return self.second if i == 1 else self.others[i - 2]
+            return self._ad_first
+        return self._ad_second if i == 1 else self._ad_others[i - 2]
 
-    def set_edges(self, nodes: tuple):
+    def _ad_set_edges(self, nodes: tuple):
         """Let the node point to the nodes of its inputs. Most have one or two, which need no tuple."""
-        self.n_edges = len(nodes)
-        if self.n_edges > 0:
-            self.first = nodes[0]
-        if self.n_edges > 1:
-            self.second = nodes[1]
-        if self.n_edges > 2:
-            self.others = nodes[2:]
+        self._ad_n_edges = len(nodes)
+        if self._ad_n_edges > 0:
+            self._ad_first = nodes[0]
+        if self._ad_n_edges > 1:
+            self._ad_second = nodes[1]
+        if self._ad_n_edges > 2:
+            self._ad_others = nodes[2:]
 
-    def pull(self, cotangent, create_graph):
+    def _ad_pull(self, cotangent, create_graph):
         """Cotangents of the inputs from those of the outputs, one for each edge, each fit for its edge.
 
         `cotangent` is one value, or a list with None for undefined ones where n_outputs is not 1; values are raw
         arrays, or Tensors if create_graph is true.
         """
-        raise RuntimeError(f"{type(self).__name__} does not say how cotangents pass through it: define pull()")
+        raise RuntimeError(f"{type(self).__name__} does not say how cotangents pass through it: define _ad_pull()")
 
-    def run_pull(self, cotangent, create_graph):
-        """`pull`, for callers in plain Python."""
-        return self.pull(cotangent, create_graph)
-
-    def saved_items(self) -> list:
-        """What the node keeps for its backward pass, as (name, Tensor or array or `Saved`) pairs, not unpacked."""
+    def _ad_saved_items(self) -> list:
+        """What the node keeps for its backward pass, as (name, Tensor or array or `SavedTensor`) pairs, not unpacked."""
         return []
 
-    def release(self):
+    def _ad_release(self):
         """Free what was saved for the backward pass."""
 
     @property
     def next_functions(self) -> tuple:
         """The nodes of the inputs and the number of the output that each input was, as (node, number) pairs."""
-        return tuple([(node, output_number(self, i)) for i, node in enumerate(self._edges)])
+        return tuple([(node, output_number(self, i)) for i, node in enumerate(self._ad_edges)])
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
@@ -311,9 +316,9 @@ class Node(Slot):
     @property
     def metadata(self) -> dict:
         """A dictionary for the user's own notes on this node."""
-        if self.notes is None:
-            self.notes = {}
-        return self.notes
+        if self._ad_notes is None:
+            self._ad_notes = {}
+        return self._ad_notes
 
     @property
     def requires_grad(self) -> bool:
@@ -323,22 +328,71 @@ class Node(Slot):
     @property
     def _input_metadata(self) -> tuple:
         """Shape and dtype of what the node receives, for each output of its operation."""
-        return tuple([input_metadata(output_shape(self, nr), output_dtype(self, nr)) for nr in range(self._n_outputs)])
+        return tuple([input_metadata(output_shape(self, nr), output_dtype(self, nr)) for nr in range(self._ad_n_outputs)])
 
     def register_hook(self, fn) -> RemovableHandle:
         """Have `fn(grad_inputs, grad_outputs)` called after the node has run; what it returns replaces grad_inputs."""
-        if self.post_hooks is None:
-            self.post_hooks = HookTable()
-        return RemovableHandle(self.post_hooks, fn)
+        if self._ad_post_hooks is None:
+            self._ad_post_hooks = HookTable()
+        return RemovableHandle(self._ad_post_hooks, fn)
 
     def register_prehook(self, fn) -> RemovableHandle:
         """Have `fn(grad_outputs)` called before the node runs; what it returns replaces grad_outputs."""
-        if self.pre_hooks is None:
-            self.pre_hooks = HookTable()
-        return RemovableHandle(self.pre_hooks, fn)
+        if self._ad_pre_hooks is None:
+            self._ad_pre_hooks = HookTable()
+        return RemovableHandle(self._ad_pre_hooks, fn)
+
+    def __call__(self, *cotangents):
+        """The cotangents of the inputs from those of the outputs, without hooks; recorded where gradients are.
+
+        One input: its cotangent, else a tuple; None where there is none. Raises TypeError for another number of
+        cotangents than the operation has outputs, and for what is no Tensor.
+        """
+        if len(cotangents) != self._ad_n_outputs:
+            raise TypeError(f"expected {self._ad_n_outputs} arguments, got {len(cotangents)} instead")
+        for nr, cotangent in enumerate(cotangents):
+            if cotangent is not None and not isinstance(cotangent, TensorBase):
+                raise TypeError(f"argument {nr} is not a Variable")
+        if all([cotangent is None for cotangent in cotangents]):
+            pulled = [None] * self._ad_n_edges
+        else:
+            recorded = current().grad_enabled
+            given = list(cotangents) if recorded else [None if c is None else c._array for c in cotangents]
+            found = self._ad_pull(given[0] if len(given) == 1 else given, recorded)
+            pulled = [c if recorded or c is None else new_tensor(c) for c in found]
+        return pulled[0] if len(pulled) == 1 else tuple(pulled)
+
+    def _register_hook_dict(self, tensor):
+        """Have the hooks of a tensor see what this node receives for the output of the tensor's number."""
+        if not isinstance(tensor, TensorBase):
+            raise TypeError("_register_hook_dict expected a variable")
+        place = tensor._output_nr
+        hooks = hooks_of(tensor)
+        if hooks is None:
+            raise ValueError("_register_hook_dict expected a variable with hooks: call its register_hook() first")
+
+        def call(received):
+            given = list(received)
+            for hook in list(hooks.values()):
+                replacement = hook(given[place])
+                if replacement is not None:
+                    given[place] = replacement
+            return tuple(given)
+
+        self.register_prehook(call)
 
     def _sequence_nr(self) -> int:
-        return self.sequence_nr
+        return self._ad_sequence_nr
+
+    def _set_sequence_nr(self, number):
+        """Let the node run before those with smaller numbers."""
+        if not isinstance(number, int):
+            raise TypeError("an integer is required")
+        if number < 0:
+            raise OverflowError("can't convert negative int to unsigned")
+        if number > _LAST:
+            raise OverflowError("int too big to convert")
+        self._ad_sequence_nr = number
 
     def __eq__(self, other):
         return self is other
@@ -350,14 +404,14 @@ class Node(Slot):
         # heapq pops the least: the latest node comes first
         first: Node = self
         second: Node = other
-        return first.sequence_nr > second.sequence_nr
+        return first._ad_sequence_nr > second._ad_sequence_nr
 
 
 @cython.cclass
 class FunctionNode(Node):
     """A node of one output whose way back is a Python function of (node, cotangent, create_graph)."""
 
-    def pull(self, cotangent, create_graph):
+    def _ad_pull(self, cotangent, create_graph):
         """What the function makes of the cotangent."""
         return self.function(self, cotangent, create_graph)
 
@@ -365,28 +419,36 @@ class FunctionNode(Node):
 @cython.trashcan(True)
 @cython.cclass
 class ContextNode(Node):
-    """A node of a custom function: a subclass in Python says in `_pull_back` and `_free` what `pull` and `release` do.
+    """A node of a custom function: a subclass in Python says in `_ad_pull_back` and `_ad_free` what `_ad_pull`
+    and `_ad_release` do.
 
     It is run although no cotangent arrived, since the function decides what that means. The fields are what a function
     says of itself while it runs, and what is kept for its way back.
 
     to_save, saved_for_forward, dirty_tensors, non_differentiable: what the function was told; only while it runs.
-    _saved: what was kept of to_save, `Saved` or None; _freed, _cleared: why it is not there any more.
-    _places: which arguments the edges belong to, of _n_arguments.
-    _keeps_undefined: cotangents and tangents that are not there stay None; _undefined_integers: those of results
-        without gradient do.
-    _grad_dtypes: the dtypes of cotangents that were asked for, None for those that may have any.
-    _model: an array like the results, where these are not NumPy's. _tangents: of results, by their numbers.
-    _owner: the history of the base, known weakly, if a view was modified in place. _in_jvp: the jvp is running.
+    The rest without _ad_: saved: what was kept of to_save, `SavedTensor` or None; freed, cleared: why it is not there
+        any more.
+    places: which arguments the edges belong to, of n_arguments.
+    keeps_undefined: cotangents and tangents that are not there stay None; undefined_integers: those of results without
+        gradient do.
+    grad_dtypes: the dtypes of cotangents that were asked for, None for those that may have any.
+    model: an array like the results, where these are not NumPy's. tangents: of results, by their numbers.
+    owner: the history of the base, known weakly, if a view was modified in place. in_jvp: the jvp is running.
     """
 
-    def pull(self, cotangent, create_graph):
-        """What the function's way back makes of the cotangents."""
-        return self._pull_back(cotangent, create_graph)
+    def __init__(self):
+        """An empty context, which no function was run with."""
 
-    def release(self):
+    def __call__(self, *cotangents):
+        raise TypeError(f"{type(self).__name__!r} object is not callable")
+
+    def _ad_pull(self, cotangent, create_graph):
+        """What the function's way back makes of the cotangents."""
+        return self._ad_pull_back(cotangent, create_graph)
+
+    def _ad_release(self):
         """Free what the function saved."""
-        self._free()
+        self._ad_free()
 
 
 @cython.final
@@ -398,11 +460,7 @@ class AccumulateGrad(Node):
         """The name that the documents give this node."""
         return "torch::autograd::AccumulateGrad"
 
-    def _sequence_nr(self) -> int:
-        # the largest of 64 bits: leaves come before everything else
-        return 2**64 - 1
-
-    def pull(self, cotangent, create_graph):
+    def _ad_pull(self, cotangent, create_graph):
         """Add to the leaf's .grad: by reference or into a copy the first time, in place later on."""
         leaf: TensorBase = self.variable
         if not leaf._requires:
@@ -476,7 +534,7 @@ def gradient_strides(array):
     return tuple([step // array.itemsize for step in wanted])
 
 
-def pack_saved(saved: Saved, tensor: TensorBase, pack_hook, unpack_hook):
+def pack_saved(saved: SavedTensor, tensor: TensorBase, pack_hook, unpack_hook):
     """Keep what the hook makes of a tensor instead of its array.
 
     A hook that returns the very tensor that it was given makes no reference cycle: of a result, the array is kept.
@@ -498,9 +556,9 @@ def pack_saved(saved: Saved, tensor: TensorBase, pack_hook, unpack_hook):
         saved.packed = packed
 
 
-def make_saved(array, counter: VersionCounter, node: Node, output_nr, from_input) -> Saved:
+def make_saved(array, counter: VersionCounter, node: Node, output_nr, from_input) -> SavedTensor:
     """A saved array with the version that it has now."""
-    saved: Saved = Saved.__new__(Saved)
+    saved: SavedTensor = SavedTensor.__new__(SavedTensor)
     saved.array = array
     saved.counter = counter
     saved.version = counter.value
@@ -564,34 +622,42 @@ if not cython.compiled:
     # the values that fields of compiled classes have before they are set
     VersionCounter.value = View.version = 0
     VersionCounter.lines = VersionCounter.storage = None
-    Saved.array = Saved.counter = Saved.node = None
-    Saved.version = Saved.output_nr = 0
-    Saved.from_input = False
-    Saved.tangents = Saved.original = Saved.packed = Saved.unpack_hook = None
-    Saved.freed = False
+    SavedTensor.array = SavedTensor.counter = SavedTensor.node = None
+    SavedTensor.version = SavedTensor.output_nr = 0
+    SavedTensor.from_input = False
+    SavedTensor.tangents = SavedTensor.original = SavedTensor.packed = SavedTensor.unpack_hook = None
+    SavedTensor.freed = False
     View.base = View.replay = View.origin = View.layout = None
     TensorBase._node = TensorBase._grad = TensorBase._accumulator = TensorBase._counter = None
     TensorBase._tangents = TensorBase._view = TensorBase._hooks = TensorBase._post_hooks = TensorBase._retain = None
     TensorBase._requires = False
     TensorBase._grad_dtype = None
     TensorBase._output_nr = 0
-    Slot.run = Slot.pending = 0
-    Slot.buffer = None
-    Slot.owned = False
-    Node.n_edges = 0
-    Node.first = Node.second = Node.others = None
-    Node.output_nrs = Node.notes = Node.tensor_hooks = Node.pre_hooks = Node.post_hooks = Node._shape = None
-    Node._dtype = None
-    Node._n_outputs = 1
+    Slot._ad_run = Slot._ad_pending = 0
+    Slot._ad_buffer = None
+    Slot._ad_owned = False
+    Node._ad_n_edges = 0
+    Node._ad_first = Node._ad_second = Node._ad_others = None
+    Node._ad_output_nrs = Node._ad_notes = Node._ad_tensor_hooks = Node._ad_pre_hooks = Node._ad_post_hooks = Node._ad_shape = None
+    Node._ad_dtype = None
+    Node._ad_n_outputs = 1
     FunctionNode.function = None
     ContextNode.to_save = ContextNode.saved_for_forward = ContextNode.dirty_tensors = None
-    ContextNode.non_differentiable = ContextNode._saved = ContextNode._places = ContextNode._grad_dtypes = None
-    ContextNode._model = ContextNode._tangents = ContextNode._owner = None
+    ContextNode.non_differentiable = ContextNode._ad_saved = ContextNode._ad_places = ContextNode._ad_grad_dtypes = None
+    ContextNode._ad_model = ContextNode._ad_tangents = ContextNode._ad_owner = None
     ContextNode.needs_input_grad = ()
-    ContextNode._n_arguments = 0
-    ContextNode._freed = ContextNode._cleared = ContextNode._in_jvp = False
-    ContextNode._keeps_undefined = ContextNode._undefined_integers = False
-    Node.sequence_nr = 0
+    ContextNode._ad_n_arguments = 0
+    ContextNode._ad_freed = ContextNode._ad_cleared = ContextNode._ad_in_jvp = False
+    ContextNode._ad_keeps_undefined = ContextNode._ad_undefined_integers = False
+    Node._ad_sequence_nr = 0
+
+
+def hooks_of(tensor: TensorBase):
+    """The hooks of a tensor, in a table that later ones will be in too; None if it never had any."""
+    node: Node = node_of(tensor)
+    if node is None:
+        return tensor._hooks
+    return None if node._ad_tensor_hooks is None else node._ad_tensor_hooks.get(tensor._output_nr)
 
 
 def needs_grad(tensor: TensorBase) -> bool:
@@ -666,13 +732,13 @@ def carry_retained(tensor: TensorBase, before, number):
     """Let retain_grad() follow a tensor to its new node after an operation in place."""
     if tensor._retain is None or tensor._retain is not before:
         return
-    keep = before.tensor_hooks[number].pop(RETAIN, None)
+    keep = before._ad_tensor_hooks[number].pop(RETAIN, None)
     node: Node = tensor._node
     if keep is None or node is None:
         return
-    if node.tensor_hooks is None:
-        node.tensor_hooks = {}
-    node.tensor_hooks.setdefault(tensor._output_nr, HookTable())[RETAIN] = keep
+    if node._ad_tensor_hooks is None:
+        node._ad_tensor_hooks = {}
+    node._ad_tensor_hooks.setdefault(tensor._output_nr, HookTable())[RETAIN] = keep
     tensor._retain = node
 
 
@@ -720,10 +786,10 @@ def accumulator_of(leaf: TensorBase) -> Node:
             return node
     accumulator: AccumulateGrad = AccumulateGrad.__new__(AccumulateGrad)
     accumulator.variable = leaf
-    accumulator._n_outputs = 1
-    accumulator._shape = leaf._array.shape
-    accumulator._dtype = dtype_of_grad(leaf)
-    accumulator.sequence_nr = next_sequence_nr()
+    accumulator._ad_n_outputs = 1
+    accumulator._ad_shape = leaf._array.shape
+    accumulator._ad_dtype = dtype_of_grad(leaf)
+    accumulator._ad_sequence_nr = _LAST
     leaf._accumulator = weakref.ref(accumulator)
     return accumulator
 
@@ -748,17 +814,17 @@ def gradient_edge(tensor: TensorBase) -> Node:
 
 def output_number(node: Node, i) -> int:
     """Which output of its node the i-th input was."""
-    return 0 if node.output_nrs is None else node.output_nrs[i]
+    return 0 if node._ad_output_nrs is None else node._ad_output_nrs[i]
 
 
 def output_shape(node: Node, nr):
     """Shape of one output of a node."""
-    return node._shape if node._n_outputs == 1 else node._shape[nr]
+    return node._ad_shape if node._ad_n_outputs == 1 else node._ad_shape[nr]
 
 
 def output_dtype(node: Node, nr):
     """Data type (of the array) of one output of a node."""
-    return node._dtype if node._n_outputs == 1 else node._dtype[nr]
+    return node._ad_dtype if node._ad_n_outputs == 1 else node._ad_dtype[nr]
 
 
 def project(cotangent, shape, dtype):

@@ -478,13 +478,13 @@ class Operation:
         if not is_inexact(dtype):
             return
         node: OpNode = self.new_node(values, plan, half)
-        node._n_outputs = 1
-        node._shape = recorded_shape(out, node)
-        node._dtype = dtype
+        node._ad_n_outputs = 1
+        node._ad_shape = recorded_shape(out, node)
+        node._ad_dtype = dtype
         node.save(values, result, None)
         if type(out) is not _ndarray and registry.cross is not None:
             self.cross(node, values)
-        node.sequence_nr = next_sequence_nr()
+        node._ad_sequence_nr = next_sequence_nr()
         result._node = node
         if current().unusual:
             node.finish(values)
@@ -506,20 +506,20 @@ class Operation:
         first: cython.int = 0
         second: cython.int = 0
         node.plan = plan
-        node._n_outputs = 1
-        node.n_edges = 1 if y is None else 2
+        node._ad_n_outputs = 1
+        node._ad_n_edges = 1 if y is None else 2
         if plan.needs_first:
             tensor = x
-            node.first = gradient_edge(tensor)
+            node._ad_first = gradient_edge(tensor)
             first = tensor._output_nr
         if plan.needs_second:
             tensor = y
-            node.second = gradient_edge(tensor)
+            node._ad_second = gradient_edge(tensor)
             second = tensor._output_nr
         if first or second:
-            node.output_nrs = (first, second)
-        node._shape = recorded_shape(out, node)
-        node._dtype = dtype
+            node._ad_output_nrs = (first, second)
+        node._ad_shape = recorded_shape(out, node)
+        node._ad_dtype = dtype
         if plan.saves_result:
             node.counter = counter_of(result)
             node.version = node.counter.value
@@ -527,7 +527,7 @@ class Operation:
             node.saved0 = self.quick_entry(node, plan.place0, x, y, result, 0)
         if plan.n_saved > 1:
             node.saved1 = self.quick_entry(node, plan.place1, x, y, result, 1)
-        node.sequence_nr = next_sequence_nr()
+        node._ad_sequence_nr = next_sequence_nr()
         result._node = node
 
     def quick_entry(self, node: OpNode, place, x, y, result: TensorBase, k):
@@ -550,15 +550,15 @@ class Operation:
         if not any(flags):
             return
         node: OpNode = self.new_node(values, plan, half)
-        node._n_outputs = len(outs)
-        node._shape = tuple([out.shape for out in outs])
-        node._dtype = tuple([out.dtype for out in outs])
-        if node._n_outputs == 1:
-            node._shape, node._dtype = node._shape[0], node._dtype[0]
+        node._ad_n_outputs = len(outs)
+        node._ad_shape = tuple([out.shape for out in outs])
+        node._ad_dtype = tuple([out.dtype for out in outs])
+        if node._ad_n_outputs == 1:
+            node._ad_shape, node._ad_dtype = node._ad_shape[0], node._ad_dtype[0]
         node.save(values, None, tensors)
         if registry.cross is not None and any([type(out) is not _ndarray for out in outs]):
             self.cross(node, values)
-        node.sequence_nr = next_sequence_nr()
+        node._ad_sequence_nr = next_sequence_nr()
         for nr, (tensor, flag) in enumerate(zip(tensors, flags)):
             if flag:
                 tensor._node = node
@@ -606,14 +606,14 @@ class Operation:
         tensor: TensorBase
         if n <= 2 and self.sequence < 0:
             nr: cython.int = 0
-            node.n_edges = n
+            node._ad_n_edges = n
             if flags[0]:
                 tensor = values[self.first_input]
-                node.first = gradient_edge(tensor)
+                node._ad_first = gradient_edge(tensor)
                 nr = tensor._output_nr
             if n == 2 and flags[1]:
                 tensor = values[self.inputs[1]]
-                node.second = gradient_edge(tensor)
+                node._ad_second = gradient_edge(tensor)
                 nr |= tensor._output_nr
             if nr == 0:
                 return
@@ -626,9 +626,9 @@ class Operation:
             tensor = values[k] if self.sequence >= 0 else values[self.inputs[k]]
             found.append(gradient_edge(tensor))
             numbers[k] = tensor._output_nr
-        node.set_edges(tuple(found))
+        node._ad_set_edges(tuple(found))
         if any(numbers):
-            node.output_nrs = tuple(numbers)
+            node._ad_output_nrs = tuple(numbers)
 
     def note_view(self, values, result: TensorBase, nr):
         """Let a result that shares its input's memory share its version counter and know its base."""
@@ -775,10 +775,10 @@ class Operation:
         array[...] = out
         bump_version(tensor)
         node.version = version_of(tensor)
-        node._n_outputs = 1
-        node._shape = array.shape
-        node._dtype = array.dtype
-        node.sequence_nr = next_sequence_nr()
+        node._ad_n_outputs = 1
+        node._ad_shape = array.shape
+        node._ad_dtype = array.dtype
+        node._ad_sequence_nr = next_sequence_nr()
         if current().unusual:
             # forward mode writes the tangent of the result next
             if tensor._tangents is None:
@@ -830,10 +830,10 @@ def recorded_shape(out, node: OpNode):
     if type(out) is not _ndarray:
         return out.shape
     source: Node
-    for i in range(node.n_edges):
-        source = node.edge(i)
-        if source is not None and source._n_outputs == 1 and has_shape(out, source._shape):
-            return source._shape
+    for i in range(node._ad_n_edges):
+        source = node._ad_edge(i)
+        if source is not None and source._ad_n_outputs == 1 and has_shape(out, source._ad_shape):
+            return source._ad_shape
     return shape_of(out)
 
 

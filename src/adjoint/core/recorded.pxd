@@ -1,5 +1,5 @@
 cimport cython
-from adjoint.core.graph cimport AccumulateGrad, ContextNode, NO_VERSION, Node, Saved, TensorBase, VersionCounter, View
+from adjoint.core.graph cimport AccumulateGrad, ContextNode, NO_VERSION, Node, SavedTensor, TensorBase, VersionCounter, View
 
 
 cdef int _INPUT, _RESULT, _PARAMETER, _SHAPE, _DTYPE, _NEEDS, _SEQUENCE, _SEQUENCE_SHAPES
@@ -62,14 +62,14 @@ cdef class OpNode(Node):
     cdef object finish(self, tuple values)
     cdef object pack(self, tuple values)
     cdef object put(self, Py_ssize_t k, object entry)
-    cdef Saved saved_result(self, object array)
+    cdef SavedTensor saved_result(self, object array)
     cdef object kept_as(self, Py_ssize_t k, tuple values, TensorBase result, object results)
     cdef object entry(self, Py_ssize_t k)
     cdef object value(self, Py_ssize_t k, bint create_graph)
     cdef TensorBase as_recorded(self, TensorBase tensor, Py_ssize_t i)
-    cdef object kept(self, Saved saved, bint create_graph)
+    cdef object kept(self, SavedTensor saved, bint create_graph)
     cdef object widened(self, object value, bint create_graph)
-    cdef TensorBase handed_out(self, Saved saved)
+    cdef TensorBase handed_out(self, SavedTensor saved)
     cdef TensorBase result(self, object array)
     cdef object check_result(self, object array)
     cdef object check_version(self, TensorBase tensor, Py_ssize_t k)
@@ -84,13 +84,13 @@ cdef class CopySlices(Node):
 
 
 cpdef object raw_ops(object array)
-cpdef object pack_by_mode(Saved saved, TensorBase tensor, Node owner)
-cpdef TensorBase unpacked(Saved saved, Node owner)
-cpdef object check_saved(Saved saved, Node owner)
+cpdef object pack_by_mode(SavedTensor saved, TensorBase tensor, Node owner)
+cpdef TensorBase unpacked(SavedTensor saved, Node owner)
+cpdef object check_saved(SavedTensor saved, Node owner)
 cpdef object drop(object entry)
 cpdef object announce(Node node)
 cpdef object check_writable(TensorBase tensor)
-cpdef Saved save_input(TensorBase tensor)
-cpdef Saved save_result(TensorBase result, int nr)
+cpdef SavedTensor save_input(TensorBase tensor)
+cpdef SavedTensor save_result(TensorBase result, int nr)
 cpdef TensorBase overwritten(TensorBase tensor)
 cpdef object rebase(TensorBase tensor, Node node, Py_ssize_t place=*, int output_nr=*)

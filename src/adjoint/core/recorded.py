@@ -26,7 +26,7 @@ if cython.compiled:
         AccumulateGrad,
         ContextNode,
         Node,
-        Saved,
+        SavedTensor,
         TensorBase,
         VersionCounter,
         View,
@@ -57,7 +57,7 @@ else:
         AccumulateGrad,
         ContextNode,
         Node,
-        Saved,
+        SavedTensor,
         TensorBase,
         VersionCounter,
         View,
@@ -227,22 +227,22 @@ class Plan:
 class OpNode(Node):
     """A node of a declared operation."""
 
-    def pull(self, cotangent, create_graph):
+    def _ad_pull(self, cotangent, create_graph):
         """Run the formulas of the plan, on raw arrays or on Tensors."""
         if self.freed:
             raise RuntimeError(errors.freed(self))
         if create_graph:
             ops = registry.tensor_ops
         else:
-            ops = raw_ops(cotangent if self._n_outputs == 1 else defined(cotangent))
+            ops = raw_ops(cotangent if self._ad_n_outputs == 1 else defined(cotangent))
         plan: Plan = self.plan
         if plan.several_results:
-            cotangent = self.materialize([cotangent] if self._n_outputs == 1 else cotangent, create_graph)
+            cotangent = self.materialize([cotangent] if self._ad_n_outputs == 1 else cotangent, create_graph)
         elif self.half:
             cotangent = ops.cast(cotangent, float32)
         term: Term
         target: Node
-        results: list = [None] * self.n_edges
+        results: list = [None] * self._ad_n_edges
         nr: cython.int
         n: cython.Py_ssize_t
         i: cython.Py_ssize_t
@@ -251,7 +251,7 @@ class OpNode(Node):
             n = len(term.inputs)
             for k in range(n):
                 i = term.inputs[k]
-                target = self.edge(i)
+                target = self._ad_edge(i)
                 value = pulled if n == 1 and not plan.mask_is_sequence else pulled[k]
                 if target is None or value is None:
                     continue
@@ -316,7 +316,7 @@ class OpNode(Node):
         if plan.holds_tensors:
             if state.locations:
                 # not a field: few nodes have it
-                setattr(self, "saved_at", caller())  # noqa: B010
+                setattr(self, "_ad_saved_at", caller())  # noqa: B010
             if state.saved_hooks:
                 self.pack(values)
         announce(self)
@@ -331,7 +331,7 @@ class OpNode(Node):
                 for saved, member in zip(entry, values[plan.places[k]]):
                     pack_by_mode(saved, member, self)
             elif kind == _RESULT:
-                saved = entry if isinstance(entry, Saved) else self.saved_result(entry)
+                saved = entry if isinstance(entry, SavedTensor) else self.saved_result(entry)
                 pack_by_mode(saved, self.handed_out(saved), self)
                 self.put(k, saved)
             elif isinstance(entry, TensorBase):
@@ -350,14 +350,14 @@ class OpNode(Node):
             others[k - 2] = entry
             self.saved_others = tuple(others)
 
-    def saved_result(self, array) -> Saved:
-        """The single result as a `Saved`."""
-        saved: Saved = make_saved(array, self.counter, None, 0, False)
+    def saved_result(self, array) -> SavedTensor:
+        """The single result as a `SavedTensor`."""
+        saved: SavedTensor = make_saved(array, self.counter, None, 0, False)
         saved.version = self.version
         return saved
 
     def kept_as(self, k, values: tuple, result, results):
-        """One saved value: an input Tensor, a result's array, a `Saved`, or a plain value."""
+        """One saved value: an input Tensor, a result's array, a `SavedTensor`, or a plain value."""
         plan: Plan = self.plan
         kind: cython.int = plan.kinds[k]
         place: cython.Py_ssize_t = plan.places[k]
@@ -393,7 +393,7 @@ class OpNode(Node):
         plan: Plan = self.plan
         entry = self.entry(k)
         kind: cython.int = plan.kind0 if k == 0 else plan.kinds[k]
-        if kind == _RESULT and not create_graph and not self.half and not isinstance(entry, Saved):
+        if kind == _RESULT and not create_graph and not self.half and not isinstance(entry, SavedTensor):
             if self.counter.value != self.version:
                 self.check_result(entry)
             return entry
@@ -409,8 +409,8 @@ class OpNode(Node):
                 entry = self.as_recorded(entry, plan.input_numbers[k])
             if create_graph and plan.promotes and cython.cast(TensorBase, entry)._array.dtype.kind in "biu":
                 # the kernel saw it in the type of the result; a formula must not fall back on the default type
-                entry = registry.tensor_ops.cast(entry, from_numpy_dtype(self._dtype))
-        elif isinstance(entry, Saved):
+                entry = registry.tensor_ops.cast(entry, from_numpy_dtype(self._ad_dtype))
+        elif isinstance(entry, SavedTensor):
             return self.kept(entry, create_graph)
         elif kind == _RESULT:
             self.check_result(entry)
@@ -422,7 +422,7 @@ class OpNode(Node):
         """A saved input with the history that it had when it was saved: detach_() may have cut it since."""
         if i < 0 or tensor._view is not None:
             return tensor
-        edge: Node = self.edge(i)
+        edge: Node = self._ad_edge(i)
         if edge is None or tensor._node is edge or tensor._requires:
             return tensor
         twin: TensorBase = new_tensor(tensor._array)
@@ -432,8 +432,8 @@ class OpNode(Node):
         twin._tangents = tensor._tangents
         return twin
 
-    def kept(self, saved: Saved, create_graph):
-        """The value of a `Saved`."""
+    def kept(self, saved: SavedTensor, create_graph):
+        """The value of a `SavedTensor`."""
         entry = self.handed_out(saved)
         if not create_graph:
             entry = cython.cast(TensorBase, entry)._array
@@ -447,8 +447,8 @@ class OpNode(Node):
             return registry.tensor_ops.cast(value, float32)
         return value
 
-    def handed_out(self, saved: Saved) -> TensorBase:
-        """A `Saved` as a Tensor with its history, after its version was compared."""
+    def handed_out(self, saved: SavedTensor) -> TensorBase:
+        """A `SavedTensor` as a Tensor with its history, after its version was compared."""
         tensor: TensorBase = unpacked(saved, self)
         if not saved.from_input:
             if self.owner is None or saved.output_nr:
@@ -497,7 +497,7 @@ class OpNode(Node):
                 errors.modified(tensor._array, tensor._node, tensor._output_nr, tensor._counter, expected, self)
             )
 
-    def release(self):
+    def _ad_release(self):
         """Free saved values; a node that saved no tensor can still be run again."""
         plan: Plan = self.plan
         if plan.holds_tensors:
@@ -523,11 +523,11 @@ class OpNode(Node):
         entry = self.entry(k)
         if self.plan.kinds[k] == _SEQUENCE:
             return entry
-        if not isinstance(entry, Saved):
+        if not isinstance(entry, SavedTensor):
             if isinstance(entry, TensorBase):
                 self.check_version(entry, k)
                 entry = save_input(entry)
-                cython.cast(Saved, entry).original = self.entry(k)
+                cython.cast(SavedTensor, entry).original = self.entry(k)
             elif self.plan.kinds[k] == _RESULT:
                 entry = self.saved_result(entry)
             else:
@@ -549,7 +549,7 @@ class OpNode(Node):
             raise RuntimeError(errors.freed(self))
         return public.index(name)
 
-    def saved_items(self) -> list:
+    def _ad_saved_items(self) -> list:
         """The tensors that the node keeps, by torch's names for them."""
         items = []
         for k, (name, kind) in enumerate(zip(self.plan.public_names, self.plan.kinds)):
@@ -558,7 +558,7 @@ class OpNode(Node):
                 items.extend([(f"{name}[{i}]", member) for i, member in enumerate(entry)])
             elif kind == _INPUT or kind == _RESULT:
                 items.append((name, entry))
-        return [(name, entry) for name, entry in items if hasattr(entry, "shape") or isinstance(entry, Saved)]
+        return [(name, entry) for name, entry in items if hasattr(entry, "shape") or isinstance(entry, SavedTensor)]
 
     def __dir__(self):
         names = self.plan.public_names
@@ -581,35 +581,35 @@ class CopySlices(Node):
 
     def part(self) -> TensorBase:
         """A Tensor with the history, but not the values, that the view has after the operation."""
-        empty = numpy.broadcast_to(numpy.zeros((), self._dtype), self._shape)
+        empty = numpy.broadcast_to(numpy.zeros((), self._ad_dtype), self._ad_shape)
         whole: TensorBase = new_tensor(raw_ops(empty).clone_with_strides(empty, self.strides))
         whole._node = self
         return replay_view(self.replay, whole)
 
-    def pull(self, cotangent, create_graph):
+    def _ad_pull(self, cotangent, create_graph):
         """Split the base's cotangent into what the operation's inputs get and what the old base gets."""
         ops = registry.tensor_ops if create_graph else raw_ops(cotangent)
         # the copy has the layout of the base, so that every view of the base is a view of it
         whole = ops.clone_with_strides(cotangent, self.strides)
         part = replay_view(self.replay, whole)
         inside = ops.clone(part) if create_graph else raw_ops(part).clone(part)
-        pulled = self.inner.pull(inside, create_graph)
+        pulled = self.inner._ad_pull(inside, create_graph)
         own = pulled[self.place]
         if create_graph:
             # where elements of the part meet, all were given one value
             part.zero_() if own is None or elements_meet(part._array) else part.copy_(own)
         else:
             part[...] = 0 if own is None else own
-        pulled[self.place] = whole if self.edge(self.place) is not None else None
+        pulled[self.place] = whole if self._ad_edge(self.place) is not None else None
         return pulled
 
-    def saved_items(self) -> list:
+    def _ad_saved_items(self) -> list:
         """What the in-place operation keeps."""
-        return self.inner.saved_items()
+        return self.inner._ad_saved_items()
 
-    def release(self):
+    def _ad_release(self):
         """Free what the in-place operation saved."""
-        self.inner.release()
+        self.inner._ad_release()
 
 
 def conjugated(value, ops):
@@ -630,7 +630,7 @@ def input_shape(value):
     return value._array.shape if isinstance(value, TensorBase) else ()
 
 
-def pack_by_mode(saved: Saved, tensor: TensorBase, owner):
+def pack_by_mode(saved: SavedTensor, tensor: TensorBase, owner):
     """Let the innermost pair of hooks on saved tensors that is on decide what `owner` keeps."""
     state: ThreadState = current()
     if state.saved_hooks:
@@ -643,7 +643,7 @@ def pack_by_mode(saved: Saved, tensor: TensorBase, owner):
             state.saving = outer
 
 
-def unpacked(saved: Saved, owner) -> TensorBase:
+def unpacked(saved: SavedTensor, owner) -> TensorBase:
     """A saved value as a Tensor with its history; `owner` is the node that saved it.
 
     Versions are compared, except where hooks have packed the value.
@@ -677,7 +677,7 @@ def unpacked(saved: Saved, owner) -> TensorBase:
     return tensor
 
 
-def check_saved(saved: Saved, owner):
+def check_saved(saved: SavedTensor, owner):
     """Raise if a saved value was modified in place since."""
     if saved.counter is not None and saved.counter.value != saved.version:
         node = saved.node if saved.from_input else owner
@@ -688,8 +688,8 @@ def check_saved(saved: Saved, owner):
 
 def drop(entry):
     """Mark a saved value as freed, for those who still hold it."""
-    saved: Saved
-    if isinstance(entry, Saved):
+    saved: SavedTensor
+    if isinstance(entry, SavedTensor):
         saved = entry
         saved.freed = True
         saved.array = saved.packed = saved.original = None
@@ -718,18 +718,18 @@ def check_writable(tensor: TensorBase):
         hook(tensor)
 
 
-def save_input(tensor: TensorBase) -> Saved:
+def save_input(tensor: TensorBase) -> SavedTensor:
     """An input as a node keeps it that does not keep the Tensor itself."""
     counter: VersionCounter = counter_of(tensor)
     if counter is NO_VERSION:
         raise RuntimeError(errors.INFERENCE_SAVED)
     node = gradient_edge(tensor) if needs_grad(tensor) else None
-    saved: Saved = make_saved(tensor._array, counter, node, tensor._output_nr, True)
+    saved: SavedTensor = make_saved(tensor._array, counter, node, tensor._output_nr, True)
     saved.tangents = tensor._tangents
     return saved
 
 
-def save_result(result: TensorBase, nr) -> Saved:
+def save_result(result: TensorBase, nr) -> SavedTensor:
     """A result as its own node keeps it."""
     return make_saved(result._array, counter_of(result), None, nr, False)
 
@@ -761,24 +761,24 @@ def rebase(tensor: TensorBase, node: Node, place: cython.Py_ssize_t = 0, output_
     base: TensorBase = view.base
     whole: CopySlices = CopySlices.__new__(CopySlices)
     old: Node = gradient_edge(base) if needs_grad(base) else None
-    edges = list(node._edges)
-    numbers = [output_number(node, i) for i in range(node.n_edges)]
+    edges = list(node._ad_edges)
+    numbers = [output_number(node, i) for i in range(node._ad_n_edges)]
     edges[place] = old
     numbers[place] = base._output_nr if old is not None else 0
-    whole.set_edges(tuple(edges))
-    whole.output_nrs = tuple(numbers)
-    whole._n_outputs = 1
-    whole._shape = base._array.shape
-    whole._dtype = base._array.dtype
+    whole._ad_set_edges(tuple(edges))
+    whole._ad_output_nrs = tuple(numbers)
+    whole._ad_n_outputs = 1
+    whole._ad_shape = base._array.shape
+    whole._ad_dtype = base._array.dtype
     whole.replay = view.replay
     whole.strides = own_strides(base._array)
     if isinstance(node, OpNode):
         cython.cast(OpNode, node).owner = weakref.ref(whole)
     elif isinstance(node, ContextNode):
-        cython.cast(ContextNode, node)._owner = weakref.ref(whole)
+        cython.cast(ContextNode, node)._ad_owner = weakref.ref(whole)
     whole.inner = node
     whole.place = place
-    whole.sequence_nr = next_sequence_nr()
+    whole._ad_sequence_nr = next_sequence_nr()
     before = base._node
     number = base._output_nr
     base._node = whole
@@ -813,8 +813,8 @@ def reshape_accumulator(leaf: TensorBase):
     """Let the node that adds to a leaf's .grad know that the leaf has another array."""
     node: Node = leaf._accumulator()
     if node is not None:
-        node._shape = leaf._array.shape
-        node._dtype = dtype_of_grad(leaf)
+        node._ad_shape = leaf._array.shape
+        node._ad_dtype = dtype_of_grad(leaf)
 
 
 def own_strides(array):

@@ -103,10 +103,10 @@ def node_of_indices(draws: Tensor, parameters: list[Tensor]) -> Any:
     """A node for draws without one, whose gradient is zero."""
     node: Any = new_node(MultinomialBackward0, FunctionNode)
     node.function = zeros_of_inputs
-    node.set_edges(tuple([gradient_edge(p) for p in parameters]))
-    node.output_nrs = tuple([p._output_nr for p in parameters])
-    node._n_outputs, node._shape, node._dtype = 1, draws._array.shape, draws._array.dtype
-    node.sequence_nr = next_sequence_nr()
+    node._ad_set_edges(tuple([gradient_edge(p) for p in parameters]))
+    node._ad_output_nrs = tuple([p._output_nr for p in parameters])
+    node._ad_n_outputs, node._ad_shape, node._ad_dtype = 1, draws._array.shape, draws._array.dtype
+    node._ad_sequence_nr = next_sequence_nr()
     return node
 
 

@@ -515,9 +515,9 @@ class Tensor(ArithmeticTensor):
 
     def _node_hooks(self) -> HookTable:
         node = node_of(self)
-        if node.tensor_hooks is None:
-            node.tensor_hooks = {}
-        return node.tensor_hooks.setdefault(self._output_nr, HookTable())  # type: ignore[no-any-return]
+        if node._ad_tensor_hooks is None:
+            node._ad_tensor_hooks = {}
+        return node._ad_tensor_hooks.setdefault(self._output_nr, HookTable())  # type: ignore[no-any-return]
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Have `hook` called with this leaf each time after its .grad was accumulated."""

@@ -18,9 +18,10 @@ from typing import Any
 from adjoint.arrays import pytree, random
 from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.size import Size
+from adjoint.core import errors
 from adjoint.core.engine import run_number
 from adjoint.core.grad_mode import enable_grad
-from adjoint.core.graph import Saved, TensorBase, needs_grad
+from adjoint.core.graph import SavedTensor, TensorBase, needs_grad
 from adjoint.core.modes import current
 from adjoint.core.recorded import pack_by_mode, save_input, unpacked
 from adjoint.core.saved_hooks import saved_tensors_hooks
@@ -106,7 +107,7 @@ class Note:
         self.shape = tensor._array.shape
         self.dtype = tensor._array.dtype
         node = current().saving
-        self.operation = "an operation" if node is None else node.name()
+        self.operation = "an operation" if node is None else errors.name_of(node)
 
     def fits(self, other: Note) -> bool:
         """True if both are of one shape and dtype."""
@@ -256,7 +257,7 @@ def _keep(value: Any) -> Any:
 
 def _take(value: Any) -> Any:
     """The argument again: a tensor without the history outside of the region."""
-    if not isinstance(value, Saved):
+    if not isinstance(value, SavedTensor):
         return value
     tensor = unpacked(value, None)
     twin = tensor.detach()

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.namespace import underlying
+from adjoint.core import errors
 from adjoint.core.edges import GradientEdge, as_edge
-from adjoint.core.graph import AccumulateGrad, Node, Saved, TensorBase
+from adjoint.core.graph import AccumulateGrad, Node, SavedTensor, TensorBase
 from adjoint.core.locations import described
 
 Target = TensorBase | GradientEdge | Node
@@ -25,7 +26,7 @@ def nodes_of(targets: Target | Iterable[Target]) -> Iterator[Node]:
     """The nodes that can be reached, each once, results before what they were made from; without recursion."""
     if isinstance(targets, (TensorBase, GradientEdge, Node)):
         targets = [targets]
-    stack = [target if isinstance(target, Node) else as_edge(target).node for target in targets]
+    stack: list[Any] = [target if isinstance(target, Node) else as_edge(target).node for target in targets]
     seen: set[Node] = set()
     while stack:
         node = stack.pop()
@@ -33,7 +34,7 @@ def nodes_of(targets: Target | Iterable[Target]) -> Iterator[Node]:
             continue
         seen.add(node)
         yield node
-        stack.extend(target for target in reversed(node._edges) if target is not None)
+        stack.extend(target for target in reversed(node._ad_edges) if target is not None)
 
 
 # drawing ------------------------------------------------------------------------------------------------------------
@@ -107,7 +108,7 @@ class Drawing:
 
     def _arrows(self) -> Iterator[tuple[int, int]]:
         for node, i in self._numbers.items():
-            for source in node._edges:
+            for source in node._ad_edges:
                 if source is not None and source in self._numbers:
                     yield self._numbers[source], i
 
@@ -143,7 +144,7 @@ def draw(targets: Target | Iterable[Target], *, max_nodes: int | None = None) ->
     if isinstance(targets, (TensorBase, GradientEdge, Node)):
         targets = [targets]
     targets = list(targets)
-    roots = {target if isinstance(target, Node) else as_edge(target).node for target in targets}
+    roots: set[Any] = {target if isinstance(target, Node) else as_edge(target).node for target in targets}
     nodes: list[Node] = []
     for node in nodes_of(targets):
         if max_nodes is not None and len(nodes) >= max_nodes:
@@ -153,8 +154,8 @@ def draw(targets: Target | Iterable[Target], *, max_nodes: int | None = None) ->
 
 
 def _label(node: Node) -> str:
-    shapes = [node._shape] if node._n_outputs == 1 else list(node._shape or ())
-    name = "leaf" if isinstance(node, AccumulateGrad) else node.name()
+    shapes = [node._ad_shape] if node._ad_n_outputs == 1 else list(node._ad_shape or ())
+    name = "leaf" if isinstance(node, AccumulateGrad) else errors.name_of(node)
     # a custom function may return what is no tensor
     return name + "\n" + " ".join(str(tuple(shape)) for shape in shapes if shape is not None)
 
@@ -246,16 +247,16 @@ def saved_tensors(targets: Target | Iterable[Target]) -> SavedTensors:
     seen: set[int] = set()
     entries = SavedTensors()
     for node in nodes_of(targets):
-        location = node.__dict__.get("saved_at")
+        location = node.__dict__.get("_ad_saved_at")
         line = None if location is None else described(location)
-        for name, entry in node.saved_items():
-            entries.append(_entry(node.name(), name, _array_of(entry), seen, line))
+        for name, entry in node._ad_saved_items():
+            entries.append(_entry(errors.name_of(node), name, _array_of(entry), seen, line))
     entries.sort(key=lambda entry: -entry.nbytes)
     return entries
 
 
 def _array_of(entry: Any) -> Any:
-    if isinstance(entry, Saved):
+    if isinstance(entry, SavedTensor):
         return entry.array if entry.original is None else entry.original._array
     return entry._array if isinstance(entry, TensorBase) else entry
 

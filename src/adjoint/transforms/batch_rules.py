@@ -111,27 +111,27 @@ def summed(node: SumOverBatch, cotangent: Any, create_graph: bool) -> list[Any]:
         return [cotangent]
     if create_graph:
         return [ops.batch_sum(cotangent, over)]
-    return [project(batch_sum(cotangent, over), node._shape, node._dtype)]
+    return [project(batch_sum(cotangent, over), node._ad_shape, node._ad_dtype)]
 
 
 def cross(node: Node, inputs: Sequence[Any], operands: Sequence[Any]) -> None:
     """Put a `SumOverBatch` on each edge of a node whose input lacks a batch that another operand has."""
     levels = {level for operand in operands for level, _ in batches_of(operand._array)}
-    edges = list(node._edges)
-    numbers = list(node.output_nrs or [0] * len(edges))
+    edges = list(node._ad_edges)
+    numbers = list(node._ad_output_nrs or [0] * len(edges))
     for i, (edge, tensor) in enumerate(zip(edges, inputs, strict=True)):
         missing = levels.difference(level for level, _ in batches_of(tensor._array)) if edge is not None else None
         if missing:
             summing = new_node(SumOverBatch, FunctionNode)
             summing.function = summed
-            summing.set_edges((edge,))
-            summing.output_nrs = (numbers[i],)
-            summing._n_outputs, summing._shape, summing._dtype = 1, tensor._array.shape, tensor._array.dtype
+            summing._ad_set_edges((edge,))
+            summing._ad_output_nrs = (numbers[i],)
+            summing._ad_n_outputs, summing._ad_shape, summing._ad_dtype = 1, tensor._array.shape, tensor._array.dtype
             summing.levels = missing
-            summing.sequence_nr = next_sequence_nr()
+            summing._ad_sequence_nr = next_sequence_nr()
             edges[i], numbers[i] = summing, 0
-    node.set_edges(tuple(edges))
-    node.output_nrs = tuple(numbers)
+    node._ad_set_edges(tuple(edges))
+    node._ad_output_nrs = tuple(numbers)
 
 
 registry.cross = cross

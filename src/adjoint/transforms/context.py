@@ -19,7 +19,7 @@ from adjoint.arrays.size import type_name
 from adjoint.core import errors
 from adjoint.core.graph import (
     ContextNode,
-    Saved,
+    SavedTensor,
     TensorBase,
     new_tensor,
     output_dtype,
@@ -99,11 +99,6 @@ class FunctionCtx:
 
     def set_materialize_grads(self, value: bool) -> None:
         """Say whether gradients and tangents that are not there are zeros (True, the default) or None."""
-        if not isinstance(value, bool):
-            raise TypeError(
-                "set_materialize_grads received an invalid combination of arguments - got "
-                f"({type_name(value)}), but expected (bool)"
-            )
         self.materialize_grads = value
 
     def set_output_grad_dtype(self, *dtypes: dtype | None) -> None:
@@ -117,7 +112,7 @@ class FunctionCtx:
         for wanted in dtypes:
             if not (isinstance(wanted, dtype) or wanted is None):
                 raise TypeError(f"set_output_grad_dtype expects dtypes or None, but got {type_name(wanted)}")
-        self._grad_dtypes = dtypes
+        self._ad_grad_dtypes = dtypes
 
     def mark_shared_storage(self, *pairs: Any) -> None:
         """Deprecated: shared memory is found by itself."""
@@ -135,72 +130,35 @@ class BackwardCFunction(ContextNode, FunctionCtx):
     __slots__ = ()
 
     _forward_cls: type[Any]
-    _saved: tuple[Saved | None, ...] | None
-    _cleared: bool
+    _ad_saved: tuple[SavedTensor | None, ...] | None
+    _ad_freed: bool
+    _ad_cleared: bool
 
     # what forward says of itself --------------------------------------------------------------------------------------
 
     @property
     def materialize_grads(self) -> bool:
         """True if gradients and tangents that are not there are zeros."""
-        return not self._keeps_undefined
+        return not self._ad_keeps_undefined
 
     @materialize_grads.setter
     def materialize_grads(self, value: bool) -> None:
-        self._keeps_undefined = not value
+        if not isinstance(value, bool):
+            raise TypeError(
+                "set_materialize_grads received an invalid combination of arguments - got "
+                f"({type_name(value)}), but expected (bool)"
+            )
+        self._ad_keeps_undefined = not value
 
     @property
     def _materialize_non_diff_grads(self) -> bool:
-        return not self._undefined_integers
+        return not self._ad_undefined_integers
 
     @_materialize_non_diff_grads.setter
     def _materialize_non_diff_grads(self, value: bool) -> None:
-        self._undefined_integers = not value
-
-    def _forget(self) -> None:
-        """Let go of what was said; outputs among it would never be freed."""
-        self.to_save = self.saved_for_forward = self.dirty_tensors = self.non_differentiable = None
+        self._ad_undefined_integers = not value
 
     # what is saved ----------------------------------------------------------------------------------------------------
-
-    def _save(self, outputs: Sequence[Any]) -> None:
-        """Keep the tensors given to save_for_backward, with their versions."""
-        numbers = {id(output): nr for nr, output in enumerate(outputs)}
-        kept = []
-        for place, tensor in enumerate(self.to_save or ()):
-            if not (isinstance(tensor, TensorBase) or tensor is None):
-                raise TypeError(
-                    f"save_for_backward can only save variables, but argument {place} is of type {type_name(tensor)}"
-                )
-            kept.append(None if tensor is None else self._kept(tensor, numbers.get(id(tensor))))
-        self._saved = tuple(kept)
-        if current().locations:
-            self.__dict__["saved_at"] = caller()
-
-    def _kept(self, tensor: Tensor, nr: int | None) -> Saved:
-        """One saved tensor; an output (of number nr), or a view of one, is not held itself, since it holds the node."""
-        view = tensor._view
-        if nr is not None:
-            saved = save_result(tensor, nr)
-        else:
-            saved = save_input(tensor)
-            if tensor._node is not self and (view is None or view.base._node is not self):
-                saved.original = tensor
-        if current().saved_hooks:
-            pack_by_mode(saved, self._value(saved), self)
-        return saved
-
-    def _value(self, saved: Saved) -> Tensor:
-        """A saved tensor with its history."""
-        tensor = unpacked(saved, self)
-        if not saved.from_input:
-            tensor._tangents = (self._tangents or {}).get(saved.output_nr)
-            base = None if self._owner is None else self._owner()
-            if base is not None:
-                # a view that was modified in place has its history from its base
-                part = base.part()
-                tensor._node, tensor._output_nr = part._node, part._output_nr
-        return tensor
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
@@ -208,18 +166,18 @@ class BackwardCFunction(ContextNode, FunctionCtx):
 
         Raises RuntimeError if they were freed, modified in place, or were to be handed out only once.
         """
-        if self._in_jvp:
+        if self._ad_in_jvp:
             return tuple(self.saved_for_forward or ())
-        if self._cleared:
+        if self._ad_cleared:
             raise RuntimeError(CLEARED)
-        if self._freed:
+        if self._ad_freed:
             raise RuntimeError(errors.freed(self))
-        if not self._saved:
+        if not self._ad_saved:
             return ()
-        found = tuple([None if saved is None else self._value(saved) for saved in self._saved])
+        found = tuple([None if saved is None else unpacked_value(self, saved) for saved in self._ad_saved])
         if self._forward_cls.clear_saved_tensors_on_access:
-            self._free()
-            self._cleared = True
+            self._ad_free()
+            self._ad_cleared = True
         return found
 
     @property
@@ -229,71 +187,61 @@ class BackwardCFunction(ContextNode, FunctionCtx):
         return self.saved_tensors
 
     @property
-    def _raw_saved_tensors(self) -> tuple[Saved, ...]:
-        if self._freed:
+    def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
+        if self._ad_freed:
             raise RuntimeError(errors.freed(self))
-        return tuple([Saved.__new__(Saved) if saved is None else saved for saved in self._saved or ()])
+        return tuple([SavedTensor.__new__(SavedTensor) if saved is None else saved for saved in self._ad_saved or ()])
 
-    def saved_items(self) -> list[tuple[str, Saved]]:
-        """What is kept, as (name, `Saved`) pairs."""
-        entries = enumerate(self._saved or ())
+    def _ad_saved_items(self) -> list[tuple[str, SavedTensor]]:
+        """What is kept, as (name, `SavedTensor`) pairs."""
+        entries = enumerate(self._ad_saved or ())
         return [(f"saved_tensors[{i}]", saved) for i, saved in entries if saved is not None]
 
-    def _free(self) -> None:
+    def _ad_free(self) -> None:
         """Free what was saved; a function that saved nothing can be run again."""
-        if self._saved:
-            self._freed = True
-            drop(self._saved)
-            self._saved = None
+        if self._ad_saved:
+            self._ad_freed = True
+            drop(self._ad_saved)
+            self._ad_saved = None
 
     # the way back -----------------------------------------------------------------------------------------------------
-
-    def _user_backward(self) -> Callable[..., Any]:
-        """The function's backward, or vjp. Raises RuntimeError if it has both."""
-        cls = self._forward_cls
-        backward, vjp, default = cls.backward, cls.vjp, cls._no_backward
-        if vjp is default:
-            return backward  # type: ignore[no-any-return]
-        if backward is not default:
-            raise RuntimeError(TWO_WAYS_BACK)
-        return vjp  # type: ignore[no-any-return]
 
     def apply(self, *args: Any) -> Any:
         """What the function's backward makes of gradients."""
         if self._forward_cls.boxed_grads_call:
-            return self._user_backward()(self, list(args))
-        return self._user_backward()(self, *args)
+            return way_back(self)(self, list(args))
+        return way_back(self)(self, *args)
 
     def apply_boxed(self, grads: list[Any]) -> Any:
         """What the function's backward makes of gradients in a list that it may empty."""
-        return self._user_backward()(self, grads)
+        return way_back(self)(self, grads)
 
     def apply_jvp(self, *args: Any) -> Any:
         """What the function's jvp makes of tangents."""
         return self._forward_cls.jvp(self, *args)
 
-    def _pull_back(self, cotangent: Any, create_graph: bool) -> list[Any]:
+    def _ad_pull_back(self, cotangent: Any, create_graph: bool) -> list[Any]:
         """The cotangents of the inputs, one for each edge; raw arrays, or Tensors if create_graph is true."""
         grads: Any
-        if self._n_outputs == 1:
-            grads = [self._received(cotangent, 0, create_graph)]
+        if self._ad_n_outputs == 1:
+            grads = [as_received(self, cotangent, 0, create_graph)]
         else:
-            given = cotangent or [None] * self._n_outputs
-            grads = [self._received(g, nr, create_graph) for nr, g in enumerate(given)]
+            given = cotangent or [None] * self._ad_n_outputs
+            grads = [as_received(self, g, nr, create_graph) for nr, g in enumerate(given)]
         model = None
-        if self._model is not None:
-            model = next((g._array for g in grads if g is not None), self._model)
-        if not self._keeps_undefined:
-            grads = [self._zeros(nr, model) if g is None else g for nr, g in enumerate(grads)]
+        if self._ad_model is not None:
+            model = next((g._array for g in grads if g is not None), self._ad_model)
+        if not self._ad_keeps_undefined:
+            grads = [zeros_of(self, nr, model) if g is None else g for nr, g in enumerate(grads)]
         returned = self.apply(*grads)
         given = returned if isinstance(returned, tuple) else (returned,)
-        if len(given) != self._n_arguments:
-            given = self._without_surplus(given)
+        if len(given) != self._ad_n_arguments:
+            given = without_surplus(self, given)
         # the arrays that arrived may now be handed on
         grads = cotangent = returned = None
         pulled: list[Any] = []
         for i, (node, nr) in enumerate(self.next_functions):
-            g = given[self._places[i]]
+            g = given[self._ad_places[i]]
             if g is not None and not isinstance(g, TensorBase):
                 raise RuntimeError(f"expected Variable or None (got {type_name(g)})")
             if g is None or node is None:
@@ -301,62 +249,129 @@ class BackwardCFunction(ContextNode, FunctionCtx):
                 continue
             shape, kind = output_shape(node, nr), output_dtype(node, nr)
             if g._array.shape != shape or g._array.dtype != kind:
-                self._check_fit(g._array, shape, kind, i)
+                check_fit(self, g._array, shape, kind, i)
             pulled.append(project_tensor(g, shape, kind) if create_graph else project(g._array, shape, kind))
-        if len(self._places) != self._n_arguments:
-            self._check_constants(given)
+        if len(self._ad_places) != self._ad_n_arguments:
+            check_constants(self, given)
         return pulled
 
-    def _received(self, cotangent: Any, nr: int, create_graph: bool) -> Tensor | None:
-        """The cotangent of one output as backward gets it."""
-        if cotangent is None:
-            return None
-        tensor: Any = cotangent if create_graph else new_tensor(cotangent)
-        if self._grad_dtypes is not None:
-            wanted = self._grad_dtypes[nr]
-            if wanted is not None and tensor.dtype is not wanted:
-                tensor = ops.cast(tensor, wanted)
-        return tensor
 
-    def _zeros(self, nr: int, model: Any) -> Tensor | None:
-        """Zeros like one output; None for what is no tensor, or where it was asked for."""
-        shape, kind = output_shape(self, nr), output_dtype(self, nr)
-        if shape is None or (self._undefined_integers and kind is not None and kind.kind in "biu"):
-            return None
-        if model is None:
-            return new_tensor(numpy.zeros(shape, kind))
-        return new_tensor(in_batch_of(namespace(model).zeros(shape, dtype=kind), model))
+# Not methods: the names of methods are taken from users, who may give `ctx` any attributes.
 
-    def _without_surplus(self, given: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The cotangents without None behind the last argument. Raises RuntimeError if their number is wrong."""
-        n = self._n_arguments
-        if len(given) < n or any(g is not None for g in given[n:]):
-            raise RuntimeError(
-                f"function {self.name()} returned an incorrect number of gradients (expected {n}, got {len(given)})"
+
+def forget(node: BackwardCFunction) -> None:
+    """Let go of what was said; outputs among it would never be freed."""
+    node.to_save = node.saved_for_forward = node.dirty_tensors = node.non_differentiable = None
+
+
+def save(node: BackwardCFunction, outputs: Sequence[Any]) -> None:
+    """Keep the tensors given to save_for_backward, with their versions."""
+    numbers = {id(output): nr for nr, output in enumerate(outputs)}
+    entries = []
+    for place, tensor in enumerate(node.to_save or ()):
+        if not (isinstance(tensor, TensorBase) or tensor is None):
+            raise TypeError(
+                f"save_for_backward can only save variables, but argument {place} is of type {type_name(tensor)}"
             )
-        return given[:n]
+        entries.append(None if tensor is None else kept(node, tensor, numbers.get(id(tensor))))
+    node._ad_saved = tuple(entries)
+    if current().locations:
+        node.__dict__["_ad_saved_at"] = caller()
 
-    def _check_constants(self, given: tuple[Any, ...]) -> None:
-        """Raise RuntimeError if there is a cotangent for an argument that is no tensor."""
-        for place, g in enumerate(given):
-            if g is not None and place not in self._places:
-                raise RuntimeError(
-                    f"function {self.name()} returned a gradient different than None at position {place + 1}, but the "
-                    "corresponding forward input was not a Variable"
-                )
 
-    def _check_fit(self, array: Any, shape: tuple[int, ...], kind: Any, i: int) -> None:
-        """Raise RuntimeError if a cotangent cannot be that of an input of this shape and dtype."""
-        said = f"Function {self.name()} returned an invalid gradient at index {i} - "
-        if array.shape != shape and not expands_to(shape, array.shape):
+def kept(node: BackwardCFunction, tensor: Tensor, nr: int | None) -> SavedTensor:
+    """One saved tensor; an output (of number nr), or a view of one, is not held itself, since it holds the node."""
+    view = tensor._view
+    if nr is not None:
+        saved = save_result(tensor, nr)
+    else:
+        saved = save_input(tensor)
+        if tensor._node is not node and (view is None or view.base._node is not node):
+            saved.original = tensor
+    if current().saved_hooks:
+        pack_by_mode(saved, unpacked_value(node, saved), node)
+    return saved
+
+
+def unpacked_value(node: BackwardCFunction, saved: SavedTensor) -> Tensor:
+    """A saved tensor with its history."""
+    tensor = unpacked(saved, node)
+    if not saved.from_input:
+        tensor._tangents = (node._ad_tangents or {}).get(saved.output_nr)
+        base = None if node._ad_owner is None else node._ad_owner()
+        if base is not None:
+            # a view that was modified in place has its history from its base
+            part = base.part()
+            tensor._node, tensor._output_nr = part._node, part._output_nr
+    return tensor
+
+
+def way_back(node: BackwardCFunction) -> Callable[..., Any]:
+    """The function's backward, or vjp. Raises RuntimeError if it has both."""
+    cls = node._forward_cls
+    backward, vjp, default = cls.backward, cls.vjp, cls._no_backward
+    if vjp is default:
+        return backward  # type: ignore[no-any-return]
+    if backward is not default:
+        raise RuntimeError(TWO_WAYS_BACK)
+    return vjp  # type: ignore[no-any-return]
+
+
+def as_received(node: BackwardCFunction, cotangent: Any, nr: int, create_graph: bool) -> Tensor | None:
+    """The cotangent of one output as backward gets it."""
+    if cotangent is None:
+        return None
+    tensor: Any = cotangent if create_graph else new_tensor(cotangent)
+    if node._ad_grad_dtypes is not None:
+        wanted = node._ad_grad_dtypes[nr]
+        if wanted is not None and tensor.dtype is not wanted:
+            tensor = ops.cast(tensor, wanted)
+    return tensor
+
+
+def zeros_of(node: BackwardCFunction, nr: int, model: Any) -> Tensor | None:
+    """Zeros like one output; None for what is no tensor, or where it was asked for."""
+    shape, kind = output_shape(node, nr), output_dtype(node, nr)
+    if shape is None or (node._ad_undefined_integers and kind is not None and kind.kind in "biu"):
+        return None
+    if model is None:
+        return new_tensor(numpy.zeros(shape, kind))
+    return new_tensor(in_batch_of(namespace(model).zeros(shape, dtype=kind), model))
+
+
+def without_surplus(node: BackwardCFunction, given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The cotangents without None behind the last argument. Raises RuntimeError if their number is wrong."""
+    n = node._ad_n_arguments
+    if len(given) < n or any(g is not None for g in given[n:]):
+        raise RuntimeError(
+            f"function {errors.name_of(node)} returned an incorrect number of gradients (expected {n}, got {len(given)})"
+        )
+    return given[:n]
+
+
+def check_constants(node: BackwardCFunction, given: tuple[Any, ...]) -> None:
+    """Raise RuntimeError if there is a cotangent for an argument that is no tensor."""
+    for place, g in enumerate(given):
+        if g is not None and place not in node._ad_places:
             raise RuntimeError(
-                f"{said}got {errors.sizes(array.shape)} but expected shape compatible with {errors.sizes(shape)}"
+                f"function {errors.name_of(node)} returned a gradient different than None at position {place + 1}, but the "
+                "corresponding forward input was not a Variable"
             )
-        if kind is not None and array.dtype.kind == "c" and kind.kind != "c":
-            raise RuntimeError(
-                f"{said}expected type {from_numpy_dtype(kind)} but got {from_numpy_dtype(array.dtype)}: the gradient "
-                "of a real input is real"
-            )
+
+
+def check_fit(node: BackwardCFunction, array: Any, shape: tuple[int, ...], kind: Any, i: int) -> None:
+    """Raise RuntimeError if a cotangent cannot be that of an input of this shape and dtype."""
+    said = f"Function {errors.name_of(node)} returned an invalid gradient at index {i} - "
+    if array.shape != shape and not expands_to(shape, array.shape):
+        raise RuntimeError(
+            f"{said}got {errors.sizes(array.shape)} but expected shape compatible with {errors.sizes(shape)}"
+        )
+    if kind is not None and array.dtype.kind == "c" and kind.kind != "c":
+        raise RuntimeError(
+            f"{said}expected type {from_numpy_dtype(kind)} but got {from_numpy_dtype(array.dtype)}: the gradient "
+            "of a real input is real"
+        )
+
 
 
 def expands_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:

@@ -268,7 +268,7 @@ def pulled(custom: CustomFunction, ctx: Any, gradients: Any) -> list[Any]:
 
 def wanted_by(ctx: Any) -> set[str]:
     """The parameters of which a leaf needs a cotangent; all, where forward mode asks."""
-    if ctx._in_jvp:
+    if ctx._ad_in_jvp:
         return set(ctx.structure.keys)
     found, start = set(), 1
     for name, child in zip(ctx.structure.keys, ctx.structure.children, strict=True):

@@ -37,7 +37,7 @@ from adjoint.core.recorded import announce, rebase
 from adjoint.tensor.table import ops
 from adjoint.transforms import forward
 from adjoint.transforms.batched import BatchedArray, batches_of
-from adjoint.transforms.context import BackwardCFunction, FunctionCtx
+from adjoint.transforms.context import BackwardCFunction, FunctionCtx, forget, save
 from adjoint.transforms.vmap import described, lead_in, spread
 
 Tensor = Any
@@ -196,7 +196,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         if state.transforms:
             check_setup_context(cls)
         node, outputs, single = record(cls, args, separate)
-        node._forget()
+        forget(node)
         return outputs[0] if single else outputs
 
 
@@ -275,7 +275,7 @@ def record(cls: type[Function], args: tuple[Any, ...], separate: bool) -> tuple[
     """
     state = current()
     enabled = state.grad_enabled
-    node = new_node(cls._backward_cls, BackwardCFunction)
+    node: Any = new_node(cls._backward_cls, BackwardCFunction)
     needs = tuple([isinstance(value, TensorBase) and needs_grad(value) for value in args])
     node.needs_input_grad = needs
     records = enabled and True in needs
@@ -297,9 +297,9 @@ def record(cls: type[Function], args: tuple[Any, ...], separate: bool) -> tuple[
         return node, finished(node, args, returned, records), False
     if records and is_new(node, args, returned):
         returned._node, returned._requires = node, False
-        node._n_outputs, node._shape, node._dtype = 1, returned._array.shape, returned._array.dtype
+        node._ad_n_outputs, node._ad_shape, node._ad_dtype = 1, returned._array.shape, returned._array.dtype
         if node.to_save:
-            node._save((returned,))
+            save(node, (returned,))
         return node, (returned,), True
     return node, finished(node, args, (returned,), records), True
 
@@ -308,7 +308,7 @@ def is_new(node: Any, args: tuple[Any, ...], value: Any) -> bool:
     """True for an ordinary result: one tensor with a gradient, in memory of its own, of which nothing was said."""
     if not isinstance(value, TensorBase) or type(value._array) is not numpy.ndarray:
         return False
-    if node.dirty_tensors or node.non_differentiable or node._grad_dtypes or value._view is not None:
+    if node.dirty_tensors or node.non_differentiable or node._ad_grad_dtypes or value._view is not None:
         return False
     return value._output_nr == 0 and is_inexact(value._array.dtype) and all(value is not other for other in args)
 
@@ -318,20 +318,20 @@ def connect(node: Any, args: tuple[Any, ...], needs: tuple[bool, ...]) -> None:
     places: tuple[int, ...] = (0,)
     tensors = args
     if len(args) == 1:
-        node.set_edges((gradient_edge(args[0]),))
+        node._ad_set_edges((gradient_edge(args[0]),))
     else:
         places = tuple([place for place, value in enumerate(args) if isinstance(value, TensorBase)])
         tensors = tuple([args[place] for place in places])
-        node.set_edges(tuple([gradient_edge(args[place]) if needs[place] else None for place in places]))
+        node._ad_set_edges(tuple([gradient_edge(args[place]) if needs[place] else None for place in places]))
     numbers = tuple([tensor._output_nr for tensor in tensors])
     if any(numbers):
-        node.output_nrs = numbers
+        node._ad_output_nrs = numbers
     cross: Any = registry.cross
     if cross is not None and any(type(tensor._array) is not numpy.ndarray for tensor in tensors):
         cross(node, tensors, tensors)
-    node._places = places
-    node._n_arguments = len(args)
-    node.sequence_nr = next_sequence_nr()
+    node._ad_places = places
+    node._ad_n_arguments = len(args)
+    node._ad_sequence_nr = next_sequence_nr()
 
 
 def finished(node: Any, args: tuple[Any, ...], returned: tuple[Any, ...], records: bool) -> tuple[Any, ...]:
@@ -350,7 +350,7 @@ def finished(node: Any, args: tuple[Any, ...], returned: tuple[Any, ...], record
             if not (records and is_inexact(value._array.dtype) and id(value) not in constant):
                 value = without_history(value, is_input, is_dirty)
             elif is_dirty and is_input:
-                rebase(value, node, node._places.index(inputs[id(value)]), nr)
+                rebase(value, node, node._ad_places.index(inputs[id(value)]), nr)
             else:
                 value = with_history(value, node, nr, is_input, origin)
         outputs.append(value)
@@ -358,7 +358,7 @@ def finished(node: Any, args: tuple[Any, ...], returned: tuple[Any, ...], record
     if records:
         describe_outputs(node, outputs)
         if node.to_save:
-            node._save(outputs)
+            save(node, outputs)
     return tuple(outputs)
 
 
@@ -425,14 +425,14 @@ def describe_outputs(node: Any, outputs: Sequence[Any]) -> None:
     arrays = [value._array if isinstance(value, TensorBase) else None for value in outputs]
     shapes = tuple([None if array is None else array.shape for array in arrays])
     kinds = tuple([None if array is None else array.dtype for array in arrays])
-    node._n_outputs = len(outputs)
-    if node._grad_dtypes is not None:
+    node._ad_n_outputs = len(outputs)
+    if node._ad_grad_dtypes is not None:
         kinds = declared_dtypes(node, kinds)
     if len(outputs) == 1:
-        node._shape, node._dtype = shapes[0], kinds[0]
+        node._ad_shape, node._ad_dtype = shapes[0], kinds[0]
     else:
-        node._shape, node._dtype = shapes, kinds
-    node._model = next((a for a in arrays if a is not None and type(a) is not numpy.ndarray), None)
+        node._ad_shape, node._ad_dtype = shapes, kinds
+    node._ad_model = next((a for a in arrays if a is not None and type(a) is not numpy.ndarray), None)
 
 
 def declared_dtypes(node: Any, kinds: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -440,16 +440,16 @@ def declared_dtypes(node: Any, kinds: tuple[Any, ...]) -> tuple[Any, ...]:
 
     Raises RuntimeError if their number is not that of the outputs, or for an output that has no gradient.
     """
-    wanted = node._grad_dtypes
+    wanted = node._ad_grad_dtypes
     if len(wanted) != len(kinds):
         raise RuntimeError(
-            f"set_output_grad_dtype got {len(wanted)} dtypes, but the function {node.name()} returned "
+            f"set_output_grad_dtype got {len(wanted)} dtypes, but the function {errors.name_of(node)} returned "
             f"{len(kinds)} values"
         )
     for nr, (dtype, kind) in enumerate(zip(wanted, kinds, strict=True)):
         if dtype is not None and (kind is None or not is_inexact(kind)):
             raise RuntimeError(
-                f"set_output_grad_dtype got {dtype} for output {nr} of {node.name()}, which has no gradient; pass None"
+                f"set_output_grad_dtype got {dtype} for output {nr} of {errors.name_of(node)}, which has no gradient; pass None"
             )
     return tuple(None if dtype is None else dtype.numpy for dtype in wanted)
 
@@ -499,16 +499,16 @@ def given_tangent(
         return tangent
     if is_dirty:
         return forward.make_zero_tangent(value, level, coming)
-    return None if node._keeps_undefined else ops.zeros_like(value)
+    return None if node._ad_keeps_undefined else ops.zeros_like(value)
 
 
 def pushed(node: Any, tangents: list[Any], n_outputs: int) -> tuple[Any, ...]:
     """What jvp makes of the tangents, one for each returned value."""
-    node._in_jvp = True
+    node._ad_in_jvp = True
     try:
         returned = node.apply_jvp(*tangents)
     finally:
-        node._in_jvp = False
+        node._ad_in_jvp = False
     found = returned if isinstance(returned, tuple) else (returned,)
     if len(found) != n_outputs:
         raise RuntimeError(
@@ -549,9 +549,9 @@ def note_tangent(
         tangent = forward.apart(tangent, {"": [t for t in given if t is not None]})
     forward.set_tangent(output, level, tangent)
     if output._node is node:
-        if node._tangents is None:
-            node._tangents = {}
-        node._tangents[nr] = output._tangents
+        if node._ad_tangents is None:
+            node._ad_tangents = {}
+        node._ad_tangents[nr] = output._tangents
 
 
 def check_view(output: Tensor, tangent: Tensor, args: Sequence[Any], given: Sequence[Any]) -> None:
@@ -597,7 +597,7 @@ def apply_in_transforms(cls: type[Function], args: tuple[Any, ...]) -> Any:
         return by_rule(cls, args, level)
     levels = () if state.forward_off else state.dual_stack
     node, outputs, single = evaluate(cls, args, levels)
-    node._forget()
+    forget(node)
     return outputs[0] if single else outputs
 
 
@@ -751,8 +751,8 @@ def guarded(output: Any) -> Any:
     result = output.detach()
     node = new_node(Error, FunctionNode)
     node.function = refused
-    node._n_outputs, node._shape, node._dtype = 1, output._array.shape, output._array.dtype
-    node.sequence_nr = next_sequence_nr()
+    node._ad_n_outputs, node._ad_shape, node._ad_dtype = 1, output._array.shape, output._array.dtype
+    node._ad_sequence_nr = next_sequence_nr()
     result._node = node
     return result
 
@@ -787,15 +787,15 @@ class NestedIOFunction(Function):
     @staticmethod
     def forward(ctx: Any, structure: Any, *leaves: Any) -> Any:
         """What forward_extended returns, leaf by leaf, and its structure."""
-        ctx._structures = [structure]
+        ctx._ad_structures = [structure]
         outputs, shape = flatten(ctx._forward_cls.forward_extended(ctx, *structure.unflatten(leaves)))
-        ctx._structures.append(shape)
+        ctx._ad_structures.append(shape)
         return (*outputs, shape)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
         """What backward_extended returns, leaf by leaf."""
-        structure, shape = ctx._structures
+        structure, shape = ctx._ad_structures
         nested = shape.unflatten(gradients[:-1])
         grads = nested if isinstance(nested, tuple) else (nested,)
         found = ctx._forward_cls.backward_extended(ctx, *grads)

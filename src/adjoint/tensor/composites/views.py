@@ -287,9 +287,9 @@ def set_(
     if is_grad_enabled() and (given or needs_grad(input)):
         node: Any = new_node(Unknown, FunctionNode)
         node.function = _refuse
-        node.set_edges(tuple(gradient_edge(t) for t in ((source, input) if given else (input,)) if needs_grad(t)))
-        node._n_outputs, node._shape, node._dtype = 1, input._array.shape, input._array.dtype
-        node.sequence_nr = next_sequence_nr()
+        node._ad_set_edges(tuple(gradient_edge(t) for t in ((source, input) if given else (input,)) if needs_grad(t)))
+        node._ad_n_outputs, node._ad_shape, node._ad_dtype = 1, input._array.shape, input._array.dtype
+        node._ad_sequence_nr = next_sequence_nr()
         rebase(input, node)
     return input
 

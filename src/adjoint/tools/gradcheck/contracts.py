@@ -66,10 +66,10 @@ def undefined(output: Tensor) -> Tensor:
     """An output behind which an undefined cotangent arrives, whatever cotangent it is given."""
     node: Any = new_node(FunctionNode, FunctionNode)
     node.function = _pass_nothing_on
-    node.set_edges((gradient_edge(output),))
-    node.output_nrs = (output.output_nr,)
-    node._n_outputs, node._shape, node._dtype = 1, output._array.shape, output._array.dtype
-    node.sequence_nr = next_sequence_nr()
+    node._ad_set_edges((gradient_edge(output),))
+    node._ad_output_nrs = (output.output_nr,)
+    node._ad_n_outputs, node._ad_shape, node._ad_dtype = 1, output._array.shape, output._array.dtype
+    node._ad_sequence_nr = next_sequence_nr()
     result: Any = tensor_of(output._array)
     result._node = node
     return cast(Tensor, result)

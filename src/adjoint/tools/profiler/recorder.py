@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
+from adjoint.core import errors
 from adjoint.core.graph import AccumulateGrad, Node, TensorBase
 from adjoint.core.locations import is_own
 from adjoint.core.modes import current
@@ -160,8 +161,8 @@ class Watch:
             leaf = isinstance(node, AccumulateGrad)
             if arrays is not None:
                 arrays.take([node.variable._grad] if leaf else pulled)
-            name = "torch::autograd::AccumulateGrad" if leaf else node.name()
-            number = -1 if leaf else node.sequence_nr
+            name = "torch::autograd::AccumulateGrad" if leaf else errors.name_of(node)
+            number = -1 if leaf else node._ad_sequence_nr
             recorder.notes.append((name, start, perf_counter_ns(), get_ident(), number, NODE, shapes))
         return pulled
 
@@ -243,7 +244,7 @@ def number_of_result(result: Any) -> int:
         result = result[0]
     node = result._node if isinstance(result, TensorBase) else None
     # what is written into while recording is off may have a node from before
-    return node.sequence_nr if node is not None and current().grad_enabled else -1
+    return node._ad_sequence_nr if node is not None and current().grad_enabled else -1
 
 
 def user_stack() -> list[str]:

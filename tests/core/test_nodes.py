@@ -1,0 +1,213 @@
+"""Nodes as objects: the abstract class, what all of them have, and attributes of the user's on contexts."""
+
+import pytest
+
+import adjoint
+from adjoint.autograd import Function, SavedTensor, graph
+
+METHODS = {"name", "next_functions", "metadata", "_input_metadata", "register_hook", "register_prehook"}
+METHODS |= {"_register_hook_dict", "_sequence_nr"}
+
+
+class Double(Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+
+def leaf():
+    return adjoint.ones(2, requires_grad=True)
+
+
+def three_nodes():
+    """Of an operation, of a custom function, of a leaf."""
+    x = leaf()
+    return (x * x).grad_fn, Double.apply(x).grad_fn, (x * x).grad_fn.next_functions[0][0]
+
+
+# the abstract class ---------------------------------------------------------------------------------------------------
+
+
+def test_node_is_abstract():
+    class Empty(graph.Node):
+        pass
+
+    complete = type("Complete", (graph.Node,), dict.fromkeys(METHODS))
+    assert graph.Node.__abstractmethods__ == METHODS
+    for cls in (graph.Node, Empty):
+        with pytest.raises(TypeError, match=f"Can't instantiate abstract class {cls.__name__}"):
+            cls()
+    assert isinstance(complete(), graph.Node)
+    for node in three_nodes():
+        assert isinstance(node, graph.Node) and issubclass(type(node), graph.Node)
+        assert not isinstance(node, (Empty, complete))
+    assert not isinstance(leaf(), graph.Node) and not issubclass(Function, graph.Node)
+
+
+def test_only_the_graph_makes_nodes_and_saved_tensors():
+    operation, context, accumulator = three_nodes()
+    for node in (operation, accumulator):
+        with pytest.raises(TypeError, match=f"^cannot create '{type(node).__name__}' instances$"):
+            type(node)()
+    assert type(context)().saved_tensors == (), "a context without a run of its function is nothing harmful"
+    assert isinstance(operation._raw_saved_self, SavedTensor)
+    assert type(operation._raw_saved_self).__name__ == "SavedTensor"
+    with pytest.raises(RuntimeError, match=r"^Trying to create a SavedTensor object from Python is forbidden\.$"):
+        SavedTensor()
+
+
+# what all nodes have --------------------------------------------------------------------------------------------------
+
+
+def test_sequence_numbers():
+    operation, context, accumulator = three_nodes()
+    assert operation._sequence_nr() < context._sequence_nr() < accumulator._sequence_nr() == 2**64 - 1
+    for node in (operation, context, accumulator):
+        node._set_sequence_nr(77)
+        assert node._sequence_nr() == 77
+        for number, error, said in (
+            (-1, OverflowError, "can't convert negative int to unsigned"),
+            (2**64, OverflowError, "int too big to convert"),
+            (1.5, TypeError, "an integer is required"),
+        ):
+            with pytest.raises(error, match=f"^{said}$"):
+                node._set_sequence_nr(number)
+        assert node._sequence_nr() == 77
+
+
+def test_nodes_of_a_larger_number_run_first():
+    x = leaf()
+    ran = []
+    first, second = x * 2, x * 3
+    for name, y in (("first", first), ("second", second)):
+        y.register_hook(lambda g, name=name: ran.append(name))
+    (first + second).sum().backward(retain_graph=True)
+    total = (first + second).sum()
+    first.grad_fn._set_sequence_nr(second.grad_fn._sequence_nr() + 1)
+    total.backward()
+    assert ran == ["second", "first", "first", "second"]
+
+
+def test_hooks_of_a_tensor_on_another_node():
+    x = leaf()
+    y = x * 2
+    seen = []
+    y.register_hook(lambda g: seen.append(g.tolist()) or g * 10)
+    z = x * 3
+    z.grad_fn._register_hook_dict(y)
+    z.sum().backward()
+    assert seen == [[1.0, 1.0]] and x.grad.tolist() == [30.0, 30.0]
+    x.register_hook(lambda g: g + 1)
+    x.grad.zero_()
+    z = x * 3
+    z.grad_fn._register_hook_dict(x)
+    z.sum().backward()
+    assert x.grad.tolist() == [7.0, 7.0], "of a leaf: once as the other node's, once as its own"
+    with pytest.raises(TypeError, match="^_register_hook_dict expected a variable$"):
+        z.grad_fn._register_hook_dict({})
+    with pytest.raises(ValueError, match=r"expected a variable with hooks: call its register_hook\(\) first"):
+        z.grad_fn._register_hook_dict(x * 2)
+
+
+def test_a_node_can_be_called():
+    x = leaf()
+    y = x * x
+    z = y.exp()
+    e = 2.718281828
+    recorded = z.grad_fn(adjoint.ones(2))
+    assert recorded.tolist() == pytest.approx([e, e]) and recorded.requires_grad
+    with adjoint.no_grad():
+        plain = z.grad_fn(adjoint.ones(2))
+    assert plain.tolist() == pytest.approx([e, e]) and not plain.requires_grad
+    assert z.grad_fn(None) is None and y.grad_fn(None) == (None, None)
+    assert [g.tolist() for g in y.grad_fn(adjoint.ones(2))] == [[1, 1], [1, 1]]
+    left, _ = (x * 1).split(1)
+    assert left.grad_fn(adjoint.ones(1), None).tolist() == [1, 0]
+    assert y.grad_fn.next_functions[0][0](adjoint.ones(2)) == () and x.grad.tolist() == [1, 1]
+    y.register_hook(lambda g: pytest.fail("called a hook"))
+    y.grad_fn(adjoint.ones(2))
+    for given, said in (((), "expected 1 arguments, got 0 instead"), ((3.0,), "argument 0 is not a Variable")):
+        with pytest.raises(TypeError, match=f"^{said}$"):
+            z.grad_fn(*given)
+    with pytest.raises(TypeError, match="^'DoubleBackward' object is not callable$"):
+        Double.apply(x).grad_fn(adjoint.ones(2))
+
+
+# attributes of the user's ---------------------------------------------------------------------------------------------
+
+#: Names of what nodes hold and do inside, with and without their prefix, and some that are just likely.
+NAMES = ["buffer", "run", "first", "second", "others", "pending", "owned", "n_edges", "output_nrs", "sequence_nr", "notes", "tensor_hooks", "pre_hooks", "post_hooks", "pull", "release", "edge", "set_edges", "saved_items", "name", "register_hook", "register_prehook", "_sequence_nr", "_set_sequence_nr", "needs_input_grad", "_saved", "saved_at", "apply_jvp", "apply_boxed", "function", "variable", "saved", "hooks", "inner", "place", "plan", "freed", "shape", "dtype", "x", "y", "result", "inputs", "outputs", "save_for_backward", "mark_dirty", "_shape", "_dtype", "_edges", "_tangents", "_model", "_owner", "_n_outputs", "edges", "node", "grad", "_places", "data", "value", "key", "n_outputs", "output_nr", "_freed", "_cleared", "_in_jvp", "_keeps_undefined", "_grad_dtypes", "_n_arguments", "_structures", "_value", "_save", "_free", "_forget", "_pull_back", "version", "base", "half", "tangents", "owner", "counter", "versions"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_context_takes_attributes_of_any_name(name):
+    kept = []
+
+    class Scale(Function):
+        @staticmethod
+        def forward(ctx, x, factor):
+            ctx.save_for_backward(x)
+            setattr(ctx, name, "mine")
+            return x * factor
+
+        @staticmethod
+        def backward(ctx, g):
+            kept.append(getattr(ctx, name))
+            (x,) = ctx.saved_tensors
+            return g * 2 * x, None
+
+    x = leaf()
+    y = Scale.apply(x, 2.0)
+    (y.sum() + y.exp().sum()).backward(retain_graph=True)
+    assert kept == ["mine"] and x.grad.tolist() == pytest.approx([16.778112] * 2)
+    y.sum().backward(create_graph=False)
+    assert repr(y.grad_fn).startswith("<ScaleBackward object at") and repr(y).endswith("grad_fn=<ScaleBackward>)")
+    with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
+        y.sum().backward()
+
+
+@pytest.mark.parametrize(
+    "name", ["next_functions", "metadata", "requires_grad", "_input_metadata", "saved_tensors", "saved_variables"]
+)
+def test_context_keeps_what_is_its_own(name):
+    class Wrong(Function):
+        @staticmethod
+        def forward(ctx, x):
+            setattr(ctx, name, "mine")
+
+    with pytest.raises(AttributeError, match=name):
+        Wrong.apply(leaf())
+
+
+def test_error_messages_name_a_context_with_a_name_of_the_users():
+    class Wrong(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.name = "mine"
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g, g
+
+    with pytest.raises(RuntimeError, match="function WrongBackward returned an incorrect number of gradients"):
+        Wrong.apply(leaf()).sum().backward()
+
+
+def test_materialize_grads_is_true_or_false():
+    said = r"^set_materialize_grads received an invalid combination of arguments - got \(int\), but expected \(bool\)$"
+
+    class Wrong(Function):
+        @staticmethod
+        def forward(ctx, x, direct):
+            if direct:
+                ctx.materialize_grads = 1
+            ctx.set_materialize_grads(1)
+
+    for direct in (True, False):
+        with pytest.raises(TypeError, match=said):
+            Wrong.apply(leaf(), direct)
