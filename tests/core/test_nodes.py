@@ -74,7 +74,7 @@ def test_sequence_numbers():
             (2**64, OverflowError, "int too big to convert"),
             (1.5, TypeError, "an integer is required"),
         ):
-            with pytest.raises(error, match=f"^{said}$"):
+            with pytest.raises(error, match=rf"^{said}$"):
                 node._set_sequence_nr(number)
         assert node._sequence_nr() == 77
 
@@ -131,7 +131,7 @@ def test_a_node_can_be_called():
     y.register_hook(lambda g: pytest.fail("called a hook"))
     y.grad_fn(adjoint.ones(2))
     for given, said in (((), "expected 1 arguments, got 0 instead"), ((3.0,), "argument 0 is not a Variable")):
-        with pytest.raises(TypeError, match=f"^{said}$"):
+        with pytest.raises(TypeError, match=rf"^{said}$"):
             z.grad_fn(*given)
     with pytest.raises(TypeError, match="^'DoubleBackward' object is not callable$"):
         Double.apply(x).grad_fn(adjoint.ones(2))
@@ -140,7 +140,14 @@ def test_a_node_can_be_called():
 # attributes of the user's ---------------------------------------------------------------------------------------------
 
 #: Names of what nodes hold and do inside, with and without their prefix, and some that are just likely.
-NAMES = ["buffer", "run", "first", "second", "others", "pending", "owned", "n_edges", "output_nrs", "sequence_nr", "notes", "tensor_hooks", "pre_hooks", "post_hooks", "pull", "release", "edge", "set_edges", "saved_items", "name", "register_hook", "register_prehook", "_sequence_nr", "_set_sequence_nr", "needs_input_grad", "_saved", "saved_at", "apply_jvp", "apply_boxed", "function", "variable", "saved", "hooks", "inner", "place", "plan", "freed", "shape", "dtype", "x", "y", "result", "inputs", "outputs", "save_for_backward", "mark_dirty", "_shape", "_dtype", "_edges", "_tangents", "_model", "_owner", "_n_outputs", "edges", "node", "grad", "_places", "data", "value", "key", "n_outputs", "output_nr", "_freed", "_cleared", "_in_jvp", "_keeps_undefined", "_grad_dtypes", "_n_arguments", "_structures", "_value", "_save", "_free", "_forget", "_pull_back", "version", "base", "half", "tangents", "owner", "counter", "versions"]
+NAMES = """
+buffer run first second others pending owned n_edges output_nrs sequence_nr notes tensor_hooks pre_hooks post_hooks
+pull release edge set_edges saved_items name register_hook register_prehook _sequence_nr _set_sequence_nr
+needs_input_grad _saved saved_at apply_jvp apply_boxed function variable saved hooks inner place plan freed shape
+dtype x y result inputs outputs save_for_backward mark_dirty _shape _dtype _edges _tangents _model _owner _n_outputs
+edges node grad _places data value key n_outputs output_nr _freed _cleared _in_jvp _keeps_undefined _grad_dtypes
+_n_arguments _structures _value _save _free _forget _pull_back version base half tangents owner counter versions
+""".split()  # noqa: SIM905
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -228,8 +228,8 @@ def warn_about(node: Node) -> None:
             warnings.warn(f"Error detected in {errors.name_of(parent)}. {NO_FORWARD}", stacklevel=2)
             return
         warnings.warn(
-            f"\n\nPrevious calculation was induced by {errors.name_of(parent)}. Traceback of forward call that induced the "
-            f"previous calculation:\n{''.join(lines)}",
+            f"\n\nPrevious calculation was induced by {errors.name_of(parent)}. Traceback of forward call that induced "
+            f"the previous calculation:\n{''.join(lines)}",
             stacklevel=2,
         )
         parent = parent.metadata.get("parent_")

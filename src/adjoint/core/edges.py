@@ -17,7 +17,7 @@ Tensor = Any
 
 
 class Node(abc.ABC):
-    """What all nodes of the graph are instances of, those of operations and of custom functions alike: an abstract class.
+    """An abstract class, of which all nodes of the graph are instances: of operations, custom functions and leaves.
 
     >>> import adjoint
     >>> y = adjoint.ones(2, requires_grad=True).exp()

@@ -178,9 +178,10 @@ def freed(node: Any) -> str:
     if "_ad_freed_at" not in notes:
         return FREED
     made = f" ({described(notes['_ad_saved_at'])})" if "_ad_saved_at" in notes else ""
+    name = name_of(node)
     return (
-        f"{FREED}\nThe first pass, which freed what {name_of(node)} had saved, was called here: "
-        f"{described(notes['_ad_freed_at'])}\n{name_of(node)} is the gradient of {operation_of(node)}{made}, which made a "
+        f"{FREED}\nThe first pass, which freed what {name} had saved, was called here: "
+        f"{described(notes['_ad_freed_at'])}\n{name} is the gradient of {operation_of(node)}{made}, which made a "
         f"tensor of shape {shapes(node)}."
     )
 

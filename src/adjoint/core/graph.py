@@ -295,7 +295,7 @@ class Node(Slot):
         raise RuntimeError(f"{type(self).__name__} does not say how cotangents pass through it: define _ad_pull()")
 
     def _ad_saved_items(self) -> list:
-        """What the node keeps for its backward pass, as (name, Tensor or array or `SavedTensor`) pairs, not unpacked."""
+        """What the node keeps for its backward pass, as (name, Tensor, array or `SavedTensor`) pairs, not unpacked."""
         return []
 
     def _ad_release(self):
@@ -328,7 +328,8 @@ class Node(Slot):
     @property
     def _input_metadata(self) -> tuple:
         """Shape and dtype of what the node receives, for each output of its operation."""
-        return tuple([input_metadata(output_shape(self, nr), output_dtype(self, nr)) for nr in range(self._ad_n_outputs)])
+        numbers = range(self._ad_n_outputs)
+        return tuple([input_metadata(output_shape(self, nr), output_dtype(self, nr)) for nr in numbers])
 
     def register_hook(self, fn) -> RemovableHandle:
         """Have `fn(grad_inputs, grad_outputs)` called after the node has run; what it returns replaces grad_inputs."""
@@ -638,8 +639,8 @@ if not cython.compiled:
     Slot._ad_owned = False
     Node._ad_n_edges = 0
     Node._ad_first = Node._ad_second = Node._ad_others = None
-    Node._ad_output_nrs = Node._ad_notes = Node._ad_tensor_hooks = Node._ad_pre_hooks = Node._ad_post_hooks = Node._ad_shape = None
-    Node._ad_dtype = None
+    Node._ad_output_nrs = Node._ad_notes = Node._ad_shape = Node._ad_dtype = None
+    Node._ad_tensor_hooks = Node._ad_pre_hooks = Node._ad_post_hooks = None
     Node._ad_n_outputs = 1
     FunctionNode.function = None
     ContextNode.to_save = ContextNode.saved_for_forward = ContextNode.dirty_tensors = None

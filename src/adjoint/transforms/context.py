@@ -341,10 +341,10 @@ def zeros_of(node: BackwardCFunction, nr: int, model: Any) -> Tensor | None:
 
 def without_surplus(node: BackwardCFunction, given: tuple[Any, ...]) -> tuple[Any, ...]:
     """The cotangents without None behind the last argument. Raises RuntimeError if their number is wrong."""
-    n = node._ad_n_arguments
-    if len(given) < n or any(g is not None for g in given[n:]):
+    n, got = node._ad_n_arguments, len(given)
+    if got < n or any(g is not None for g in given[n:]):
         raise RuntimeError(
-            f"function {errors.name_of(node)} returned an incorrect number of gradients (expected {n}, got {len(given)})"
+            f"function {errors.name_of(node)} returned an incorrect number of gradients (expected {n}, got {got})"
         )
     return given[:n]
 
@@ -354,8 +354,8 @@ def check_constants(node: BackwardCFunction, given: tuple[Any, ...]) -> None:
     for place, g in enumerate(given):
         if g is not None and place not in node._ad_places:
             raise RuntimeError(
-                f"function {errors.name_of(node)} returned a gradient different than None at position {place + 1}, but the "
-                "corresponding forward input was not a Variable"
+                f"function {errors.name_of(node)} returned a gradient different than None at position {place + 1}, but "
+                "the corresponding forward input was not a Variable"
             )
 
 

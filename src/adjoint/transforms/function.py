@@ -449,7 +449,8 @@ def declared_dtypes(node: Any, kinds: tuple[Any, ...]) -> tuple[Any, ...]:
     for nr, (dtype, kind) in enumerate(zip(wanted, kinds, strict=True)):
         if dtype is not None and (kind is None or not is_inexact(kind)):
             raise RuntimeError(
-                f"set_output_grad_dtype got {dtype} for output {nr} of {errors.name_of(node)}, which has no gradient; pass None"
+                f"set_output_grad_dtype got {dtype} for output {nr} of {errors.name_of(node)}, which has no gradient; "
+                "pass None"
             )
     return tuple(None if dtype is None else dtype.numpy for dtype in wanted)
 
