@@ -7,6 +7,7 @@ COMPILED = (
     "adjoint.core.modes",
     "adjoint.core.graph",
     "adjoint.core.engine",
+    "adjoint.core.noting",
     "adjoint.core.recorded",
     "adjoint.core.operation",
     "adjoint.tensor.arithmetic",

@@ -1,5 +1,6 @@
 cimport cython
 from adjoint.core.graph cimport AccumulateGrad, ContextNode, Node, Slot, TensorBase
+from adjoint.core.noting cimport Noter
 
 
 cdef class Run:
@@ -13,6 +14,7 @@ cdef class Run:
     cdef dict foreign
     cdef list ready
     cdef object watch
+    cdef Noter noter
     cdef object called_at
     cdef Slot slot(self, Node node)
     cdef bint claim(self, Node node)
@@ -21,6 +23,8 @@ cdef class Run:
     cdef object enqueue(self, Node node)
     cdef object go(self, list roots)
     cdef object process(self, Node node)
+    cdef object sum(self, object first, object second)
+    cpdef object watched(self, Node node)
     cpdef object received(self, Node node)
     cpdef list evaluate(self, Node node)
     cdef object accumulate_into(self, AccumulateGrad node, object cotangent)

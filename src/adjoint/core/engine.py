@@ -67,8 +67,9 @@ class Run:
 
     captures: what to hand back instead of accumulating, as {node: [(output number, place in the result)]}, or None
     to accumulate into every leaf. needed: the nodes from which a captured one can be reached; None means all.
-    watch: does each node's work in place of `evaluate`, as watch.evaluate(run, node), and calls it in turn: anomaly
-    mode's and the profiler's, one inside the other, or None. called_at: the user's line, while locations are recorded.
+    watch: in anomaly mode does each node's work in place of `evaluate`, as watch.evaluate(run, node), and calls it in
+    turn. noter: what notes the nodes that run and what they compute, around all that, or None. called_at: the user's
+    line, while locations are recorded.
     """
 
     def __init__(self, retain_graph, create_graph, captures, accumulate, n_captures):
@@ -83,8 +84,7 @@ class Run:
         self.ready = []
         state: ThreadState = current()
         self.watch = Watch() if state.anomaly else None
-        if state.profiler is not None:
-            self.watch = state.profiler.watching(self.watch)
+        self.noter = state.profiler
         self.called_at = caller() if state.locations else None
 
     def slot(self, node: Node) -> Slot:
@@ -134,17 +134,23 @@ class Run:
             if slot._ad_buffer is None:
                 slot._ad_buffer = cotangent
                 slot._ad_owned = False
-            elif slot._ad_owned and not self.create_graph:
+            elif slot._ad_owned and not self.create_graph and self.noter is None:
                 slot._ad_buffer += cotangent
             else:
-                slot._ad_buffer = summed(slot._ad_buffer, cotangent, self.create_graph)
+                slot._ad_buffer = self.sum(slot._ad_buffer, cotangent)
                 slot._ad_owned = True
             return
         if slot._ad_buffer is None:
             slot._ad_buffer = [None] * target._ad_n_outputs
         received: list = slot._ad_buffer
         before = received[nr]
-        received[nr] = cotangent if before is None else summed(before, cotangent, self.create_graph)
+        received[nr] = cotangent if before is None else self.sum(before, cotangent)
+
+    def sum(self, first, second):
+        """The sum of two cotangents."""
+        if self.noter is None or self.create_graph:
+            return summed(first, second, self.create_graph)
+        return self.noter.call("add", sum_of_both, [first, second])
 
     def enqueue(self, node: Node):
         """A node all of whose consumers have delivered: leaves run at once, others in their turn."""
@@ -171,10 +177,16 @@ class Run:
 
     def process(self, node: Node):
         """Let one node pull its cotangent back and deliver the results."""
-        if self.watch is None:
+        if self.noter is not None:
+            self.pass_on(node, self.noter.evaluate(self, node))
+        elif self.watch is None:
             self.pass_on(node, self.evaluate(node))
         else:
             self.pass_on(node, self.watch.evaluate(self, node))
+
+    def watched(self, node: Node):
+        """What a node delivers, as seen by anomaly mode if it is on."""
+        return self.evaluate(node) if self.watch is None else self.watch.evaluate(self, node)
 
     def received(self, node: Node):
         """What a node has received so far."""
@@ -208,7 +220,10 @@ class Run:
             received = None
             if node._ad_post_hooks is not None:
                 received = cotangent if defined else [None] * node._ad_n_outputs
-            pulled = node._ad_pull(cotangent, self.create_graph)
+            if self.noter is None or self.create_graph:
+                pulled = node._ad_pull(cotangent, self.create_graph)
+            else:
+                pulled = self.noter.pull(node, cotangent)
             cotangent = None
             if node._ad_post_hooks is not None:
                 pulled = run_post_hooks(node, pulled, received, self.create_graph)
@@ -292,6 +307,11 @@ def summed(first, second, create_graph):
     if create_graph or type(total) is type(first):
         return total
     return numpy.asarray(total)
+
+
+def sum_of_both(cotangents):
+    """The sum of two raw cotangents."""
+    return summed(cotangents[0], cotangents[1], False)
 
 
 def run_backward(roots: list, cotangents: list, retain_graph, create_graph, captures, n_captures, accumulate) -> list:

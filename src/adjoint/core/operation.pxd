@@ -43,6 +43,7 @@ cdef class Operation:
     cpdef object binary(self, object x, object y)
     cpdef object run_in_place(self, list values)
     cpdef list bind(self, tuple args, dict kwargs)
+    cdef object noted(self, list given)
     cpdef object apply(self, list values)
     cpdef object carry_out(self, list values)
     cpdef list prepared(self, list values)

@@ -289,7 +289,8 @@ def make_cotangent(target: Target, given: Any, index: int, create_graph: bool) -
             raise RuntimeError(errors.NO_GRAD_FN.format(index=index))
         if not is_reinforced(target):
             check_implicit(array)
-        raw = namespace(array).ones_like(array)
+        profiler = current().profiler
+        raw = ones_like(array) if profiler is None else profiler.call("ones_like", lambda _: ones_like(array), [array])
         return new_tensor(raw) if create_graph else raw
     if not isinstance(given, TensorBase):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(given).__name__}")
@@ -311,6 +312,11 @@ def make_cotangent(target: Target, given: Any, index: int, create_graph: bool) -
         # what is different for each member of a batch has a cotangent for each
         given = _ops.batch_spread(given, batches)
     return given if create_graph or current().dual_stack else given._array
+
+
+def ones_like(array: Any) -> Any:
+    """An array of the same library, shape and dtype that is 1 everywhere."""
+    return namespace(array).ones_like(array)
 
 
 def check_implicit(array: Any) -> None:

@@ -32,6 +32,7 @@ from adjoint.core.graph import (
     version_of,
 )
 from adjoint.core.modes import current, is_grad_enabled
+from adjoint.core.noting import CUSTOM
 from adjoint.core.operation import is_inexact
 from adjoint.core.recorded import announce, rebase
 from adjoint.tensor.table import ops
@@ -590,6 +591,15 @@ class VmapInfo(NamedTuple):
 
 def apply_in_transforms(cls: type[Function], args: tuple[Any, ...]) -> Any:
     """Call a function where dual levels, batches or anything else unusual is on."""
+    profiler = current().profiler
+    if profiler is not None:
+        return profiler.call(cls.__name__, functools.partial(apply_unobserved, cls), list(args), CUSTOM)
+    return apply_unobserved(cls, args)
+
+
+def apply_unobserved(cls: type[Function], args: Sequence[Any]) -> Any:
+    """What `apply_in_transforms` does, without noting it."""
+    args = tuple(args)
     state = current()
     if state.transforms:
         check_setup_context(cls)

@@ -353,21 +353,26 @@ class EventList(list[Any]):
                 continue
             outer.cpu_children = event.cpu_children
             outer.kernels += event.kernels
+            outer.flops = outer.flops or event.flops
+            outer.input_shapes = event.input_shapes or outer.input_shapes
             for child in event.cpu_children:
                 child.set_cpu_parent(outer)
         keep = {id(event) for event in kept}
         self[:] = [event for event in self if id(event) in keep]
 
     def _set_backward_stacktraces(self) -> None:
-        """Give the nodes of backward passes the lines of the operations that made them."""
+        """Give the nodes of backward passes, and what runs inside of them, the lines of the operations that made them."""
         made = {
             (event.thread, event.sequence_nr): event.stack
             for event in self
             if event.stack and event.sequence_nr >= 0 and not event.fwd_thread
         }
         for event in self:
-            if event.fwd_thread:
-                event.stack = made.get((event.fwd_thread, event.sequence_nr), event.stack)
+            node = event
+            while node is not None and not node.fwd_thread:
+                node = node.cpu_parent
+            if node is not None:
+                event.stack = made.get((node.fwd_thread, node.sequence_nr), event.stack)
 
     @property
     def self_cpu_time_total(self) -> float:

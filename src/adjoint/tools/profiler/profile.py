@@ -14,19 +14,10 @@ from time import perf_counter_ns
 from typing import Any, TypeVar
 
 from adjoint.core.modes import current
+from adjoint.core.noting import CUSTOM, NODE, OPERATION, USER
+from adjoint.tools.profiler import names
 from adjoint.tools.profiler.events import EventList, FunctionEvent, FunctionEventAvg, MemRecordsAcc
-from adjoint.tools.profiler.recorder import (
-    EVALUATE,
-    NAMES,
-    NODE,
-    OPERATION,
-    USER,
-    Memory,
-    Note,
-    Recorder,
-    thread_number,
-    user_stack,
-)
+from adjoint.tools.profiler.recorder import Memory, Note, Recorder, thread_number
 from adjoint.tools.profiler.traces import trace_events
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -127,6 +118,7 @@ class profile:
         if self._recorder is not None:
             if self.use_cpu:
                 self._recorder.stop()
+                self._recorder.close()
             self.profiling_end_time_ns = perf_counter_ns()
 
     @property
@@ -246,21 +238,18 @@ class record_function:
             raise TypeError(f"record_function(): argument 'name' must be str, not {type(name).__name__}")
         self.name = name
         self.args = args
-        self._begun: list[tuple[Recorder, int, list[str] | None] | None] = []
+        self._begun: list[tuple[Any, Any] | None] = []
 
     def __enter__(self) -> record_function:
-        recorder = current().profiler
-        if recorder is None:
-            self._begun.append(None)
-        else:
-            self._begun.append((recorder, perf_counter_ns(), user_stack() if recorder.stack else None))
+        noter = current().profiler
+        self._begun.append(None if noter is None else (noter, noter.begin()))
         return self
 
     def __exit__(self, *exception: object) -> None:
         begun = self._begun.pop()
-        if begun is not None:
-            recorder, start, stack = begun
-            recorder.label(self.name, start, stack)
+        # a block that outlives its profiler is not noted
+        if begun is not None and current().profiler is begun[0]:
+            begun[0].end(self.name, begun[1])
 
     def __call__(self, function: F) -> F:
         """The function, each call of which is such a block."""
@@ -366,16 +355,18 @@ def completed(notes: list[tuple[Any, ...]]) -> list[Note]:
     for fields in notes:
         note = Note(*fields)
         if note.scope == OPERATION:
-            note = note._replace(name="aten::" + NAMES.get(note.name, note.name))
+            note = note._replace(name=names.operation(note.name))
+        elif note.scope == CUSTOM:
+            note = note._replace(scope=OPERATION)
         elif note.scope == NODE:
-            found.append(note._replace(name=EVALUATE + note.name, scope=OPERATION, shapes=None))
+            found.append(note._replace(name=names.EVALUATE + note.name, scope=OPERATION, shapes=None))
         found.append(note)
     return found
 
 
 def is_backward(note: Note) -> bool:
     """True for nodes and for what the engine does around them."""
-    return note.scope == NODE or note.name.startswith(EVALUATE)
+    return note.scope == NODE or note.name.startswith(names.EVALUATE)
 
 
 def events_of(notes: list[Note], memory: list[Memory], origin: int) -> list[FunctionEvent]:

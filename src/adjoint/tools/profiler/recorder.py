@@ -15,16 +15,10 @@ import numpy
 from adjoint.core import errors
 from adjoint.core.graph import AccumulateGrad, Node, TensorBase
 from adjoint.core.locations import is_own
-from adjoint.core.modes import current
+from adjoint.core.noting import NODE, OPERATION, USER, Noter, number_of_result
+from adjoint.tools.profiler import functions
 from adjoint.tools.profiler.flops import flops_of
 
-#: Whose work an event is, under torch's numbers.
-OPERATION, NODE, USER = 0, 1, 7
-#: Operations that torch calls otherwise: those over all axes, and random numbers, which are written in place.
-NAMES = {f"{name}_all": name for name in ("sum", "mean", "prod", "max", "min", "squeeze", "median", "nanmedian")}
-DRAWN = ("bernoulli", "cauchy", "exponential", "geometric", "log_normal", "normal", "poisson", "random", "uniform")
-NAMES |= {f"drawn_{name}_": f"{name}_" for name in DRAWN}
-EVALUATE = "autograd::engine::evaluate_function: "
 _thread_numbers: dict[int, int] = {}
 _next_number = itertools.count(1)
 
@@ -63,7 +57,7 @@ def thread_number(ident: int) -> int:
     return number
 
 
-class Recorder:
+class Recorder(Noter):
     """Notes events of the threads in whose modes it stands.
 
     shapes, flops, memory, stack: what else to note besides times. The fields of a `Note` lie in `notes` for each event,
@@ -71,42 +65,29 @@ class Recorder:
     """
 
     def __init__(self, shapes: bool, flops: bool, memory: bool, stack: bool) -> None:
+        super().__init__()
         self.shapes, self.flops, self.stack = shapes, flops, stack
-        self.notes: list[tuple[Any, ...]] = []
         self.memory: list[Memory] = []
         self.arrays = Arrays(self.memory) if memory else None
         self.detailed = shapes or flops or memory or stack
-        self.before: Any = None
 
     def start(self) -> None:
-        """Stand in the modes of the calling thread."""
-        state = current()
-        self.before = state.profiler
-        state.profiler = self
-        state.unusual += 1
+        """Begin to note."""
+        functions.observe()
+        super().start()
 
     def stop(self) -> None:
-        """Undo what `start` did."""
-        state = current()
-        state.profiler = self.before
-        state.unusual -= 1
+        """Note nothing any more, for now."""
+        super().stop()
+        functions.release()
+
+    def close(self) -> None:
+        """Follow no memory any more."""
         if self.arrays is not None:
             self.arrays.close()
 
-    def call(self, name: str, function: Callable[[Any], Any], values: list[Any]) -> Any:
-        """Run an operation on bound arguments and note it."""
-        if self.detailed:
-            return self.call_in_detail(name, function, values)
-        result = None
-        start = perf_counter_ns()
-        try:
-            result = function(values)
-        finally:
-            self.notes.append((name, start, perf_counter_ns(), get_ident(), number_of_result(result)))
-        return result
-
-    def call_in_detail(self, name: str, function: Callable[[Any], Any], values: list[Any]) -> Any:
-        """What `call` does, with shapes, memory and the like."""
+    def call_in_detail(self, name: str, function: Callable[[Any], Any], values: list[Any], scope: int) -> Any:
+        """Run an operation on bound arguments and note it with shapes, memory and the like."""
         given = list(values)
         stack = user_stack() if self.stack else None
         shapes = [shape_of(value) for value in given] if self.shapes else None
@@ -122,49 +103,40 @@ class Recorder:
             flops = flops_of(name, [array_of(value) for value in given], array_of(result)) if self.flops else 0
             number = number_of_result(result)
             end = perf_counter_ns()
-            self.notes.append((name, start, end, get_ident(), number, OPERATION, shapes, stack, flops))
+            self.notes.append((name, start, end, get_ident(), number, scope, shapes, stack, flops))
         return result
 
-    def watching(self, inner: Any) -> Watch:
-        """What watches one backward pass and lets another watcher, or the pass itself, do the work."""
-        return Watch(self, inner)
-
-    def label(self, name: str, start: int, stack: list[str] | None) -> None:
-        """Note a block that ends now, unless this has ended before."""
-        if current().profiler is not self:
-            return
-        shapes: list[Any] | None = [[]] if self.shapes else None
-        self.notes.append((name, start, perf_counter_ns(), get_ident(), -1, USER, shapes, stack))
-
-
-class Watch:
-    """Notes what each node of a backward pass costs, hooks included."""
-
-    def __init__(self, recorder: Recorder, inner: Any) -> None:
-        self.recorder, self.inner = recorder, inner
-
-    def evaluate(self, run: Any, node: Node) -> Any:
-        """Let a node do its work and note it."""
-        recorder = self.recorder
-        arrays = recorder.arrays
-        received = as_list(run.received(node)) if recorder.detailed else []
+    def evaluate_in_detail(self, run: Any, node: Node) -> Any:
+        """Let a node do its work and note it with shapes and memory."""
+        arrays = self.arrays
+        received = as_list(run.received(node))
         if arrays is not None:
             arrays.know(received)
-        shapes = [shape_of(value) for value in received] if recorder.shapes else None
+        shapes = [shape_of(value) for value in received] if self.shapes else None
         # what is held here could not become the gradient of a leaf without being copied
         del received
         start = perf_counter_ns()
         pulled = None
         try:
-            pulled = run.evaluate(node) if self.inner is None else self.inner.evaluate(run, node)
+            pulled = run.watched(node)
         finally:
             leaf = isinstance(node, AccumulateGrad)
             if arrays is not None:
                 arrays.take([node.variable._grad] if leaf else pulled)
             name = "torch::autograd::AccumulateGrad" if leaf else errors.name_of(node)
             number = -1 if leaf else node._ad_sequence_nr
-            recorder.notes.append((name, start, perf_counter_ns(), get_ident(), number, NODE, shapes))
+            self.notes.append((name, start, perf_counter_ns(), get_ident(), number, NODE, shapes))
         return pulled
+
+    def begin(self) -> Any:
+        """Start a labelled block; what is returned is to be handed to `end`."""
+        return perf_counter_ns(), user_stack() if self.stack else None
+
+    def end(self, name: str, begun: Any) -> None:
+        """Note a labelled block that ends now."""
+        start, stack = begun
+        shapes: list[Any] | None = [[]] if self.shapes else None
+        self.notes.append((name, start, perf_counter_ns(), get_ident(), -1, USER, shapes, stack))
 
 
 class Arrays:
@@ -236,15 +208,6 @@ def array_of(value: Any) -> Any:
 def shape_of(value: Any) -> list[Any]:
     """The shape of a Tensor or array, nothing for what is neither."""
     return list(getattr(array_of(value), "shape", ()))
-
-
-def number_of_result(result: Any) -> int:
-    """The sequence number of the node that an operation recorded, -1 if it recorded none."""
-    if isinstance(result, tuple) and result:
-        result = result[0]
-    node = result._node if isinstance(result, TensorBase) else None
-    # what is written into while recording is off may have a node from before
-    return node._ad_sequence_nr if node is not None and current().grad_enabled else -1
 
 
 def user_stack() -> list[str]:

@@ -1,0 +1,21 @@
+cimport cython
+from adjoint.core.graph cimport Node
+
+cdef extern from "Python.h":
+    unsigned long PyThread_get_thread_ident()
+
+
+cdef class Noter:
+    cdef public list notes
+    cdef public bint detailed
+    cdef public object before
+    cdef dict __dict__
+    cdef object __weakref__
+    cpdef object call(self, object name, object function, list values, object scope=*)
+    cpdef object note(self, object name, object begun, object result, object scope=*)
+    cpdef object evaluate(self, object run, Node node)
+    cpdef list pull(self, Node node, object cotangent)
+
+
+cpdef object thread_ident()
+cpdef long long number_of_result(object result)

@@ -1,0 +1,113 @@
+"""What a profiler leaves in the way of operations and backward passes: it notes when they begin and end.
+
+A `Noter` stands in the modes of a thread. `note` is all that a plain profiler does, so it is compiled; whoever wants
+more of each operation (shapes, memory, ranges for other programs) sets `detailed` and says what in a subclass.
+"""
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from adjoint.core import _cython_shim as cython
+
+from time import perf_counter_ns
+
+if cython.compiled:
+    from cython.cimports.adjoint.core.graph import AccumulateGrad, Node, TensorBase, new_tensor
+    from cython.cimports.adjoint.core.modes import ThreadState, current
+    from cython.cimports.adjoint.core.recorded import CopySlices, OpNode
+else:
+    from threading import get_ident
+
+    from adjoint.core.graph import AccumulateGrad, Node, TensorBase, new_tensor
+    from adjoint.core.modes import ThreadState, current
+    from adjoint.core.recorded import CopySlices, OpNode
+
+#: Whose work an event is, under torch's numbers; CUSTOM is a function of the user's, under its own name.
+OPERATION, NODE, USER, CUSTOM = 0, 1, 7, -1
+
+
+@cython.cclass
+class Noter:
+    """Notes operations, and nodes of backward passes, of the threads in whose modes it stands.
+
+    notes: of each (name, start, end, thread, sequence number, scope); times in nanoseconds of `time.perf_counter_ns`.
+    detailed: `call_in_detail` and `evaluate_in_detail` are asked instead.
+    """
+
+    def __init__(self):
+        self.notes = []
+        self.detailed = False
+        self.before = None
+
+    def start(self):
+        """Stand in the modes of the calling thread, in place of who stands there."""
+        state: ThreadState = current()
+        self.before = state.profiler
+        state.profiler = self
+        state.unusual += 1
+
+    def stop(self):
+        """Undo what `start` did."""
+        state: ThreadState = current()
+        state.profiler = self.before
+        state.unusual -= 1
+
+    def call(self, name, function, values, scope=OPERATION):
+        """Run something on bound arguments and note it."""
+        if self.detailed:
+            return self.call_in_detail(name, function, values, scope)
+        result = None
+        begun = perf_counter_ns()
+        try:
+            result = function(values)
+        finally:
+            self.note(name, begun, result, scope)
+        return result
+
+    def note(self, name, begun, result, scope=OPERATION):
+        """Note an operation that ends now."""
+        ended = perf_counter_ns()
+        self.notes.append((name, begun, ended, thread_ident(), number_of_result(result), scope))
+
+    def evaluate(self, run, node: Node):
+        """Let a node of a backward pass do its work, hooks included, and note it."""
+        if self.detailed:
+            return self.evaluate_in_detail(run, node)
+        begun = perf_counter_ns()
+        try:
+            return run.watched(node)
+        finally:
+            ended = perf_counter_ns()
+            number = -1 if isinstance(node, AccumulateGrad) else node._ad_sequence_nr
+            self.notes.append((node.name(), begun, ended, thread_ident(), number, NODE))
+
+    def pull(self, node: Node, cotangent):
+        """Let a node of an operation pull its raw cotangents back on Tensors, so that its formulas are noted too."""
+        if not isinstance(node, (OpNode, CopySlices)):
+            return node._ad_pull(cotangent, False)
+        if node._ad_n_outputs == 1:
+            pulled = node._ad_pull(new_tensor(cotangent), True)
+        else:
+            pulled = node._ad_pull([None if g is None else new_tensor(g) for g in cotangent], True)
+        return [None if g is None else cython.cast(TensorBase, g)._array for g in pulled]
+
+
+def thread_ident():
+    """The identity of the calling thread."""
+    if cython.compiled:
+        return PyThread_get_thread_ident()
+    return get_ident()
+
+
+def number_of_result(result):
+    """The sequence number of the node that an operation recorded, -1 if it recorded none."""
+    if isinstance(result, tuple) and result:
+        result = result[0]
+    if not isinstance(result, TensorBase):
+        return -1
+    node: Node = cython.cast(TensorBase, result)._node
+    if node is None:
+        return -1
+    # what is written into while recording is off may have a node from before
+    state: ThreadState = current()
+    return node._ad_sequence_nr if state.grad_enabled else -1

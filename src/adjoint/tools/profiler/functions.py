@@ -1,0 +1,94 @@
+"""Events of public functions that are no single operations: those made of several, and those that make tensors.
+
+Operations look for a profiler themselves. These functions do not, so that they cost nothing while none is on; while one
+is, they are reached through wrappers, in the namespaces and as methods. A function that was imported by name before is
+called as it is: the operations inside of it are noted all the same.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from functools import cache, wraps
+from threading import Lock
+from typing import Any
+
+from adjoint.core.modes import current
+from adjoint.core.recorded import operations
+from adjoint.tensor import creation
+from adjoint.tensor.composites.declare import COMPOSITES
+from adjoint.tensor.tensor import Tensor
+from adjoint.tools.profiler import names
+
+Function = Callable[..., Any]
+_lock = Lock()
+_in_use = 0
+
+
+def observe() -> None:
+    """Put the wrappers in place, until `release` was called as often."""
+    global _in_use
+    with _lock:
+        _in_use += 1
+        if _in_use == 1:
+            for owner, name, function, wrapper in wrapped():
+                exchange(owner, name, function, wrapper)
+
+
+def release() -> None:
+    """Undo `observe`."""
+    global _in_use
+    with _lock:
+        _in_use -= 1
+        if _in_use == 0:
+            for owner, name, function, wrapper in wrapped():
+                exchange(owner, name, wrapper, function)
+
+
+def exchange(owner: Any, name: str, old: Function, new: Function) -> None:
+    """Replace a function where it stands, unless the user has put another one there."""
+    if vars(owner).get(name) is old:
+        setattr(owner, name, new)
+
+
+@cache
+def wrapped() -> list[tuple[Any, str, Function, Function]]:
+    """For each place where a function stands: whose attribute it is, its name there, the function and its wrapper."""
+    found = []
+    for owner, name, function, event in places():
+        found.append((owner, name, function, wrapper_of(event, function)))
+    return found
+
+
+def places() -> Iterator[tuple[Any, str, Function, str]]:
+    """The places with what the function's event is called."""
+    known = {names.OPERATIONS.get(name, name) for name in operations}
+    for (namespace, name), declared in COMPOSITES.items():
+        event = names.function(name, namespace)
+        # that of the operation inside says the same
+        if event is None or event.removesuffix("_") in known or event in known:
+            continue
+        if namespace != "(method)":
+            module = sys.modules["adjoint" + (namespace and "." + namespace)]
+            yield module, name, declared.function, event
+        if declared.method and declared.method in vars(Tensor):
+            yield Tensor, declared.method, vars(Tensor)[declared.method], event
+    for name in creation.PUBLIC:
+        event = names.function(name, "")
+        if event is not None:
+            yield sys.modules["adjoint"], name, getattr(creation, name), event
+    for name in names.METHODS:
+        yield Tensor, name, vars(Tensor)[name], names.FUNCTIONS.get(name, name)
+
+
+def wrapper_of(event: str, function: Function) -> Function:
+    """The function with a note of each call while a profiler is on in the calling thread."""
+
+    @wraps(function)
+    def noted(*args: Any, **kwargs: Any) -> Any:
+        noter = current().profiler
+        if noter is None:
+            return function(*args, **kwargs)
+        return noter.call(event, lambda _: function(*args, **kwargs), [*args, *kwargs.values()])
+
+    return noted
