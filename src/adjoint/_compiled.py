@@ -4,6 +4,7 @@ setup.py reads this file as text, so it must not import anything.
 """
 
 COMPILED = (
+    "adjoint.arrays.loops",
     "adjoint.core.modes",
     "adjoint.core.graph",
     "adjoint.core.engine",

@@ -267,7 +267,7 @@ def fast_sum(array: Any, axis: Any = None, dtype: Any = None, keepdims: bool = F
 # selections and activations
 
 #: From this number of elements on it pays to select without branches.
-_LARGE = 1 << 13
+LARGE = 1 << 13
 
 
 def select(condition: Any, first: Any, second: Any) -> Any:
@@ -279,7 +279,7 @@ def select(condition: Any, first: Any, second: Any) -> Any:
     >>> select(numpy.array([True, False]), numpy.array([1.0, 2.0]), 0)
     array([1., 0.])
     """
-    if getattr(condition, "size", 0) < _LARGE or condition.dtype != bool:
+    if getattr(condition, "size", 0) < LARGE or condition.dtype != bool:
         return numpy.where(condition, first, second)
     kind = numpy.result_type(first, second)
     bits = _BITS.get(kind)
@@ -305,7 +305,7 @@ def expit(array: Any) -> Any:
     >>> expit(numpy.array([0.0, -1000.0]))
     array([0.5, 0. ])
     """
-    if array.size < _LARGE:
+    if array.size < LARGE:
         from scipy.special import expit as quick_on_small
 
         return quick_on_small(array)
@@ -318,13 +318,19 @@ def expit(array: Any) -> Any:
 _HIGHEST_POWER: dict[int, Any] = {4: numpy.float32(88.7), 8: 709.7}
 
 
+def small_ufunc(name: str) -> Any:
+    """The ufunc that a function of this namespace is on arrays of fewer than LARGE elements, or None."""
+    own = {"expit": "expit", "normal_cdf": "ndtr"}.get(name)
+    return own and getattr(importlib.import_module("scipy.special"), own)
+
+
 def normal_cdf(array: Any) -> Any:
     """The distribution function of the standard normal distribution; quick and to 3e-7 on large float32 arrays.
 
     >>> normal_cdf(numpy.array([0.0, 40.0]))
     array([0.5, 1. ])
     """
-    if array.size < _LARGE or array.dtype != numpy.float32:
+    if array.size < LARGE or array.dtype != numpy.float32:
         from scipy.special import ndtr
 
         return ndtr(array)

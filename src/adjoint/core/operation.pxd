@@ -1,4 +1,5 @@
 cimport cython
+from adjoint.arrays.loops cimport Program
 from adjoint.core.graph cimport Node, TensorBase, View
 from adjoint.core.recorded cimport OpNode, Plan
 
@@ -32,6 +33,10 @@ cdef class Operation:
     cdef tuple axes
     cdef tuple new_axes
     cdef int symbol
+    cdef public bint is_ufunc
+    cdef public bint traceable
+    cdef public Program program
+    cdef public dict programs
     cdef public dict plans
     cdef list real_plans
     cdef public object node_type
@@ -41,6 +46,8 @@ cdef class Operation:
     cdef object __weakref__
     cpdef object unary(self, object x)
     cpdef object binary(self, object x, object y)
+    cdef object direct(self, object left, object right)
+    cdef object computed(self, object left, object right)
     cpdef object run_in_place(self, list values)
     cpdef list bind(self, tuple args, dict kwargs)
     cdef object noted(self, list given)

@@ -21,6 +21,7 @@ from adjoint.arrays.shapes import normalize_dims
 from adjoint.core import errors
 
 if cython.compiled:
+    from cython.cimports.adjoint.arrays.loops import Program
     from cython.cimports.adjoint.core.graph import (
         Node,
         TensorBase,
@@ -41,6 +42,7 @@ if cython.compiled:
     from cython.cimports.adjoint.core.noting import Noter
     from cython.cimports.adjoint.core.recorded import OpNode, Plan, check_writable, overwritten, rebase
 else:
+    from adjoint.arrays.loops import Program
     from adjoint.core.graph import (
         Node,
         TensorBase,
@@ -62,6 +64,7 @@ else:
     from adjoint.core.recorded import OpNode, Plan, check_writable, overwritten, rebase
 from adjoint.core.graph import Tangents, registry
 from adjoint.core.recorded import derive_plan
+from adjoint.core.tracing import MAX_PROGRAMS, traced
 
 _ndarray = numpy.ndarray
 _asarray = numpy.asarray
@@ -119,7 +122,11 @@ class Operation:
         self.kernels = {}
         self.own_kernel = self.kernel_for(_numpy)
         self.numpy_kernel = self.own_kernel if rule.fast is None else getattr(_numpy, rule.fast)
-        self.symbol = _SYMBOLS.get(self.numpy_kernel, 0) if isinstance(self.numpy_kernel, numpy.ufunc) else 0
+        self.is_ufunc = isinstance(self.numpy_kernel, numpy.ufunc)
+        self.symbol = _SYMBOLS.get(self.numpy_kernel, 0) if self.is_ufunc else 0
+        self.program = None
+        self.programs = {}
+        self.traceable = self.fast and self.elementwise
         self.plans = {}
         self.real_plans = [None] * 4
         # classes of nodes and of named results are made when they are first needed, which spares time at import
@@ -153,9 +160,16 @@ class Operation:
         dtype = dtype_of(array)
         if dtype is not _FLOAT32 and dtype is not _FLOAT64:
             return self.apply([x, *self.tail])
-        out = self.numpy_kernel(array)
-        if type(out) is not _ndarray:
-            out = _asarray(out)
+        out = None
+        if self.traceable:
+            if self.program is None:
+                self.program = self.traced((None,))
+            if self.program is not None:
+                out = self.program.one(array, False)
+        if out is None:
+            out = self.numpy_kernel(array)
+            if type(out) is not _ndarray:
+                out = _asarray(out)
         result: TensorBase = new_tensor(out)
         if self.differentiable and state.grad_enabled and needs_grad(tensor):
             self.record_quick(tensor, None, self.real_plan(1), out, result)
@@ -202,6 +216,50 @@ class Operation:
                 mask = needs_grad(b) << 1
         else:
             return self.apply([x, y, *self.tail])
+        out = self.direct(left, right) if self.traceable else None
+        if out is None:
+            out = self.computed(left, right)
+        result: TensorBase = new_tensor(out)
+        if mask and self.differentiable:
+            self.record_quick(x, y, self.real_plan(mask), out, result)
+        return result
+
+    def direct(self, left, right):
+        """The result of two arrays, or one and a number, by a program, or None."""
+        program: Program
+        if self.is_ufunc or (type(left) is _ndarray and type(right) is _ndarray):
+            if self.program is None:
+                self.program = self.traced((None, None))
+            program = self.program
+            return None if program is None else program.two(left, right, False)
+        # what a kernel does may depend on the number, which becomes part of the program
+        first: cython.bint = type(left) is _ndarray
+        number = right if first else left
+        if number == 0:
+            return None
+        key = (first, type(number), number)
+        found = self.programs.get(key, self)
+        if found is self:
+            found = self.traced((None, right) if first else (left, None)) if len(self.programs) < MAX_PROGRAMS else None
+            if len(self.programs) < MAX_PROGRAMS:
+                self.programs[key] = found
+        if found is None:
+            return None
+        program = found
+        return program.one(left if first else right, False)
+
+    def traced(self, arguments):
+        """The program of the kernel; None if there is none, which is then remembered where it holds for all arguments."""
+        if self.is_ufunc:
+            program = traced(lambda xp, *values: self.numpy_kernel(*values), arguments)
+        else:
+            program = traced(lambda xp, *values: self.rule.kernel(xp)(*values), (*arguments, *self.tail))
+        if program is None and arguments.count(None) == len(arguments):
+            self.traceable = False
+        return program
+
+    def computed(self, left, right):
+        """The result of two arrays, or one and a number, by the kernel."""
         try:
             if self.symbol == _TIMES:
                 out = left * right
@@ -218,12 +276,7 @@ class Operation:
             if better is error:
                 raise
             raise better from error
-        if type(out) is not _ndarray:
-            out = _asarray(out)
-        result: TensorBase = new_tensor(out)
-        if mask and self.differentiable:
-            self.record_quick(x, y, self.real_plan(mask), out, result)
-        return result
+        return out if type(out) is _ndarray else _asarray(out)
 
     def __call__(self, *args, **kwargs):
         if not kwargs and self.fast:

@@ -1,4 +1,5 @@
 cimport cython
+from adjoint.arrays.loops cimport Program
 from adjoint.core.graph cimport AccumulateGrad, ContextNode, NO_VERSION, Node, SavedTensor, TensorBase, VersionCounter, View
 
 
@@ -18,6 +19,10 @@ cdef class Term:
     cdef object scale
     cdef Py_ssize_t place
     cdef bint is_simple
+    cdef bint traceable
+    cdef Program program
+    cdef dict programs
+    cdef object direct(self, OpNode node, object g)
     cdef object pull(self, OpNode node, object ops, object g, bint create_graph)
 
 

@@ -21,6 +21,7 @@ from adjoint.arrays.promotion import is_half, upcast
 from adjoint.core import errors
 
 if cython.compiled:
+    from cython.cimports.adjoint.arrays.loops import Program
     from cython.cimports.adjoint.core.graph import (
         NO_VERSION,
         AccumulateGrad,
@@ -52,6 +53,7 @@ if cython.compiled:
     )
     from cython.cimports.adjoint.core.modes import ThreadState, current
 else:
+    from adjoint.arrays.loops import Program
     from adjoint.core.graph import (
         NO_VERSION,
         AccumulateGrad,
@@ -82,8 +84,10 @@ else:
         version_of,
     )
     from adjoint.core.modes import ThreadState, current
+from adjoint.arrays.loops import max_inputs
 from adjoint.core.graph import registry
 from adjoint.core.locations import caller, forward_traceback
+from adjoint.core.tracing import MAX_PROGRAMS, Itself, traced
 
 _ndarray = numpy.ndarray
 
@@ -91,6 +95,9 @@ _ndarray = numpy.ndarray
 _INPUT, _RESULT, _PARAMETER, _SHAPE, _DTYPE, _NEEDS, _SEQUENCE, _SEQUENCE_SHAPES = range(8)
 # ways to get a cotangent
 _FORMULA, _PARTIAL, _SAVED_FACTOR, _UNCHANGED, _NEGATED, _SCALED, _ZERO, _PRODUCT = range(8)
+
+# saved values that may become part of a program
+_BAKED = (int, float, bool, str, type(None))
 
 
 class RawOps:
@@ -151,16 +158,22 @@ class Term:
         self.scale = scale
         self.place = arguments[0] if arguments else 0
         self.is_simple = len(arguments) == 1 and not takes_ops
+        self.traceable = way in (_NEGATED, _SCALED, _SAVED_FACTOR, _PARTIAL, _PRODUCT) and not conjugate
+        self.programs = {}
 
     def pull(self, node, ops, g, create_graph):
         """The cotangent, from `g` and what the node saved; both, and `ops`, are of raw arrays or of Tensors."""
         way: cython.int = self.way
         if way == _UNCHANGED:
             return g
-        if way == _NEGATED:
-            return -g
         if way == _ZERO:
             return ops.zeros_like(g)
+        if self.traceable and not create_graph and type(g) is _ndarray:
+            direct = self.direct(node, g)
+            if direct is not None:
+                return direct
+        if way == _NEGATED:
+            return -g
         if way == _SCALED:
             return g * self.scale
         if way == _SAVED_FACTOR:
@@ -187,6 +200,66 @@ class Term:
         if self.conjugate:
             factor = conjugated(factor, ops)
         return g * factor
+
+
+    def direct(self, node, g):
+        """The cotangent by a program, or None."""
+        n: cython.Py_ssize_t = len(self.arguments)
+        program: Program = self.program
+        if program is not None:
+            # no saved value but arrays
+            if n == 0:
+                return program.one(g, True)
+            value = node.value(self.place, False)
+            if n == 1:
+                if type(value) is _ndarray or self.way == _SAVED_FACTOR:
+                    return program.two(g, value, True)
+        values: list = [node.value(k, False) for k in self.arguments]
+        given: list = [g]
+        baked: list = []
+        for value in values:
+            if type(value) is _ndarray or self.way == _SAVED_FACTOR:
+                given.append(value)
+                baked.append(None)
+                continue
+            kind = type(value)
+            if kind not in _BAKED or (kind is float and value == 0):
+                return None
+            baked.append((kind, value))
+        if len(given) > max_inputs:
+            return None
+        key = tuple(baked)
+        found = self.programs.get(key, self)
+        if found is self:
+            if len(self.programs) >= MAX_PROGRAMS:
+                return None
+            found = self.programs[key] = self.traced(key)
+            if found is not None and len(given) == n + 1:
+                self.program = found
+        if found is None:
+            return None
+        program = found
+        return program.several(given, True)
+
+    def traced(self, baked):
+        """The program of g and the saved values that are arrays; None if there is none."""
+
+        def product(ops, g, *values):
+            if self.way == _NEGATED:
+                return -g
+            if self.way == _SCALED:
+                return g * self.scale
+            if self.way == _SAVED_FACTOR:
+                return g * values[0]
+            picked = [g, *values] if self.takes_g else list(values)
+            factor = self.body(ops, *picked) if self.takes_ops else self.body(*picked)
+            if self.way == _PRODUCT or (type(factor) is int and factor == 1):
+                return factor if self.way == _PRODUCT else g
+            return g * factor
+
+        # an argument that stands for itself is wrapped, as it may be None
+        arguments = [None, *[None if pair is None else Itself(pair[1]) for pair in baked]]
+        return traced(product, arguments, operations)
 
 
 @cython.final
@@ -915,6 +988,7 @@ def slot_of(operation, name):
 
 if not cython.compiled:
     # the values that fields of compiled classes have before they are set
+    Term.program = None
     OpNode.saved0 = OpNode.saved1 = OpNode.saved_others = None
     OpNode.freed = False
     OpNode.tangents = OpNode.versions = OpNode.plan = OpNode.counter = OpNode.owner = None
