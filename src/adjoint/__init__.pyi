@@ -296,10 +296,10 @@ def chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = 0) -> builtin
 def clamp(input: Tensor | builtins.complex, min: Tensor | builtins.complex | None = None, max: Tensor | builtins.complex | None = None, *, out: Tensor | None = None) -> Tensor:
     """input with values below min raised to it and above max lowered to it (max wins where min > max)."""
 
-def clamp_max(input: Tensor, max: Tensor) -> Tensor:
+def clamp_max(input: Tensor | builtins.complex, max: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """input with values above max lowered to it."""
 
-def clamp_min(input: Tensor, min: Tensor) -> Tensor:
+def clamp_min(input: Tensor | builtins.complex, min: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """input with values below min raised to it."""
 
 def clip(input: Tensor | builtins.complex, min: Tensor | builtins.complex | None = None, max: Tensor | builtins.complex | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -437,7 +437,7 @@ def dist(input: Tensor, other: Tensor, p: builtins.float = 2) -> Tensor:
     """The p-norm of input - other, broadcast, over all axes."""
 
 def div(input: Tensor, other: Tensor, *, rounding_mode: builtins.str | None = None) -> Tensor:
-    """input / other, broadcast; rounding_mode "floor" or "trunc" rounds the quotient and stops gradients."""
+    """input / other, broadcast; rounding_mode "floor" or "trunc" rounds the quotient, whose derivative is 0 then."""
 
 def divide(input: Tensor, other: Tensor, *, rounding_mode: builtins.str | None = None) -> Tensor:
     """Alias of div()."""
@@ -513,7 +513,7 @@ def eye(n: builtins.int, m: builtins.int | None = None, *, dtype: Any = None, de
 from adjoint import fft as fft
 
 def fill(input: Tensor | builtins.complex, value: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
-    """value everywhere: what fill_ and zero_ write."""
+    """value everywhere: what fill_ writes."""
 
 from adjoint.arrays.dtypes import finfo as finfo
 
@@ -547,7 +547,7 @@ def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.floor, elementwise."""
 
 def floor_divide(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
-    """The quotient rounded down; no gradient flows through it."""
+    """The quotient rounded down, whose derivative is 0."""
 
 def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.fmax, elementwise."""

@@ -107,7 +107,7 @@ def test_hooks_of_a_tensor_on_another_node():
     z.grad_fn._register_hook_dict(x)
     z.sum().backward()
     assert x.grad.tolist() == [7.0, 7.0], "of a leaf: once as the other node's, once as its own"
-    with pytest.raises(TypeError, match="^_register_hook_dict expected a variable$"):
+    with pytest.raises(TypeError, match=r"^_register_hook_dict expected a variable$"):
         z.grad_fn._register_hook_dict({})
     with pytest.raises(ValueError, match=r"expected a variable with hooks: call its register_hook\(\) first"):
         z.grad_fn._register_hook_dict(x * 2)
@@ -133,7 +133,7 @@ def test_a_node_can_be_called():
     for given, said in (((), "expected 1 arguments, got 0 instead"), ((3.0,), "argument 0 is not a Variable")):
         with pytest.raises(TypeError, match=rf"^{said}$"):
             z.grad_fn(*given)
-    with pytest.raises(TypeError, match="^'DoubleBackward' object is not callable$"):
+    with pytest.raises(TypeError, match=r"^'DoubleBackward' object is not callable$"):
         Double.apply(x).grad_fn(adjoint.ones(2))
 
 

@@ -22,8 +22,10 @@ DOMAINS: dict[str, tuple[float, float] | dict[str, tuple[float, float]]] = {
     "log2": (0.5, 2.0),
     "pow": {"input": (0.5, 2.0), "exponent": (-2.0, 2.0)},
     "reciprocal": (0.5, 2.0),
+    "floor_divide": {"input": (1.1, 1.9), "other": (0.95, 1.05)},
     "remainder": {"input": (-3.0, 3.0), "other": (0.8, 1.3)},
     "rsqrt": (0.5, 2.0),
+    "trunc_divide": {"input": (1.1, 1.9), "other": (0.95, 1.05)},
     "sqrt": (0.5, 2.0),
     "true_divide": {"input": (-1.0, 1.0), "other": (0.5, 2.0)},
 }
@@ -34,9 +36,12 @@ REAL_ONLY = {
     "cbrt",
     "ceil",
     "clamp",
+    "clamp_max",
+    "clamp_min",
     "complex",
     "exp2",
     "floor",
+    "floor_divide",
     "fmod",
     "hypot",
     "logaddexp",
@@ -47,14 +52,13 @@ REAL_ONLY = {
     "round",
     "sign",
     "trunc",
+    "trunc_divide",
 }
 
 #: Operations on complex numbers only.
 COMPLEX_ONLY = {"imag"}
 
 ON_INTEGERS = {
-    "floor_divide",
-    "trunc_divide",
     "logical_and",
     "logical_or",
     "logical_xor",
@@ -120,6 +124,8 @@ SAMPLES: dict[str, list[Sample]] = {
         {"input": draw(2, 3, 4), "strides": (1, 12, 3)},
         {"input": draw(2, 3), "strides": (1, 2)},
     ],
+    "clamp_min": [{"input": draw(2, 3), "min": draw(3)}, {"input": draw(4), "min": -0.25}],
+    "clamp_max": [{"input": draw(2, 3), "max": draw(3)}, {"input": draw(4), "max": 0.25}],
     "fill": [{"input": draw(2, 3), "value": draw()}, {"input": SCALAR, "value": SCALAR}],
     # constants
     "full_like": [{"input": draw(2, 3), "fill_value": 2.0}],

@@ -9,6 +9,7 @@ import threading
 import warnings
 import weakref
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -121,6 +122,23 @@ class TestVolatile:
         thread.start()
         thread.join()
         assert seen == [False]
+
+    def test_custom_function(self, x: adjoint.Tensor) -> None:
+        class Mixed(adjoint.autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, a: adjoint.Tensor, b: adjoint.Tensor, c: adjoint.Tensor) -> Any:
+                ctx.save_for_backward(b)
+                ctx.mark_dirty(c)
+                return a * b, a, c.mul_(2), 3
+
+        v = Variable(adjoint.tensor([3.0, 4.0]), volatile=True)
+        changed = x * 1
+        product, same, doubled, number = Mixed.apply(x, v, changed)
+        for y in (product, same, doubled):
+            assert not y.requires_grad and y.grad_fn is None and y.volatile
+        assert product.tolist() == [3, 8] and same.tolist() == [1, 2] and number == 3
+        assert doubled is changed and changed.tolist() == [2, 4]
+        assert same is not x and not x.volatile and x.requires_grad
 
     def test_copies(self) -> None:
         v = Variable(adjoint.ones(2), volatile=True)

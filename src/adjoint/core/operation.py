@@ -658,7 +658,7 @@ class Operation:
 
     def node_type_for(self, values: tuple):
         """The class of the node for these arguments: torch names overloads for numbers in the place of tensors."""
-        name = self.rule.node
+        name = self.rule.node if self.rule.node_for is None else self.rule.node_for(*values)
         for input, own in self.rule.nodes_with_number.items():
             value = values[self.names.index(input)]
             if value is not None and not isinstance(value, TensorBase):
@@ -668,7 +668,7 @@ class Operation:
         if node_type is None:
             doc = f"Recorded by {self.name}()."
             node_type = self.node_types[name] = type(name, (OpNode,), {"__slots__": (), "__doc__": doc})
-        if not self.rule.nodes_with_number:
+        if not self.rule.nodes_with_number and self.rule.node_for is None:
             self.node_type = node_type
         return node_type
 

@@ -172,6 +172,13 @@ def _explain_matmul(error, input, other):
     return _misfit(tuple(input.shape), tuple(other.shape))
 
 
+def _matmul_node(input, other):
+    a, b = input.ndim, other.ndim
+    if a <= 2 and b <= 2:
+        return "MmBackward0" if b == 2 else "MvBackward0" if a == 2 else "DotBackward0"
+    return "BmmBackward0"
+
+
 matmul = TABLE.add(
     Multilinear(
         "matmul",
@@ -179,7 +186,7 @@ matmul = TABLE.add(
         arrays=("input", "other"),
         core="(m,k),(k,n)->(m,n)",
         fast="matmul",
-        node="MmBackward0",
+        node=_matmul_node,
         check=_check_matmul,
         explain=_explain_matmul,
         doc="The matrix product; vectors stand for a row on the left, a column on the right; leading axes broadcast.",

@@ -157,7 +157,7 @@ class Rule:
         fast: str | None = None,
         scalars: bool | None = None,
         spread: str | None = None,
-        node: str | dict[str, str] | None = None,
+        node: str | dict[str, str] | Callable[..., str] | None = None,
         doc: str = "",
         check: Function | None = None,
         explain: Function | None = None,
@@ -179,8 +179,9 @@ class Rule:
         self.fast = fast
         self.scalars = self.kind == "elementwise" if scalars is None else scalars
         self.spread = spread
-        names = {"": node} if isinstance(node, str) else node or {}
+        names = node if isinstance(node, dict) else {"": node} if isinstance(node, str) else {}
         self.node = names.get("", node_name(name))
+        self.node_for = node if callable(node) else None
         self.nodes_with_number = {input: own for input, own in names.items() if input}
         self.doc = doc or (inspect.getdoc(kernel) if callable(kernel) else "") or ""
         self.check = check

@@ -141,15 +141,17 @@ true_divide = elementwise(
 )
 
 
-@elementwise(arrays=("input", "other"), inplace=True, check=_check_quotient("div_floor_cpu"))
+@elementwise(input=0, other=0, inplace=True, node="DivBackward2", check=_check_quotient("div_floor_cpu"))
 def floor_divide(xp, input: Array, other: Array):
-    """The quotient rounded down; no gradient flows through it."""
+    """The quotient rounded down, whose derivative is 0."""
     return xp.floor_divide(input, other)
 
 
-@elementwise(arrays=("input", "other"), method=False, function=False, check=_check_quotient("div_trunc_cpu"))
+@elementwise(
+    input=0, other=0, method=False, function=False, node="DivBackward2", check=_check_quotient("div_trunc_cpu")
+)
 def trunc_divide(xp, input: Array, other: Array):
-    """The quotient rounded towards zero; no gradient flows through it."""
+    """The quotient rounded towards zero, whose derivative is 0."""
     quotient = xp.trunc(xp.divide(input, other))
     return quotient.astype(xp.result_type(input, other), copy=False)
 
@@ -169,6 +171,7 @@ fmod = elementwise(
     other=lambda ops, input, other: -ops.trunc_divide(input, other),
     inplace=True,
     fast="fmod",
+    node={"": "FmodBackward1", "other": "FmodBackward0"},
     check=_check_quotient("fmod_cpu"),
 )
 
@@ -425,6 +428,30 @@ def clamp(xp, input: Array, min: Array = None, max: Array = None):
     if min is not None:
         input = xp.maximum(input, min)
     return input if max is None else xp.minimum(input, max)
+
+
+@elementwise(
+    input=lambda ops, g, input, min: ops.where(_clamp_inside(input, min, None), g, 0),
+    min=lambda ops, g, input, min: ops.where(_clamp_below(input, min, None), g, 0),
+    inplace=True,
+    node={"": "ClampMinBackward1", "min": "ClampMinBackward0"},
+    check=refuse("c", "clamp is not supported for complex types"),
+)
+def clamp_min(xp, input: Array, min: Array):
+    """input with values below min raised to it."""
+    return xp.maximum(input, min)
+
+
+@elementwise(
+    input=lambda ops, g, input, max: ops.where(_clamp_inside(input, None, max), g, 0),
+    max=lambda ops, g, input, max: ops.where(_clamp_above(input, None, max), g, 0),
+    inplace=True,
+    node={"": "ClampMaxBackward1", "max": "ClampMaxBackward0"},
+    check=refuse("c", "clamp is not supported for complex types"),
+)
+def clamp_max(xp, input: Array, max: Array):
+    """input with values above max lowered to it."""
+    return xp.minimum(input, max)
 
 
 def _explain_shapes(error, *operands):
@@ -732,13 +759,19 @@ def _check_fill(input, value):
     dtypes="any",
     method=False,
     inplace="fill_",
-    node="FillBackward0",
+    node={"": "FillBackward1", "value": "FillBackward0"},
     check=_check_fill,
     repeats=True,
 )
 def fill(xp, input: Array, value: Array):
-    """value everywhere: what fill_ and zero_ write."""
+    """value everywhere: what fill_ writes."""
     return _written(xp, input, value)
+
+
+@elementwise(input=0, dtypes="any", method=False, function=False, inplace="zero_", repeats=True)
+def zero(xp, input: Array):
+    """Zeros: what zero_ writes."""
+    return xp.zeros_like(input)
 
 
 # helpers of formulas, through which no gradient flows ----------------------------------------------------------------

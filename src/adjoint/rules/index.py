@@ -601,7 +601,13 @@ def _check_index_fill(input, dim, index, value):
     check_indices("index_fill", index, input.shape[dim] if input.ndim else 1, dim=dim, error=IndexError)
 
 
-@linear(axes=("dim",), inplace=True, scalars=True, check=_check_index_fill)
+@linear(
+    axes=("dim",),
+    inplace=True,
+    scalars=True,
+    node={"": "IndexFillBackward1", "value": "IndexFillBackward0"},
+    check=_check_index_fill,
+)
 def index_fill(xp, input: Array, dim, index: Constant, value: Array):
     """A copy of input with a value in all elements of the slices that a vector of indices names."""
     result = xp.asarray(input, copy=True)
@@ -692,7 +698,12 @@ def _check_masked_fill(input, mask, value):
     broadcast_shapes(mask.shape, input.shape)
 
 
-@linear(inplace=True, scalars=True, check=_check_masked_fill)
+@linear(
+    inplace=True,
+    scalars=True,
+    node={"": "MaskedFillBackward1", "value": "MaskedFillBackward0"},
+    check=_check_masked_fill,
+)
 def masked_fill(xp, input: Array, mask: Constant, value: Array):
     """A copy of input, broadcast with the mask, with a value where the mask is true."""
     return xp.where(mask, xp.asarray(value, dtype=input.dtype), input)

@@ -576,12 +576,6 @@ class Tensor(ArithmeticTensor):
     def volatile(self, value: bool) -> None:
         set_volatile(self, value)
 
-    # in place --------------------------------------------------------------------------------------------------------
-
-    def zero_(self) -> Tensor:
-        """Fill with zeros in place."""
-        return self.fill_(0)
-
 
 def array_from_arguments(data: tuple[Any, ...], kind: dtype, device: Any) -> Any:
     """What `Tensor(*data)` holds: memory of the shape given, a copy of a sequence, a tensor's own array."""

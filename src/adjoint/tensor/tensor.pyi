@@ -434,9 +434,6 @@ class Tensor(TensorBase):
     def volatile(self) -> builtins.bool:
         """True for a tensor of whose results no history is saved; deprecated, see `no_grad`."""
 
-    def zero_(self) -> Tensor:
-        """Fill with zeros in place."""
-
     def cumsum_(self, dim: builtins.int) -> Tensor:
         """In-place version of cumsum()."""
 
@@ -582,7 +579,7 @@ class Tensor(TensorBase):
         """In-place version of true_divide()."""
 
     def floor_divide(self, other: Tensor | builtins.complex) -> Tensor:
-        """The quotient rounded down; no gradient flows through it."""
+        """The quotient rounded down, whose derivative is 0."""
 
     def floor_divide_(self, other: Tensor | builtins.complex) -> Tensor:
         """In-place version of floor_divide()."""
@@ -800,6 +797,18 @@ class Tensor(TensorBase):
     def clamp_(self, min: Tensor | builtins.complex | None = None, max: Tensor | builtins.complex | None = None) -> Tensor:
         """In-place version of clamp()."""
 
+    def clamp_min(self, min: Tensor | builtins.complex) -> Tensor:
+        """input with values below min raised to it."""
+
+    def clamp_min_(self, min: Tensor | builtins.complex) -> Tensor:
+        """In-place version of clamp_min()."""
+
+    def clamp_max(self, max: Tensor | builtins.complex) -> Tensor:
+        """input with values above max lowered to it."""
+
+    def clamp_max_(self, max: Tensor | builtins.complex) -> Tensor:
+        """In-place version of clamp_max()."""
+
     def where(self, condition: Tensor, other: Any) -> Tensor:
         """The tensor where the condition holds, other elsewhere."""
 
@@ -919,6 +928,9 @@ class Tensor(TensorBase):
 
     def fill_(self, value: Tensor | builtins.complex) -> Tensor:
         """In-place version of fill()."""
+
+    def zero_(self) -> Tensor:
+        """In-place version of zero()."""
 
     def erf(self) -> Tensor:
         """The error function."""
@@ -1293,7 +1305,7 @@ class Tensor(TensorBase):
         """input where abs(input) > lambd, 0 elsewhere."""
 
     def div(self, other: Tensor, *, rounding_mode: builtins.str | None = None) -> Tensor:
-        """input / other, broadcast; rounding_mode "floor" or "trunc" rounds the quotient and stops gradients."""
+        """input / other, broadcast; rounding_mode "floor" or "trunc" rounds the quotient, whose derivative is 0 then."""
 
     def div_(self, other: Tensor, *, rounding_mode: builtins.str | None = None) -> Tensor:
         """In-place version of div()."""
@@ -1354,18 +1366,6 @@ class Tensor(TensorBase):
 
     def clip(self, min: Tensor | builtins.complex | None = None, max: Tensor | builtins.complex | None = None, *, out: Tensor | None = None) -> Tensor:
         """Alias of clamp()."""
-
-    def clamp_min(self, min: Tensor) -> Tensor:
-        """input with values below min raised to it."""
-
-    def clamp_max(self, max: Tensor) -> Tensor:
-        """input with values above max lowered to it."""
-
-    def clamp_min_(self, min: Tensor) -> Tensor:
-        """In-place version of clamp_min()."""
-
-    def clamp_max_(self, max: Tensor) -> Tensor:
-        """In-place version of clamp_max()."""
 
     def isclose(self, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Tensor:
         """Elementwise abs(input - other) <= atol + rtol * abs(other)."""

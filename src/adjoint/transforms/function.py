@@ -36,6 +36,7 @@ from adjoint.core.noting import CUSTOM
 from adjoint.core.operation import is_inexact
 from adjoint.core.recorded import announce, rebase
 from adjoint.tensor.table import ops
+from adjoint.tensor.volatile import among, volatile_function
 from adjoint.transforms import forward
 from adjoint.transforms.batched import BatchedArray, batches_of
 from adjoint.transforms.context import BackwardCFunction, FunctionCtx, forget, save
@@ -607,8 +608,16 @@ def apply_unobserved(cls: type[Function], args: Sequence[Any]) -> Any:
     if level and asks_rule(cls) and not differentiates_inside(level):
         return by_rule(cls, args, level)
     levels = () if state.forward_off else state.dual_stack
-    node, outputs, single = evaluate(cls, args, levels)
-    forget(node)
+    single = False
+
+    def call() -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        nonlocal single
+        node, outputs, single = evaluate(cls, args, levels)
+        modified = node.dirty_tensors or ()
+        forget(node)
+        return outputs, modified
+
+    outputs = volatile_function(call, args) if state.volatile and among(args) else call()[0]
     return outputs[0] if single else outputs
 
 

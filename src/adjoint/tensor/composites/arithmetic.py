@@ -29,7 +29,7 @@ def _divide_operation(rounding_mode: str | None) -> Any:
 
 @composite()
 def div(input: Tensor, other: Tensor, *, rounding_mode: str | None = None) -> Tensor:
-    """input / other, broadcast; rounding_mode "floor" or "trunc" rounds the quotient and stops gradients.
+    """input / other, broadcast; rounding_mode "floor" or "trunc" rounds the quotient, whose derivative is 0 then.
 
     >>> import adjoint
     >>> adjoint.div(adjoint.tensor([5.0, -5.0]), 2, rounding_mode="floor")
@@ -69,30 +69,6 @@ for _name, _of in {
     "clip": "clamp",
 }.items():  # fmt: skip
     _alias(_name, _of)
-
-
-@composite()
-def clamp_min(input: Tensor, min: Tensor) -> Tensor:
-    """input with values below min raised to it."""
-    return ops.clamp(input, min=min)
-
-
-@composite()
-def clamp_max(input: Tensor, max: Tensor) -> Tensor:
-    """input with values above max lowered to it."""
-    return ops.clamp(input, max=max)
-
-
-@composite(namespace=None, name="clamp_min_")
-def clamp_min_(input: Tensor, min: Tensor) -> Tensor:
-    """In-place version of clamp_min()."""
-    return input.clamp_(min=min)
-
-
-@composite(namespace=None, name="clamp_max_")
-def clamp_max_(input: Tensor, max: Tensor) -> Tensor:
-    """In-place version of clamp_max()."""
-    return input.clamp_(max=max)
 
 
 def _check_tensors(function: str, input: object, other: object) -> None:
