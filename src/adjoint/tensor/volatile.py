@@ -100,24 +100,14 @@ def volatile_in_place(operation: Any, values: list[Any]) -> bool:
     return True
 
 
-def volatile_function(call: Any, args: Any) -> tuple[Any, ...]:
-    """The outputs of a custom function with volatile arguments, not recorded; `call` runs it and returns them.
-
-    What it modified in place loses its history, and an argument that it returned is not the argument itself.
-    """
+def volatile_function(run: Any) -> Any:
+    """What `run` returns, a custom function's outputs and more, with volatile arguments: not recorded."""
     with _Unwatched():
-        outputs, modified = call()
-    found = list(outputs)
-    for i, output in enumerate(found):
-        if not isinstance(output, TensorBase):
-            continue
-        if any(output is other for other in modified):
-            if output._view is None:
-                output._node = None
-        elif any(output is other for other in args):
-            found[i] = output = output.detach()
-        make_volatile(output)
-    return tuple(found)
+        node, outputs, single = run()
+    for output in outputs:
+        if isinstance(output, TensorBase):
+            make_volatile(output)
+    return node, outputs, single
 
 
 registry.volatile_apply = volatile_apply

@@ -608,16 +608,12 @@ def apply_unobserved(cls: type[Function], args: Sequence[Any]) -> Any:
     if level and asks_rule(cls) and not differentiates_inside(level):
         return by_rule(cls, args, level)
     levels = () if state.forward_off else state.dual_stack
-    single = False
 
-    def call() -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        nonlocal single
-        node, outputs, single = evaluate(cls, args, levels)
-        modified = node.dirty_tensors or ()
-        forget(node)
-        return outputs, modified
+    def run() -> tuple[Any, tuple[Any, ...], bool]:
+        return evaluate(cls, args, levels)
 
-    outputs = volatile_function(call, args) if state.volatile and among(args) else call()[0]
+    node, outputs, single = volatile_function(run) if state.volatile and among(args) else run()
+    forget(node)
     return outputs[0] if single else outputs
 
 
