@@ -78,7 +78,9 @@ class Noter:
             return run.watched(node)
         finally:
             ended = perf_counter_ns()
-            number = -1 if isinstance(node, AccumulateGrad) else node._ad_sequence_nr
+            number: cython.longlong = -1
+            if not isinstance(node, AccumulateGrad):
+                number = node._ad_sequence_nr
             self.notes.append((node.name(), begun, ended, thread_ident(), number, NODE))
 
     def pull(self, node: Node, cotangent):
