@@ -5,8 +5,8 @@ from typing import Any
 import numpy
 
 
-class LinAlgError(RuntimeError):
-    """A matrix is singular, or not positive-definite, where that is needed; `torch.linalg.LinAlgError`."""
+class LinAlgError(RuntimeError, numpy.linalg.LinAlgError):
+    """A matrix is singular, or not positive-definite, where that is needed: `torch.linalg.LinAlgError`, and NumPy's."""
 
 
 def _in_batch(place: tuple[int, ...], shape: tuple[int, ...]) -> str:

@@ -14,6 +14,8 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+import numpy
+
 from adjoint.interop.operands import is_tensor, operand, tensor_of, write
 
 Function = Callable[..., Any]
@@ -42,6 +44,7 @@ def _each(value: Any) -> list[Any]:
     return list(value.unbind(0)) if is_tensor(value) else [tensor_of(member) for member in value]
 
 
+_NO_VALUE = numpy._NoValue  # type: ignore[attr-defined]
 _CONVERSIONS: dict[str, Function] = {"Array": tensor_of, "Arrays": _each, "Operand": operand}
 
 
@@ -73,6 +76,8 @@ def _called(body: Function, star: Function | None) -> Function:
     def call(*args: Any, **kwargs: Any) -> Any:
         values = list(args)
         n = len(values)
+        if kwargs:
+            kwargs = {name: value for name, value in kwargs.items() if value is not _NO_VALUE}
         for place, change in places:
             if place < n:
                 if values[place] is not None:

@@ -30,3 +30,11 @@ def reason_for(name: str) -> str:
         f"{name}() was given a Tensor that requires grad, but {why}: its result would silently be a constant. "
         f"Use tensor.detach() to leave the graph on purpose; docs/numpy-coverage.md lists what is differentiated"
     )
+
+
+def refuse(name: str, *tensors: object) -> None:
+    """Raise TypeError if derivatives are being taken by any of the Tensors, of which the result would be constant."""
+    from adjoint.interop.operands import is_tensor, is_tracked
+
+    if any(is_tensor(tensor) and is_tracked(tensor) for tensor in tensors):
+        raise TypeError(reason_for(name))

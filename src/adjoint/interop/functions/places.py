@@ -1,0 +1,500 @@
+"""Picking, ordering and writing elements.
+
+What only moves elements is done once, on their numbers: NumPy's own function says which element goes where, and one
+gather does the rest.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from adjoint.core.graph import new_tensor
+from adjoint.interop.declare import FUNCTIONS, Array, Arrays, Operand, function
+from adjoint.interop.functions.shapes import concatenate
+from adjoint.interop.operands import (
+    axes_of,
+    axis_of,
+    cast,
+    constant,
+    is_tensor,
+    is_tracked,
+    kind_of,
+    number,
+    numpy_dtype,
+    plain,
+    promoted,
+    result_kind,
+    tensor_of,
+    values_of,
+)
+from adjoint.tensor.table import ops
+
+# moving by numbers ----------------------------------------------------------------------------------------------------
+
+
+def numbered(*shapes: Any) -> list[Any]:
+    """Arrays of these shapes whose elements are counted through.
+
+    >>> numbered((2,), (1, 2))
+    [array([0, 1]), array([[2, 3]])]
+    """
+    found, start = [], 0
+    for shape in shapes:
+        size = int(numpy.prod(shape))
+        found.append(numpy.arange(start, start + size).reshape(tuple(shape)))
+        start += size
+    return found
+
+
+def gathered(sources: Any, places: Any) -> Any:
+    """The elements of Tensors, all counted through, at given places."""
+    flat = [ops.reshape(each, (-1,)) for each in sources]
+    return ops.take(flat[0] if len(flat) == 1 else ops.cat(flat, 0), new_tensor(numpy.asarray(places)))
+
+
+def _moving(name: str, text: str, kind: str = "") -> None:
+    """A function of one array that moves elements: its other arguments are constants."""
+    own = getattr(numpy, name)
+
+    def moved(a, *args, **kwargs):
+        a = tensor_of(a)
+        (numbers,) = numbered(a.shape)
+        return gathered([a], own(numbers, *constant(args), **constant(kwargs)))
+
+    moved.__name__ = name
+    moved.__doc__ = text
+    FUNCTIONS[name] = moved
+
+
+for _name, _text in {
+    "repeat": "Each element as often as told.",
+    "resize": "The elements under another shape, from the start again where they do not suffice.",
+    "delete": "Without the places that are named.",
+    "compress": "The places along an axis at which a condition holds.",
+}.items():
+    _moving(_name, _text)
+
+
+def _with_out(name: str) -> None:
+    moved = FUNCTIONS[name]
+
+    @function(name + "!")
+    def written(a: Array, *args, out=None, **kwargs):
+        return moved(a, *args, **kwargs)
+
+    FUNCTIONS[name] = FUNCTIONS.pop(name + "!")
+
+
+@function("extract")
+def extract(condition, arr: Array):
+    """The elements at which a condition holds."""
+    where = numpy.flatnonzero(constant(condition))
+    return gathered([arr], where)
+
+
+@function("trim_zeros")
+def trim_zeros(filt: Array, trim="fb", axis=None):
+    """Without the zeros at the ends."""
+    kept = numpy.trim_zeros(numpy.where(values_of(filt) != 0, 1, 0), trim, axis)
+    if kept.size == filt.numel():
+        return filt
+    spots = [slice(None)] * filt.ndim
+    nonzero = numpy.argwhere(values_of(filt))
+    for place in axes_of(axis, filt.ndim):
+        n = filt.shape[place]
+        first, last = (nonzero[:, place].min(), nonzero[:, place].max() + 1) if len(nonzero) else (n, n)
+        start = first if "f" in trim.lower() else 0
+        spots[place] = slice(int(start), int(last if "b" in trim.lower() else n))
+    return filt[tuple(spots)]
+
+
+@function("insert")
+def insert(arr: Array, obj, values: Array, axis=None):
+    """A Tensor with values put in before places."""
+    arr, values = cast(arr, kind_of(arr)), cast(values, kind_of(arr))
+    own, new = numbered(arr.shape, values.shape)
+    return gathered([arr, values], numpy.insert(own, constant(obj), new, axis))
+
+
+@function("take")
+def take(a: Array, indices, axis=None, out=None, mode="raise"):
+    """The elements (or slices along an axis) that indices name."""
+    indices = numpy.asarray(constant(indices))
+    if axis is None:
+        (numbers,) = numbered(a.shape)
+        return gathered([a], numpy.take(numbers, indices, mode=mode))
+    axis = axis_of(axis, a.ndim)
+    places = numpy.take(numpy.arange(a.shape[axis]), indices, mode=mode)
+    return a[(slice(None),) * axis + (places,)]
+
+
+@function("take_along_axis")
+def take_along_axis(arr: Array, indices, axis=-1):
+    """The elements along an axis that indices of the same number of axes name."""
+    indices = numpy.asarray(constant(indices))
+    (numbers,) = numbered(arr.shape)
+    return gathered([arr], numpy.take_along_axis(numbers, indices, axis))
+
+
+@function("choose")
+def choose(a, choices: Arrays, out=None, mode="raise"):
+    """Each element from the choice that an index names."""
+    choices = promoted(*choices)
+    numbers = numbered(*[each.shape for each in choices])
+    return gathered(choices, numpy.choose(constant(a), numbers, mode=mode))
+
+
+@function("select")
+def select(condlist, choicelist, default: Operand = 0):
+    """Each element from the first choice whose condition holds."""
+    *choices, rest = promoted(*choicelist, default)
+    result = rest
+    for condition, choice in zip(reversed(condlist), reversed(choices), strict=True):
+        condition = tensor_of(condition)
+        if kind_of(condition) != bool:
+            raise TypeError("invalid entry in condlist: should be boolean ndarray")
+        result = ops.where(condition, choice, result)
+    return result
+
+
+@function("where")
+def where(condition: Array, x: Operand = None, y: Operand = None, /):
+    """x where a condition holds and y elsewhere; the places where it holds, if these are not given."""
+    if (x is None) != (y is None):
+        raise ValueError("either both or neither of x and y should be given")
+    if x is None:
+        return tuple(new_tensor(each) for each in numpy.nonzero(values_of(condition)))
+    x, y = promoted(x, y)
+    return ops.where(cast(condition, bool), x, y)
+
+
+@function("piecewise")
+def piecewise(x: Array, condlist, funclist, *args, **kw):
+    """A function of the elements at which its condition holds, for several conditions."""
+    conditions = constant(condlist)
+    if isinstance(condlist, (bool, numpy.bool)) or is_tensor(condlist) or (
+        not isinstance(conditions[0], (list, numpy.ndarray)) and x.ndim != 0
+    ):
+        conditions = [conditions] if not is_tensor(condlist) or condlist.ndim <= x.ndim else list(conditions)
+    conditions = [numpy.broadcast_to(numpy.asarray(each, bool), tuple(x.shape)) for each in conditions]
+    if len(conditions) == len(funclist) - 1:
+        conditions.append(~numpy.any(conditions, axis=0))
+    if len(conditions) != len(funclist):
+        raise ValueError(f"with {len(conditions)} condition(s), either {len(conditions)} or {len(conditions) + 1} functions are expected")
+    result = ops.zeros_like(x)
+    for condition, piece in zip(conditions, funclist, strict=True):
+        spots = numpy.flatnonzero(condition)
+        chosen = gathered([x], spots)
+        value = piece(chosen, *args, **kw) if callable(piece) else piece
+        if chosen.numel():
+            value = ops.expand(cast(tensor_of(value), kind_of(x)), chosen.shape)
+            result = ops.put(result, new_tensor(spots), value, False)
+    return result
+
+
+# order ----------------------------------------------------------------------------------------------------------------
+
+
+@function("sort")
+def sort(a: Array, axis=-1, kind=None, order=None, *, stable=None):
+    """In ascending order along an axis, or of all elements if it is None."""
+    if axis is None:
+        a, axis = ops.reshape(a, (-1,)), -1
+    axis = axis_of(axis, a.ndim)
+    if kind_of(a).kind != "c":
+        return ops.sort(a, axis)[0]
+    return take_along_axis(a, numpy.argsort(values_of(a), axis, kind="stable"), axis)
+
+
+@function("partition")
+def partition(a: Array, kth, axis=-1, kind="introselect", order=None):
+    """Ordered so far that the k-th element stands where it would in order."""
+    if axis is None:
+        a, axis = ops.reshape(a, (-1,)), -1
+    return take_along_axis(a, numpy.argpartition(values_of(a), plain(kth), axis, kind), axis)
+
+
+@function("sort_complex")
+def sort_complex(a: Array):
+    """In ascending order along the last axis, as complex numbers."""
+    return sort(cast(a, numpy.result_type(kind_of(a), numpy.complex64)), -1)
+
+
+# sets -----------------------------------------------------------------------------------------------------------------
+
+
+@function("unique")
+def unique(
+    ar: Array, return_index=False, return_inverse=False, return_counts=False, axis=None, *, equal_nan=True, sorted=True
+):
+    """The elements without repetitions; each one's gradient goes to where it first stands."""
+    found = numpy.unique(values_of(ar), True, True, True, axis, equal_nan=equal_nan)
+    first = found[1]
+    values = gathered([ar], first) if axis is None else ar[(slice(None),) * axis_of(axis, ar.ndim) + (first,)]
+    wanted = (True, return_index, return_inverse, return_counts)
+    results = [values, *[new_tensor(each) for each in found[1:]]]
+    chosen = tuple(each for each, flag in zip(results, wanted, strict=True) if flag)
+    return chosen if len(chosen) > 1 else values
+
+
+def _unique(kind, x):
+    found = numpy.unique(values_of(x), True, True, True, equal_nan=False)
+    parts = dict(zip(("values", "indices", "inverse_indices", "counts"), found, strict=True))
+    parts = {name: gathered([x], found[1]) if name == "values" else new_tensor(each) for name, each in parts.items()}
+    return kind(**{name: parts[name] for name in kind._fields})
+
+
+def _declare_unique(name):
+    kind = type(getattr(numpy, name)(numpy.zeros(1)))
+
+    def named(x: Array):
+        return _unique(kind, x)
+
+    named.__name__ = name
+    named.__doc__ = "The elements without repetitions, and what the name says, as the array API standard has it."
+    function(name)(named)
+
+
+for _name in ("unique_all", "unique_counts", "unique_inverse"):
+    _declare_unique(_name)
+
+
+@function("unique_values")
+def unique_values(x: Array):
+    """The elements without repetitions."""
+    return unique(x, equal_nan=False)
+
+
+def _among(a, b, of_sets):
+    """What a function of two sets gives, with the gradient of each element where it first stands."""
+    a, b = promoted(a, b)
+    both = [ops.reshape(each, (-1,)) for each in (a, b)]
+    arrays = [values_of(each) for each in both]
+    values, first = numpy.unique(numpy.concatenate(arrays), return_index=True)
+    return gathered(both, first[numpy.searchsorted(values, of_sets(*arrays))])
+
+
+@function("union1d")
+def union1d(ar1: Array, ar2: Array):
+    """The elements of both."""
+    return _among(ar1, ar2, numpy.union1d)
+
+
+@function("setdiff1d")
+def setdiff1d(ar1: Array, ar2: Array, assume_unique=False):
+    """The elements of the first that are not in the second."""
+    return _among(ar1, ar2, lambda a, b: numpy.setdiff1d(a, b, assume_unique))
+
+
+@function("setxor1d")
+def setxor1d(ar1: Array, ar2: Array, assume_unique=False):
+    """The elements of one of the two."""
+    return _among(ar1, ar2, lambda a, b: numpy.setxor1d(a, b, assume_unique))
+
+
+@function("intersect1d")
+def intersect1d(ar1: Array, ar2: Array, assume_unique=False, return_indices=False):
+    """The elements that both have."""
+    result = _among(ar1, ar2, lambda a, b: numpy.intersect1d(a, b, assume_unique))
+    if not return_indices:
+        return result
+    found = numpy.intersect1d(values_of(ar1), values_of(ar2), assume_unique, True)
+    return (result, *[new_tensor(each) for each in found[1:]])
+
+
+# padding --------------------------------------------------------------------------------------------------------------
+
+_BY_NUMBER = ("edge", "reflect", "symmetric", "wrap")
+
+
+@function("pad")
+def pad(array: Array, pad_width, mode="constant", **kwargs):
+    """More elements at the ends of each axis, of the ways that numpy.pad knows."""
+    widths = plain(pad_width)
+    if isinstance(widths, dict):
+        named = {axis_of(axis, array.ndim): each for axis, each in widths.items()}
+        widths = [named.get(axis, (0, 0)) for axis in range(array.ndim)]
+        widths = [(each, each) if isinstance(each, int) else tuple(each) for each in widths]
+    pairs = numpy.broadcast_to(widths, (array.ndim, 2)).tolist()
+    if mode == "constant":
+        values = cast(tensor_of(kwargs.pop("constant_values", 0)), kind_of(array))
+        own, others = numbered(array.shape, values.shape)
+        _refuse_more(kwargs, mode)
+        return gathered([array, values], numpy.pad(own, pairs, constant_values=others))
+    if mode in _BY_NUMBER and kwargs.get("reflect_type", "even") == "even":
+        (numbers,) = numbered(array.shape)
+        return gathered([array], numpy.pad(numbers, pairs, mode, **kwargs))
+    ends = _Ends(array, mode, kwargs)
+    for axis, (before, after) in enumerate(pairs):
+        array = ends.grown(array, axis, before, after)
+    return array
+
+
+def _refuse_more(kwargs, mode):
+    if kwargs:
+        raise ValueError(f"unsupported keyword arguments for mode '{mode}': {set(kwargs)}")
+
+
+class _Ends:
+    """What is put at the ends of an axis by the ways of padding that compute it."""
+
+    def __init__(self, array, mode, kwargs):
+        from adjoint.interop.functions import reductions, statistics
+
+        kwargs = dict(kwargs)
+        statistic = {
+            "maximum": reductions.max, "minimum": reductions.min, "mean": reductions.mean, "median": statistics.median,
+        }.get(mode)  # fmt: skip
+        if statistic is not None:
+            lengths = kwargs.pop("stat_length", None)
+            self.lengths = None if lengths is None else numpy.broadcast_to(lengths, (array.ndim, 2)).tolist()
+            self.make = lambda part, axis: statistic(part, axis, keepdims=True)
+        elif mode == "linear_ramp":
+            self.values = ops.expand(tensor_of(kwargs.pop("end_values", 0)), (array.ndim, 2))
+        elif mode not in ("empty", *_BY_NUMBER):
+            raise ValueError(f"mode '{mode}' is not supported")
+        self.mode = mode
+        self.odd = kwargs.pop("reflect_type", "even") == "odd"
+        _refuse_more(kwargs, mode)
+
+    def grown(self, array, axis, before, after):
+        parts = [self.end(array, axis, before, True), array, self.end(array, axis, after, False)]
+        return ops.cat([cast(part, kind_of(array)) for part in parts if part is not None], axis)
+
+    def end(self, array, axis, width, front):
+        if not width:
+            return None
+        shape = [*array.shape[:axis], width, *array.shape[axis + 1 :]]
+        if self.mode == "empty":
+            return new_tensor(numpy.zeros(shape, kind_of(array)))
+        if self.mode == "linear_ramp":
+            return self.ramp(array, axis, width, front)
+        if self.mode in ("reflect", "symmetric"):
+            return self.mirrored(array, axis, width, front)
+        n = array.shape[axis]
+        length = n if self.lengths is None else min(self.lengths[axis][0 if front else 1], n)
+        found = self.make(array.narrow(axis, 0 if front else n - length, length), axis)
+        if kind_of(array).kind in "iu":
+            found = ops.round(found)
+        return ops.expand(found, shape)
+
+    def ramp(self, array, axis, width, front):
+        edge = array.narrow(axis, 0 if front else array.shape[axis] - 1, 1)
+        target = self.values[axis, 0 if front else 1]
+        steps = numpy.arange(width) / width
+        steps = steps if front else steps[::-1]
+        weight = new_tensor(steps.reshape([-1 if i == axis else 1 for i in range(array.ndim)]).astype(kind_of(edge)))
+        return target * (1 - weight) + edge * weight
+
+    def mirrored(self, array, axis, width, front):
+        """Twice the edge less the reflection, again and again until there is enough."""
+        n = array.shape[axis]
+        skip = self.mode == "reflect"
+        pieces: list[Any] = []
+        have, current = 0, array
+        if n == 1:
+            return ops.expand(array, [*array.shape[:axis], width, *array.shape[axis + 1 :]])
+        while have < width:
+            edge = current.narrow(axis, 0 if front else n - 1, 1)
+            mirrored = 2 * edge - ops.flip(current, (axis,))
+            part = mirrored.narrow(axis, 0 if front or not skip else 1, n - skip) if not front else mirrored.narrow(axis, 0, n - skip)
+            pieces.insert(0, part) if front else pieces.append(part)
+            have, current = have + n - skip, mirrored
+        whole = ops.cat(pieces, axis)
+        return whole.narrow(axis, have - width if front else 0, width)
+
+
+# writing --------------------------------------------------------------------------------------------------------------
+
+
+def _target(name: str, target: Any, *others: Any) -> Any:
+    """The Tensor that is written to. Raises TypeError for an array, if what is written requires grad."""
+    if is_tensor(target):
+        return target
+    if any(is_tensor(each) and is_tracked(each) for each in others):
+        raise TypeError(
+            f"{name}: the target is an array, which cannot hold the history of a Tensor that requires grad; "
+            "make the target a Tensor, or detach() what is written"
+        )
+    return new_tensor(target)
+
+
+@function("copyto")
+def copyto(dst, src: Array, casting="same_kind", where=True):
+    """Write to a Tensor in place, where a mask says."""
+    target = _target("copyto", dst, src)
+    if not numpy.can_cast(kind_of(src), kind_of(target), casting):
+        raise TypeError(f"Cannot cast array data from {kind_of(src)!r} to {kind_of(target)!r} according to the rule '{casting}'")
+    value = cast(src, kind_of(target))
+    if where is True:
+        target.copy_(ops.expand(value, target.shape))
+    else:
+        mask = ops.expand(cast(tensor_of(where), bool), target.shape)
+        target.copy_(ops.where(mask, value, target))
+
+
+def _written(target, places, values):
+    """Write values, from the start again where they do not suffice, to elements counted through."""
+    flat = ops.reshape(values, (-1,))
+    if not places.size or not flat.numel():
+        return
+    # where a place is named several times the last one counts
+    last = {int(place): i for i, place in enumerate(places)}
+    chosen = numpy.fromiter(last.values(), int)
+    spots = numpy.unravel_index(numpy.fromiter(last, int), tuple(target.shape))
+    target[spots if target.ndim else ...] = cast(gathered([flat], chosen % flat.numel()), kind_of(target)) if target.ndim else flat[0]
+
+
+@function("put")
+def put(a, ind, v: Array, mode="raise"):
+    """Write to places of a Tensor, counted through."""
+    target = _target("put", a, v)
+    n = target.numel()
+    _written(target, numpy.take(numpy.arange(n), numpy.ravel(constant(ind)), mode=mode), v)
+
+
+@function("place")
+def place(arr, mask, vals: Array):
+    """Write values one after the other to where a mask holds."""
+    target = _target("place", arr, vals)
+    places = numpy.flatnonzero(constant(mask))
+    if places.size and not vals.numel():
+        raise ValueError("Cannot insert from an empty array!")
+    _written(target, places, vals)
+
+
+@function("putmask")
+def putmask(a, /, mask, values: Array):
+    """Write to where a mask holds what stands at the same place, counted through, in the values."""
+    target = _target("putmask", a, values)
+    places = numpy.flatnonzero(constant(mask))
+    if places.size:
+        _written(target, places, gathered([values], places % values.numel()))
+
+
+@function("put_along_axis")
+def put_along_axis(arr, indices, values: Array, axis):
+    """Write to the places along an axis that indices name."""
+    target = _target("put_along_axis", arr, values)
+    indices = numpy.asarray(constant(indices))
+    (numbers,) = numbered(target.shape)
+    if axis is None:
+        numbers, axis = numpy.ravel(numbers), 0
+    places = numpy.take_along_axis(numbers, indices, axis)
+    _written(target, numpy.ravel(places), ops.expand(values, places.shape))
+
+
+@function("fill_diagonal")
+def fill_diagonal(a, val: Array, wrap=False):
+    """Write to the diagonal."""
+    target = _target("fill_diagonal", a, val)
+    if target.ndim < 2:
+        raise ValueError("array must be at least 2-d")
+    marks = numpy.zeros(tuple(target.shape), bool)
+    numpy.fill_diagonal(marks, True, wrap)
+    _written(target, numpy.flatnonzero(marks), val)
+
+
+_unused = (concatenate, number, numpy_dtype, result_kind)

@@ -1,0 +1,236 @@
+"""Quantiles, covariances and histograms."""
+
+from __future__ import annotations
+
+import numpy
+
+from adjoint.core.graph import new_tensor
+from adjoint.interop.declare import Array, function
+from adjoint.interop.functions.creation import linspace
+from adjoint.interop.functions.reductions import average
+from adjoint.interop.functions.reductions import max as maximum
+from adjoint.interop.functions.reductions import min as minimum
+from adjoint.interop.functions.reductions import sum as total
+from adjoint.interop.operands import axes_of, cast, constant, inexact, kind_of, number, promoted, tensor_of, values_of
+from adjoint.interop.reasons import refuse
+from adjoint.tensor.table import ops
+
+# quantiles ------------------------------------------------------------------------------------------------------------
+
+
+def _positions(of_numpy, rows, q, method, weights):
+    """Where in the order of each row the quantiles lie: NumPy's answer for the ranks in the place of the values."""
+    n = rows.shape[-1]
+    ordinary = of_numpy is numpy.quantile or not numpy.isnan(rows).any()
+    if ordinary and weights is None:
+        found = numpy.quantile(numpy.arange(n, dtype=float), q, method=method)
+        return numpy.broadcast_to(numpy.reshape(found, (-1,)), (*rows.shape[:-1], numpy.size(found)))
+    ranks = numpy.argsort(numpy.argsort(rows, axis=-1, kind="stable"), axis=-1, kind="stable").astype(float)
+    ranks[numpy.isnan(rows)] = numpy.nan
+    options = {} if weights is None else {"weights": weights}
+    with numpy.errstate(invalid="ignore"):
+        found = of_numpy(ranks, q, axis=-1, method=method, **options)
+    return numpy.moveaxis(numpy.reshape(found, (-1, *rows.shape[:-1])), 0, -1)
+
+
+def _quantiles(of_numpy, a, q, axis, method, keepdims, weights=None):
+    a = inexact(a)
+    if kind_of(a).kind == "c":
+        raise TypeError("a must be an array of real numbers")
+    q = numpy.asarray(constant(q))
+    if ((q < 0) | (q > 1)).any():
+        raise ValueError("Quantiles must be in the range [0, 1]")
+    axes = axes_of(axis, a.ndim)
+    rest = [i for i in range(a.ndim) if i not in axes]
+    rows = ops.reshape(ops.permute(a, (*rest, *axes)), (*[a.shape[i] for i in rest], -1))
+    if weights is not None:
+        weights = numpy.asarray(constant(weights))
+        if weights.shape != tuple(a.shape):
+            shape = [a.shape[i] if i in axes else 1 for i in range(a.ndim)]
+            weights = weights.reshape(shape)
+        weights = numpy.broadcast_to(weights, tuple(a.shape)).transpose((*rest, *axes)).reshape(tuple(rows.shape))
+    found = _positions(of_numpy, values_of(rows), q, method, weights)
+    missing = numpy.isnan(found)
+    found = numpy.where(missing, 0, found)
+    lower = numpy.floor(found).astype(int)
+    upper = numpy.minimum(lower + 1, rows.shape[-1] - 1)
+    ordered = ops.sort(rows, rows.ndim - 1)[0]
+    low, high = [ops.gather(ordered, rows.ndim - 1, new_tensor(each)) for each in (lower, upper)]
+    share = (found - lower).astype(kind_of(a))
+    result = low + ops.where(new_tensor(share == 0), number(0, kind_of(a)), high - low) * new_tensor(share)
+    lost = missing if of_numpy is numpy.nanquantile else missing | numpy.isnan(values_of(ordered)[..., -1:])
+    if lost.any():
+        result = ops.where(new_tensor(lost), number(numpy.nan, kind_of(a)), result)
+    result = ops.permute(result, (result.ndim - 1, *range(result.ndim - 1)))
+    shape = [1 if i in axes else a.shape[i] for i in range(a.ndim)] if keepdims else [a.shape[i] for i in rest]
+    return ops.reshape(result, (*q.shape, *shape))
+
+
+@function("quantile")
+def quantile(
+    a: Array, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None
+):
+    """Quantiles over axes, by any of NumPy's methods; differentiated by the values."""
+    return _quantiles(numpy.quantile, a, q, axis, method, keepdims, weights)
+
+
+@function("nanquantile")
+def nanquantile(
+    a: Array, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None
+):
+    """Quantiles over axes of what is not NaN."""
+    return _quantiles(numpy.nanquantile, a, q, axis, method, keepdims, weights)
+
+
+@function("percentile")
+def percentile(
+    a: Array, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None
+):
+    """Percentiles over axes."""
+    return _quantiles(numpy.quantile, a, _of_hundred(q), axis, method, keepdims, weights)
+
+
+@function("nanpercentile")
+def nanpercentile(
+    a: Array, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None
+):
+    """Percentiles over axes of what is not NaN."""
+    return _quantiles(numpy.nanquantile, a, _of_hundred(q), axis, method, keepdims, weights)
+
+
+def _of_hundred(q):
+    q = numpy.true_divide(constant(q), 100)
+    if ((q < 0) | (q > 1)).any():
+        raise ValueError("Percentiles must be in the range [0, 100]")
+    return q
+
+
+@function("median")
+def median(a: Array, axis=None, out=None, overwrite_input=False, keepdims=False):
+    """The median over axes; of an even number of values the mean of the two in the middle."""
+    return _quantiles(numpy.quantile, a, 0.5, axis, "linear", keepdims)
+
+
+@function("nanmedian")
+def nanmedian(a: Array, axis=None, out=None, overwrite_input=False, keepdims=False):
+    """The median over axes of what is not NaN."""
+    return _quantiles(numpy.nanquantile, a, 0.5, axis, "linear", keepdims)
+
+
+# covariances ----------------------------------------------------------------------------------------------------------
+
+
+@function("cov")
+def cov(m: Array, y: Array = None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
+    """The covariances of variables, of which the rows (or columns) of a matrix hold observations."""
+    if ddof is not None and ddof != int(ddof):
+        raise ValueError("ddof must be integer")
+    if m.ndim > 2 or (y is not None and y.ndim > 2):
+        raise ValueError(f"{'m' if m.ndim > 2 else 'y'} has more than 2 dimensions")
+    given = [each for each in (m, y) if each is not None]
+    rows = [ops.reshape(each, (1, -1)) if each.ndim < 2 else each for each in promoted(*given)]
+    if not rowvar:
+        rows = [row if each.ndim < 2 else ops.transpose(row, 0, 1) for row, each in zip(rows, given, strict=True)]
+    x = cast(inexact(ops.cat(rows, 0) if len(rows) > 1 else rows[0]), dtype)
+    if dtype is None and kind_of(x).name in ("float16", "float32", "complex64"):
+        x = cast(x, "complex128" if kind_of(x).kind == "c" else "float64")
+    weights = None
+    for each in (fweights, aweights):
+        if each is not None:
+            weight = inexact(tensor_of(each))
+            weights = weight if weights is None else weights * weight
+    ddof = (0 if bias else 1) if ddof is None else ddof
+    centre = average(x, 1, weights, keepdims=True)
+    apart = x - centre
+    n = x.shape[1]
+    if weights is None:
+        free = n - ddof
+    else:
+        whole = total(weights)
+        if ddof == 0:
+            free = whole
+        elif aweights is None:
+            free = whole - ddof
+        else:
+            free = whole - ddof * total(weights * inexact(tensor_of(aweights))) / whole
+    weighted = apart if weights is None else apart * cast(weights, kind_of(x).type(0).real.dtype)
+    result = ops.matmul(weighted, ops.transpose(ops.conj(apart), 0, 1)) / free
+    return ops.squeeze_all(result)
+
+
+@function("corrcoef")
+def corrcoef(x: Array, y: Array = None, rowvar=True, *, dtype=None):
+    """The correlation coefficients of variables, of which the rows (or columns) of a matrix hold observations."""
+    c = cov(x, y, rowvar, dtype=dtype)
+    if not c.ndim:
+        return c / c
+    deviation = ops.sqrt(ops.diagonal(c, 0, 0, 1).real)
+    c = c / deviation[:, None] / deviation[None, :]
+    if kind_of(c).kind == "c":
+        return ops.complex(ops.clamp(c.real, -1, 1), ops.clamp(c.imag, -1, 1))
+    return ops.clamp(c, -1, 1)
+
+
+# counting -------------------------------------------------------------------------------------------------------------
+
+
+@function("bincount")
+def bincount(x, /, weights: Array = None, minlength=0):
+    """How often each whole number stands in x, or the sum of the weights there; differentiated by the weights."""
+    places = numpy.asarray(constant(x))
+    if weights is None:
+        return new_tensor(numpy.bincount(places, minlength=minlength))
+    if weights.shape != places.shape:
+        raise ValueError("The weights and list don't have the same length.")
+    if places.size and places.min() < 0:
+        raise ValueError("'list' argument must have no negative elements")
+    size = max(int(places.max(initial=-1)) + 1, minlength)
+    return ops.sum_at(cast(weights, float), (size,), (places.astype(int),))
+
+
+@function("histogram_bin_edges")
+def histogram_bin_edges(a: Array, bins=10, range=None, weights=None):
+    """The edges of bins: differentiated by the data where they follow from its extent."""
+    if isinstance(bins, str):
+        refuse("histogram_bin_edges", a)
+        return new_tensor(numpy.histogram_bin_edges(constant(a), bins, range))
+    if numpy.ndim(constant(bins) if not isinstance(bins, str) else bins):
+        return tensor_of(bins)
+    a = ops.reshape(a, (-1,))
+    if range is not None:
+        first, last = [inexact(tensor_of(each)) for each in range]
+    elif not a.numel():
+        first, last = [number(each, numpy.dtype(float)) for each in (0, 1)]
+    else:
+        first, last = inexact(minimum(a)), inexact(maximum(a))
+    if bool(first > last):
+        raise ValueError("max must be larger than min in range parameter.")
+    if bool(first == last):
+        first, last = first - 0.5, last + 0.5
+    return linspace(first, last, int(bins) + 1)
+
+
+@function("histogram")
+def histogram(a: Array, bins=10, range=None, density=None, weights: Array = None):
+    """How many elements (or what sum of weights) lie in each bin, and the edges of the bins.
+
+    Differentiated by the weights and, where the edges follow from the data, by its extent.
+    """
+    edges = histogram_bin_edges(a, bins, range)
+    flat = numpy.ravel(values_of(a))
+    bounds = values_of(edges)
+    if len(bounds) > 1 and (numpy.diff(bounds) < 0).any():
+        raise ValueError("`bins` must increase monotonically, when an array")
+    if weights is None:
+        counts = new_tensor(numpy.histogram(flat, bounds)[0])
+    else:
+        if weights.shape != a.shape:
+            raise ValueError("weights should have the same shape as a.")
+        inside = (flat >= bounds[0]) & (flat <= bounds[-1])
+        places = numpy.minimum(numpy.searchsorted(bounds, flat, "right") - 1, len(bounds) - 2)
+        chosen = ops.reshape(weights, (-1,))[new_tensor(inside)]
+        counts = ops.sum_at(chosen, (len(bounds) - 1,), (places[inside],))
+    if density:
+        counts = cast(counts, float)
+        return counts / (edges[1:] - edges[:-1]) / total(counts), edges
+    return counts, edges
