@@ -96,14 +96,18 @@ def initial(f: Any, r: Any) -> Any:
     return f(r(3, 4), axis=1, initial=0.25)
 
 
-_UNARY_SHAPES: list[Sample] = [lambda f, r: f(r(2, 3, 4)), lambda f, r: f(r(2, 3))]
+def each_of(sample: Any, value: Any) -> Sample:
+    """The sample with one more argument."""
+    return lambda f, r: sample(f, r, value)
+
+
 _QUANTILES: list[Sample] = [
     lambda f, r: f(r.apart(3, 5), 0.3),
     lambda f, r: f(r.apart(3, 5), [0.2, 0.9], axis=1),
     lambda f, r: f(r.apart(2, 3, 4), 0.77, axis=(0, 2), keepdims=True),
     lambda f, r: f(r.apart(7), [0.0, 0.5, 1.0]),
     *[
-        (lambda m: lambda f, r: f(r.apart(3, 6), [0.31, 0.68], axis=-1, method=m))(method)
+        each_of(lambda f, r, m: f(r.apart(3, 6), [0.31, 0.68], axis=-1, method=m), method)
         for method in ("lower", "higher", "midpoint", "nearest", "inverted_cdf", "hazen", "weibull", "median_unbiased")
     ],
     lambda f, r: f(r.apart(2, 5), 0.4, axis=1, method="inverted_cdf", weights=np.array([[1, 2, 3, 4, 5.0]] * 2)),
@@ -201,7 +205,7 @@ SAMPLES: dict[str, list[Sample]] = {
     "fliplr": [lambda f, r: f(r(2, 3))],
     "flipud": [lambda f, r: f(r(2, 3))],
     "roll": [lambda f, r: f(r(2, 3), 2), lambda f, r: f(r(2, 3), (1, -1), (0, 1)), lambda f, r: f(r(4, 3), 1, axis=0)],
-    "rot90": [(lambda k: lambda f, r: f(r(2, 3), k))(k) for k in (0, 1, 2, 3)],
+    "rot90": [each_of(lambda f, r, k: f(r(2, 3), k), k) for k in (0, 1, 2, 3)],
     "diagonal": [lambda f, r: f(r(3, 4)), lambda f, r: f(r(2, 3, 4), 1, 0, 2)],
     "linalg.diagonal": [lambda f, r: f(r(2, 3, 4), offset=-1)],
     "diag": [lambda f, r: f(r(3), 1), lambda f, r: f(r(3, 4), -1)],
@@ -211,7 +215,7 @@ SAMPLES: dict[str, list[Sample]] = {
     **{name: [lambda f, r: f(r(3, 4)), lambda f, r: f(r(3), -1)] for name in ("tril", "triu")},
     "vander": [lambda f, r: f(r(3)), lambda f, r: f(r(3), 4, increasing=True)],
     "meshgrid": [lambda f, r: f(r(3), r(2)), lambda f, r: f(r(3), r(2), r(2), indexing="ij", sparse=True)],
-    "ix_": [lambda f, r: f(np.array([0, 2]), r(2).astype(bool))],
+    "ix_": [lambda f, r: f(np.array([0, 2]), r(2).real > 0)],
     "lib.stride_tricks.sliding_window_view": [lambda f, r: f(r(5), 3), lambda f, r: f(r(4, 5), (2, 3))],
     "apply_along_axis": [lambda f, r: f(lambda v: v * v[0], 1, r(2, 3, 2)), lambda f, r: f(np.sum, 0, r(2, 3))],
     "apply_over_axes": [lambda f, r: f(np.sum, r(2, 3, 4), [0, 2])],
@@ -232,7 +236,7 @@ SAMPLES: dict[str, list[Sample]] = {
                         lambda f, r: f(r(2, 3), np.array([5, 0]), None)],
     "choose": [lambda f, r: f(np.array([0, 1, 1]), [r(3), r(3)])],
     "select": [lambda f, r: f([np.array([True, False, False]), np.array([True, True, False])], [r(3), r(3)], 2.0)],
-    "where": [lambda f, r: f(np.array([True, False, True]), r(3), 0.5), lambda f, r: f(r(3) > 0, r(2, 3), r(3))],
+    "where": [lambda f, r: f(np.array([True, False, True]), r(3), 0.5), lambda f, r: f(r(3).real > 0, r(2, 3), r(3))],
     "piecewise": [lambda f, r: f(r(5), [np.array([True, False, True, False, False])], [lambda v: v * v, 3.0]),
                   lambda f, r: f(r(3), [np.array([True, False, False]), np.array([False, True, False])],
                                  [lambda v: v * 2, lambda v: v * v, 0.5])],
@@ -247,7 +251,7 @@ SAMPLES: dict[str, list[Sample]] = {
     "setxor1d": [lambda f, r: f(r.apart(4), r(3))],
     "intersect1d": [lambda f, r: (lambda a: f(a, a[1:]))(r.apart(4))],
     "pad": [lambda f, r: f(r(2, 3), 1), lambda f, r: f(r(2, 3), ((1, 0), (2, 3)), constant_values=r(2, 2)),
-            *[(lambda m: lambda f, r: f(r.apart(3, 4), ((2, 1), (1, 4)), mode=m))(mode)
+            *[each_of(lambda f, r, m: f(r.apart(3, 4), ((2, 1), (1, 4)), mode=m), mode)
               for mode in ("edge", "reflect", "symmetric", "wrap", "maximum", "minimum", "mean", "median")],
             lambda f, r: f(r(4), 3, "linear_ramp", end_values=r()),
             lambda f, r: f(r(4), (5, 2), "reflect", reflect_type="odd"),
@@ -259,7 +263,8 @@ SAMPLES: dict[str, list[Sample]] = {
     "gradient": [lambda f, r: f(r(5)), lambda f, r: f(r(4, 5), r.positive(), edge_order=2),
                  lambda f, r: f(r(4, 5), r.ascending(5), axis=1),
                  lambda f, r: f(r(4, 5), r.ascending(4), r.positive(), edge_order=2)],
-    "trapezoid": [lambda f, r: f(r(5)), lambda f, r: f(r(3, 4), r.ascending(4)), lambda f, r: f(r(3, 4), dx=r(), axis=0),
+    "trapezoid": [lambda f, r: f(r(5)), lambda f, r: f(r(3, 4), r.ascending(4)),
+                  lambda f, r: f(r(3, 4), dx=r(), axis=0),
                   lambda f, r: f(r(3, 4), r(3, 4), axis=0)],
     "interp": [lambda f, r: f(r(6, low=-1.0, high=6.0), r.ascending(5), r(5)),
                lambda f, r: f(r(6, low=-1.0, high=6.0), r.ascending(5), r(5), r(), r()),
@@ -305,7 +310,8 @@ SAMPLES: dict[str, list[Sample]] = {
     "linalg.vecdot": [lambda f, r: f(r(2, 3), r(2, 3)), lambda f, r: f(r(3, 2), r(3, 2), axis=0)],
     "linalg.multi_dot": [lambda f, r: f([r(2, 3), r(3, 4), r(4)])],
     "kron": [lambda f, r: f(r(2, 2), r(3)), lambda f, r: f(r(2, 2), r(2, 3))],
-    "cross": [lambda f, r: f(r(2, 3), r(3)), lambda f, r: f(r(3, 2), r(3, 2), axis=0), lambda f, r: f(r(2, 3), r(2, 3), axisc=0)],
+    "cross": [lambda f, r: f(r(2, 3), r(3)), lambda f, r: f(r(3, 2), r(3, 2), axis=0),
+              lambda f, r: f(r(2, 3), r(2, 3), axisc=0)],
     "linalg.cross": [lambda f, r: f(r(2, 3), r(2, 3))],
     "einsum": [lambda f, r: f("ij,jk->ik", r(2, 3), r(3, 4)), lambda f, r: f("...ii -> ...", r(2, 3, 3)),
                lambda f, r: f("ij,j", r(2, 3), r(3)), lambda f, r: f(r(2, 3), [0, 1], r(3), [1], [0]),
@@ -313,7 +319,8 @@ SAMPLES: dict[str, list[Sample]] = {
     "convolve": [lambda f, r: f(r(5), r(3)), lambda f, r: f(r(2), r(5), "same"), lambda f, r: f(r(5), r(4), "same"),
                  lambda f, r: f(r(5), r(3), "valid")],
     "correlate": [lambda f, r: f(r(5), r(3)), lambda f, r: f(r(2), r(5), "same"), lambda f, r: f(r(3), r(5), "same"),
-                  lambda f, r: f(r(5), r(4), "same"), lambda f, r: f(r(5), r(3), "full"), lambda f, r: f(r(2), r(4), "full"),
+                  lambda f, r: f(r(5), r(4), "same"), lambda f, r: f(r(5), r(3), "full"),
+                  lambda f, r: f(r(2), r(4), "full"),
                   lambda f, r: f(r(2), r(4), "valid")],
     # linear algebra
     "linalg.solve": [lambda f, r: f(r.hermitian(3), r(3)), lambda f, r: f(r.hermitian(3), r(2, 3, 2))],
@@ -325,11 +332,11 @@ SAMPLES: dict[str, list[Sample]] = {
     "linalg.cond": [lambda f, r: f(r(4, 3)), lambda f, r: f(r(3, 3), "fro")],
     "linalg.matrix_rank": [lambda f, r: f(r(4, 3))],
     "linalg.norm": [lambda f, r: f(r(2, 3, 2)), lambda f, r: f(r(3), 1), lambda f, r: f(r(3, 2), axis=1),
-                    *[(lambda o: lambda f, r: f(r(3, 4), o))(ord) for ord in ("fro", "nuc", 1, -1, 2, -2, np.inf)],
+                    *[each_of(lambda f, r, o: f(r(3, 4), o), ord) for ord in ("fro", "nuc", 1, -1, 2, -2, np.inf)],
                     lambda f, r: f(r(2, 3, 4), 3, axis=1, keepdims=True), lambda f, r: f(r(2, 3, 4), axis=(0, 2))],
     "linalg.vector_norm": [lambda f, r: f(r(2, 3), axis=1, keepdims=True), lambda f, r: f(r(2, 3), ord=3)],
     "linalg.matrix_norm": [lambda f, r: f(r(2, 3, 4)), lambda f, r: f(r(3, 4), ord="nuc", keepdims=True)],
-    "linalg.matrix_power": [(lambda n: lambda f, r: f(r.hermitian(3), n))(n) for n in (0, 3, -2)],
+    "linalg.matrix_power": [each_of(lambda f, r, n: f(r.hermitian(3), n), n) for n in (0, 3, -2)],
     "linalg.cholesky": [lambda f, r: f(r.hermitian(3)), lambda f, r: f(r.hermitian(3), upper=True)],
     "linalg.qr": [lambda f, r: f(r(4, 3)), lambda f, r: f(r(3, 3), "r")],
     "linalg.svd": [lambda f, r: f(r(4, 3), compute_uv=False), lambda f, r: f(r(3, 4), full_matrices=False)[1]],
@@ -346,9 +353,10 @@ SAMPLES: dict[str, list[Sample]] = {
     **{f"fft.{name}": [lambda f, r: f(r(5)), lambda f, r: f(r(3, 4), axes=1)] for name in ("fftshift", "ifftshift")},
     # statistics
     "cov": [lambda f, r: f(r(3, 5)), lambda f, r: f(r(5), r(5)), lambda f, r: f(r(5, 2), rowvar=False, bias=True),
-            lambda f, r: f(r(2, 5), fweights=np.array([1, 2, 1, 3, 1]), aweights=r.positive(5))],
+            lambda f, r: f(r(2, 5), fweights=np.array([1, 2, 1, 3, 1]), aweights=np.abs(r.positive(5)))],
     "corrcoef": [lambda f, r: f(r(3, 5)), lambda f, r: f(r(5), r(5))],
-    "bincount": [lambda f, r: f(np.array([0, 2, 2, 1]), r(4)), lambda f, r: f(np.array([0, 2]), minlength=4, weights=r(2))],
+    "bincount": [lambda f, r: f(np.array([0, 2, 2, 1]), r(4)),
+                 lambda f, r: f(np.array([0, 2]), minlength=4, weights=r(2))],
     "histogram_bin_edges": [lambda f, r: f(r(6), 4), lambda f, r: f(r(6), 3, (-2.0, 2.0))],
     "histogram": [lambda f, r: f(r.apart(8), 4), lambda f, r: f(r.apart(8), 4, density=True),
                   lambda f, r: f(r.apart(6), 3, weights=r(6)), lambda f, r: f(r.apart(6), [-1.0, 0.0, 2.0])],

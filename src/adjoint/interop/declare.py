@@ -71,6 +71,7 @@ def _called(body: Function, star: Function | None) -> Function:
     changes = {name: _CONVERSIONS[kind] for name, kind in body.__annotations__.items() if kind in _CONVERSIONS}
     places = tuple((names.index(name), change) for name, change in changes.items() if name in names)
     out_place = names.index("out") if "out" in names else -1
+    out_is_positional = 0 <= out_place < code.co_argcount
 
     @functools.wraps(body)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -89,7 +90,7 @@ def _called(body: Function, star: Function | None) -> Function:
         out = None
         if out_place >= 0:
             out = kwargs.pop("out", None)
-            if out_place < n and star is None:
+            if out_is_positional and out_place < n:
                 out, values[out_place] = values[out_place], None
         result = body(*values, **kwargs)
         return result if out is None else write(out, result, body.__name__)

@@ -16,7 +16,6 @@ from adjoint.interop.operands import (
     cast,
     constant,
     inexact,
-    is_tensor,
     kind_of,
     number,
     promoted,
@@ -50,7 +49,7 @@ def diff(a: Array, n=1, axis=-1, prepend: Array = None, append: Array = None):
     a = concatenate(parts, axis) if len(parts) > 1 and n else a
     for _ in range(n):
         after, before = _part(a, axis, 1, None), _part(a, axis, None, -1)
-        a = ops.ne(after, before) if kind_of(a) == bool else after - before
+        a = ops.ne(after, before) if kind_of(a).kind == "b" else after - before
     return a
 
 
@@ -74,7 +73,8 @@ def gradient(f: Array, *varargs, axis=None, edge_order=1):
         raise ValueError("'edge_order' greater than 2 not supported")
     if len(varargs) not in (0, 1, len(axes)):
         raise TypeError("invalid number of arguments")
-    spacings = list(varargs) if len(varargs) == len(axes) else [varargs[0] if varargs else number(1.0, kind_of(f))] * len(axes)
+    same = varargs[0] if varargs else number(1.0, kind_of(f))
+    spacings = list(varargs) if len(varargs) == len(axes) else [same] * len(axes)
     if len(varargs) == 1 and varargs[0].ndim and len(axes) > 1:
         raise TypeError("invalid number of arguments")
     found = [_slopes(f, place, h, edge_order) for place, h in zip(axes, spacings, strict=True)]
@@ -85,7 +85,8 @@ def _slopes(f, axis, h, edge_order):
     n = f.shape[axis]
     if n < edge_order + 1:
         raise ValueError(
-            "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are required."
+            "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are "
+            "required."
         )
     if h.ndim > 1:
         raise ValueError("distances must be either scalars or 1d")
@@ -103,7 +104,8 @@ def _slopes(f, axis, h, edge_order):
     if h.shape[0] != n:
         raise ValueError("when 1d, distances must match the length of the corresponding dimension")
     steps = h[1:] - h[:-1]
-    left, right = [ops.reshape(each, [-1 if i == axis else 1 for i in range(f.ndim)]) for each in (steps[:-1], steps[1:])]
+    shape = [-1 if i == axis else 1 for i in range(f.ndim)]
+    left, right = ops.reshape(steps[:-1], shape), ops.reshape(steps[1:], shape)
     middle = (
         -right / (left * (left + right)) * before
         + (right - left) / (left * right) * inside
@@ -131,8 +133,8 @@ def trapezoid(y: Array, x: Array = None, dx: Operand = 1.0, axis=-1):
         step = diff(x, 1, -1 if x.ndim == 1 else axis)
         if x.ndim == 1:
             step = ops.reshape(step, [-1 if i == axis else 1 for i in range(y.ndim)])
-    step, y = promoted(step, y) if is_tensor(step) else (step, inexact(y))
-    return total(step * (_part(y, axis, 1, None) + _part(y, axis, None, -1)) / 2, axis)
+    pairs = ufuncs.call(numpy.add, _part(y, axis, 1, None), _part(y, axis, None, -1))
+    return total(ufuncs.call(numpy.divide, ufuncs.call(numpy.multiply, step, pairs), 2.0), axis)
 
 
 @function("interp")
@@ -208,8 +210,9 @@ def fix(x: Array, out=None):
 
 @function("clip")
 def clip(
-    a: Array, a_min: Operand = None, a_max: Operand = None, out=None, *, min: Operand = None, max: Operand = None, **kwargs
-):
+    a: Array, a_min: Operand = None, a_max: Operand = None, out=None, *, min: Operand = None, max: Operand = None,
+    **kwargs,
+):  # fmt: skip
     """Values below a_min raised to it and above a_max lowered to it; differentiated by all three."""
     low, high = a_min if min is None else min, a_max if max is None else max
     if low is None and high is None:

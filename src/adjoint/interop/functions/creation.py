@@ -164,7 +164,7 @@ def fromfunction(function, shape, *, dtype=float, like=None, **kwargs):
 def arange(start_or_stop: Operand, /, stop: Operand = None, step: Operand = 1, *, dtype=None, device=None, like=None):
     """Numbers from start up to but not including stop; differentiated by start and step."""
     start, stop = (0, start_or_stop) if stop is None else (start_or_stop, stop)
-    ends = [each.detach().item() if is_tensor(each) else each for each in (start, stop, step)]
+    ends = [values_of(each).item() if is_tensor(each) else each for each in (start, stop, step)]
     values = numpy.arange(*ends, dtype=None if dtype is None else numpy_dtype(dtype))
     if not (is_tensor(start) or is_tensor(step)):
         return new_tensor(values)
@@ -180,16 +180,17 @@ def linspace(
     num = int(plain(num))
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
-    first, last = promoted(start, stop, 0.0)
+    first, last, _ = promoted(start, stop, 0.0)
     gaps = num - 1 if endpoint else num
     step = (last - first) / gaps if gaps > 0 else (last - first) * numpy.nan
     shape = [num, *numpy.broadcast_shapes(tuple(first.shape), tuple(last.shape))]
     places = new_tensor(numpy.arange(num, dtype=numpy.dtype(float)).reshape([num] + [1] * (len(shape) - 1)))
     places = cast(places, kind_of(first).type(0).real.dtype)
     if gaps > 0:
-        # weights of the ends, so that both are met exactly
-        weight = places / gaps
-        values = first * (1 - weight) + last * weight
+        values = places * step + first
+        if endpoint:
+            # met exactly
+            values = ops.cat([values[:-1], ops.expand(last, shape[1:])[None]], 0)
     else:
         values = ops.expand(first, shape)
     values = cast(ops.floor(values) if _is_whole(dtype) else values, dtype)
@@ -214,7 +215,7 @@ def logspace(start: Operand, stop: Operand, num=50, endpoint=True, base: Operand
 @function("geomspace")
 def geomspace(start: Operand, stop: Operand, num=50, endpoint=True, dtype=None, axis=0):
     """`num` numbers from start to stop, each the same multiple of the one before."""
-    first, last = promoted(start, stop, 0.0)
+    first, last, _ = promoted(start, stop, numpy.zeros(()))
     if bool(ops.any(first == 0)) or bool(ops.any(last == 0)):
         raise ValueError("Geometric sequence cannot include zero")
     ratio = last / first

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import numpy
-import numpy.fft
-
-from adjoint.core.graph import new_tensor
 from adjoint.interop.declare import Array, function
 from adjoint.interop.operands import cast, inexact, kind_of, plain
 from adjoint.tensor.binding import functions
@@ -69,6 +65,3 @@ def fftshift(x: Array, axes=None):
 def ifftshift(x: Array, axes=None):
     """What fftshift() did taken back."""
     return _fft["ifftshift"](x, plain(axes))
-
-
-_unused = (numpy, new_tensor)

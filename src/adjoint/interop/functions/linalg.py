@@ -7,7 +7,7 @@ import numpy
 from adjoint.core.graph import new_tensor
 from adjoint.interop.declare import Array, function
 from adjoint.interop.functions.reductions import sum as total
-from adjoint.interop.operands import axes_of, axis_of, cast, inexact, kind_of, plain, promoted, values_of
+from adjoint.interop.operands import axes_of, inexact, kind_of, plain, promoted, values_of
 from adjoint.tensor.binding import functions
 from adjoint.tensor.table import ops
 
@@ -190,7 +190,8 @@ def qr(a: Array, mode="reduced"):
         raise NotImplementedError("numpy.linalg.qr(mode='raw') gives LAPACK's own form, which has no derivative here")
     if mode not in ("reduced", "complete", "r"):
         raise ValueError(f"Unrecognized mode '{mode}'")
-    q, r = ops.linalg_qr(a, mode)
+    # the derivative of r needs q
+    q, r = ops.linalg_qr(a, "reduced" if mode == "r" else mode)
     return r if mode == "r" else QRResult(q, r)
 
 
@@ -243,6 +244,3 @@ def eigvals(a: Array):
     a = _matrices(a)
     values = _linalg["eigvals"](a)
     return values.real if kind_of(a).kind != "c" and not values_of(values).imag.any() else values
-
-
-_unused = (axis_of, cast)

@@ -12,7 +12,7 @@ import numpy
 
 from adjoint.core.graph import new_tensor
 from adjoint.interop.declare import FUNCTIONS, Array, Arrays, Operand, function
-from adjoint.interop.functions.shapes import concatenate
+from adjoint.interop.functions.creation import linspace
 from adjoint.interop.operands import (
     axes_of,
     axis_of,
@@ -21,11 +21,8 @@ from adjoint.interop.operands import (
     is_tensor,
     is_tracked,
     kind_of,
-    number,
-    numpy_dtype,
     plain,
     promoted,
-    result_kind,
     tensor_of,
     values_of,
 )
@@ -72,19 +69,15 @@ for _name, _text in {
     "repeat": "Each element as often as told.",
     "resize": "The elements under another shape, from the start again where they do not suffice.",
     "delete": "Without the places that are named.",
-    "compress": "The places along an axis at which a condition holds.",
 }.items():
     _moving(_name, _text)
 
 
-def _with_out(name: str) -> None:
-    moved = FUNCTIONS[name]
-
-    @function(name + "!")
-    def written(a: Array, *args, out=None, **kwargs):
-        return moved(a, *args, **kwargs)
-
-    FUNCTIONS[name] = FUNCTIONS.pop(name + "!")
+@function("compress")
+def compress(condition, a: Array, axis=None, out=None):
+    """The places along an axis at which a condition holds."""
+    (numbers,) = numbered(a.shape)
+    return gathered([a], numpy.compress(constant(condition), numbers, axis))
 
 
 @function("extract")
@@ -153,7 +146,7 @@ def select(condlist, choicelist, default: Operand = 0):
     result = rest
     for condition, choice in zip(reversed(condlist), reversed(choices), strict=True):
         condition = tensor_of(condition)
-        if kind_of(condition) != bool:
+        if kind_of(condition).kind != "b":
             raise TypeError("invalid entry in condlist: should be boolean ndarray")
         result = ops.where(condition, choice, result)
     return result
@@ -182,7 +175,8 @@ def piecewise(x: Array, condlist, funclist, *args, **kw):
     if len(conditions) == len(funclist) - 1:
         conditions.append(~numpy.any(conditions, axis=0))
     if len(conditions) != len(funclist):
-        raise ValueError(f"with {len(conditions)} condition(s), either {len(conditions)} or {len(conditions) + 1} functions are expected")
+        n = len(conditions)
+        raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
     result = ops.zeros_like(x)
     for condition, piece in zip(conditions, funclist, strict=True):
         spots = numpy.flatnonzero(condition)
@@ -219,7 +213,11 @@ def partition(a: Array, kth, axis=-1, kind="introselect", order=None):
 @function("sort_complex")
 def sort_complex(a: Array):
     """In ascending order along the last axis, as complex numbers."""
-    return sort(cast(a, numpy.result_type(kind_of(a), numpy.complex64)), -1)
+    kind = kind_of(a)
+    return sort(a if kind.kind == "c" else cast(a, "complex64" if kind.name in _SHORT else "complex128"), -1)
+
+
+_SHORT = ("int8", "int16", "uint8", "uint16")
 
 
 # sets -----------------------------------------------------------------------------------------------------------------
@@ -381,12 +379,10 @@ class _Ends:
         return ops.expand(found, shape)
 
     def ramp(self, array, axis, width, front):
-        edge = array.narrow(axis, 0 if front else array.shape[axis] - 1, 1)
+        edge = array.select(axis, 0 if front else array.shape[axis] - 1)
         target = self.values[axis, 0 if front else 1]
-        steps = numpy.arange(width) / width
-        steps = steps if front else steps[::-1]
-        weight = new_tensor(steps.reshape([-1 if i == axis else 1 for i in range(array.ndim)]).astype(kind_of(edge)))
-        return target * (1 - weight) + edge * weight
+        ramp = linspace(target, edge, width, endpoint=False, dtype=kind_of(array), axis=axis)
+        return ramp if front else ops.flip(ramp, (axis,))
 
     def mirrored(self, array, axis, width, front):
         """Twice the edge less the reflection, again and again until there is enough."""
@@ -399,8 +395,8 @@ class _Ends:
         while have < width:
             edge = current.narrow(axis, 0 if front else n - 1, 1)
             mirrored = 2 * edge - ops.flip(current, (axis,))
-            part = mirrored.narrow(axis, 0 if front or not skip else 1, n - skip) if not front else mirrored.narrow(axis, 0, n - skip)
-            pieces.insert(0, part) if front else pieces.append(part)
+            part = mirrored.narrow(axis, 0 if front else int(skip), n - skip)
+            pieces = [part, *pieces] if front else [*pieces, part]
             have, current = have + n - skip, mirrored
         whole = ops.cat(pieces, axis)
         return whole.narrow(axis, have - width if front else 0, width)
@@ -426,7 +422,9 @@ def copyto(dst, src: Array, casting="same_kind", where=True):
     """Write to a Tensor in place, where a mask says."""
     target = _target("copyto", dst, src)
     if not numpy.can_cast(kind_of(src), kind_of(target), casting):
-        raise TypeError(f"Cannot cast array data from {kind_of(src)!r} to {kind_of(target)!r} according to the rule '{casting}'")
+        raise TypeError(
+            f"Cannot cast array data from {kind_of(src)!r} to {kind_of(target)!r} according to the rule '{casting}'"
+        )
     value = cast(src, kind_of(target))
     if where is True:
         target.copy_(ops.expand(value, target.shape))
@@ -444,7 +442,8 @@ def _written(target, places, values):
     last = {int(place): i for i, place in enumerate(places)}
     chosen = numpy.fromiter(last.values(), int)
     spots = numpy.unravel_index(numpy.fromiter(last, int), tuple(target.shape))
-    target[spots if target.ndim else ...] = cast(gathered([flat], chosen % flat.numel()), kind_of(target)) if target.ndim else flat[0]
+    written = cast(gathered([flat], chosen % flat.numel()), kind_of(target))
+    target[spots if target.ndim else ...] = written if target.ndim else written[0]
 
 
 @function("put")
@@ -495,6 +494,3 @@ def fill_diagonal(a, val: Array, wrap=False):
     marks = numpy.zeros(tuple(target.shape), bool)
     numpy.fill_diagonal(marks, True, wrap)
     _written(target, numpy.flatnonzero(marks), val)
-
-
-_unused = (concatenate, number, numpy_dtype, result_kind)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy
 
 from adjoint.core.graph import new_tensor
+from adjoint.interop import ufuncs
 from adjoint.interop.declare import Array, Operand, function
 from adjoint.interop.functions.linalg import lstsq
 from adjoint.interop.functions.products import _convolved
 from adjoint.interop.functions.reductions import sum as total
 from adjoint.interop.functions.shapes import atleast_1d, vander
-from adjoint.interop.operands import cast, inexact, kind_of, number, promoted, tensor_of, values_of
+from adjoint.interop.operands import inexact, kind_of, number, promoted, tensor_of, values_of
 from adjoint.tensor.binding import functions
 from adjoint.tensor.table import ops
 
@@ -55,13 +56,14 @@ def _trimmed(p):
 @function("polymul")
 def polymul(a1: Array, a2: Array):
     """The product of two polynomials."""
-    return _convolved(*promoted(_trimmed(a1), _trimmed(a2)), "full")
+    first, second = promoted(_trimmed(a1), _trimmed(a2))
+    return _convolved(first, second, "full")
 
 
 @function("polydiv")
 def polydiv(u: Array, v: Array):
     """Quotient and remainder of two polynomials."""
-    u, v = promoted(atleast_1d(u) + 0.0, atleast_1d(v) + 0.0)
+    u, v = promoted(inexact(atleast_1d(u)), inexact(atleast_1d(v)))
     n, m = len(u) - 1, len(v) - 1
     scale = 1 / v[0]
     quotient = []
@@ -102,7 +104,7 @@ def polyint(p: Array, m=1, k: Operand = None):
         raise ValueError("k must be a scalar or a rank-1 array of length 1 or >m.")
     for i in range(int(m)):
         n = len(p)
-        p = ops.cat(promoted(p / new_tensor(numpy.arange(n, 0, -1)), constants[i : i + 1]), 0)
+        p = ops.cat(promoted(ufuncs.call(numpy.divide, p, numpy.arange(n, 0, -1)), constants[i : i + 1]), 0)
     return p
 
 
@@ -143,9 +145,9 @@ def roots(p: Array):
     n = len(p)
     if n < 2:
         return new_tensor(numpy.zeros(trailing))
-    companion = new_tensor(numpy.diag(numpy.ones(n - 2, kind_of(p)), -1))
+    below = new_tensor(numpy.eye(n - 2, n - 1, dtype=kind_of(p)))
     top = (-p[1:] / p[0])[None, :]
-    found = eigvals(ops.cat([top, companion[1:]], 0))
+    found = eigvals(ops.cat([top, below], 0))
     return ops.constant_pad_nd(found, (0, int(trailing)), 0) if trailing else found
 
 
@@ -189,6 +191,3 @@ def polyfit(x: Array, y: Array, deg, rcond=None, full=False, w: Array = None, co
         factor = residuals / (len(x) - order)
         factor = factor[0] if y.ndim == 1 else factor
     return solution, base * factor if y.ndim == 1 or cov == "unscaled" else base[:, :, None] * factor
-
-
-_unused = cast

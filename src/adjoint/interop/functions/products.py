@@ -7,7 +7,7 @@ import numpy
 from adjoint.core.graph import new_tensor
 from adjoint.interop import ufuncs
 from adjoint.interop.declare import Array, Arrays, function
-from adjoint.interop.operands import axes_of, axis_of, cast, kind_of, plain, promoted, tensor_of
+from adjoint.interop.operands import axes_of, axis_of, cast, kind_of, plain, promoted
 from adjoint.tensor.binding import functions
 from adjoint.tensor.table import ops
 
@@ -54,7 +54,7 @@ def outer(a: Array, b: Array, out=None):
 def linalg_outer(x1: Array, x2: Array, /):
     """The products of all pairs of elements of two vectors."""
     if x1.ndim != 1 or x2.ndim != 1:
-        raise ValueError(f"Input arrays must be one-dimensional, but they are x1.ndim={x1.ndim} and x2.ndim={x2.ndim}.")
+        raise ValueError(f"Input arrays must be one-dimensional, but they are {x1.ndim=} and {x2.ndim=}.")
     return outer(x1, x2)
 
 
@@ -63,11 +63,11 @@ def tensordot(a: Array, b: Array, axes=2):
     """The sum of products over axes of a and of b."""
     a, b = promoted(a, b)
     axes = plain(axes)
-    if isinstance(axes, int):
-        pair = list(range(a.ndim - axes, a.ndim)), list(range(axes))
-    else:
-        pair = tuple([each] if isinstance(each, int) else list(each) for each in axes)
-    left, right = list(axes_of(pair[0], a.ndim)), list(axes_of(pair[1], b.ndim))
+    pair = (range(a.ndim - axes, a.ndim), range(axes)) if isinstance(axes, int) else axes
+    left, right = [
+        list(axes_of(each if isinstance(each, int) else tuple(each), n))
+        for each, n in zip(pair, (a.ndim, b.ndim), strict=True)
+    ]
     if len(left) != len(right) or any(a.shape[i] != b.shape[j] for i, j in zip(left, right, strict=True)):
         raise ValueError("shape-mismatch for sum")
     return _public["tensordot"](a, b, (left, right))
@@ -114,8 +114,8 @@ def cross(a: Array, b: Array, axisa=-1, axisb=-1, axisc=-1, axis=None):
     a, b = _last(a, axisa), _last(b, axisb)
     if a.shape[-1] != 3 or b.shape[-1] != 3:
         raise ValueError(
-            f"Both input arrays must be (arrays of) 3-dimensional vectors, but they are {a.shape[-1]} and {b.shape[-1]} "
-            "dimensional instead."
+            "Both input arrays must be (arrays of) 3-dimensional vectors, but they are "
+            f"{a.shape[-1]} and {b.shape[-1]} dimensional instead."
         )
     shape = numpy.broadcast_shapes(tuple(a.shape), tuple(b.shape))
     found = ops.linalg_cross(ops.expand(a, shape), ops.expand(b, shape), len(shape) - 1)
@@ -195,6 +195,3 @@ def correlate(a: Array, v: Array, mode="valid"):
     n, m = a.shape[0], v.shape[0]
     start = n - 1 - (n - 1) // 2 if n % 2 == 0 else (n - 1) // 2
     return _convolved(a, v, "full")[start : start + m]
-
-
-_unused = tensor_of

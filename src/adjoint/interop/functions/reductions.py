@@ -138,7 +138,7 @@ def nancumprod(a: Array, axis=None, dtype=None, out=None):
 
 
 def _nan_extremum(extremum, worst, a, axis, keepdims, initial, where):
-    if kind_of(a).kind != "f":
+    if kind_of(a).kind not in "fc":
         return extremum(a, axis, None, keepdims, initial, where)
     result = extremum(filled(a, worst), axis, None, keepdims, initial, where)
     none = all(ops.isnan(a), axis, None, keepdims)
@@ -199,6 +199,8 @@ def _spread(name, a, axis, dtype, ddof, keepdims, where, mean_given, correction)
         return getattr(ops, name)(a, axes, ddof, bool(keepdims))
     centre = mean(a, axes, None, None, True, where=where) if mean_given is _NONE else tensor_of(mean_given)
     apart = a - centre
+    if where is not True:
+        apart = ops.where(cast(tensor_of(where), bool), apart, number(0, kind_of(apart)))
     squares = ops.square(apart) if kind_of(a).kind != "c" else ops.square(ops.abs(apart))
     total = sum(squares, axes, None, None, keepdims, _NONE, where)
     n = count_along(a, axes, keepdims, where)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import functools
+from itertools import pairwise
 from math import prod
 
 import numpy
@@ -19,7 +19,6 @@ from adjoint.interop.operands import (
     plain,
     promoted,
     tensor_of,
-    tensors_in,
 )
 from adjoint.tensor.table import ops
 
@@ -106,7 +105,7 @@ def rollaxis(a: Array, axis, start=0):
     axis = axis_of(axis, a.ndim)
     start = start + a.ndim if start < 0 else start
     if not 0 <= start <= a.ndim:
-        raise numpy.exceptions.AxisError(f"'start' arg requires {-a.ndim} <= start < {a.ndim + 1}, but {start} was given")
+        raise numpy.exceptions.AxisError(f"'start' arg requires {-a.ndim} <= start < {a.ndim + 1}, got {start}")
     order = [each for each in range(a.ndim) if each != axis]
     order.insert(start - (axis < start), axis)
     return ops.permute(a, order)
@@ -275,7 +274,7 @@ def array_split(ary: Array, indices_or_sections, axis=0):
         bounds = numpy.cumsum([0, *sizes]).tolist()
     else:
         bounds = [0, *numpy.asarray(where).tolist(), n]
-    spots = [slice(*each) for each in zip(bounds[:-1], bounds[1:], strict=True)]
+    spots = [slice(*each) for each in pairwise(bounds)]
     return [ary[(slice(None),) * axis + (spot,)] for spot in spots]
 
 
@@ -352,7 +351,7 @@ def roll(a: Array, shift, axis=None):
         total = shift if isinstance(shift, int) else sum(numpy.ravel(shift).tolist())
         return ops.reshape(ops.roll(ops.reshape(a, (-1,)), (int(total),), (0,)), a.shape)
     axis = plain(axis)
-    pairs = numpy.broadcast(shift, axis)
+    pairs = list(numpy.broadcast(shift, axis))
     shifts, axes = [tuple(int(each[i]) for each in pairs) for i in (0, 1)]
     return ops.roll(a, shifts, tuple(axis_of(each, a.ndim) for each in axes))
 
@@ -407,12 +406,18 @@ def diagflat(v: Array, k=0):
     return diag(ops.reshape(v, (-1,)), k)
 
 
-@function("trace", "linalg.trace")
+@function("trace")
 def trace(a: Array, offset=0, axis1=0, axis2=1, dtype=None, out=None):
     """The sum along a diagonal."""
     from adjoint.interop.functions.reductions import sum as total
 
     return total(diagonal(a, offset, axis1, axis2), -1, dtype)
+
+
+@function("linalg.trace")
+def linalg_trace(x: Array, /, *, offset=0, dtype=None):
+    """The sums along the diagonals of the matrices in the last two axes."""
+    return trace(x, offset, -2, -1, dtype)
 
 
 @function("tril")
@@ -483,7 +488,9 @@ def sliding_window_view(x: Array, window_shape, axis=None, *, subok=False, write
     sizes = (sizes,) if isinstance(sizes, int) else tuple(sizes)
     axes = axes_of(axis, x.ndim)
     if len(axes) != len(sizes):
-        raise ValueError(f"Must provide matching length window_shape and axis; got {len(sizes)} and {len(axes)} elements.")
+        raise ValueError(
+            f"Must provide matching length window_shape and axis; got {len(sizes)} and {len(axes)} elements."
+        )
     for place, size in zip(axes, sizes, strict=True):
         if size > x.shape[place]:
             raise ValueError("window shape cannot be larger than input array shape")
@@ -543,6 +550,3 @@ def real_if_close(a: Array, tol=100):
         return a
     limit = tol * numpy.finfo(kind_of(a)).eps if tol > 1 else tol
     return a.real if bool(numpy.all(numpy.absolute(a.detach()._array.imag) < limit)) else a
-
-
-_unused = (functools, tensors_in)

@@ -7,11 +7,23 @@ import numpy
 from adjoint.core.graph import new_tensor
 from adjoint.interop.declare import Array, function
 from adjoint.interop.functions.creation import linspace
+from adjoint.interop.functions.places import sort
 from adjoint.interop.functions.reductions import average
 from adjoint.interop.functions.reductions import max as maximum
 from adjoint.interop.functions.reductions import min as minimum
 from adjoint.interop.functions.reductions import sum as total
-from adjoint.interop.operands import axes_of, cast, constant, inexact, kind_of, number, promoted, tensor_of, values_of
+from adjoint.interop.operands import (
+    axes_of,
+    cast,
+    constant,
+    inexact,
+    kind_of,
+    number,
+    promoted,
+    result_kind,
+    tensor_of,
+    values_of,
+)
 from adjoint.interop.reasons import refuse
 from adjoint.tensor.table import ops
 
@@ -33,11 +45,17 @@ def _positions(of_numpy, rows, q, method, weights):
     return numpy.moveaxis(numpy.reshape(found, (-1, *rows.shape[:-1])), 0, -1)
 
 
+#: Methods whose quantiles are values that there are.
+_PICKING = ("lower", "higher", "nearest", "inverted_cdf", "closest_observation")
+
+
 def _quantiles(of_numpy, a, q, axis, method, keepdims, weights=None):
-    a = inexact(a)
-    if kind_of(a).kind == "c":
-        raise TypeError("a must be an array of real numbers")
-    q = numpy.asarray(constant(q))
+    q = constant(q)
+    kind = kind_of(a)
+    if method not in _PICKING:
+        a = inexact(a)
+        kind = kind_of(a) if type(q) in (int, float) else numpy.result_type(kind_of(a), numpy.asarray(q).dtype)
+    q = numpy.asarray(q)
     if ((q < 0) | (q > 1)).any():
         raise ValueError("Quantiles must be in the range [0, 1]")
     axes = axes_of(axis, a.ndim)
@@ -54,16 +72,26 @@ def _quantiles(of_numpy, a, q, axis, method, keepdims, weights=None):
     found = numpy.where(missing, 0, found)
     lower = numpy.floor(found).astype(int)
     upper = numpy.minimum(lower + 1, rows.shape[-1] - 1)
-    ordered = ops.sort(rows, rows.ndim - 1)[0]
+    ordered = sort(rows)
     low, high = [ops.gather(ordered, rows.ndim - 1, new_tensor(each)) for each in (lower, upper)]
-    share = (found - lower).astype(kind_of(a))
-    result = low + ops.where(new_tensor(share == 0), number(0, kind_of(a)), high - low) * new_tensor(share)
-    lost = missing if of_numpy is numpy.nanquantile else missing | numpy.isnan(values_of(ordered)[..., -1:])
+    result = low
+    if method not in _PICKING:
+        share = (found - lower).astype(kind.type(0).real.dtype)
+        low, high = cast(low, kind), cast(high, kind)
+        result = low + ops.where(new_tensor(share == 0), number(0, kind), high - low) * new_tensor(share)
+    rows_have_nan = kind_of(a).kind in "fc" and numpy.isnan(values_of(ordered)[..., -1:])
+    lost = missing if of_numpy is numpy.nanquantile else missing | rows_have_nan
     if lost.any():
-        result = ops.where(new_tensor(lost), number(numpy.nan, kind_of(a)), result)
+        result = ops.where(new_tensor(lost), number(numpy.nan, kind_of(result)), result)
     result = ops.permute(result, (result.ndim - 1, *range(result.ndim - 1)))
     shape = [1 if i in axes else a.shape[i] for i in range(a.ndim)] if keepdims else [a.shape[i] for i in rest]
     return ops.reshape(result, (*q.shape, *shape))
+
+
+def _real(a):
+    if kind_of(a).kind == "c":
+        raise TypeError("a must be an array of real numbers")
+    return a
 
 
 @function("quantile")
@@ -71,7 +99,7 @@ def quantile(
     a: Array, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None
 ):
     """Quantiles over axes, by any of NumPy's methods; differentiated by the values."""
-    return _quantiles(numpy.quantile, a, q, axis, method, keepdims, weights)
+    return _quantiles(numpy.quantile, _real(a), q, axis, method, keepdims, weights)
 
 
 @function("nanquantile")
@@ -79,7 +107,7 @@ def nanquantile(
     a: Array, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None
 ):
     """Quantiles over axes of what is not NaN."""
-    return _quantiles(numpy.nanquantile, a, q, axis, method, keepdims, weights)
+    return _quantiles(numpy.nanquantile, _real(a), q, axis, method, keepdims, weights)
 
 
 @function("percentile")
@@ -87,7 +115,7 @@ def percentile(
     a: Array, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None
 ):
     """Percentiles over axes."""
-    return _quantiles(numpy.quantile, a, _of_hundred(q), axis, method, keepdims, weights)
+    return _quantiles(numpy.quantile, _real(a), _of_hundred(q), axis, method, keepdims, weights)
 
 
 @function("nanpercentile")
@@ -95,7 +123,7 @@ def nanpercentile(
     a: Array, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None
 ):
     """Percentiles over axes of what is not NaN."""
-    return _quantiles(numpy.nanquantile, a, _of_hundred(q), axis, method, keepdims, weights)
+    return _quantiles(numpy.nanquantile, _real(a), _of_hundred(q), axis, method, keepdims, weights)
 
 
 def _of_hundred(q):
@@ -155,7 +183,8 @@ def cov(m: Array, y: Array = None, rowvar=True, bias=False, ddof=None, fweights=
             free = whole - ddof * total(weights * inexact(tensor_of(aweights))) / whole
     weighted = apart if weights is None else apart * cast(weights, kind_of(x).type(0).real.dtype)
     result = ops.matmul(weighted, ops.transpose(ops.conj(apart), 0, 1)) / free
-    return ops.squeeze_all(result)
+    ones = tuple(i for i, n in enumerate(result.shape) if n == 1)
+    return ops.squeeze_several(result, ones) if ones else result
 
 
 @function("corrcoef")
@@ -198,16 +227,16 @@ def histogram_bin_edges(a: Array, bins=10, range=None, weights=None):
         return tensor_of(bins)
     a = ops.reshape(a, (-1,))
     if range is not None:
-        first, last = [inexact(tensor_of(each)) for each in range]
+        first, last = range
     elif not a.numel():
         first, last = [number(each, numpy.dtype(float)) for each in (0, 1)]
     else:
         first, last = inexact(minimum(a)), inexact(maximum(a))
-    if bool(first > last):
+    if first > last:
         raise ValueError("max must be larger than min in range parameter.")
-    if bool(first == last):
+    if first == last:
         first, last = first - 0.5, last + 0.5
-    return linspace(first, last, int(bins) + 1)
+    return linspace(first, last, int(bins) + 1, dtype=result_kind(first, last, inexact(a)))
 
 
 @function("histogram")
