@@ -18,11 +18,13 @@ except ModuleNotFoundError:
     from adjoint.core import _cython_shim as cython
 
 import contextvars
+import operator
 import threading
 from heapq import heappop, heappush
 
 import numpy
 
+from adjoint.arrays.memory import with_kept_memory
 from adjoint.core import errors
 from adjoint.core.anomaly import Watch, note_release
 from adjoint.core.locations import caller
@@ -35,6 +37,7 @@ if cython.compiled:
         Node,
         Slot,
         TensorBase,
+        is_large,
         new_tensor,
         next_sequence_nr,
         output_number,
@@ -47,6 +50,7 @@ else:
         Node,
         Slot,
         TensorBase,
+        is_large,
         new_tensor,
         next_sequence_nr,
         output_number,
@@ -303,7 +307,7 @@ def any_defined(values):
 
 def summed(first, second, create_graph):
     """The sum of two cotangents; of raw ones as an array of its own, zero-dimensional ones too."""
-    total = first + second
+    total = with_kept_memory(operator.add, (first, second)) if is_large(first) else first + second
     if create_graph or type(total) is type(first):
         return total
     return numpy.asarray(total)

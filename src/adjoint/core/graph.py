@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy
 
 from adjoint.arrays.dtypes import from_numpy_dtype
+from adjoint.arrays.memory import with_kept_memory
 from adjoint.arrays.namespace import namespace
 from adjoint.arrays.once import warn_once
 from adjoint.arrays.shapes import sum_to
@@ -603,11 +604,20 @@ def new_node(node_type, native) -> Node:
     return node_type.__new__(node_type)
 
 
+def is_large(array):
+    """True for an array of NumPy for which such things pay as keeping memory or using two threads."""
+    return type(array) is _ndarray and has_much(array)
+
+
 if not cython.compiled:
 
     def dtype_of(array):
         """The dtype of an array."""
         return array.dtype
+
+    def has_much(array):
+        """True if an array has 8192 elements or more."""
+        return array.size >= 8192
 
     def shape_of(array):
         """The shape of an array."""
@@ -878,7 +888,7 @@ def fit_layout(cotangent, array):
         ):
             return cotangent
     if wanted is None or array.flags.c_contiguous:
-        return cotangent.copy(order="C")
+        return with_kept_memory(cotangent.copy, ("C",))
     fitted = numpy.empty_like(array, dtype=cotangent.dtype)
     fitted[...] = cotangent
     return fitted

@@ -56,6 +56,7 @@ cdef class Operation:
     cpdef list prepared(self, list values)
     cpdef tuple unwrapped(self, list values)
     cpdef object run(self, list raw, object half)
+    cdef bint has_large(self, list raw)
     cpdef object mask(self, list values)
     cpdef Plan plan(self, object mask, bint is_complex)
     cdef Plan real_plan(self, int mask)

@@ -14,6 +14,7 @@ from time import perf_counter_ns
 
 import numpy
 
+from adjoint.arrays.memory import with_kept_memory
 from adjoint.arrays.namespace import is_array, namespace, underlying
 from adjoint.arrays.once import warn_once
 from adjoint.arrays.promotion import is_half, promote
@@ -31,6 +32,7 @@ if cython.compiled:
         dtype_of,
         gradient_edge,
         has_shape,
+        is_large,
         needs_grad,
         new_node,
         new_tensor,
@@ -52,6 +54,7 @@ else:
         dtype_of,
         gradient_edge,
         has_shape,
+        is_large,
         needs_grad,
         new_node,
         new_tensor,
@@ -161,15 +164,17 @@ class Operation:
         if dtype is not _FLOAT32 and dtype is not _FLOAT64:
             return self.apply([x, *self.tail])
         out = None
-        if self.traceable:
+        if is_large(array):
+            out = with_kept_memory(self.numpy_kernel, (array,))
+        elif self.traceable:
             if self.program is None:
                 self.program = self.traced((None,))
             if self.program is not None:
                 out = self.program.one(array, False)
         if out is None:
             out = self.numpy_kernel(array)
-            if type(out) is not _ndarray:
-                out = _asarray(out)
+        if type(out) is not _ndarray:
+            out = _asarray(out)
         result: TensorBase = new_tensor(out)
         if self.differentiable and state.grad_enabled and needs_grad(tensor):
             self.record_quick(tensor, None, self.real_plan(1), out, result)
@@ -216,7 +221,7 @@ class Operation:
                 mask = needs_grad(b) << 1
         else:
             return self.apply([x, y, *self.tail])
-        out = self.direct(left, right) if self.traceable else None
+        out = self.direct(left, right) if self.traceable and not (is_large(left) or is_large(right)) else None
         if out is None:
             out = self.computed(left, right)
         result: TensorBase = new_tensor(out)
@@ -261,7 +266,9 @@ class Operation:
     def computed(self, left, right):
         """The result of two arrays, or one and a number, by the kernel."""
         try:
-            if self.symbol == _TIMES:
+            if is_large(left) or is_large(right):
+                out = with_kept_memory(self.numpy_kernel, (left, right))
+            elif self.symbol == _TIMES:
                 out = left * right
             elif self.symbol == _PLUS:
                 out = left + right
@@ -470,7 +477,9 @@ class Operation:
             kernel = self.kernel_for(xp)
         n: cython.Py_ssize_t = self.n_positional
         try:
-            if n == len(raw):
+            if other is None and self.has_large(raw):
+                outs = with_kept_memory(kernel, raw[:n], dict(zip(self.names[n:], raw[n:])))
+            elif n == len(raw):
                 outs = kernel(*raw)
             else:
                 outs = kernel(*raw[:n], **dict(zip(self.names[n:], raw[n:])))
@@ -482,6 +491,15 @@ class Operation:
         if self.rule.outputs is None:
             return finished(outs, xp, half)
         return [finished(out, xp, half) for out in outs]
+
+    def has_large(self, raw):
+        """True if one of the arrays is so large that memory for results is to be kept."""
+        for place in self.array_places:
+            if place == self.sequence:
+                return any([is_large(member) for member in raw[place]])
+            if is_large(raw[place]):
+                return True
+        return False
 
     def other_than_numpy(self, raw):
         """The first array that is not one of NumPy, or None: any such decides which library runs the operation."""

@@ -62,6 +62,7 @@ cdef class OpNode(Node):
     cdef object owner
     cdef dict tangents
     cdef long version
+    cpdef list run_formulas(self, object cotangent, bint create_graph)
     cdef object materialize(self, object cotangents, bint create_graph)
     cdef object save(self, tuple values, TensorBase result, object results)
     cdef object finish(self, tuple values)
@@ -99,3 +100,4 @@ cpdef SavedTensor save_input(TensorBase tensor)
 cpdef SavedTensor save_result(TensorBase result, int nr)
 cpdef TensorBase overwritten(TensorBase tensor)
 cpdef object rebase(TensorBase tensor, Node node, Py_ssize_t place=*, int output_nr=*)
+cdef bint keeps_large(object entry)

@@ -15,6 +15,7 @@ import weakref
 import numpy
 
 from adjoint.arrays.dtypes import float32, from_numpy_dtype
+from adjoint.arrays.memory import with_kept_memory
 from adjoint.arrays.namespace import in_batch_of, namespace
 from adjoint.arrays.numpy_namespace import elements_meet
 from adjoint.arrays.promotion import is_half, upcast
@@ -36,6 +37,7 @@ if cython.compiled:
         counter_of,
         dtype_of_grad,
         gradient_edge,
+        is_large,
         make_saved,
         needs_grad,
         new_tensor,
@@ -68,6 +70,7 @@ else:
         counter_of,
         dtype_of_grad,
         gradient_edge,
+        is_large,
         make_saved,
         needs_grad,
         new_tensor,
@@ -140,6 +143,13 @@ def raw_ops(array):
     if found is None:
         found = _raw_ops[type(array)] = RawOps(namespace(array))
     return found
+
+
+def keeps_large(entry):
+    """True if a saved value is a large array, or a tensor that has one."""
+    if isinstance(entry, TensorBase):
+        return is_large(cython.cast(TensorBase, entry)._array)
+    return is_large(entry)
 
 
 @cython.final
@@ -302,6 +312,12 @@ class OpNode(Node):
 
     def _ad_pull(self, cotangent, create_graph):
         """Run the formulas of the plan, on raw arrays or on Tensors."""
+        if not create_graph and (is_large(cotangent) or keeps_large(self.saved0) or keeps_large(self.saved1)):
+            return with_kept_memory(self.run_formulas, (cotangent, False))
+        return self.run_formulas(cotangent, create_graph)
+
+    def run_formulas(self, cotangent, create_graph):
+        """What `pull` does."""
         if self.freed:
             raise RuntimeError(errors.freed(self))
         if create_graph:

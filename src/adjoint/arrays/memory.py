@@ -1,0 +1,94 @@
+"""Memory that is kept for the arrays that adjoint itself makes.
+
+Freed memory of some size goes back to the operating system, and every page of it that is used again costs a page fault:
+for arrays of 10^4 to 10^6 elements that is more than the arithmetic. So results and intermediate values of operations,
+from 16 KiB on, get their memory from here. A block that becomes free is kept, sorted by size, and is handed out again.
+
+It is NumPy's own interface that is used (NEP 49), and only while a kernel or a formula of a backward pass runs. Arrays
+made by anybody else, in the same thread or another, are not concerned. An array holds its memory until it dies,
+whoever holds the array, so nobody ever sees another's data.
+
+No more is held, in use and idle together, than was once in use; what lies idle has a limit; and where the system has no
+memory left the idle blocks go back first.
+
+Without the compiled form nothing is kept: all numbers are then 0.
+"""
+
+try:
+    import cython
+
+    compiled = cython.compiled
+except ModuleNotFoundError:
+    compiled = False
+
+import os
+
+#: At most so much lies idle unless the user says otherwise: an eighth of the memory, and no more than this.
+_MOST_IDLE = 1 << 30
+
+
+def default_limit() -> int:
+    """How many bytes lie idle at most if nothing else is said."""
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return _MOST_IDLE // 4
+    return min(_MOST_IDLE, memory // 8)
+
+
+def get_limit() -> int:
+    """How many bytes may lie idle; 0 if no memory is kept."""
+    return adj_limit if compiled else 0
+
+
+def set_limit(n_bytes: int) -> int:
+    """Set how many bytes may lie idle, 0 to keep none; returns what it was."""
+    global adj_limit
+    before = get_limit()
+    if compiled:
+        adj_limit = n_bytes
+        adj_give_back(n_bytes)
+    return before
+
+
+def statistics() -> dict:
+    """What is held now, and what happened so far, in bytes and numbers of blocks."""
+    if not compiled:
+        return dict.fromkeys(("live", "idle", "peak", "hits", "misses", "returned"), 0)
+    return {
+        "live": adj_live,
+        "idle": adj_idle,
+        "peak": adj_peak,
+        "hits": adj_hits,
+        "misses": adj_misses,
+        "returned": adj_returned,
+    }
+
+
+def give_back() -> int:
+    """Give all idle memory back to the system, and forget how much was once in use; returns how much it was."""
+    global adj_peak
+    if not compiled:
+        return 0
+    idle = adj_idle
+    adj_give_back(0)
+    adj_peak = adj_live
+    return idle
+
+
+def with_kept_memory(function, arguments, keywords=None):
+    """function(*arguments, **keywords), whose arrays get memory from here."""
+    keywords = keywords or {}
+    if not compiled or adj_limit == 0:
+        return function(*arguments, **keywords)
+    before = PyDataMem_SetHandler(_handler)
+    try:
+        return function(*arguments, **keywords)
+    finally:
+        PyDataMem_SetHandler(before)
+
+
+if compiled:
+    adj_import_array()
+    _handler = adj_make_handler()
+    adj_limit = default_limit()
