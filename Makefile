@@ -9,7 +9,7 @@ SHELL := /bin/sh
 .NOTPARALLEL:
 .SUFFIXES:
 
-ifeq ($(filter demo test errors bench lint,$(MAKECMDGOALS)),)
+ifeq ($(filter demo test test-distributed errors bench lint,$(MAKECMDGOALS)),)
 NEEDS_PYTHON :=
 else
 NEEDS_PYTHON := yes
@@ -39,12 +39,14 @@ CORE_TESTS := $(wildcard tests/core tests/rules)
 REQUIRE_EXT = ADJOINT_REQUIRE_EXT=$$(test -z "$$ADJOINT_DISABLE_EXT" && test -e $(VENV)/.extensions && echo 1)
 PYTEST = $(RUN) -m pytest -q -n 2 $(ARGS)
 
-.PHONY: help demo test errors bench lint clean
+.PHONY: help demo test test-distributed errors bench lint clean
 
 help:
 	@echo 'make demo     adjoint at work, in a minute or two'
 	@echo 'make test     all the tests, the core compiled and as plain Python, then lint'
 	@echo '              (make test ARGS="-m '"'not slow'"'" for a quick round)'
+	@echo 'make test-distributed   gradients on several processes (installs an MPI library)'
+	@echo 'make test-distributed   gradients on several processes (installs an MPI library)'
 	@echo 'make errors   does a test exercise every raise statement?'
 	@echo 'make bench    speed beside other libraries (installs them: large)'
 	@echo 'make lint     ruff and mypy'
@@ -61,6 +63,9 @@ test: $(VENV)/.test $(VENV)/.extensions
 	@echo 'Testing the core and the rules as plain Python'
 	@ADJOINT_REQUIRE_EXT= ADJOINT_DISABLE_EXT=1 $(PYTEST) $(CORE_TESTS)
 	@$(MAKE) --no-print-directory lint PYTHON=$(PYTHON)
+
+test-distributed: $(VENV)/.distributed $(VENV)/.extensions
+	@ADJOINT_TEST_DISTRIBUTED=1 $(REQUIRE_EXT) $(RUN) -m pytest -q $(ARGS) tests/distributed
 
 errors: $(VENV)/.test
 	@$(RUN) scripts/check_raises.py -n 2 $(ARGS)
@@ -82,11 +87,11 @@ $(VENV)/.venv:
 	@sh scripts/make_venv.sh $(PYTHON) $(VENV)
 	@touch $@
 
-$(VENV)/.build $(VENV)/.demo $(VENV)/.test $(VENV)/.bench: pyproject.toml $(VENV)/.venv
+$(VENV)/.build $(VENV)/.demo $(VENV)/.test $(VENV)/.distributed $(VENV)/.bench: pyproject.toml $(VENV)/.venv
 	@sh scripts/install.sh $(RUN) $(@F:.%=%)
 	@touch $@
 
-$(VENV)/.demo $(VENV)/.test $(VENV)/.bench: $(VENV)/.build
+$(VENV)/.demo $(VENV)/.test $(VENV)/.distributed $(VENV)/.bench: $(VENV)/.build
 
 $(VENV)/.extensions: $(COMPILED_FROM) $(VENV)/.build
 	@$(RUN) scripts/build_extensions.py $@

