@@ -124,10 +124,10 @@ def sub(xp, input: Array, other: Array, *, alpha=1):
     return xp.subtract(input, other) if alpha == 1 else xp.subtract(input, alpha * other)
 
 
-@elementwise(input=-1, other=lambda alpha: alpha, method=False, node="RsubBackward1", check=_check_sub)
+@elementwise(input=lambda alpha: -alpha, other=1, method=False, node="RsubBackward1", check=_check_sub)
 def rsub(xp, input: Array, other: Array, *, alpha=1):
-    """alpha * other - input"""
-    return xp.subtract(alpha * other, input)
+    """other - alpha * input"""
+    return xp.subtract(other, input if alpha == 1 else alpha * input)
 
 
 true_divide = elementwise(
@@ -213,7 +213,21 @@ def pow(xp, input: Array, exponent: Array):
     """input to the power of exponent, broadcast."""
     if _kind(input) == _kind(exponent) == "b":
         raise NotImplementedError("\"pow\" not implemented for 'Bool'")
+    if _kind(input) in "biu" and _kind(exponent) in "bi" and not is_number(exponent):
+        return _integer_power(xp, input, exponent)
     return input**exponent
+
+
+def _integer_power(xp, input, exponent):
+    # negative powers of integers are rounded towards zero, so that only those of 1 and -1 are not 0
+    negative = exponent < 0
+    if not underlying(negative).any():
+        return input**exponent
+    sign = xp.where(exponent % 2 == 0, input * input, input)
+    inverse = xp.where(abs(input) == 1, sign, xp.zeros_like(sign))
+    return xp.where(negative, inverse, input ** xp.where(negative, 0, exponent)).astype(
+        xp.result_type(input, exponent), copy=False
+    )
 
 
 # exponentials and logarithms ----------------------------------------------------------------------------------------
@@ -342,9 +356,11 @@ _check_sign = refuse(
 )
 
 
-@elementwise(input=0, inplace=True, fast="sign", check=_check_sign)
+@elementwise(input=0, inplace=True, check=_check_sign)
 def sign(xp, input: Array):
-    """-1, 0 or 1; a truth value itself."""
+    """-1, 0 or 1, 0 for NaN; a truth value itself."""
+    if input.dtype.kind == "f":
+        return xp.where(input == input, xp.sign(input), input.dtype.type(0))
     return input.copy() if input.dtype.kind == "b" else xp.sign(input)
 
 
@@ -502,7 +518,7 @@ def sgn(xp, input: Array):
     if input.dtype.kind == "b":
         return input.copy()
     if input.dtype.kind != "c":
-        return xp.sign(input)
+        return sign.kernel(xp)(input)
     size = xp.abs(input)
     return xp.where(size == 0, 0, input / xp.where(size == 0, 1, size))
 

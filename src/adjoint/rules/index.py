@@ -513,7 +513,7 @@ def _check_index_select(input, dim, index):
 @linear(axes=("dim",), check=_check_index_select)
 def index_select(xp, input: Array, dim, index: Constant):
     """The slices along one axis that a vector of indices names."""
-    return input[along(dim, xp.reshape(index, (-1,)))] if input.ndim else xp.asarray(input, copy=True)
+    return xp.take(input, xp.reshape(index, (-1,)), axis=dim) if input.ndim else xp.asarray(input, copy=True)
 
 
 @index_select.vjp("input")

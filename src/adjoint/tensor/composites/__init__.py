@@ -5,6 +5,7 @@ import importlib
 FAMILIES = (
     "activations",
     "arithmetic",
+    "aten",
     "attention",
     "calculus",
     "contract",

@@ -13,7 +13,7 @@ from adjoint.arrays.namespace import underlying
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.recorded import operations
-from adjoint.tensor.composites.declare import composite, ops
+from adjoint.tensor.composites.declare import composite, ops, takes_out
 
 Tensor = Any
 _ROUNDED = {None: "true_divide", "floor": "floor_divide", "trunc": "trunc_divide"}
@@ -28,6 +28,7 @@ def _divide_operation(rounding_mode: str | None) -> Any:
 
 
 @composite()
+@takes_out
 def div(input: Tensor, other: Tensor, *, rounding_mode: str | None = None) -> Tensor:
     """input / other, broadcast; rounding_mode "floor" or "trunc" rounds the quotient, whose derivative is 0 then.
 
@@ -45,6 +46,7 @@ def div_(input: Tensor, other: Tensor, *, rounding_mode: str | None = None) -> T
 
 
 @composite(name="divide")
+@takes_out
 def divide(input: Tensor, other: Tensor, *, rounding_mode: str | None = None) -> Tensor:
     """Alias of div()."""
     return div(input, other, rounding_mode=rounding_mode)

@@ -87,6 +87,18 @@ def torch_call(name: str = "", first: str = "input") -> Callable[[F], F]:
     return decorate
 
 
+def takes_out(function: F) -> F:
+    """Let a composite be called with out=, a tensor that its result is written into."""
+
+    @wraps(function)
+    def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        return result if out is None else into(out, result, function.__name__)
+
+    call.takes_out = True  # type: ignore[attr-defined]
+    return call  # type: ignore[return-value]
+
+
 def as_tensor(function: str, argument: str, position: int, value: object) -> Any:
     """The argument itself, or a raw array as a constant Tensor. Raises TypeError for anything else."""
     if isinstance(value, TensorBase):

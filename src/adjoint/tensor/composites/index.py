@@ -17,6 +17,7 @@ import numpy
 from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.infer import array_from_data
 from adjoint.arrays.namespace import is_array, underlying
+from adjoint.arrays.once import warn_once
 from adjoint.arrays.promotion import common_dtype
 from adjoint.arrays.shapes import broadcast_shapes, normalize_dim
 from adjoint.core.graph import TensorBase, bump_version, new_tensor
@@ -636,7 +637,13 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 
 def _chosen(condition: Tensor, input: Any, other: Any, out: Tensor | None = None) -> Tensor:
     kind = from_numpy_dtype(condition._array.dtype)
-    if kind.numpy.kind != "b":
+    if kind.numpy == numpy.uint8:
+        warn_once(
+            "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future "
+            "version of PyTorch. Use a boolean condition instead."
+        )
+        condition = ops.ne(condition, 0)
+    elif kind.numpy.kind != "b":
         raise RuntimeError(
             f"where expected condition to be a boolean tensor, but got a tensor with dtype {kind.long_name}"
         )

@@ -53,7 +53,6 @@ def _update(running: Tensor | None, values: Tensor, momentum: float) -> None:
             running.mul_(1 - momentum).add_(ops.reshape(values.detach(), tuple(running.shape)) * momentum)
 
 
-@composite(method=False)
 @_functional
 def batch_norm(
     input: Tensor,
@@ -115,7 +114,6 @@ def _check_batch_norm(input: Tensor, eps: float) -> None:
         raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
 
 
-@composite(method=False)
 @_functional
 def instance_norm(
     input: Tensor,
@@ -203,7 +201,6 @@ def _trailing(name: str, parameter: Tensor | None, shape: tuple[int, ...], ndim:
     return ops.reshape(parameter, (1,) * (ndim - len(shape)) + shape)
 
 
-@composite(method=False)
 @_functional
 def layer_norm(
     input: Tensor,
@@ -256,7 +253,6 @@ def rms_norm(
     return _in_type(ops.fused_rms_norm(input, scale, dims, eps).output, input)
 
 
-@composite(method=False)
 @_functional
 def group_norm(
     input: Tensor,

@@ -21,6 +21,13 @@ def _cast(input: Tensor, dtype: dtype | None) -> Tensor:
     return input if dtype is None or input.dtype is as_dtype(dtype) else ops.cast(input, as_dtype(dtype))
 
 
+def _whole(result: Tensor, dtype: dtype | None) -> Tensor:
+    """A result of integers, computed in int64, with the data type that was asked for."""
+    if dtype is None or result.dtype is as_dtype(dtype) or result.dtype.numpy.kind != "i":
+        return result
+    return ops.cast(result, as_dtype(dtype))
+
+
 # sums, means, products ------------------------------------------------------------------------------------------------
 
 _sum_all, _mean_all, _prod_all = operations["sum_all"], operations["mean_all"], operations["prod_all"]
@@ -39,7 +46,7 @@ def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtype 
     tensor([4., 6.])
     """
     if dtype is not None:
-        input = _cast(input, dtype)
+        return _whole(ops.sum(_cast(input, dtype), dim, keepdim), dtype)
     if dim is None and not keepdim:
         return _sum_all(input)
     return ops.sum(input, dim, keepdim)
@@ -87,9 +94,8 @@ def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype:
     tensor([0., 6., 0.])
     """
     input = _cast(input, dtype)
-    if dim is None and not keepdim:
-        return _prod_all(input)
-    return ops.prod(input, dim, keepdim)
+    result = _prod_all(input) if dim is None and not keepdim else ops.prod(input, dim, keepdim)
+    return _whole(result, dtype)
 
 
 @composite()
@@ -104,7 +110,7 @@ def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dty
     input = _cast(input, dtype)
     if input.is_complex():
         raise RuntimeError("nansum on CPU does not support complex inputs")
-    return ops.sum(ops.where(ops.isnan(input), 0, input), dim, keepdim)
+    return _whole(ops.sum(ops.where(ops.isnan(input), 0, input), dim, keepdim), dtype)
 
 
 @composite()
@@ -134,7 +140,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
     >>> adjoint.cumsum(adjoint.tensor([1.0, 2.0, 3.0]), 0)
     tensor([1., 3., 6.])
     """
-    return ops.cumsum(_cast(input, dtype), dim)
+    return _whole(ops.cumsum(_cast(input, dtype), dim), dtype)
 
 
 @composite()
@@ -146,7 +152,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
     >>> adjoint.cumprod(adjoint.tensor([1.0, 2.0, 3.0]), 0)
     tensor([1., 2., 6.])
     """
-    return ops.cumprod(_cast(input, dtype), dim)
+    return _whole(ops.cumprod(_cast(input, dtype), dim), dtype)
 
 
 # variances ------------------------------------------------------------------------------------------------------------

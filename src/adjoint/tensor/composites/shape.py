@@ -17,7 +17,7 @@ from adjoint.arrays.once import warn_once
 from adjoint.arrays.shapes import broadcast_shapes, normalize_dim, normalize_dims
 from adjoint.core.errors import sizes
 from adjoint.core.graph import TensorBase, new_tensor
-from adjoint.tensor.composites.declare import composite, ops
+from adjoint.tensor.composites.declare import composite, ops, takes_out
 
 Tensor = Any
 Dims = int | Sequence[int]
@@ -364,10 +364,19 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -
     tensor([1, 2, 3])
     """
     if isinstance(tensors, (tuple, list)):
-        filled = [x for x in tensors if getattr(x, "shape", None) != (0,)]
-        if filled and len(filled) < len(tensors):
-            tensors = filled
+        tensors = _fit_empty(tensors, dim)
     return ops.cat(tensors, dim) if out is None else ops.cat(tensors, dim, out=out)
+
+
+def _fit_empty(tensors: Sequence[Tensor], dim: int) -> Sequence[Tensor]:
+    """Empty vectors take the shape of the others, with size 0 along the axis: they add nothing but their dtype."""
+    shapes = [getattr(x, "shape", None) for x in tensors]
+    other = next((shape for shape in shapes if shape is not None and shape != (0,)), None)
+    if other is None or len(other) < 2 or (0,) not in shapes:
+        return tensors
+    dim = normalize_dim(dim, len(other))
+    hollow = (*other[:dim], 0, *other[dim + 1 :])
+    return [ops.reshape(x, hollow) if shape == (0,) else x for x, shape in zip(tensors, shapes, strict=True)]
 
 
 def _cat_alias(name: str) -> None:
@@ -382,35 +391,46 @@ _cat_alias("concat")
 _cat_alias("concatenate")
 
 
+def _some(function: str, tensors: Sequence[Tensor]) -> Sequence[Tensor]:
+    if isinstance(tensors, (tuple, list)) and not tensors:
+        raise RuntimeError(f"{function} expects a non-empty TensorList")
+    return tensors
+
+
 @composite(method=False)
+@takes_out
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
-    """The tensors joined along the second axis, vectors along their only one."""
-    joined = [atleast_1d(x) for x in tensors]
-    return ops.cat(joined, 0 if joined and joined[0].ndim == 1 else 1)
+    """The tensors joined along the second axis, vectors along their only one. Raises RuntimeError for no tensors."""
+    joined = [atleast_1d(x) for x in _some("hstack", tensors)]
+    return ops.cat(joined, 0 if joined[0].ndim == 1 else 1)
 
 
 @composite(method=False)
+@takes_out
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
-    """The tensors joined along the first axis, vectors as rows."""
-    return ops.cat([atleast_2d(x) for x in tensors], 0)
+    """The tensors joined along the first axis, vectors as rows. Raises RuntimeError for no tensors."""
+    return ops.cat([atleast_2d(x) for x in _some("vstack", tensors)], 0)
 
 
 @composite(method=False, name="row_stack")
+@takes_out
 def row_stack(tensors: Sequence[Tensor]) -> Tensor:
     """Alias of vstack()."""
     return vstack(tensors)
 
 
 @composite(method=False)
+@takes_out
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
-    """The tensors joined along the third axis."""
-    return ops.cat([atleast_3d(x) for x in tensors], 2)
+    """The tensors joined along the third axis. Raises RuntimeError for no tensors."""
+    return ops.cat([atleast_3d(x) for x in _some("dstack", tensors)], 2)
 
 
 @composite(method=False)
+@takes_out
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """The tensors joined along the second axis, vectors as columns."""
-    return ops.cat([x if x.ndim > 1 else ops.reshape(x, (-1, 1)) for x in tensors], 1)
+    """The tensors joined along the second axis, vectors as columns. Raises RuntimeError for no tensors."""
+    return ops.cat([x if x.ndim > 1 else ops.reshape(x, (-1, 1)) for x in _some("column_stack", tensors)], 1)
 
 
 @composite(method=False)
@@ -525,7 +545,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if r < 0:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if not r:
-        return ops.getitem_slice(input, (slice(0, 0),))
+        return new_tensor(numpy.empty(0, input.dtype.numpy))
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     places = numpy.array(list(choose(range(input._array.shape[0]), r)), numpy.int64).reshape(-1, r)
     return ops.index(input, (places,))
@@ -734,6 +754,8 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     """
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if input._array.ndim < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {input._array.ndim}")
     first, second = normalize_dims(tuple(dims), input._array.ndim)
     turns = k % 4
     if turns == 0:
@@ -766,6 +788,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
 
 
 @composite()
+@takes_out
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """The square matrix with a vector along a diagonal, or a copy of a diagonal of a matrix.
 
