@@ -32,11 +32,11 @@ cdef extern from *:
 
     /* eight classes for each power of two: rounds the size up to that of its class */
     static int adj_class_of(size_t *size) {
-        int power = 14;
+        int power = 13;
         while ((*size - 1) >> (power + 1)) power++;
         size_t step = (size_t)1 << (power - 3);
         *size = (*size + step - 1) & ~(step - 1);
-        return (power - 14) * 8 + (int)((*size - 1) >> (power - 3)) - 8;
+        return (power - 13) * 8 + (int)((*size - 1) >> (power - 3)) - 8;
     }
 
     static void adj_give_back(size_t at_most_idle) {
