@@ -1,15 +1,38 @@
 """What operations cost, forward and backward, under the names of torch.autograd.profiler."""
 
+from adjoint.core.modes import current as _current
+from adjoint.tools.profiler.activities import KinetoStepTracker, ProfilerActivity
 from adjoint.tools.profiler.events import DeviceType, EventList, FunctionEvent, MemRecordsAcc
-from adjoint.tools.profiler.profile import EnforceUnique, KinetoStepTracker, profile, record_function
+from adjoint.tools.profiler.nvprof import load_nvprof, parse_nvprof_trace
+from adjoint.tools.profiler.profile import kineto_available, profile, record_function
+from adjoint.tools.profiler.ranges import emit_itt, emit_nvtx
+from adjoint.tools.profiler.unique import EnforceUnique
+
+MEMORY_EVENT_NAME = "[memory]"
+OUT_OF_MEMORY_EVENT_NAME = "[OutOfMemory]"
 
 __all__ = [
+    "MEMORY_EVENT_NAME",
+    "OUT_OF_MEMORY_EVENT_NAME",
     "DeviceType",
     "EnforceUnique",
     "EventList",
     "FunctionEvent",
     "KinetoStepTracker",
     "MemRecordsAcc",
+    "ProfilerActivity",
+    "emit_itt",
+    "emit_nvtx",
+    "kineto_available",
+    "load_nvprof",
+    "parse_nvprof_trace",
     "profile",
     "record_function",
 ]
+
+
+def __getattr__(name: str) -> object:
+    # True while a profiler is on in the calling thread
+    if name == "_is_profiler_enabled":
+        return _current().profiler is not None
+    raise AttributeError(f"module 'adjoint.autograd.profiler' has no attribute {name!r}")

@@ -208,6 +208,7 @@ cdef bint is_large(object array)
 cdef object _tensor_type, _native_tensor, _ndarray, _accumulation
 cdef SavedTensor make_saved(object array, VersionCounter counter, Node node, int output_nr, bint from_input)
 cpdef long long next_sequence_nr()
+cpdef long long upcoming_sequence_nr()
 cpdef TensorBase new_tensor(object array)
 cpdef Node new_node(object node_type, object native)
 cpdef object hooks_of(TensorBase tensor)

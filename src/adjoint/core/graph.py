@@ -580,6 +580,11 @@ def next_sequence_nr() -> cython.longlong:
     return _sequence
 
 
+def upcoming_sequence_nr():
+    """The number that `next_sequence_nr` will give next, if no other thread asks before."""
+    return _sequence + 1
+
+
 def new_tensor(array) -> TensorBase:
     """A tensor around an array, with no history."""
     if cython.compiled:
@@ -628,7 +633,13 @@ if not cython.compiled:
         return array.shape == shape
 
     # `_sequence += 1` is more than one step of the interpreter, and threads may come between
-    next_sequence_nr = itertools.count(1).__next__
+    _numbers = itertools.count(1)
+    next_sequence_nr = _numbers.__next__
+
+    def upcoming_sequence_nr():
+        """The number that `next_sequence_nr` will give next, if no other thread asks before."""
+        # a counter shows where it stands, and nothing else tells
+        return int(repr(_numbers)[len("count(") : -1])
 
     # the values that fields of compiled classes have before they are set
     VersionCounter.value = View.version = 0

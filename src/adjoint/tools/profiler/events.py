@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from adjoint.tools.profiler.formats import format_time
+from adjoint.tools.profiler.metadata import build_metadata
 from adjoint.tools.profiler.tables import build_table
 from adjoint.tools.profiler.traces import trace_events
 
@@ -18,10 +20,16 @@ STACK_METRICS = tuple(f"self_{kind}_time_total" for kind in ("cpu", "cuda", "xpu
 
 
 class DeviceType(Enum):
-    """Where an event ran."""
+    """Where an event ran, under torch's numbers."""
 
     CPU = 0
     CUDA = 1
+    XPU = 12
+    MPS = 13
+    Meta = 14
+    HPU = 15
+    MTIA = 19
+    PrivateUse1 = 20
 
 
 class Interval:
@@ -82,6 +90,14 @@ def _time_str(name: str) -> property:
     return property(lambda self: format_time(getattr(self, name)), doc=f"`{name}` in words.")
 
 
+def _renamed(old: str, new: str, way: str = ". Use") -> property:
+    def get(self: Any) -> Any:
+        warnings.warn(f"`{old}` is deprecated{way} `{new}` instead.", FutureWarning, stacklevel=2)
+        return getattr(self, new)
+
+    return property(get, doc=f"Deprecated: `{new}`.")
+
+
 def average(calls: Any, total: str) -> float:
     """A total divided by the number of calls; 0 of none."""
     return 0.0 if calls.count == 0 else 1.0 * getattr(calls, total) / calls.count
@@ -107,12 +123,16 @@ class FormattedTimesMixin:
         """Microseconds a call on a device."""
         return average(self, "device_time_total")
 
+    cuda_time = _renamed("cuda_time", "device_time", ", please use")
+
 
 class FunctionEvent(FormattedTimesMixin):
     """One call: of an operation, of a node of a backward pass, or of a labelled block.
 
     Times are in microseconds since the profiler was started. `cpu_children` are the calls inside of it. `sequence_nr`
     is the number of the node that an operation recorded, and of the node in the backward pass; -1 where there is none.
+    `event_metadata` is made of `extra_meta`, what a trace of a device says. Arguments about kernels, flows and Python's
+    own frames are kept for events that other tools recorded.
     """
 
     def __init__(
@@ -143,6 +163,21 @@ class FunctionEvent(FormattedTimesMixin):
         concrete_inputs: list[Any] | None = None,
         kwinputs: dict[str, Any] | None = None,
         is_user_annotation: bool = False,
+        is_python_function: bool = False,
+        activity_type: str | None = None,
+        metadata_json: str | None = None,
+        flow_id: int | None = None,
+        flow_type: int | None = None,
+        flow_start: bool | None = None,
+        external_id: int = 0,
+        linked_correlation_id: int = 0,
+        extra_meta: dict[str, str] | None = None,
+        structured_input_shapes: list[Any] | None = None,
+        structured_input_strides: list[Any] | None = None,
+        input_dtypes: list[str] | None = None,
+        python_id: int = -1,
+        python_parent_id: int = -1,
+        python_module_id: int = -1,
     ) -> None:
         self.id = id
         self.node_id = node_id
@@ -173,6 +208,17 @@ class FunctionEvent(FormattedTimesMixin):
         self.is_legacy = is_legacy
         self.flops = flops
         self.is_user_annotation = is_user_annotation
+        self.is_python_function = is_python_function
+        self.activity_type = activity_type
+        self._metadata_json = metadata_json
+        self.flow_id, self.flow_type, self.flow_start = flow_id, flow_type, flow_start
+        self.external_id, self.linked_correlation_id = external_id, linked_correlation_id
+        self.event_metadata = None if extra_meta is None else build_metadata(extra_meta)
+        self.structured_input_shapes = structured_input_shapes
+        self.structured_input_strides = structured_input_strides
+        self.input_dtypes = input_dtypes
+        self.python_id, self.python_parent_id, self.python_module_id = python_id, python_parent_id, python_module_id
+        self.self_cpu_percent = self.total_cpu_percent = self.total_device_percent = -1
 
     def append_kernel(self, name: str, device: int, duration: float) -> None:
         """Add what this call ran on a device."""
@@ -208,13 +254,16 @@ class FunctionEvent(FormattedTimesMixin):
 
     @property
     def device_time_total(self) -> float:
-        """Microseconds on a device, of calls inside too."""
-        own = sum(kernel.duration for kernel in self.kernels)
-        return own + sum(child.device_time_total for child in self.cpu_children)
+        """Microseconds on a device, of calls inside too; of an event of the device itself, how long it is."""
+        if self.device_type is not DeviceType.CPU:
+            return self.time_range.elapsed_us()
+        return self.self_device_time_total + sum(child.device_time_total for child in self.cpu_children)
 
     @property
     def self_device_time_total(self) -> float:
         """Microseconds on a device without those of calls inside."""
+        if self.device_type is not DeviceType.CPU:
+            return self.time_range.elapsed_us()
         return sum(kernel.duration for kernel in self.kernels)
 
     @property
@@ -226,6 +275,16 @@ class FunctionEvent(FormattedTimesMixin):
     def self_device_memory_usage(self) -> int:
         """Bytes taken on a device and not given back, without those of calls inside."""
         return self.device_memory_usage - sum(child.device_memory_usage for child in self.cpu_children)
+
+    cuda_time_total = _renamed("cuda_time_total", "device_time_total")
+    self_cuda_time_total = _renamed("self_cuda_time_total", "self_device_time_total")
+    self_cuda_memory_usage = _renamed("self_cuda_memory_usage", "self_device_memory_usage")
+
+    @property
+    def metadata_json(self) -> str | None:
+        """Deprecated: `event_metadata`."""
+        warnings.warn("`metadata_json` is deprecated. Use `event_metadata` instead.", FutureWarning, stacklevel=2)
+        return self._metadata_json
 
     def __repr__(self) -> str:
         return (
@@ -319,6 +378,8 @@ class EventList(list[Any]):
         self._with_flops = kwargs.pop("with_flops", False)
         super().__init__(*args, **kwargs)
         self._tree_built = False
+        # how memory was held over time, where it was noted
+        self._timeline: Any = None
 
     def _build_tree(self) -> None:
         """Find which call is inside of which, and where the nodes of backward passes come from."""
@@ -361,7 +422,7 @@ class EventList(list[Any]):
         self[:] = [event for event in self if id(event) in keep]
 
     def _set_backward_stacktraces(self) -> None:
-        """Give the nodes of backward passes, and what runs inside of them, the lines of the operations that made them."""
+        """Give the nodes of backward passes, and what is inside, the lines of the operations that made them."""
         made = {
             (event.thread, event.sequence_nr): event.stack
             for event in self

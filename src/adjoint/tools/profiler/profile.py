@@ -6,19 +6,23 @@ import json
 import platform
 import uuid
 import warnings
-from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from pathlib import Path
 from time import perf_counter_ns
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from adjoint.core.modes import current
-from adjoint.core.noting import CUSTOM, NODE, OPERATION, USER
-from adjoint.tools.profiler import names
-from adjoint.tools.profiler.events import EventList, FunctionEvent, FunctionEventAvg, MemRecordsAcc
-from adjoint.tools.profiler.recorder import Memory, Note, Recorder, thread_number
+from adjoint.tools.profiler.activities import ProfilerActivity
+from adjoint.tools.profiler.assemble import assemble
+from adjoint.tools.profiler.devices import Clock, clock_of
+from adjoint.tools.profiler.events import EventList, FunctionEventAvg
+from adjoint.tools.profiler.memory import MemoryTimeline
+from adjoint.tools.profiler.recorder import Recorder
 from adjoint.tools.profiler.traces import trace_events
+
+if TYPE_CHECKING:
+    from adjoint.tools.profiler.pictures import Picture
 
 F = TypeVar("F", bound=Callable[..., Any])
 UNFINISHED = "<unfinished torch.autograd.profile>"
@@ -30,22 +34,25 @@ class profile:
 
     Operations appear as "aten::" and their name, the nodes of backward passes under their own names, each inside an
     event "autograd::engine::evaluate_function: ..." of the engine's, and blocks under their labels
-    (`record_function`). A node's formula runs on plain arrays and counts as the node's own time.
+    (`record_function`). Inside of nodes are the operations of their formulas. Functions that are no single operation,
+    and those that make tensors, are events too, unless they were imported by name: those are known by what is inside.
     The events are those of the calling thread and of the threads that backward passes start.
 
     enabled: False makes the block do nothing.
     record_shapes: note the shapes of arguments, for `key_averages(group_by_input_shape=True)`.
     with_flops: estimate floating point operations of matrix products, convolutions, sums and products.
-    profile_memory: note the memory of arrays that is taken for results and given back.
+    profile_memory: note the memory of arrays that is taken for results and given back, and what it is held for, see
+        `memory_timeline`.
     with_stack: note the lines of the program that lead to an operation, for `key_averages(group_by_stack_n=...)` and
         `export_stacks`.
     use_cpu: False, which needs use_kineto, leaves out what runs on the processor, which is everything here.
-    use_device, use_cuda: times on a device; since arrays lie in the processor's memory, this warns and is ignored.
+    use_device, use_cuda: times on a device by its own clock, for "cuda" with CuPy's arrays; where there is no such
+        device this warns and is ignored.
     custom_trace_id_callback: gives the name of the trace; a random one otherwise.
     with_modules, use_kineto, experimental_config, acc_events, post_processing_timeout_s, activity_filters: kept as
         attributes; they change nothing here.
 
-    An instance cannot be entered twice (RuntimeError). In a block inside another one, the inner one notes and the
+    An instance cannot be entered twice (RuntimeError). Raises ValueError for a negative timeout. In a block inside another one, the inner one notes and the
     outer one does not.
 
     >>> import adjoint
@@ -96,9 +103,14 @@ class profile:
         self.profiling_start_time_ns = self.profiling_end_time_ns = 0
         self._recorder: Recorder | None = None
         self._function_events: EventList | None = None
+        if post_processing_timeout_s is not None and post_processing_timeout_s < 0:
+            raise ValueError("post_processing_timeout_s must be non-negative")
         if not use_cpu and not use_kineto:
             raise AssertionError("Device-only events supported only with Kineto (use_kineto=True)")
-        self.use_device = available_device("cuda" if use_cuda else use_device, use_cuda) if enabled else None
+        self._clock = available_clock("cuda" if use_cuda else use_device, use_cuda) if enabled else None
+        self.use_device = None if self._clock is None else "cuda"
+        self._collecting = False
+        self._timeline: MemoryTimeline | None = None
 
     def __enter__(self) -> profile | None:
         if not self.enabled:
@@ -108,18 +120,43 @@ class profile:
         self.entered = True
         callback = self.custom_trace_id_callback
         self.trace_id = uuid.uuid4().hex.upper() if callback is None else callback()
-        self._recorder = Recorder(self.record_shapes, self.with_flops, self.profile_memory, self.with_stack)
+        self._recorder = Recorder(
+            self.record_shapes, self.with_flops, self.profile_memory, self.with_stack, self._clock
+        )
         self.profiling_start_time_ns = perf_counter_ns()
-        if self.use_cpu:
-            self._recorder.start()
+        self._collect(self.use_cpu)
         return self
 
     def __exit__(self, *exception: object) -> None:
         if self._recorder is not None:
-            if self.use_cpu:
-                self._recorder.stop()
-                self._recorder.close()
+            self._collect(False)
+            self._recorder.close()
             self.profiling_end_time_ns = perf_counter_ns()
+
+    def _collect(self, wanted: bool) -> None:
+        if self._recorder is not None and wanted != self._collecting:
+            self._recorder.start() if wanted else self._recorder.stop()
+            self._collecting = wanted
+
+    def toggle_collection_dynamic(self, enabled: bool, activities: Iterable[ProfilerActivity]) -> None:
+        """Stop, or go on, noting inside the block, to leave out what does not matter.
+
+        activities: what to stop or go on with; only `ProfilerActivity.CPU` makes a difference. Outside of the block
+        nothing happens.
+
+        >>> import adjoint
+        >>> from adjoint.autograd.profiler import ProfilerActivity, profile
+        >>> x = adjoint.ones(2)
+        >>> with profile() as prof:
+        ...     prof.toggle_collection_dynamic(False, [ProfilerActivity.CPU])
+        ...     y = x * 2
+        ...     prof.toggle_collection_dynamic(True, [ProfilerActivity.CPU])
+        ...     y = x + 2
+        >>> [event.name for event in prof.function_events]
+        ['aten::add']
+        """
+        if self.entered and not self.finished and ProfilerActivity.CPU in set(activities):
+            self._collect(enabled)
 
     @property
     def finished(self) -> bool:
@@ -137,15 +174,51 @@ class profile:
         return self._function_events
 
     def _events(self, recorder: Recorder) -> EventList:
+        origin = self.profiling_start_time_ns
+        memory = []
+        if recorder.arrays is not None:
+            memory = sorted(recorder.arrays.changes)
+            self._timeline = MemoryTimeline(recorder.arrays.blocks, origin)
         events = EventList(
-            events_of(completed(recorder.notes), recorder.memory, self.profiling_start_time_ns),
+            assemble(recorder.notes, memory, self._clock, origin),
             use_device=self.use_device,
             profile_memory=self.profile_memory,
             with_flops=self.with_flops,
         )
-        events._build_tree()
-        events += loose_memory(events, recorder.memory, self.profiling_start_time_ns)
+        events._tree_built = True
+        events._timeline = self._timeline
         return events
+
+    def memory_timeline(self) -> MemoryTimeline:
+        """How much memory was held when, for what, and which lines held it at the peaks.
+
+        Raises RuntimeError without profile_memory, or before the block has ended.
+
+        >>> import adjoint
+        >>> x = adjoint.ones(1000, requires_grad=True)
+        >>> with adjoint.autograd.profiler.profile(profile_memory=True) as prof:
+        ...     x.exp().sum().backward()
+        >>> prof.memory_timeline().peaks["saved for backward"].nbytes
+        4000
+        """
+        if not self.finished or not self.profile_memory:
+            raise RuntimeError("memory_timeline() needs profile(profile_memory=True), after the block has ended")
+        events = self.function_events
+        assert events._timeline is not None
+        return events._timeline
+
+    def plot(self) -> Picture:
+        """The events over time, and memory below, as SVG: a notebook shows it; `save(path)` writes it to a file.
+
+        >>> import adjoint
+        >>> with adjoint.autograd.profiler.profile() as prof:
+        ...     y = adjoint.ones(100) * 2
+        >>> str(prof.plot())[:4]
+        '<svg'
+        """
+        from adjoint.tools.profiler.pictures import picture
+
+        return picture(self.function_events)
 
     def __repr__(self) -> str:
         return repr(self.function_events) if self.finished else UNFINISHED
@@ -242,7 +315,7 @@ class record_function:
 
     def __enter__(self) -> record_function:
         noter = current().profiler
-        self._begun.append(None if noter is None else (noter, noter.begin()))
+        self._begun.append(None if noter is None else (noter, noter.begin(self.name)))
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -262,80 +335,13 @@ class record_function:
         return labelled  # type: ignore[return-value]
 
 
-class EnforceUnique:
-    """Raises RuntimeError if a key is seen more than once.
-
-    >>> from adjoint.autograd.profiler import EnforceUnique
-    >>> keys = EnforceUnique()
-    >>> keys.see("load", 1)
-    >>> keys.see("load", 1)
-    Traceback (most recent call last):
-        ...
-    RuntimeError: duplicate key: ('load', 1)
-    """
-
-    def __init__(self) -> None:
-        self.seen: set[tuple[Any, ...]] = set()
-
-    def see(self, *key: Any) -> None:
-        """Take note of a key."""
-        if key in self.seen:
-            raise RuntimeError("duplicate key: " + str(key))
-        self.seen.add(key)
+def kineto_available() -> bool:
+    """True if torch's own recorder is there: never; everything is noted by adjoint itself."""
+    return False
 
 
-class KinetoStepTracker:
-    """Counts steps for the whole program, although several parties (a profiler, an optimizer ...) count their own.
-
-    The global count is the largest of theirs, so that parties that count the same steps do not count them twice.
-
-    >>> from adjoint.autograd.profiler import KinetoStepTracker
-    >>> KinetoStepTracker.init_step_count("loop")
-    >>> KinetoStepTracker.increment_step("loop") == KinetoStepTracker.current_step()
-    True
-    >>> KinetoStepTracker.erase_step_count("loop")
-    True
-    """
-
-    _current_step = 0
-    _step_dict: dict[str, int] = defaultdict(int)
-
-    @classmethod
-    def init_step_count(cls, requester: str) -> None:
-        """Let a party count from the global count on."""
-        cls._step_dict[requester] = cls._current_step
-
-    @classmethod
-    def erase_step_count(cls, requester: str) -> bool:
-        """Forget a party; True if it was known."""
-        return cls._step_dict.pop(requester, None) is not None
-
-    @classmethod
-    def increment_step(cls, requester: str) -> int:
-        """Count a step of a party; returns the global count. Warns if that grows by more than one."""
-        if requester not in cls._step_dict:
-            cls.init_step_count(requester)
-        cls._step_dict[requester] += 1
-        largest = max(cls._step_dict.values())
-        if largest > cls._current_step:
-            more = largest - cls._current_step
-            if more > 1:
-                warnings.warn(
-                    f"Profiler step count has increased more than 1 - current_step = {cls._current_step} "
-                    f"step dict =  {cls._step_dict}",
-                    stacklevel=2,
-                )
-            cls._current_step = largest
-        return cls._current_step
-
-    @classmethod
-    def current_step(cls) -> int:
-        """The global count."""
-        return cls._current_step
-
-
-def available_device(device: str | None, by_flag: bool) -> str | None:
-    """The device whose times can be noted: none, with a warning that says why."""
+def available_clock(device: str | None, by_flag: bool) -> Clock | None:
+    """The clock of the device whose times are wanted; None, with a warning that says why, where there is none."""
     if by_flag:
         message = "The attribute `use_cuda` will be deprecated soon, please use ``use_device = 'cuda'`` instead."
         warnings.warn(message, FutureWarning, stacklevel=3)
@@ -343,92 +349,9 @@ def available_device(device: str | None, by_flag: bool) -> str | None:
         return None
     if device not in DEVICES:
         warnings.warn(f"The {device} is not a valid device option.", stacklevel=3)
-    else:
+        return None
+    clock = clock_of(device)
+    if clock is None:
         name = device.upper()
         warnings.warn(f"{name} is not available, disabling {name} profiling", stacklevel=3)
-    return None
-
-
-def completed(notes: list[tuple[Any, ...]]) -> list[Note]:
-    """Notes under their public names, those of nodes inside an event of the engine's."""
-    found = []
-    for fields in notes:
-        note = Note(*fields)
-        if note.scope == OPERATION:
-            note = note._replace(name=names.operation(note.name))
-        elif note.scope == CUSTOM:
-            note = note._replace(scope=OPERATION)
-        elif note.scope == NODE:
-            found.append(note._replace(name=names.EVALUATE + note.name, scope=OPERATION, shapes=None))
-        found.append(note)
-    return found
-
-
-def is_backward(note: Note) -> bool:
-    """True for nodes and for what the engine does around them."""
-    return note.scope == NODE or note.name.startswith(names.EVALUATE)
-
-
-def events_of(notes: list[Note], memory: list[Memory], origin: int) -> list[FunctionEvent]:
-    """Events in the order of their beginnings, those around others first, with the memory that each changed."""
-    changes = {
-        ident: MemRecordsAcc([(change, False) for change in memory if change.ident == ident])
-        for ident in {change.ident for change in memory}
-    }
-    made_in = {note.sequence_nr: thread_number(note.ident) for note in notes if not is_backward(note)}
-    events = []
-    for number, note in enumerate(sorted(notes, key=lambda note: (note.start, -note.end)), 1):
-        of_thread = changes.get(note.ident)
-        inside = () if of_thread is None else of_thread.in_interval(note.start, note.end)
-        backward = is_backward(note) and note.sequence_nr >= 0
-        events.append(
-            FunctionEvent(
-                number,
-                note.name,
-                thread_number(note.ident),
-                (note.start - origin) / 1000,
-                (note.end - origin) / 1000,
-                overload_name="",
-                fwd_thread=made_in.get(note.sequence_nr, 0) if backward else 0,
-                input_shapes=note.shapes or [],
-                stack=note.stack or [],
-                scope=note.scope,
-                cpu_memory_usage=sum(change.nbytes for change, _ in inside),
-                sequence_nr=note.sequence_nr,
-                flops=note.flops,
-                trace_name=note.name,
-                is_user_annotation=note.scope == USER,
-            )
-        )
-    return events
-
-
-def loose_memory(events: EventList, memory: list[Memory], origin: int) -> list[FunctionEvent]:
-    """An event "[memory]" for each change of memory between events."""
-    found: list[FunctionEvent] = []
-    spans = [(event.thread, event.time_range) for event in events if event.cpu_parent is None]
-    for ident in {change.ident for change in memory}:
-        thread = thread_number(ident)
-        own = iter(sorted((span for of, span in spans if of == thread), key=lambda span: span.start))
-        span = next(own, None)
-        for change in sorted(change for change in memory if change.ident == ident):
-            time = (change.time - origin) / 1000
-            while span is not None and span.end < time:
-                span = next(own, None)
-            if span is None or time < span.start:
-                number = len(events) + len(found) + 1
-                found.append(
-                    FunctionEvent(
-                        number,
-                        "[memory]",
-                        thread,
-                        time,
-                        time,
-                        overload_name="",
-                        input_shapes=[],
-                        stack=[],
-                        cpu_memory_usage=change.nbytes,
-                        flops=0,
-                    )
-                )
-    return found
+    return clock

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import itertools
 import sys
-import weakref
 from collections.abc import Callable
 from threading import get_ident
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 
-import numpy
-
 from adjoint.core import errors
-from adjoint.core.graph import AccumulateGrad, Node, TensorBase
-from adjoint.core.locations import is_own
-from adjoint.core.noting import NODE, OPERATION, USER, Noter, number_of_result
-from adjoint.tools.profiler import functions
+from adjoint.core.graph import AccumulateGrad, Node
+from adjoint.core.locations import Location, caller, is_own
+from adjoint.core.noting import CUSTOM, NODE, OPERATION, USER, Noter, number_of_result
+from adjoint.tools.profiler import functions, names
+from adjoint.tools.profiler.devices import Clock
 from adjoint.tools.profiler.flops import flops_of
+from adjoint.tools.profiler.memory import Arrays, array_of, as_list
 
 _thread_numbers: dict[int, int] = {}
 _next_number = itertools.count(1)
@@ -35,18 +34,7 @@ class Note(NamedTuple):
     shapes: list[Any] | None = None
     stack: list[str] | None = None
     flops: int = 0
-
-
-class Memory(NamedTuple):
-    """Memory that was taken, or with negative nbytes given back."""
-
-    time: int
-    nbytes: int
-    ident: int
-
-    def start_ns(self) -> int:
-        """When it was."""
-        return self.time
+    marks: tuple[Any, Any, int] | None = None
 
 
 def thread_number(ident: int) -> int:
@@ -60,16 +48,18 @@ def thread_number(ident: int) -> int:
 class Recorder(Noter):
     """Notes events of the threads in whose modes it stands.
 
-    shapes, flops, memory, stack: what else to note besides times. The fields of a `Note` lie in `notes` for each event,
-    as plain tuples, which are made quicker; `memory` is what was taken and given back, in the order of time.
+    shapes, flops, memory, stack: what else to note besides times. clock: sets marks on a device's timeline. The fields
+    of a `Note` lie in `notes` for each event, as plain tuples, which are made quicker.
     """
 
-    def __init__(self, shapes: bool, flops: bool, memory: bool, stack: bool) -> None:
+    def __init__(self, shapes: bool, flops: bool, memory: bool, stack: bool, clock: Clock | None = None) -> None:
         super().__init__()
-        self.shapes, self.flops, self.stack = shapes, flops, stack
-        self.memory: list[Memory] = []
-        self.arrays = Arrays(self.memory) if memory else None
-        self.detailed = shapes or flops or memory or stack
+        self.shapes, self.flops, self.stack, self.clock = shapes, flops, stack, clock
+        self.arrays = Arrays() if memory else None
+        self.detailed = shapes or flops or memory or stack or clock is not None
+        # where nodes were made, by their numbers, and the place whose node runs now
+        self.made_at: dict[int, Location | None] = {}
+        self.running: Location | None = None
 
     def start(self) -> None:
         """Begin to note."""
@@ -93,18 +83,30 @@ class Recorder(Noter):
         shapes = [shape_of(value) for value in given] if self.shapes else None
         if self.arrays is not None:
             self.arrays.know(given)
+        on_device = self.clock is not None and self.clock.watches([array_of(value) for value in given])
+        mark = self.clock.mark() if on_device else None
         start = perf_counter_ns()
         result = None
         try:
             result = function(values)
         finally:
-            if self.arrays is not None:
-                self.arrays.take(result)
-            flops = flops_of(name, [array_of(value) for value in given], array_of(result)) if self.flops else 0
+            marks = (mark, self.clock.mark(), self.clock.device()) if on_device else None
             number = number_of_result(result)
+            if self.arrays is not None:
+                self.note_memory(self.arrays, result, name if scope == CUSTOM else names.operation(name), number)
+            flops = flops_of(name, [array_of(value) for value in given], array_of(result)) if self.flops else 0
             end = perf_counter_ns()
-            self.notes.append((name, start, end, get_ident(), number, scope, shapes, stack, flops))
+            self.notes.append((name, start, end, get_ident(), number, scope, shapes, stack, flops, marks))
         return result
+
+    def note_memory(self, arrays: Arrays, result: Any, title: str, number: int) -> None:
+        """Note what an operation took, and what its node keeps."""
+        location = self.running or caller()
+        arrays.take(result, title, location)
+        if number >= 0:
+            self.made_at[number] = location
+            first = result[0] if isinstance(result, tuple) else result
+            arrays.recorded(first._node)
 
     def evaluate_in_detail(self, run: Any, node: Node) -> Any:
         """Let a node do its work and note it with shapes and memory."""
@@ -115,20 +117,26 @@ class Recorder(Noter):
         shapes = [shape_of(value) for value in received] if self.shapes else None
         # what is held here could not become the gradient of a leaf without being copied
         del received
+        leaf = isinstance(node, AccumulateGrad)
+        outer, self.running = self.running, None if leaf else self.made_at.get(node.sequence_nr)
         start = perf_counter_ns()
         pulled = None
         try:
             pulled = run.watched(node)
         finally:
-            leaf = isinstance(node, AccumulateGrad)
             if arrays is not None:
-                arrays.take([node.variable._grad] if leaf else pulled)
+                arrays.take([node.variable._grad] if leaf else pulled, node.name(), self.running)
+                if leaf:
+                    arrays.became_gradient(node.variable._grad)
+                else:
+                    arrays.ran(node)
+            self.running = outer
             name = "torch::autograd::AccumulateGrad" if leaf else errors.name_of(node)
             number = -1 if leaf else node._ad_sequence_nr
             self.notes.append((name, start, perf_counter_ns(), get_ident(), number, NODE, shapes))
         return pulled
 
-    def begin(self) -> Any:
+    def begin(self, name: str) -> Any:
         """Start a labelled block; what is returned is to be handed to `end`."""
         return perf_counter_ns(), user_stack() if self.stack else None
 
@@ -137,72 +145,6 @@ class Recorder(Noter):
         start, stack = begun
         shapes: list[Any] | None = [[]] if self.shapes else None
         self.notes.append((name, start, perf_counter_ns(), get_ident(), -1, USER, shapes, stack))
-
-
-class Arrays:
-    """Follows the memory of arrays: notes it when it is first seen as a result, and when it is given back.
-
-    Memory is known by the array that owns it; of views the owner counts. What was there before is known and not noted.
-    """
-
-    def __init__(self, memory: list[Memory]) -> None:
-        self.memory = memory
-        self.known: dict[int, weakref.ref[Any]] = {}
-        self.open = True
-
-    def know(self, values: Any) -> None:
-        """See arrays that are not results."""
-        for array in owners(values):
-            self.follow(array, 0)
-
-    def take(self, values: Any) -> None:
-        """See results: memory that is not known was taken for them."""
-        for array in owners(values):
-            if self.follow(array, array.nbytes):
-                self.memory.append(Memory(perf_counter_ns(), array.nbytes, get_ident()))
-
-    def follow(self, array: Any, nbytes: int) -> bool:
-        """Note when this memory is given back; False if it is followed already."""
-        key = id(array)
-        if key in self.known:
-            return False
-
-        def give_back(_: Any) -> None:
-            self.known.pop(key, None)
-            if nbytes and self.open:
-                self.memory.append(Memory(perf_counter_ns(), -nbytes, get_ident()))
-
-        self.known[key] = weakref.ref(array, give_back)
-        return True
-
-    def close(self) -> None:
-        """Follow nothing any more."""
-        self.open = False
-        self.known.clear()
-
-
-def owners(values: Any) -> list[Any]:
-    """The arrays that own the memory of what is given: arrays, Tensors and lists of them; other things have none."""
-    found = []
-    for value in as_list(values):
-        array = array_of(value)
-        while type(array) is numpy.ndarray and type(array.base) is numpy.ndarray:
-            array = array.base
-        if type(array) is numpy.ndarray:
-            found.append(array)
-        elif isinstance(value, (list, tuple)):
-            found += owners(value)
-    return found
-
-
-def as_list(values: Any) -> list[Any]:
-    """What is in a list or tuple, else the one value."""
-    return list(values) if isinstance(values, (list, tuple)) else [values]
-
-
-def array_of(value: Any) -> Any:
-    """The array of a Tensor, anything else as it is."""
-    return value._array if isinstance(value, TensorBase) else value
 
 
 def shape_of(value: Any) -> list[Any]:

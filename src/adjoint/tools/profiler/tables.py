@@ -30,6 +30,8 @@ def build_table(
     if len(events) == 0:
         return ""
     total = events.self_cpu_time_total
+    device = device_of(events)
+    device_total = device_time(events)
     if sort_by is not None:
         attribute = sort_by.replace("cuda", "device")
         events = sorted(events, key=lambda event: getattr(event, attribute), reverse=True)
@@ -37,8 +39,8 @@ def build_table(
     def time(name: str) -> Callable[[Any], str]:
         return lambda event: format_time(getattr(event, name), time_unit)
 
-    def share(name: str) -> Callable[[Any], str]:
-        return lambda event: format_time_share(getattr(event, name), total)
+    def share(name: str, whole: float = total) -> Callable[[Any], str]:
+        return lambda event: format_time_share(getattr(event, name), whole)
 
     def memory(name: str) -> Callable[[Any], str]:
         return lambda event: format_memory(getattr(event, name))
@@ -52,9 +54,19 @@ def build_table(
         ("CPU total", WIDTH, time("cpu_time_total")),
         ("CPU time avg", WIDTH, time("cpu_time")),
     ]
+    if device:
+        columns += [
+            (f"Self {device}", WIDTH, time("self_device_time_total")),
+            (f"Self {device} %", WIDTH, share("self_device_time_total", device_total)),
+            (f"{device} total", WIDTH, time("device_time_total")),
+            (f"{device} time avg", WIDTH, time("device_time")),
+        ]
     if profile_memory:
         columns += [("CPU Mem", WIDTH, memory("cpu_memory_usage"))]
         columns += [("Self CPU Mem", WIDTH, memory("self_cpu_memory_usage"))]
+        if device:
+            columns += [(f"{device} Mem", WIDTH, memory("device_memory_usage"))]
+            columns += [(f"Self {device} Mem", WIDTH, memory("self_device_memory_usage"))]
     columns.append(("# of Calls", WIDTH, lambda event: str(event.count)))
     shapes = [str(event.input_shapes) for event in events if event.input_shapes]
     if shapes:
@@ -64,6 +76,8 @@ def build_table(
     if sources:
         width = fitted(sources, max_src_column_width)
         columns.append((SOURCE, width, lambda event: source_line(event, 0, width)))
+    if any(event.node_id != -1 for event in events):
+        columns.append(("Node ID", WIDTH, lambda event: str(event.node_id)))
     flops = [event.flops for event in events if event.flops]
     if with_flops and flops:
         title, divisor = flops_unit(min(flops))
@@ -91,7 +105,27 @@ def build_table(
             for k in range(1, len(event.stack or ("",)) + 1):
                 text.append(row([source_line(event, k, of) if title == SOURCE else "" for title, of, _ in columns]))
     text += [line, f"Self CPU time total: {format_time(total, time_unit)}\n"]
+    if device:
+        text.append(f"Self {device} time total: {format_time(device_total, time_unit)}\n")
     return "".join(text)
+
+
+def device_of(events: Any) -> str:
+    """The name of the device that events have times or memory on, in capitals; empty where they have none.
+
+    Raises RuntimeError if they have times and the list does not say on what.
+    """
+    device = events._use_device
+    used = any(event.device_time_total or event.device_memory_usage for event in events)
+    if used and device is None:
+        raise RuntimeError("use_device is None, but there is device performance data.")
+    return device.upper() if used else ""
+
+
+def device_time(events: Any) -> float:
+    """Microseconds on a device: of the device's own events if there are such, which are what calls launched."""
+    own = [event for event in events if event.device_type.name != "CPU"]
+    return float(sum(event.self_device_time_total for event in own or events))
 
 
 def fitted(entries: list[str], most: int) -> int:

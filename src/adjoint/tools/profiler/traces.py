@@ -74,9 +74,15 @@ def arrows(process: int, events: Any) -> Iterable[Entry]:
 
 
 def memory(process: int, events: Any) -> Iterable[Entry]:
-    """The memory that was taken since the start and not given back, after each call that changed it."""
+    """How much memory was held after each change: by what it was for, or where that is not known, taken and not freed."""
+    common: Entry = {"ph": "C", "name": "memory", "pid": process, "tid": 0}
+    timeline = getattr(events, "_timeline", None)
+    if timeline is not None:
+        for k, time in enumerate(timeline.times):
+            yield common | {"ts": time, "args": {name: sizes[k] for name, sizes in timeline.sizes.items()}}
+        return
     changes = [(event.time_range.end, event.self_cpu_memory_usage) for event in events if event.self_cpu_memory_usage]
     total = 0
     for time, change in sorted(changes):
         total += change
-        yield {"ph": "C", "name": "memory", "pid": process, "tid": 0, "ts": time, "args": {"bytes": total}}
+        yield common | {"ts": time, "args": {"bytes": total}}

@@ -1,0 +1,254 @@
+"""Memory over time: who took which array's memory, what for, and when it was given back."""
+
+from __future__ import annotations
+
+import weakref
+from collections import Counter
+from collections.abc import Iterable
+from threading import get_ident
+from time import perf_counter_ns
+from typing import Any, NamedTuple
+
+import numpy
+
+from adjoint.core.graph import Node, Saved, TensorBase
+from adjoint.core.locations import Location, described
+from adjoint.tools.profiler.formats import format_memory
+
+PARAMETERS, INPUTS, GRADIENTS, SAVED, TEMPORARY = "parameters", "inputs", "gradients", "saved for backward", "temporary"
+CATEGORIES = (PARAMETERS, INPUTS, GRADIENTS, SAVED, TEMPORARY)
+
+
+class Memory(NamedTuple):
+    """Memory that was taken, or with negative nbytes given back."""
+
+    time: int
+    nbytes: int
+    ident: int
+
+    def start_ns(self) -> int:
+        """When it was."""
+        return self.time
+
+
+class Block:
+    """The memory of one array: from when to when it was held, by which operation and line, and what for.
+
+    start: None for what was there before the profiler. uses: its categories as (time, category), one after the other.
+    """
+
+    def __init__(self, nbytes: int, start: int | None, name: str, location: Location | None, category: str) -> None:
+        self.nbytes, self.start, self.name, self.location = nbytes, start, name, location
+        self.end: int | None = None
+        self.uses = [(0 if start is None else start, category)]
+        self.savers = 0
+
+    @property
+    def category(self) -> str:
+        """What it is held for now."""
+        return self.uses[-1][1]
+
+    def use(self, category: str) -> None:
+        """Hold it for something else from now on."""
+        if category != self.category:
+            self.uses.append((perf_counter_ns(), category))
+
+    def save(self, more: int) -> None:
+        """Count the nodes that keep it; what has another use than a temporary one stays what it is."""
+        self.savers += more
+        if self.category in (TEMPORARY, SAVED):
+            self.use(SAVED if self.savers else TEMPORARY)
+
+
+class Arrays:
+    """Follows the memory of arrays: notes it when it is first seen as a result, and when it is given back.
+
+    Memory is known by the array that owns it; of views the owner counts. What was there before is known and not noted.
+    """
+
+    def __init__(self) -> None:
+        self.changes: list[Memory] = []
+        self.blocks: list[Block] = []
+        self.known: dict[int, tuple[weakref.ref[Any], Block]] = {}
+        self.saved: dict[int, list[Block]] = {}
+        self.open = True
+
+    def know(self, values: Any) -> None:
+        """See arrays that are not results: parameters are leaves that need a gradient."""
+        for value in as_list(values):
+            leaf = isinstance(value, TensorBase) and value._requires and value._node is None
+            for array in owners(value):
+                if id(array) not in self.known:
+                    self.follow(array, Block(array.nbytes, None, "", None, PARAMETERS if leaf else INPUTS))
+
+    def take(self, values: Any, name: str, location: Location | None) -> None:
+        """See results: memory that is not known was taken for them."""
+        for array in owners(values):
+            if id(array) not in self.known:
+                now = perf_counter_ns()
+                self.follow(array, Block(array.nbytes, now, name, location, TEMPORARY))
+                self.changes.append(Memory(now, array.nbytes, get_ident()))
+
+    def follow(self, array: Any, block: Block) -> None:
+        """Note when this memory is given back."""
+        key = id(array)
+        self.blocks.append(block)
+
+        def give_back(_: Any) -> None:
+            self.known.pop(key, None)
+            if self.open:
+                block.end = perf_counter_ns()
+                if block.start is not None:
+                    self.changes.append(Memory(block.end, -block.nbytes, get_ident()))
+
+        self.known[key] = weakref.ref(array, give_back), block
+
+    def blocks_of(self, values: Any) -> list[Block]:
+        """The blocks of arrays that are known."""
+        return [self.known[id(array)][1] for array in owners(values) if id(array) in self.known]
+
+    def recorded(self, node: Node) -> None:
+        """See a node that was made: what it keeps is held for the backward pass."""
+        kept = self.blocks_of([item for _, item in node.saved_items()])
+        for block in kept:
+            block.save(1)
+        if kept:
+            self.saved[node.sequence_nr] = kept
+
+    def ran(self, node: Node) -> None:
+        """See a node that has run; what it freed is held no longer."""
+        if node.sequence_nr in self.saved and not node.saved_items():
+            for block in self.saved.pop(node.sequence_nr):
+                block.save(-1)
+
+    def became_gradient(self, gradient: Any) -> None:
+        """See the gradient of a leaf."""
+        for block in self.blocks_of([gradient]):
+            block.use(GRADIENTS)
+
+    def close(self) -> None:
+        """Follow nothing any more."""
+        self.open = False
+        self.known.clear()
+
+
+def owners(values: Any) -> list[Any]:
+    """The arrays that own the memory of what is given: arrays, Tensors and lists of them; other things have none."""
+    found = []
+    for value in as_list(values):
+        array = array_of(value)
+        while type(array) is numpy.ndarray and type(array.base) is numpy.ndarray:
+            array = array.base
+        if type(array) is numpy.ndarray:
+            found.append(array)
+        elif isinstance(value, (list, tuple)):
+            found += owners(value)
+    return found
+
+
+def as_list(values: Any) -> list[Any]:
+    """What is in a list or tuple, else the one value."""
+    return list(values) if isinstance(values, (list, tuple)) else [values]
+
+
+def array_of(value: Any) -> Any:
+    """The array of a Tensor or of a saved value, anything else as it is."""
+    if isinstance(value, Saved):
+        return value.array
+    return value._array if isinstance(value, TensorBase) else value
+
+
+# what came of it ------------------------------------------------------------------------------------------------------
+
+
+class Owner(NamedTuple):
+    """Who holds memory at a peak: the line of the program, the operation, what for, and how much."""
+
+    line: str
+    operation: str
+    category: str
+    nbytes: int
+
+
+class Peak(NamedTuple):
+    """The most memory that was held at once: when (in microseconds), how much, and by whom, the largest first."""
+
+    time: float
+    nbytes: int
+    owners: list[Owner]
+
+    def __str__(self) -> str:
+        owner = self.owners[0] if self.owners else None
+        whose = "" if owner is None else f", {format_memory(owner.nbytes)} of it {owner.category}: {whose_line(owner)}"
+        return f"{format_memory(self.nbytes)} at {self.time:.0f}us{whose}"
+
+
+def whose_line(owner: Owner) -> str:
+    """An owner in words."""
+    return " ".join(word for word in (owner.operation, owner.line) if word) or "made before the profiler was started"
+
+
+class MemoryTimeline:
+    """How much memory was held when, by what it was for.
+
+    times: microseconds since the profiler was started. sizes: for each category the bytes held from that time on.
+    Categories are parameters (leaves that need a gradient), inputs (other arrays from before), gradients (of leaves),
+    what is saved for a backward pass, and temporary. peaks: a `Peak` for "total" and for each category that occurs.
+    """
+
+    def __init__(self, blocks: Iterable[Block], origin: int) -> None:
+        self._blocks = list(blocks)
+        self._origin = origin
+        self.times: list[float] = [0.0]
+        self.sizes: dict[str, list[int]] = {category: [0] for category in CATEGORIES}
+        now = dict.fromkeys(CATEGORIES, 0)
+        for time, category, change in sorted(step for block in self._blocks for step in self._steps(block)):
+            now[category] += change
+            if time > self.times[-1]:
+                self.times.append(time)
+                for name, sizes in self.sizes.items():
+                    sizes.append(sizes[-1])
+            self.sizes[category][-1] = now[category]
+        self.peaks = {name: self._peak(name) for name in ("total", *CATEGORIES) if max(self.of(name))}
+
+    def of(self, category: str) -> list[int]:
+        """The bytes held for one category, or in "total"."""
+        if category == "total":
+            return [sum(sizes) for sizes in zip(*self.sizes.values(), strict=True)]
+        return self.sizes[category]
+
+    def _at(self, time: int) -> float:
+        return max(0.0, (time - self._origin) / 1000)
+
+    def _steps(self, block: Block) -> Iterable[tuple[float, str, int]]:
+        """When the memory of a block comes to which category, and leaves it."""
+        ends = [time for time, _ in block.uses[1:]] + [block.end]
+        for (start, category), end in zip(block.uses, ends, strict=True):
+            yield self._at(start), category, block.nbytes
+            if end is not None:
+                yield self._at(end), category, -block.nbytes
+
+    def _peak(self, name: str) -> Peak:
+        sizes = self.of(name)
+        nbytes = max(sizes)
+        time = self.times[sizes.index(nbytes)]
+        held: Counter[tuple[str, str, str]] = Counter()
+        for block in self._blocks:
+            category = self._category_at(block, time)
+            if category is not None and name in ("total", category):
+                line = "" if block.location is None else described(block.location)
+                held[line, block.name, category] += block.nbytes
+        return Peak(time, nbytes, [Owner(*key, size) for key, size in held.most_common() if size])
+
+    def _category_at(self, block: Block, time: float) -> str | None:
+        if block.end is not None and self._at(block.end) <= time:
+            return None
+        category = None
+        for start, use in block.uses:
+            if self._at(start) <= time:
+                category = use
+        return category
+
+    def __str__(self) -> str:
+        lines = [f"{name:>20}  {peak}" for name, peak in self.peaks.items()]
+        return "\n".join(["Peaks of memory:", *lines])

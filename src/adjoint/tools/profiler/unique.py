@@ -1,0 +1,27 @@
+"""A check that keys are seen once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class EnforceUnique:
+    """Raises RuntimeError if a key is seen more than once.
+
+    >>> from adjoint.autograd.profiler import EnforceUnique
+    >>> keys = EnforceUnique()
+    >>> keys.see("load", 1)
+    >>> keys.see("load", 1)
+    Traceback (most recent call last):
+        ...
+    RuntimeError: duplicate key: ('load', 1)
+    """
+
+    def __init__(self) -> None:
+        self.seen: set[tuple[Any, ...]] = set()
+
+    def see(self, *key: Any) -> None:
+        """Take note of a key."""
+        if key in self.seen:
+            raise RuntimeError("duplicate key: " + str(key))
+        self.seen.add(key)
