@@ -163,11 +163,31 @@ def test_names_of_nodes_by_overload(a: adjoint.Tensor, expression, name: str) ->
     assert type(expression(a).grad_fn).__name__ == expression(a).grad_fn.name() == name
 
 
+def test_saved_attributes_of_inputs_that_need_no_gradient_are_none(a: adjoint.Tensor) -> None:
+    node = (a * adjoint.ones(2)).grad_fn
+    assert node._saved_self is None and "_saved_self" in dir(node) and node._saved_other.tolist() == [1, 1]
+    with pytest.raises(RuntimeError, match="Calling register_hooks on a saved tensor with value None is forbidden"):
+        node._raw_saved_self.register_hooks(lambda t: t, lambda t: t)
+
+
+def test_raw_saved_attributes_of_a_freed_node(a: adjoint.Tensor) -> None:
+    y = a.exp()
+    y.sum().backward()
+    raw = y.grad_fn._raw_saved_result
+    with pytest.raises(RuntimeError, match="Calling register_hooks on a saved tensor after it has been freed"):
+        raw.register_hooks(lambda t: t, lambda t: t)
+
+
 def test_saved_attributes_have_torchs_names(a: adjoint.Tensor) -> None:
     node = a.sort(dim=0).values.grad_fn
     assert node._saved_dim == 0 and node._saved_indices.tolist() == [0, 1] and node._saved_self_sym_sizes == (2,)
     node = a.exp().grad_fn
     assert {"_saved_result", "_raw_saved_result"} <= set(dir(node)) and node._saved_result.tolist() == a.exp().tolist()
     assert "_saved_self" in dir((a * a).grad_fn) and (a * a).grad_fn._saved_other is a
+    for reduced in (a.sum(0), a.mean(0), a.amax(0), a.var(0), a.std(0), a.logsumexp(0), a.norm(2, 0)):
+        assert reduced.grad_fn._saved_dim == (0,)
+    assert a.prod(0).grad_fn._saved_dim == 0 and (a[None].sum((0, 1))).grad_fn._saved_dim == (0, 1)
+    assert (a[None] @ a[:, None]).grad_fn._saved_mat2.shape == (2, 1)
+    assert adjoint.linalg.inv(a.diag()).grad_fn._saved_inverse.shape == (2, 2)
     with pytest.raises(AttributeError, match="has no attribute '_saved_nothing'; it saved"):
         node._saved_nothing  # noqa: B018

@@ -541,6 +541,14 @@ def test_post_accumulate_hooks():
     assert len(seen) == 2
 
 
+@pytest.mark.parametrize("returned", [3, adjoint.ones(2)])
+def test_post_accumulate_hook_returns_nothing(returned):
+    x = leaf(1.0, 2.0)
+    x.register_post_accumulate_grad_hook(lambda t: returned)
+    with pytest.raises(RuntimeError, match=r"^Tensor post accumulate grad hooks should return None\.$"):
+        x.sum().backward()
+
+
 def test_post_accumulate_hook_may_step_and_clear():
     x = leaf(1.0, 2.0)
 

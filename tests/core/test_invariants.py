@@ -80,7 +80,7 @@ def graph_hooks(x):
     y = x * 2
     x.register_hook(abs)
     y.register_hook(abs)
-    x.register_post_accumulate_grad_hook(id)
+    x.register_post_accumulate_grad_hook(lambda t: None)
     z = (y * y).sum()
     z.backward(retain_graph=True)
     return [y, z]
@@ -1131,7 +1131,7 @@ def test_history_of_base_and_view_after_in_place():
     v = y[1:]
     before = v.grad_fn
     v.mul_(5)
-    assert y.grad_fn.name() == "CopySlices"
+    assert y.grad_fn.name() == "torch::autograd::CopySlices"
     assert v.grad_fn is not before
     assert v.grad_fn.next_functions[0][0] is y.grad_fn
     assert v._is_view() and v._base is y

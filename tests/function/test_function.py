@@ -592,3 +592,14 @@ def test_in_a_checkpoint():
     y = checkpoint(lambda x: Exp.apply(x) * Square.apply(x), x, use_reentrant=False)
     (found,) = grad(y.sum(), x)
     assert found.equal(grad((Exp.apply(x) * Square.apply(x)).sum(), x)[0])
+
+
+def test_marking_what_is_no_input_as_dirty_warns():
+    def forward(ctx, x):
+        y = x * 2
+        ctx.mark_dirty(y)
+        return y
+
+    said = r"^ctx\.mark_dirty\(\) received a tensor that was not an input\. Only input Tensors that have been mutated"
+    with pytest.warns(UserWarning, match=said):
+        made(forward).apply(leaf(1.0))

@@ -245,7 +245,8 @@ class Run:
         hooks = node.variable._post_hooks
         if hooks:
             for hook in list(hooks.values()):
-                hook(node.variable)
+                if hook(node.variable) is not None:
+                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
         if received is not None:
             run_post_hooks(node, [], received, True)
 

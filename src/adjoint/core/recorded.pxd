@@ -29,6 +29,8 @@ cdef class Term:
 cdef class Plan:
     cdef public tuple names
     cdef public tuple public_names
+    cdef public tuple unused
+    cdef public tuple listed
     cdef public list kinds
     cdef int kind0
     cdef public list places

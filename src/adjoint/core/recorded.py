@@ -603,12 +603,21 @@ class OpNode(Node):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def saved_attribute(self, name):
-        """A saved value under the name that torch gives it: self, other, result, dim ..."""
-        return self.value(self.place_of(name), True)
+        """A saved value under the name that torch gives it: self, other, result, dim ...
+
+        None for what the formulas of inputs that need no gradient would have used.
+        """
+        k = self.place_of(name)
+        value = None if k is None else self.value(k, True)
+        return (value,) if isinstance(value, int) and name in self.plan.listed else value
 
     def raw_saved_attribute(self, name):
         """A saved value as the object that hooks can be registered on; a tuple of them for a sequence."""
-        k = self.place_of(name)
+        k = None if self.freed else self.place_of(name)
+        if k is None:
+            empty: SavedTensor = SavedTensor.__new__(SavedTensor)
+            empty.freed = self.freed
+            return empty
         entry = self.entry(k)
         if self.plan.kinds[k] == _SEQUENCE:
             return entry
@@ -628,8 +637,10 @@ class OpNode(Node):
         return entry
 
     def place_of(self, name):
-        """The place in the plan of a value under torch's name for it."""
+        """The place in the plan of a value under torch's name for it; None for one that was not needed."""
         public = self.plan.public_names
+        if name in self.plan.unused:
+            return None
         if name not in public:
             raise AttributeError(
                 f"{type(self).__name__!r} object has no attribute '_saved_{name}'; it saved {list(public)}"
@@ -654,7 +665,7 @@ class OpNode(Node):
         tensors = [name for name, kind in zip(names, self.plan.kinds) if kind in (_INPUT, _RESULT, _SEQUENCE)]
         return [
             *object.__dir__(self),
-            *[f"_saved_{name}" for name in names],
+            *[f"_saved_{name}" for name in (*names, *self.plan.unused)],
             *[f"_raw_saved_{name}" for name in tensors],
         ]
 
@@ -667,6 +678,10 @@ class CopySlices(Node):
     Cotangents of the base pass through the in-place operation's node inside the view, and unchanged outside it.
     place: which input of that node the view was.
     """
+
+    def name(self):
+        """The name that the documents give this node."""
+        return "torch::autograd::CopySlices"
 
     def part(self) -> TensorBase:
         """A Tensor with the history, but not the values, that the view has after the operation."""
@@ -940,6 +955,9 @@ def derive_plan(operation, mask, is_complex) -> Plan:
         for kind, place in slots
     ]
     plan.public_names = tuple([public_name(rule, name) for name in names])
+    all_names = {public_name(rule, name) for formula in rule.vjps for name in formula.needs}
+    plan.unused = tuple(sorted(all_names - set(plan.public_names)))
+    plan.listed = tuple([name.removesuffix("[]") for name in rule.shown.values() if name.endswith("[]")])
     plan.several_results = rule.outputs is not None
     plan.promotes = operation.elementwise and not operation.keeps_dtype
     return plan
@@ -947,12 +965,14 @@ def derive_plan(operation, mask, is_complex) -> Plan:
 
 def public_name(rule, name):
     """The name under which torch shows a saved value: self for input, result for y, indices for y1 ..."""
+    if name in rule.shown:
+        return rule.shown[name].removesuffix("[]")
     if name == "y":
         return "result"
     if name[0] == "y" and name[1:].isdigit():
         return rule.outputs[int(name[1:])] if rule.outputs else "result" + name[1:]
     stem, is_shape = (name[: -len("_shape")], True) if name.endswith("_shape") else (name, False)
-    stem = "self" if stem == "input" else stem
+    stem = "self" if stem == "input" else rule.shown.get(stem, stem)
     return stem + "_sym_sizes" if is_shape else stem
 
 

@@ -187,6 +187,7 @@ matmul = TABLE.add(
         core="(m,k),(k,n)->(m,n)",
         fast="matmul",
         node=_matmul_node,
+        shown={"other": "mat2"},
         check=_check_matmul,
         explain=_explain_matmul,
         doc="The matrix product; vectors stand for a row on the left, a column on the right; leading axes broadcast.",

@@ -158,6 +158,7 @@ class Rule:
         scalars: bool | None = None,
         spread: str | None = None,
         node: str | dict[str, str] | Callable[..., str] | None = None,
+        shown: dict[str, str] | None = None,
         doc: str = "",
         check: Function | None = None,
         explain: Function | None = None,
@@ -182,6 +183,8 @@ class Rule:
         names = node if isinstance(node, dict) else {"": node} if isinstance(node, str) else {}
         self.node = names.get("", node_name(name))
         self.node_for = node if callable(node) else None
+        # torch's names for saved values where they differ from ours; [] behind one: a tuple, also of one number
+        self.shown = shown or {}
         self.nodes_with_number = {input: own for input, own in names.items() if input}
         self.doc = doc or (inspect.getdoc(kernel) if callable(kernel) else "") or ""
         self.check = check

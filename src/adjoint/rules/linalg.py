@@ -218,6 +218,7 @@ def _explain_inv(error, A):
     method=False,
     function=False,
     node="LinalgInvExBackward0",
+    shown={"y": "inverse"},
     check=square("linalg.inv"),
     explain=_explain_inv,
 )

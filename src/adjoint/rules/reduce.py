@@ -119,7 +119,8 @@ def _mean_vjp(ops, g, input_shape, dim, keepdim):
     return ops.expand(restore(share, input_shape, dim, keepdim), input_shape)
 
 
-_linear = {"axes": ("dim",), "dtypes": "same", "method": False, "function": False}
+_dims = {"dim": "dim[]"}
+_linear = {"axes": ("dim",), "dtypes": "same", "method": False, "function": False, "shown": _dims}
 linear(name="sum", node="SumBackward1", **_linear)(_sum).vjp("input")(_sum_vjp)
 linear(name="sum_all", node="SumBackward0", fast="total", **_linear)(_sum).vjp("input")(_sum_vjp)
 linear(name="mean", node="MeanBackward1", **_linear)(_mean).vjp("input")(_mean_vjp)
@@ -264,7 +265,7 @@ def _real_product(ops, a, b):
     return ops.real(ops.conj(a) * b)
 
 
-@general(axes=("dim",), method=False, function=False)
+@general(axes=("dim",), method=False, function=False, shown=_dims)
 def var(xp, input: Array, dim=None, correction=1, keepdim=False):
     """The variance over axes: the sum of squared distances from the mean over (count - correction)."""
     return _variance(xp, input, dim, correction, keepdim)
@@ -280,7 +281,7 @@ def _(ops, t, input, dim, correction, keepdim):
     return 2 * ops.sum(_real_product(ops, _offset(ops, input, dim, correction), t), dim, keepdim)
 
 
-@general(axes=("dim",), method=False, function=False)
+@general(axes=("dim",), method=False, function=False, shown=_dims)
 def std(xp, input: Array, dim=None, correction=1, keepdim=False):
     """The standard deviation over axes; its gradient is 0 where it is 0."""
     return xp.sqrt(_variance(xp, input, dim, correction, keepdim))
@@ -340,7 +341,7 @@ def declare_attained(name, kernel, shares, **options):
 
 
 for _best in ("max", "min"):
-    declare_attained(f"a{_best}", _extremum(_best, f"a{_best}", f"{_best}_values_cpu"), _shares)
+    declare_attained(f"a{_best}", _extremum(_best, f"a{_best}", f"{_best}_values_cpu"), _shares, shown=_dims)
     _node = f"{_best.capitalize()}Backward1"
     _of_all = _extremum(_best, _best, f"{_best}_all")
     declare_attained(f"{_best}_all", _of_all, shares_or_nan, node=_node, method=False, function=False)
@@ -359,7 +360,7 @@ def _refuse_no_norm(input, ord, dim):
         )
 
 
-@general(axes=("dim",), method=False, function=False)
+@general(axes=("dim",), method=False, function=False, shown=_dims)
 def linalg_vector_norm(xp, input: Array, ord=2, dim=None, keepdim=False):
     """(sum of abs(input) ** ord) ** (1 / ord) over axes, and its limits for ord 0, inf and -inf."""
     if input.dtype.kind not in "fc":
@@ -418,7 +419,7 @@ def _(ops, t, y, input, ord, dim, keepdim):
 # exponentials -------------------------------------------------------------------------------------------------------
 
 
-@general(axes=("dim",), dtypes="float")
+@general(axes=("dim",), dtypes="float", shown=_dims)
 def logsumexp(xp, input: Array, dim, keepdim=False):
     """log(sum(exp(input))) over axes, without overflow."""
     axis = axes_of(input, dim)

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.namespace import underlying
-from adjoint.core import errors
 from adjoint.core.edges import GradientEdge, as_edge
 from adjoint.core.graph import AccumulateGrad, Node, SavedTensor, TensorBase
 from adjoint.core.locations import described
@@ -155,7 +154,7 @@ def draw(targets: Target | Iterable[Target], *, max_nodes: int | None = None) ->
 
 def _label(node: Node) -> str:
     shapes = [node._ad_shape] if node._ad_n_outputs == 1 else list(node._ad_shape or ())
-    name = "leaf" if isinstance(node, AccumulateGrad) else errors.name_of(node)
+    name = "leaf" if isinstance(node, AccumulateGrad) else type(node).__name__
     # a custom function may return what is no tensor
     return name + "\n" + " ".join(str(tuple(shape)) for shape in shapes if shape is not None)
 
@@ -250,7 +249,7 @@ def saved_tensors(targets: Target | Iterable[Target]) -> SavedTensors:
         location = node.__dict__.get("_ad_saved_at")
         line = None if location is None else described(location)
         for name, entry in node._ad_saved_items():
-            entries.append(_entry(errors.name_of(node), name, _array_of(entry), seen, line))
+            entries.append(_entry(type(node).__name__, name, _array_of(entry), seen, line))
     entries.sort(key=lambda entry: -entry.nbytes)
     return entries
 

@@ -68,6 +68,10 @@ DIRTY_VIEW_OF_SEVERAL = (
     "into two Functions: one doing the inplace that returns a single Tensor and a second one that does the other "
     "operations)."
 )
+DIRTY_NO_INPUT = (
+    "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be "
+    "passed to ctx.mark_dirty()."
+)
 DIRTY_TANGENT = (
     "An inplace custom Function is not returning the forward mode gradients as-is. If the forward is modifying an "
     "input inplace, then the jvp function must modify the gradient inplace and return it as-is."
@@ -340,6 +344,8 @@ def finished(node: Any, args: tuple[Any, ...], returned: tuple[Any, ...], record
     """What the function returned as outputs of its node, with what it said of them and of its inputs."""
     dirty = checked_dirty(node, returned)
     inputs = {id(value): place for place, value in enumerate(args) if isinstance(value, TensorBase)}
+    if not dirty <= inputs.keys():
+        warnings.warn(DIRTY_NO_INPUT, stacklevel=4)
     constant = {id(tensor) for tensor in checked_constants(node)}
     tensors = [value for value in returned if isinstance(value, TensorBase)]
     origin = "custom" if len(tensors) == 1 else "custom_outputs"
@@ -716,7 +722,7 @@ class Error(FunctionNode):
 
     def name(self) -> str:
         """The name that the documents give this node."""
-        return "adjoint::autograd::Error"
+        return "torch::autograd::Error"
 
 
 def refused(node: Error, cotangent: Any, create_graph: bool) -> list[Any]:
