@@ -936,3 +936,19 @@ def test_jacrev_in_chunks(chunk_size):
     for row, other in zip(found, expected, strict=True):
         for block, wanted in zip(row, other, strict=True):
             adjoint.testing.assert_close(block, wanted)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x.sin() * x.cos() * x.exp(),
+        lambda x: adjoint.linalg.solve(adjoint.stack([x, x.flip(0) ** 2]), x),
+        lambda x: (lambda m: m @ m @ m)(x.reshape(2, 1) * x.exp()),
+    ],
+)
+def test_third_order_of_values_that_batches_share(f):
+    """What a batched pass saved of values outside of the batch is outside of it in the next pass, too."""
+    x = adjoint.tensor([2.0, 3.0], dtype=adjoint.float64)
+    expected = adjoint.func.jacfwd(adjoint.func.jacfwd(adjoint.func.jacfwd(f)))(x)
+    for inner in (adjoint.func.jacrev, adjoint.func.jacfwd):
+        adjoint.testing.assert_close(adjoint.func.jacrev(adjoint.func.jacrev(inner(f)))(x), expected)

@@ -54,8 +54,9 @@ class Registry:
     # what becomes of an operation, or one in place, with volatile tensors among its arguments
     volatile_apply: object = None
     volatile_in_place: object = None
-    # vmap: what becomes of the edges of a node some of whose inputs are batched
+    # vmap: what becomes of the edges of a node some of whose inputs are batched, and the nodes that it puts on them
     cross: object = None
+    crossing: object = None
 
 
 registry = Registry()

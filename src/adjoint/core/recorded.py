@@ -512,12 +512,19 @@ class OpNode(Node):
         if i < 0 or tensor._view is not None:
             return tensor
         edge: Node = self._ad_edge(i)
+        number: cython.int = 0
+        if edge is not None:
+            number = output_number(self, i)
+        if type(edge) is registry.crossing:
+            # this node's own cotangents are summed on their way to the input; those of other nodes are not to be
+            number = output_number(edge, 0)
+            edge = edge._ad_edge(0)
         if edge is None or tensor._node is edge or tensor._requires:
             return tensor
         twin: TensorBase = new_tensor(tensor._array)
         twin._counter = counter_of(tensor)
         twin._node = edge
-        twin._output_nr = output_number(self, i)
+        twin._output_nr = number
         twin._tangents = tensor._tangents
         return twin
 

@@ -109,16 +109,16 @@ class Arrays:
 
     def recorded(self, node: Node) -> None:
         """See a node that was made: what it keeps is held for the backward pass."""
-        kept = self.blocks_of([item for _, item in node.saved_items()])
+        kept = self.blocks_of([item for _, item in node._ad_saved_items()])
         for block in kept:
             block.save(1)
         if kept:
-            self.saved[node.sequence_nr] = kept
+            self.saved[node._ad_sequence_nr] = kept
 
     def ran(self, node: Node) -> None:
         """See a node that has run; what it freed is held no longer."""
-        if node.sequence_nr in self.saved and not node.saved_items():
-            for block in self.saved.pop(node.sequence_nr):
+        if node._ad_sequence_nr in self.saved and not node._ad_saved_items():
+            for block in self.saved.pop(node._ad_sequence_nr):
                 block.save(-1)
 
     def became_gradient(self, gradient: Any) -> None:

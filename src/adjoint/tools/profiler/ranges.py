@@ -47,7 +47,7 @@ class Ranges(Noter):
 
     def evaluate_in_detail(self, run: Any, node: Node) -> Any:
         """Run a node inside a range that says which number it was given when it was made."""
-        stashed = "" if isinstance(node, AccumulateGrad) else f", stashed seq={node.sequence_nr}"
+        stashed = "" if isinstance(node, AccumulateGrad) else f", stashed seq={node._ad_sequence_nr}"
         sizes = self.sizes(as_list(run.received(node))) if self.shapes else ""
         self.push(f"{node.name()}{stashed}{sizes}")
         try:

@@ -118,7 +118,7 @@ class Recorder(Noter):
         # what is held here could not become the gradient of a leaf without being copied
         del received
         leaf = isinstance(node, AccumulateGrad)
-        outer, self.running = self.running, None if leaf else self.made_at.get(node.sequence_nr)
+        outer, self.running = self.running, None if leaf else self.made_at.get(node._ad_sequence_nr)
         start = perf_counter_ns()
         pulled = None
         try:
