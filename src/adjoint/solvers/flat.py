@@ -1,0 +1,203 @@
+"""Trees of tensors as one real vector, which is what solvers work on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from adjoint.arrays.dtypes import dtype, float64, promote_types
+from adjoint.arrays.pytree import flatten, places
+from adjoint.core.graph import TensorBase, new_tensor
+from adjoint.core.modes import current, is_grad_enabled
+from adjoint.core.operation import is_inexact
+from adjoint.tensor.creation import as_tensor
+from adjoint.tensor.table import ops
+from adjoint.transforms import forward, func
+from adjoint.transforms.batched import batches_of
+
+Tensor = Any
+Tree = Any
+
+CAPTURED = (
+    "{name}: the function depends on a tensor that {what} and is not among its arguments, so that its derivative would "
+    "be lost: pass it to the function as an argument, after {after}"
+)
+
+
+class Flat:
+    """How a tree of tensors lies in one real vector: leaf after leaf, row by row, complex numbers as pairs.
+
+    name: what messages call the function that was given the tree. kind: the vector's dtype; by default the leaves'
+    own, promoted. Arrays and numbers count as tensors.
+
+    Raises TypeError if a leaf is not floating-point or complex.
+
+    >>> from adjoint.tensor.creation import tensor
+    >>> flat = Flat({"a": tensor([1.0, 2.0]), "b": tensor(3.0 + 4j)}, "f()")
+    >>> flat.ravel({"a": tensor([5.0, 6.0]), "b": tensor(7.0 + 8j)})
+    tensor([5., 6., 7., 8.])
+    >>> flat.unravel(tensor([1.0, 2.0, 3.0, 4.0]))
+    {'a': tensor([1., 2.]), 'b': tensor(3.+4.j)}
+    """
+
+    def __init__(self, tree: Tree, name: str, kind: dtype | None = None) -> None:
+        leaves, self.structure = flatten(tree)
+        self.name = name
+        self.leaves: list[Tensor] = [as_tensor(leaf) for leaf in leaves]
+        for leaf, place in zip(self.leaves, places(self.structure), strict=True):
+            if not is_inexact(leaf._array.dtype):
+                raise TypeError(
+                    f"{name}: expected floating-point or complex tensors to solve for, but the one at x{place} is of "
+                    f"{leaf.dtype}"
+                )
+        self.shapes = [tuple(leaf.shape) for leaf in self.leaves]
+        self.kinds: list[dtype] = [leaf.dtype for leaf in self.leaves]
+        self.sizes = [
+            math.prod(shape) * (2 if kind.is_complex else 1)
+            for shape, kind in zip(self.shapes, self.kinds, strict=True)
+        ]
+        self.size = sum(self.sizes)
+        self.kind = kind or promoted([known.to_real() for known in self.kinds])
+
+    def start(self) -> Tensor:
+        """The vector of the tree that the layout was made from."""
+        return self._joined(self.leaves)
+
+    def ravel(self, tree: Tree) -> Tensor:
+        """The vector of a tree of this structure. Raises ValueError for other structures and shapes."""
+        leaves = [as_tensor(leaf) for leaf in self.structure.flatten_up_to(tree)]
+        named = zip(leaves, self.shapes, places(self.structure), strict=True)
+        for leaf, shape, place in named:
+            if tuple(leaf.shape) != shape:
+                raise ValueError(
+                    f"{self.name}: expected shape {shape} at x{place}, as in the given value, but the function "
+                    f"returned {tuple(leaf.shape)}"
+                )
+        return self._joined(leaves)
+
+    def _joined(self, leaves: list[Tensor]) -> Tensor:
+        parts = [
+            ops.reshape(ops.view_as_real(leaf.to(kind)) if kind.is_complex else leaf, (size,)).to(self.kind)
+            for leaf, kind, size in zip(leaves, self.kinds, self.sizes, strict=True)
+        ]
+        return parts[0] if len(parts) == 1 else ops.cat(parts, 0)
+
+    def unravel(self, vector: Tensor) -> Tree:
+        """The tree of a vector."""
+        parts, at = [], 0
+        for shape, kind, size in zip(self.shapes, self.kinds, self.sizes, strict=True):
+            part = vector if size == self.size else vector[at : at + size]
+            if kind.is_complex:
+                pairs = ops.reshape(part.to(kind.to_real()), (*shape, 2))
+                parts.append(ops.complex(pairs[..., 0], pairs[..., 1]))
+            else:
+                parts.append(ops.reshape(part, shape).to(kind))
+            at += size
+        return self.structure.unflatten(parts)
+
+
+def promoted(kinds: list[dtype]) -> dtype:
+    """The dtype that holds all of these; float64 for none."""
+    found = kinds[0] if kinds else float64
+    for kind in kinds[1:]:
+        found = promote_types(found, kind)
+    return found
+
+
+class Differentiable:
+    """The tensors in a tree that can have derivatives, apart from the rest.
+
+    >>> from adjoint.tensor.creation import tensor
+    >>> part = Differentiable((tensor(1.0), "x", tensor(2)))
+    >>> part.tensors, part.tree([tensor(3.0)])
+    ([tensor(1.)], (tensor(3.), 'x', tensor(2)))
+    """
+
+    def __init__(self, tree: Tree) -> None:
+        self.leaves, self.structure = flatten(tree)
+        self.chosen = [isinstance(leaf, TensorBase) and is_inexact(leaf._array.dtype) for leaf in self.leaves]
+
+    @property
+    def tensors(self) -> list[Tensor]:
+        """Those tensors."""
+        return self.of(self.leaves)
+
+    def of(self, leaves: list[Any]) -> list[Any]:
+        """Of one value for each leaf, those for these tensors."""
+        return [leaf for leaf, chosen in zip(leaves, self.chosen, strict=True) if chosen]
+
+    def tree(self, tensors: Any, rest: Any = None) -> Tree:
+        """The tree with others in their places; with rest=(x,) x stands for all that is not among them."""
+        new = iter(tensors)
+        return self.structure.unflatten(
+            [
+                next(new) if chosen else leaf if rest is None else rest[0]
+                for leaf, chosen in zip(self.leaves, self.chosen, strict=True)
+            ]
+        )
+
+
+def pulled_back(function: Callable[[Tree], Tensor], tree: Tree, cotangent: Tensor) -> Tree:
+    """The cotangents of the tensors in a tree, None for everything else in it."""
+    part = Differentiable(tree)
+    if not part.tensors:
+        return None
+    found = func.vjp(lambda *tensors: function(part.tree(tensors)), *part.tensors)[1](cotangent)
+    return part.tree(found, rest=(None,))
+
+
+def pushed_forward(function: Callable[[Tree], Tensor], tree: Tree, tangents: Tree) -> Tensor | None:
+    """The derivative along tangents, which has None for what is no tensor; None where nothing has a tangent."""
+    part = Differentiable(tree)
+    directions = part.of(flatten(tangents, lambda leaf: leaf is None)[0]) if part.tensors else []
+    if not directions:
+        return None
+    inputs, drivers = tuple(part.tensors), tuple(directions)
+    return func.jvp(lambda *tensors: function(part.tree(tensors)), inputs, drivers)[1]
+
+
+def plain(tree: Tree) -> Tree:
+    """The same values without history and tangents."""
+    leaves, structure = flatten(tree)
+    return structure.unflatten([new_tensor(x._array) if isinstance(x, TensorBase) else x for x in leaves])
+
+
+def check_captured(result: Tensor, name: str, after: str) -> None:
+    """Raise RuntimeError if what a function made of plain arguments has a derivative all the same.
+
+    name, after: how the caller and its last argument before those of the function are called.
+    """
+    if is_grad_enabled() and result.requires_grad:
+        raise RuntimeError(CAPTURED.format(name=name, what="requires grad", after=after))
+    if any(forward.tangent_of(result, number) is not None for number in current().dual_stack):
+        raise RuntimeError(CAPTURED.format(name=name, what="has a tangent", after=after))
+
+
+# vmap -----------------------------------------------------------------------------------------------------------------
+
+
+def one_by_one(function: Callable[..., Tensor], *trees: Tree) -> Tensor:
+    """Call a function that leaves the tensors for NumPy; where they are batched by vmap, for one member at a time."""
+    leaves, structure = flatten(trees, lambda part: part is None)
+    batches = [dict(batches_of(x._array)) if isinstance(x, TensorBase) else {} for x in leaves]
+    level = max((level for found in batches for level in found), default=0)
+    if not level:
+        return function(*trees)
+    sizes = [found.get(level) for found in batches]
+    whole = [x if n is None else ops.batch_out(x, level, n) for x, n in zip(leaves, sizes, strict=True)]
+    results = [
+        one_by_one(function, *structure.unflatten(x if n is None else x[i] for x, n in zip(whole, sizes, strict=True)))
+        for i in range(next(n for n in sizes if n is not None))
+    ]
+    return ops.batch_in(ops.stack(results, 0), level)
+
+
+# NumPy ----------------------------------------------------------------------------------------------------------------
+
+
+def to_numpy(tensor: Tensor) -> np.ndarray:
+    """The values of a tensor, as an array of NumPy's."""
+    return np.asarray(tensor.detach().numpy())

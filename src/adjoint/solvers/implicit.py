@@ -1,0 +1,360 @@
+"""Solutions of equations as differentiable functions of what the equations depend on.
+
+Where F(x, a) = 0 and dF/dx is regular, x is a function of a with dx/da = -(dF/dx)^-1 dF/da. So the derivative needs the
+solution alone, not the way to it: the solver may be any, and is not recorded. The rules below are made of operations
+that can be differentiated again, and the x in them is the solution itself, with its history; so every order follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from adjoint.arrays.dtypes import finfo
+from adjoint.arrays.namespace import underlying
+from adjoint.core.grad_mode import enable_grad
+from adjoint.solvers.convergence import ConvergenceError
+from adjoint.solvers.flat import (
+    Flat,
+    check_captured,
+    one_by_one,
+    plain,
+    pulled_back,
+    pushed_forward,
+    to_numpy,
+)
+from adjoint.solvers.linear import METHODS, LinearSystem, solution
+from adjoint.tensor.binding import functions
+from adjoint.tensor.creation import from_numpy
+from adjoint.tensor.table import ops
+from adjoint.transforms import func
+from adjoint.transforms.custom import custom
+
+Tensor = Any
+Tree = Any
+#: From a vector and the arguments to a vector of the same length, which vanishes at the solution.
+Residual = Callable[[Tensor, Tree], Tensor]
+#: From an equation, a start and the arguments to the solution.
+Finder = Callable[["Equation", Tensor, Tree], Tensor]
+
+_HALVINGS = 40
+
+_norm = functions["linalg"]["vector_norm"]
+
+
+class Equation:
+    """An equation over flat vectors: what vanishes, how a root is found, and how its linearisation is solved."""
+
+    def __init__(
+        self,
+        residual: Residual,
+        find: Finder,
+        linear: str | Callable[..., Any],
+        tol: float | None,
+        max_iter: int,
+        symmetric: bool,
+        name: str,
+    ) -> None:
+        if isinstance(linear, str) and linear not in ("dense", *METHODS):
+            raise ValueError(f"{name}: unknown linear={linear!r}; known are dense, {', '.join(METHODS)}")
+        self.residual, self.find, self.linear = residual, find, linear
+        self.tol, self.max_iter, self.symmetric, self.name = tol, max_iter, symmetric, name
+
+    def solve_linear(self, x: Tensor, args: Tree, b: Tensor, transposed: bool = False) -> Tensor:
+        """Solve with the derivative of the residual in x, or with its transpose."""
+        if self.linear == "dense":
+            matrix = func.jacrev(self.residual)(x, args)
+            return functions["linalg"]["solve"](matrix.mT if transposed else matrix, b)
+        system = LinearSystem(self.along, self.linear, symmetric=self.symmetric, name=self.name)
+        return solution(system.transposed() if transposed else system, b, (x, args))
+
+    def along(self, vector: Tensor, params: Tree) -> Tensor:
+        """The derivative of the residual along a vector, which is what `linear_solve` asks for."""
+        x, args = params
+        return func.jvp(lambda x: self.residual(x, args), (x,), (vector,))[1]
+
+
+@custom
+def solved(equation: Equation, start: Tensor, args: Tree) -> Tensor:
+    """The root of an equation."""
+    return equation.find(equation, start, args)
+
+
+@solved.vjp("args")
+def _(g: Tensor, equation: Equation, args: Tree, y: Tensor) -> Tree:
+    u = equation.solve_linear(y, args, g, transposed=True)
+    return pulled_back(lambda a: equation.residual(y, a), args, -u)
+
+
+@solved.jvp("args")
+def _(t: Tree, equation: Equation, args: Tree, y: Tensor) -> Tensor | None:
+    moved = pushed_forward(lambda a: equation.residual(y, a), args, t)
+    return None if moved is None else equation.solve_linear(y, args, -moved)
+
+
+# ways to a root -------------------------------------------------------------------------------------------------------
+
+
+def everywhere(condition: Tensor) -> bool:
+    """True if a condition holds for all members of a batch."""
+    return bool(np.all(underlying(condition._array)))
+
+
+def newton(equation: Equation, start: Tensor, args: Tree) -> Tensor:
+    """Newton's method; steps are halved until the residual shrinks. The members of a batch take their steps together."""
+    tol = precision(start) ** 0.5 if equation.tol is None else equation.tol
+    x, value = start, equation.residual(start, args)
+    for _ in range(equation.max_iter):
+        step = equation.solve_linear(x, args, value)
+        length, size = _norm(step), _norm(x)
+        # the next step would be as small as the square of this one
+        done = length <= tol * size
+        scale, x_new, new = ops.ones_like(length), x - step, equation.residual(x - step, args)
+        for _ in range(_HALVINGS):
+            fine = done | (_norm(new) < _norm(value))
+            if everywhere(fine):
+                break
+            scale = ops.where(fine, scale, scale / 2)
+            x_new = x - ops.unsqueeze(scale, 0) * step
+            new = equation.residual(x_new, args)
+        else:
+            # the residual is as small as rounding allows, where steps are small in all other respects
+            if not everywhere(fine | (length <= tol**0.5 * ops.clamp(size, 1.0))):
+                raise ConvergenceError(
+                    f"{equation.name}: no step along Newton's direction makes the residual smaller than "
+                    f"{largest(value):.3e}, and the last step was {largest(step):.3e}; start closer to the solution"
+                )
+            return x
+        x, value = x_new, new
+        if everywhere(done):
+            return x
+    raise ConvergenceError(
+        f"{equation.name}: no convergence in {equation.max_iter} iterations of Newton's method; the residual is "
+        f"{largest(value):.3e}, the last step was {largest(step):.3e}"
+    )
+
+
+def iteration(equation: Equation, start: Tensor, args: Tree) -> Tensor:
+    """x - residual again and again, until it no longer changes."""
+    tol = precision(start) ** 0.85 if equation.tol is None else equation.tol
+    x = start
+    for _ in range(equation.max_iter):
+        change = equation.residual(x, args)
+        x = x - change
+        if everywhere(_norm(change) <= tol * _norm(x)):
+            return x
+    raise ConvergenceError(
+        f"{equation.name}: no convergence in {equation.max_iter} iterations; the last one changed x by "
+        f"{largest(change):.3e}. Is the function a contraction here? method='newton' does not need one"
+    )
+
+
+def by_scipy(method: str) -> Finder:
+    """One of the methods of scipy.optimize.root."""
+
+    def find(equation: Equation, start: Tensor, args: Tree) -> Tensor:
+        from adjoint.solvers.optimize import root
+
+        def one(start: Tensor, args: Tree) -> Tensor:
+            result = root(lambda x: equation.residual(x, args), to_numpy(start), method=method, tol=equation.tol)
+            if not result.success:
+                raise ConvergenceError(f"{equation.name}: {method} found no root: {' '.join(result.message.split())}")
+            return from_numpy(np.asarray(result.x, dtype=to_numpy(start).dtype))
+
+        return one_by_one(one, start, args)
+
+    return find
+
+
+def by_user(find: Callable[..., Any], function: Callable[..., Any], flat: Flat) -> Finder:
+    """A solver of the user's: from the function of x alone, and the start, to the solution."""
+
+    def found(equation: Equation, start: Tensor, args: Tree) -> Tensor:
+        def one(start: Tensor, args: Tree) -> Tensor:
+            x = flat.ravel(find(lambda x: function(x, *args), flat.unravel(start)))
+            rest = equation.residual(x, args)
+            allowed = precision(start) ** 0.5 if equation.tol is None else equation.tol
+            if not everywhere(_norm(rest) <= allowed * ops.clamp(_norm(equation.residual(start, args)), 1.0)):
+                raise ConvergenceError(
+                    f"{equation.name}: what the given solver returned is no solution: the residual is "
+                    f"{largest(rest):.3e}"
+                )
+            return x
+
+        return one_by_one(one, start, args)
+
+    return found
+
+
+def precision(vector: Tensor) -> float:
+    """The distance between 1 and the next number of a vector's dtype."""
+    return finfo(vector.dtype).eps
+
+
+def largest(vector: Tensor) -> float:
+    """The greatest absolute value, of all members of a batch."""
+    return float(np.max(np.abs(underlying(vector._array)), initial=0.0))
+
+
+# the public functions -------------------------------------------------------------------------------------------------
+
+
+def finish(
+    name: str, flat: Flat, residual: Residual, find: Finder, options: dict[str, Any], args: tuple[Tree, ...]
+) -> Tree:
+    """Check the function, solve, and give the solution in the user's structure."""
+    equation = Equation(residual, find, name=name, **options)
+    start = plain(flat.start())
+    with enable_grad():
+        check_captured(residual(start, plain(args)), name, "x0")
+    return flat.unravel(solved(equation, start, args))
+
+
+def options_of(linear: Any, tol: float | None, max_iter: int, symmetric: bool = False) -> dict[str, Any]:
+    """The options of an equation."""
+    return {"linear": linear, "tol": tol, "max_iter": max_iter, "symmetric": symmetric}
+
+
+def root(
+    f: Callable[..., Tree],
+    x0: Tree,
+    *args: Tree,
+    method: str | Callable[..., Any] = "newton",
+    linear: str | Callable[..., Any] = "dense",
+    tol: float | None = None,
+    max_iter: int = 100,
+) -> Tree:
+    """The x with f(x, *args) = 0, as a differentiable function of the args.
+
+    Args:
+        f: from x and args to a tree of x's structure and shapes. What it depends on and derivatives are wanted for has
+            to be among the args.
+        x0: where to start: a tensor or a tree of tensors. It has no derivative.
+        args: tensors, trees of tensors, and whatever else.
+        method: "newton", which needs no SciPy and finds the roots of all members of a `vmap` at once; a method of
+            scipy.optimize.root ("hybr", "lm", "krylov", "anderson" ...); or a function of (function of x alone, x0)
+            that returns the root, by whatever means.
+        linear: how the linearised equation is solved, in Newton's steps and in derivatives: "dense", or without ever
+            forming the Jacobian one of the methods of `linear_solve`.
+        tol: the relative size of the step after which Newton's method stops (its error is the square of that; square
+            root of the precision by default), or what the other method makes of it.
+        max_iter: iterations of Newton's method.
+
+    Derivatives of any order, in forward and reverse mode, come from the implicit function theorem; the solver's steps
+    are not recorded. Where the Jacobian in x is singular, there are none. Complex x and non-holomorphic f are allowed.
+
+    Raises:
+        ConvergenceError: no root was found.
+        LinAlgError: the Jacobian in x is singular.
+        RuntimeError: f uses a tensor that requires grad and is not among the args.
+        TypeError: x0 is not floating-point or complex.
+        ValueError: an unknown method; f returns another structure or other shapes than x's.
+
+    >>> import adjoint
+    >>> a = adjoint.tensor(2.0, dtype=adjoint.float64, requires_grad=True)
+    >>> x = adjoint.implicit.root(lambda x, a: x**3 - a, adjoint.ones_like(a), a)
+    >>> x.backward()
+    >>> a.grad, 1 / (3 * x.item() ** 2)
+    (tensor(0.2100, dtype=adjoint.float64), 0.20998684164914552)
+    """
+    flat = Flat(x0, "root()")
+
+    def residual(x: Tensor, args: Tree) -> Tensor:
+        return flat.ravel(f(flat.unravel(x), *args))
+
+    find = finder(method, f, flat)
+    return finish("root()", flat, residual, find, options_of(linear, tol, max_iter), args)
+
+
+def finder(method: str | Callable[..., Any], function: Callable[..., Any], flat: Flat) -> Finder:
+    """The way to a root that a user asked for."""
+    if callable(method):
+        return by_user(method, function, flat)
+    return newton if method == "newton" else by_scipy(method)
+
+
+def fixed_point(
+    f: Callable[..., Tree],
+    x0: Tree,
+    *args: Tree,
+    method: str | Callable[..., Any] = "iteration",
+    linear: str | Callable[..., Any] = "dense",
+    tol: float | None = None,
+    max_iter: int = 10_000,
+) -> Tree:
+    """The x with x = f(x, *args), as a differentiable function of the args; see `root`.
+
+    method: "iteration", which applies f until x changes by less than tol (relative; close to the precision by default);
+    or as in `root`, where a function of the user's gets f (of x alone) and x0.
+
+    Raises what `root` does.
+
+    >>> import adjoint
+    >>> a = adjoint.tensor(1.0, dtype=adjoint.float64, requires_grad=True)
+    >>> x = adjoint.implicit.fixed_point(lambda x, a: (a * x).cos(), a, a)
+    >>> x.backward()
+    >>> x, a.grad
+    (tensor(0.7391, dtype=adjoint.float64, grad_fn=<...>), tensor(-0.2973, dtype=adjoint.float64))
+    """
+    flat = Flat(x0, "fixed_point()")
+
+    def residual(x: Tensor, args: Tree) -> Tensor:
+        return x - flat.ravel(f(flat.unravel(x), *args))
+
+    find = iteration if method == "iteration" else finder(method, f, flat)
+    return finish("fixed_point()", flat, residual, find, options_of(linear, tol, max_iter), args)
+
+
+def minimize_stationary(
+    f: Callable[..., Tensor],
+    x0: Tree,
+    *args: Tree,
+    method: str | Callable[..., Any] = "trust-exact",
+    linear: str | Callable[..., Any] = "dense",
+    tol: float | None = None,
+    max_iter: int = 100,
+) -> Tree:
+    """The x at which f(x, *args) is smallest, as a differentiable function of the args.
+
+    Derivatives come from grad f = 0, which the minimum shares with all stationary points; see `root`.
+
+    Args:
+        f: from x and args to a real scalar.
+        method: one of `adjoint.optimize.minimize`, which is then followed by Newton's method for grad f = 0, since a
+            minimum by itself has only half the digits; "newton" alone, which may end at any stationary point; or a
+            function of (function of x alone, x0) that returns the minimum.
+        linear: "dense", or one of the methods of `linear_solve`; "cg" needs no more than products with the Hessian.
+        x0, args, tol, max_iter: as in `root`.
+
+    Raises what `root` does.
+
+    >>> import adjoint
+    >>> a = adjoint.tensor([1.0, 3.0], dtype=adjoint.float64, requires_grad=True)
+    >>> x = adjoint.implicit.minimize_stationary(lambda x, a: ((x - a) ** 4 + x**2).sum(), adjoint.zeros_like(a), a)
+    >>> x.sum().backward()
+    >>> a.grad
+    tensor([0.6551, 0.8894], dtype=adjoint.float64)
+    """
+    name = "minimize_stationary()"
+    flat = Flat(x0, name)
+
+    def value(x: Tensor, args: Tree) -> Tensor:
+        return f(flat.unravel(x), *args)
+
+    def minimum(equation: Equation, start: Tensor, args: Tree) -> Tensor:
+        from adjoint.solvers.optimize import minimize
+
+        def one(start: Tensor, args: Tree) -> Tensor:
+            result = minimize(lambda x: value(x, args), to_numpy(start), method=method)
+            return from_numpy(np.asarray(result.x, dtype=to_numpy(start).dtype))
+
+        return newton(equation, one_by_one(one, start, args), args)
+
+    gradient = func.grad(value)
+    if callable(method):
+        find = by_user(method, f, flat)
+    else:
+        find = newton if method == "newton" else minimum
+    return finish(name, flat, gradient, find, options_of(linear, tol, max_iter, symmetric=True), args)
