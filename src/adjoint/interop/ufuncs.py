@@ -22,7 +22,6 @@ from adjoint.interop.operands import (
     numpy_dtype,
     operand,
     tensor_of,
-    values_of,
     write,
 )
 from adjoint.tensor.table import ops
@@ -127,8 +126,8 @@ def _finish(ufunc: numpy.ufunc, result: Tensor, kind: Any, target: Any, mask: An
 REDUCTIONS: dict[numpy.ufunc, Function] = {
     numpy.add: lambda a, axes: ops.sum(a, axes),
     numpy.multiply: lambda a, axes: ops.prod(a, axes),
-    numpy.maximum: lambda a, axes: _extremum(ops.amax, numpy.argmax, a, axes),
-    numpy.minimum: lambda a, axes: _extremum(ops.amin, numpy.argmin, a, axes),
+    numpy.maximum: lambda a, axes: ops.amax(a, axes),
+    numpy.minimum: lambda a, axes: ops.amin(a, axes),
     numpy.logaddexp: lambda a, axes: ops.logsumexp(a, axes),
     numpy.logical_and: lambda a, axes: _one_by_one(ops.all, a, axes),
     numpy.logical_or: lambda a, axes: _one_by_one(ops.any, a, axes),
@@ -144,16 +143,6 @@ ACCUMULATIONS: dict[numpy.ufunc, Function] = {
 }
 
 
-def _extremum(operation: Function, place_of: Function, a: Tensor, axes: tuple[int, ...]) -> Tensor:
-    """An extremum; of complex numbers, which NumPy orders by their real parts first, the place says which."""
-    if kind_of(a).kind != "c":
-        return operation(a, axes)
-    rows = _in_front(a, axes)
-    rows = rows if len(axes) > 1 else rows[...]
-    places = new_tensor(numpy.expand_dims(place_of(values_of(rows), 0), 0))
-    return ops.gather(rows, 0, places)[0]
-
-
 def _one_by_one(operation: Function, a: Tensor, axes: tuple[int, ...]) -> Tensor:
     for axis in sorted(axes, reverse=True):
         a = operation(a, axis)
@@ -166,10 +155,9 @@ def _one_by_one(operation: Function, a: Tensor, axes: tuple[int, ...]) -> Tensor
 def _reduced_kind(ufunc: numpy.ufunc, a: Tensor, dtype: Any) -> tuple[Any, Any]:
     """The dtypes in which a reduction runs and that it gives."""
     own = kind_of(a)
-    signature = None if dtype is None else (numpy_dtype(dtype), numpy_dtype(dtype), None)
+    signature = None if dtype is None else (numpy_dtype(dtype),) * 3
     if dtype is None and ufunc in (numpy.add, numpy.multiply) and own.kind in "biu":
-        kind = numpy.result_type(own, "u8" if own.kind == "u" else "i8")
-        signature = (kind, kind, None)
+        signature = (numpy.result_type(own, "u8" if own.kind == "u" else "i8"),) * 3
     if ufunc in (numpy.logical_and, numpy.logical_or, numpy.logical_xor):
         return _BOOL, _BOOL
     options: dict[str, Any] = {} if signature is None else {"signature": signature}
@@ -234,9 +222,7 @@ def _folded(ufunc: numpy.ufunc, a: Tensor, axes: tuple[int, ...], mask: Any, sta
     """The elements along axes, one after the other; those outside the mask are left out."""
     several = len(axes) > 1
     if several and not _reorderable(ufunc):
-        raise ValueError(
-            f"reduction operation '{ufunc.__name__}' is not reorderable, so at most one axis may be specified"
-        )
+        raise ValueError(f"reduction operation '{ufunc.__name__}' is not reorderable, so at most one axis may be specified")
     rows, masks = _in_front(a, axes), None if mask is None else _in_front(mask, axes)
     function = UFUNCS[ufunc].function
     members = list(rows.unbind(0))
@@ -439,24 +425,6 @@ def _vecmat(a: Tensor, b: Tensor) -> Tensor:
     return ops.squeeze(ops.matmul(ops.unsqueeze(ops.conj(a), -2), b), -2)
 
 
-def _ordering(ufunc: numpy.ufunc, operation: Operation) -> Function:
-    """A comparison or an extremum; torch has none of complex numbers, NumPy compares their real parts first."""
-
-    def run(*values: Tensor) -> Tensor:
-        if not any(is_tensor(value) and kind_of(value).kind == "c" for value in values):
-            return operation(*values)
-        arrays = [values_of(tensor_of(value)) for value in values]
-        found = ufunc(*arrays)
-        if found.dtype == bool:
-            return new_tensor(numpy.asarray(found))
-        chosen = tensor_of(values[-1])
-        for value, array in zip(reversed(values[:-1]), reversed(arrays[:-1]), strict=True):
-            chosen = ops.where(new_tensor(numpy.asarray(found == array)), value, chosen)
-        return chosen
-
-    return run
-
-
 def _of_constants(ufunc: numpy.ufunc) -> Function:
     """A ufunc whose results are integers or truth values: run on the arrays."""
 
@@ -481,13 +449,11 @@ _NAMES = {
     "logaddexp": "logaddexp", "logaddexp2": "logaddexp2", "logical_and": "logical_and", "logical_not": "logical_not",
     "logical_or": "logical_or", "logical_xor": "logical_xor", "matmul": "matmul", "maximum": "maximum",
     "minimum": "minimum", "multiply": "mul", "negative": "neg", "nextafter": "nextafter", "not_equal": "ne",
-    "positive": "clone", "power": "pow", "rad2deg": "rad2deg", "radians": "deg2rad", "reciprocal": "reciprocal",
+    "positive": "positive", "power": "pow", "rad2deg": "rad2deg", "radians": "deg2rad", "reciprocal": "reciprocal",
     "remainder": "remainder", "right_shift": "bitwise_right_shift", "rint": "round", "sign": "sgn",
     "signbit": "signbit", "sin": "sin", "sinh": "sinh", "sqrt": "sqrt", "square": "square", "subtract": "sub",
     "tan": "tan", "tanh": "tanh", "trunc": "trunc",
 }  # fmt: skip
-
-_ORDERINGS = ("gt", "ge", "lt", "le", "maximum", "minimum", "fmax", "fmin")
 
 _FUNCTIONS: dict[str, Function] = {
     "divmod": _divmod, "modf": _modf, "frexp": _frexp, "ldexp": _ldexp, "vecdot": _vecdot, "matvec": _matvec,
@@ -497,16 +463,13 @@ _FUNCTIONS: dict[str, Function] = {
 
 def _fill() -> None:
     for name, own in _NAMES.items():
-        ufunc = getattr(numpy, name)
-        ufunc_over_tensors(ufunc, operations[own])
-        if own in _ORDERINGS:
-            UFUNCS[ufunc] = Known(ufunc, _ordering(ufunc, operations[own]))
+        ufunc_over_tensors(getattr(numpy, name), operations[own])
     for name, function in _FUNCTIONS.items():
         ufunc_over_tensors(getattr(numpy, name), function)
     for name in ("bitwise_count",):
         ufunc_over_tensors(getattr(numpy, name), _of_constants(getattr(numpy, name)))
     clip = numpy._core.umath.clip  # type: ignore[attr-defined]
-    ufunc_over_tensors(clip, _ordering(clip, operations["clamp"]))
+    ufunc_over_tensors(clip, operations["clamp"])
 
 
 _fill()
