@@ -105,11 +105,11 @@ def array_function(function: Callable[..., Any], types: Iterable[type], args: An
 
     Raises TypeError for a function without a derivative that is given a Tensor that requires grad.
     """
+    if any(not issubclass(t, (TensorBase, _ndarray)) and not _is_array_type(t) for t in types):
+        return NotImplemented
     own = _BY_FUNCTION.get(function)
     if own is not None:
         return own(*args, **kwargs)
-    if any(not issubclass(t, (TensorBase, _ndarray)) and not _is_array_type(t) for t in types):
-        return NotImplemented
     return _on_arrays(numpy_name(function), function, args, kwargs)
 
 

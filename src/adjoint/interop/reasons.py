@@ -11,20 +11,28 @@ _FILES = "writes numbers to a file, where they have no history"
 _TEXT = "makes text of numbers"
 _BITS = "works on bits"
 _DATES = "works on dates"
-_RECORDS = "works on structured dtypes, which Tensors do not have"
+
+#: Why no function of a module is differentiated.
+MODULES: dict[str, str] = {
+    "lib.recfunctions": "works on structured dtypes, which Tensors do not have",
+    "char": "works on strings",
+    "strings": "works on strings",
+    "polynomial.polynomial": "belongs to numpy.polynomial, which is not differentiated; numpy.polyval is",
+}
 
 #: Why functions that NumPy lets be overridden are not differentiated.
 REASONS: dict[str, str] = {
     **dict.fromkeys(("save", "savetxt", "savez", "savez_compressed"), _FILES),
     **dict.fromkeys(("array2string", "array_repr", "array_str", "datetime_as_string"), _TEXT),
     **dict.fromkeys(("packbits", "unpackbits"), _BITS),
+    **dict.fromkeys(("histogram2d", "histogramdd"), "counts elements in bins whose edges follow from the data"),
     **dict.fromkeys(("busday_count", "busday_offset", "is_busday"), _DATES),
 }
 
 
 def reason_for(name: str) -> str:
     """The message for a function that has no derivative here."""
-    own = REASONS.get(name) or (_RECORDS if "recfunctions" in name else "")
+    own = REASONS.get(name) or MODULES.get(name.rpartition(".")[0])
     why = f"it {own}" if own else "adjoint has no derivative of it"
     return (
         f"{name}() was given a Tensor that requires grad, but {why}: its result would silently be a constant. "

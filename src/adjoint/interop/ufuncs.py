@@ -17,6 +17,7 @@ from adjoint.interop.operands import (
     cast,
     constant,
     is_tensor,
+    is_tracked,
     kind_of,
     number,
     numpy_dtype,
@@ -53,7 +54,8 @@ def ufunc_over_tensors(ufunc: numpy.ufunc, function: Function) -> None:
     if ufunc in UFUNCS:
         raise ValueError(f"{ufunc.__name__} is declared twice")
     UFUNCS[ufunc] = Known(ufunc, function)
-    if isinstance(function, Operation) and ufunc.nin == len(function.inputs) <= 2 and ufunc not in _OTHER_RESULTS:
+    of_floats = any(loop.startswith("d" * ufunc.nin + "->") for loop in ufunc.types) and ufunc not in _OTHER_RESULTS
+    if isinstance(function, Operation) and ufunc.nin == len(function.inputs) <= 2 and of_floats:
         QUICK[ufunc] = function
 
 
@@ -97,13 +99,22 @@ def call(
     mask = None if where is True else cast(tensor_of(where), _BOOL)
     if mask is not None:
         values = [ops.where(mask, value, number(1, kind)) for value, kind in zip(values, kinds, strict=False)]
-    found = _along(ufunc, values, axes) if axes else UFUNCS[ufunc].function(*values)
+    found = _along(ufunc, values, axes) if axes else computed(ufunc, values)
     results = found if ufunc.nout > 1 else (found,)
     finished = [
         _finish(ufunc, result, kind, target, mask, casting)
         for result, kind, target in zip(results, kinds[ufunc.nin :], outs, strict=True)
     ]
     return tuple(finished) if ufunc.nout > 1 else finished[0]
+
+
+def computed(ufunc: numpy.ufunc, values: Sequence[Tensor]) -> Any:
+    """The results for Tensors of the loop's dtypes: of whole numbers, which have no derivatives, NumPy's own."""
+    arrays = [value._array for value in values]
+    if any(array.dtype.kind not in "biu" or hasattr(array, "batches") for array in arrays):
+        return UFUNCS[ufunc].function(*values)
+    found = ufunc(*arrays)
+    return tuple(map(tensor_of, found)) if ufunc.nout > 1 else tensor_of(found)
 
 
 def _fit(value: Any, kind: numpy.dtype[Any]) -> Any:
@@ -191,7 +202,8 @@ def reduce(
                 "specify 'initial'"
             )
         if ufunc in REDUCTIONS:
-            a = ops.where(mask, a, given if given is not None else number(identity, working))
+            # an extremum has no identity, but what it starts with may be met again
+            a = ops.where(mask, a, number(identity, working) if identity is not None else given)
             mask = None
     empty = any(a.shape[each] == 0 for each in axes)
     if empty and given is None and identity is None:
@@ -208,7 +220,7 @@ def reduce(
         result = _folded(ufunc, a, axes, mask, given if given is not None else identity)
         given = None
     if given is not None:
-        result = UFUNCS[ufunc].function(given, result)
+        result = _of_two(ufunc, given, result)
     result = cast(result, kind)
     result = _restored(result, axes) if keepdims else result
     return result if out is None else write(out, result, ufunc.__name__)
@@ -224,7 +236,7 @@ def _folded(ufunc: numpy.ufunc, a: Tensor, axes: tuple[int, ...], mask: Any, sta
     if several and not _reorderable(ufunc):
         raise ValueError(f"reduction operation '{ufunc.__name__}' is not reorderable, so at most one axis may be specified")
     rows, masks = _in_front(a, axes), None if mask is None else _in_front(mask, axes)
-    function = UFUNCS[ufunc].function
+    function = functools.partial(_of_two, ufunc)
     members = list(rows.unbind(0))
     if start is None or (mask is None and not is_tensor(start)):
         total, first = members[0], 1
@@ -234,6 +246,10 @@ def _folded(ufunc: numpy.ufunc, a: Tensor, axes: tuple[int, ...], mask: Any, sta
         step = function(total, members[i])
         total = step if masks is None else ops.where(masks[i], step, total)
     return total
+
+
+def _of_two(ufunc: numpy.ufunc, a: Tensor, b: Tensor) -> Tensor:
+    return computed(ufunc, (a, b))
 
 
 def _reorderable(ufunc: numpy.ufunc) -> bool:
@@ -264,7 +280,7 @@ def accumulate(ufunc: numpy.ufunc, array: Any, axis: Any = 0, dtype: Any = None,
     elif not a.shape[place]:
         result = a
     else:
-        function = UFUNCS[ufunc].function
+        function = functools.partial(_of_two, ufunc)
         totals: list[Tensor] = []
         for member in a.unbind(place):
             totals.append(cast(function(totals[-1], member), kind) if totals else member)
@@ -309,13 +325,16 @@ def at(ufunc: numpy.ufunc, target: Any, indices: Any, *others: Any) -> None:
     """ufunc.at: a Tensor modified in place where indices say, as often as they name a place.
 
     What is named several times is dealt with in rounds, none of which names a place twice.
-    Raises TypeError for an array as the target if another operand requires grad.
+    Raises TypeError if another operand requires grad, and the target is an array, or one of whole numbers.
     """
     if not is_tensor(target):
-        raise TypeError(
-            f"{ufunc.__name__}.at: the first operand is an array, which cannot hold the history of Tensors; "
-            "make it a Tensor, or detach() the others"
-        )
+        if any(is_tensor(value) and is_tracked(value) for value in others):
+            raise TypeError(
+                f"{ufunc.__name__}.at: the first operand is an array, which cannot hold the history of Tensors; "
+                "make it a Tensor, or detach() the others"
+            )
+        ufunc.at(target, constant(indices), *map(constant, others))
+        return
     where = tuple(map(constant, indices)) if isinstance(indices, tuple) else constant(indices)
     places = numpy.arange(target.numel()).reshape(tuple(target.shape))[where]
     values = [tensor_of(value) for value in others]
@@ -328,12 +347,12 @@ def at(ufunc: numpy.ufunc, target: Any, indices: Any, *others: Any) -> None:
         current = target[spots] if target.ndim else target.clone()
         parts = [value[chosen] for value in flat]
         result = call(ufunc, current, *(parts if target.ndim else [part[0] for part in parts]))
-        if not numpy.can_cast(kind_of(result), kind_of(target), "same_kind"):
+        if is_tracked(result) and kind_of(target).kind in "biu":
             raise TypeError(
-                f"Cannot cast ufunc '{ufunc.__name__}' output from {kind_of(result)!r} to {kind_of(target)!r} "
-                "with casting rule 'same_kind'"
+                f"{ufunc.__name__}.at: a result that requires grad would be rounded to {kind_of(target)}, which has no "
+                "gradient; give a Tensor of a floating point dtype, or detach() the operands"
             )
-        target[spots if target.ndim else ...] = result
+        target[spots if target.ndim else ...] = cast(result, kind_of(target))
 
 
 def _rounds(places: Any) -> Any:
@@ -404,6 +423,10 @@ def _modf(a: Tensor) -> tuple[Tensor, Tensor]:
     return ops.copysign(ops.where(ops.isinf(a), number(0, kind_of(a)), a - whole), a.detach()), whole
 
 
+def _rint(a: Tensor) -> Tensor:
+    return ops.round(a) if kind_of(a).kind != "c" else ops.complex(ops.round(a.real), ops.round(a.imag))
+
+
 def _frexp(a: Tensor) -> tuple[Tensor, Tensor]:
     mantissa, exponent = ops.frexp(a)
     return mantissa, exponent
@@ -450,14 +473,14 @@ _NAMES = {
     "logical_or": "logical_or", "logical_xor": "logical_xor", "matmul": "matmul", "maximum": "maximum",
     "minimum": "minimum", "multiply": "mul", "negative": "neg", "nextafter": "nextafter", "not_equal": "ne",
     "positive": "positive", "power": "pow", "rad2deg": "rad2deg", "radians": "deg2rad", "reciprocal": "reciprocal",
-    "remainder": "remainder", "right_shift": "bitwise_right_shift", "rint": "round", "sign": "sgn",
+    "remainder": "remainder", "right_shift": "bitwise_right_shift", "sign": "sgn",
     "signbit": "signbit", "sin": "sin", "sinh": "sinh", "sqrt": "sqrt", "square": "square", "subtract": "sub",
     "tan": "tan", "tanh": "tanh", "trunc": "trunc",
 }  # fmt: skip
 
 _FUNCTIONS: dict[str, Function] = {
     "divmod": _divmod, "modf": _modf, "frexp": _frexp, "ldexp": _ldexp, "vecdot": _vecdot, "matvec": _matvec,
-    "vecmat": _vecmat,
+    "vecmat": _vecmat, "rint": _rint,
 }  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from adjoint.interop.operands import (
     plain,
     promoted,
     tensor_of,
+    values_of,
 )
 from adjoint.tensor.table import ops
 

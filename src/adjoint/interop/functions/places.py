@@ -388,7 +388,7 @@ class _Ends:
         """Twice the edge less the reflection, again and again until there is enough."""
         n = array.shape[axis]
         skip = self.mode == "reflect"
-        pieces: list[Any] = []
+        pieces = []
         have, current = 0, array
         if n == 1:
             return ops.expand(array, [*array.shape[:axis], width, *array.shape[axis + 1 :]])
