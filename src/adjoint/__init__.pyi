@@ -95,6 +95,12 @@ def all(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None,
 def allclose(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> builtins.bool:
     """True if all elements are close: abs(input - other) <= atol + rtol * abs(other)."""
 
+def alpha_dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+    """nn.functional.alpha_dropout() with all arguments."""
+
+def alpha_dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+    """nn.functional.alpha_dropout() with all arguments, in place."""
+
 def amax(input: Tensor, dim: builtins.int | Sequence[builtins.int] = (), keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """The maximum over axes; equal elements share the gradient evenly."""
 
@@ -193,13 +199,19 @@ def avg_pool1d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int]
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1, out: Tensor | None = None) -> Tensor:
     """beta * input + alpha * bmm(batch1, batch2), input broadcast."""
 
-def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None, bias: Tensor | None = None, training: builtins.bool = False, momentum: builtins.float = 0.1, eps: builtins.float = 1e-05) -> Tensor:
-    """The input with mean 0 and variance 1 in each channel (axis 1), times weight and plus bias."""
+def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: builtins.bool, momentum: builtins.float, eps: builtins.float, cudnn_enabled: builtins.bool) -> Tensor:
+    """nn.functional.batch_norm() with weight and bias first."""
 
 def bernoulli(input: Tensor, p: builtins.float | None = None, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor:
     """0 or 1 at random, 1 with the probability that each element of input gives, or p for all."""
 
 bfloat16: _dtype
+
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """nn.functional.bilinear()."""
+
+def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: builtins.int = 1) -> Tensor:
+    """nn.functional.binary_cross_entropy_with_logits() with the reduction as a number."""
 
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """How often each number from 0 on occurs, or the sum of its weights (float64 unless they are float32)."""
@@ -309,7 +321,7 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy that is part of the graph; memory_format: how its axes lie in memory (default: as the tensor's do)."""
 
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """The tensors joined along the second axis, vectors as columns."""
+    """The tensors joined along the second axis, vectors as columns. Raises RuntimeError for no tensors."""
 
 def combinations(input: Tensor, r: builtins.int = 2, with_replacement: builtins.bool = False) -> Tensor:
     """All ways to take r elements of a vector in their order, as rows; with_replacement: any more than once."""
@@ -347,6 +359,9 @@ def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: bu
 def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] | builtins.str = 0, dilation: builtins.int | Sequence[builtins.int] = 1, groups: builtins.int = 1) -> Tensor:
     """The sums of products of a kernel with the windows of images, and a bias."""
 
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: builtins.int = 0) -> Tensor:
+    """One-dimensional convolution of a (time, batch, channels) tensor."""
+
 def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, output_padding: builtins.int | Sequence[builtins.int] = 0, groups: builtins.int = 1, dilation: builtins.int | Sequence[builtins.int] = 1) -> Tensor:
     """The transpose of conv1d in its input: what spreads each element over a window, and adds up."""
 
@@ -371,6 +386,9 @@ def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.cosh, elementwise."""
 
+def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: builtins.float = 0.0, reduction: builtins.int = 1) -> Tensor:
+    """nn.functional.cosine_embedding_loss() with the reduction as a number."""
+
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: builtins.int = 1, eps: builtins.float = 1e-08) -> Tensor:
     """The cosines of the angles between vectors along an axis of the broadcast inputs; no length counts as below eps."""
 
@@ -382,6 +400,9 @@ def cov(input: Tensor, *, correction: builtins.int = 1, fweights: Tensor | None 
 
 def cross(input: Tensor, other: Tensor, dim: builtins.int | None = None) -> Tensor:
     """The vector product along an axis of length 3: the first such, if dim is None."""
+
+def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor | Sequence[builtins.int], target_lengths: Tensor | Sequence[builtins.int], blank: builtins.int = 0, reduction: builtins.int = 1, zero_infinity: builtins.bool = False) -> Tensor:
+    """nn.functional.ctc_loss() with the reduction as a number."""
 
 def cummax(input: Tensor, dim: builtins.int, *, out: Sequence[Tensor] | None = None) -> ValuesIndices:
     """The maximum of all elements along an axis up to each, and the last place where it is."""
@@ -457,7 +478,7 @@ def dsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.
     """tensor_split() along the axis that dstack() joins; a number must divide its size."""
 
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
-    """The tensors joined along the third axis."""
+    """The tensors joined along the third axis. Raises RuntimeError for no tensors."""
 
 from adjoint.arrays.dtypes import dtype as dtype
 
@@ -509,6 +530,12 @@ def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def eye(n: builtins.int, m: builtins.int | None = None, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False) -> Tensor:
     """The n by m matrix with ones on the diagonal."""
+
+def feature_alpha_dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+    """nn.functional.feature_alpha_dropout() with all arguments."""
+
+def feature_alpha_dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+    """nn.functional.feature_alpha_dropout() with all arguments, in place."""
 
 from adjoint import fft as fft
 
@@ -613,8 +640,8 @@ def grid_sampler_2d(input: Tensor, grid: Tensor, interpolation_mode: builtins.in
 def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Tensor:
     """As nn.functional.grid_sample(), with modes by their numbers in the order of its documentation."""
 
-def group_norm(input: Tensor, num_groups: builtins.int, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05) -> Tensor:
-    """The input with mean 0 and variance 1 in each group of channels of each sample, times weight and plus bias."""
+def group_norm(input: Tensor, num_groups: builtins.int, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05, cudnn_enabled: builtins.bool = True) -> Tensor:
+    """nn.functional.group_norm()."""
 
 def gt(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """numpy.greater, elementwise."""
@@ -626,6 +653,9 @@ def hardshrink(input: Tensor, lambd: builtins.float = 0.5) -> Tensor:
 
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The step function: 0 below 0, 1 above, and `values` at 0; 0 for NaN."""
+
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: builtins.float = 1.0, reduction: builtins.int = 1) -> Tensor:
+    """nn.functional.hinge_embedding_loss() with the reduction as a number."""
 
 def histc(input: Tensor, bins: builtins.int = 100, min: builtins.float = 0, max: builtins.float = 0, *, out: Tensor | None = None) -> Tensor:
     """How many elements lie in each of `bins` equal parts of [min, max]; of their own range if these are equal."""
@@ -640,7 +670,7 @@ def hsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.
     """tensor_split() along the axis that hstack() joins; a number must divide its size."""
 
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
-    """The tensors joined along the second axis, vectors along their only one."""
+    """The tensors joined along the second axis, vectors along their only one. Raises RuntimeError for no tensors."""
 
 def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.hypot, elementwise."""
@@ -686,8 +716,8 @@ from adjoint.arrays.random import initial_seed as initial_seed
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """The sum of products over the last axes; a plain product if one tensor has no axes. Nothing is conjugated."""
 
-def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: builtins.bool = True, momentum: builtins.float = 0.1, eps: builtins.float = 1e-05) -> Tensor:
-    """The input with mean 0 and variance 1 in each channel of each sample, times weight and plus bias."""
+def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, use_input_stats: builtins.bool, momentum: builtins.float, eps: builtins.float, cudnn_enabled: builtins.bool) -> Tensor:
+    """nn.functional.instance_norm() with weight and bias first."""
 
 int: _dtype
 
@@ -765,14 +795,17 @@ def isreal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def istft(input: Tensor, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, normalized: builtins.bool = False, onesided: builtins.bool | None = None, length: builtins.int | None = None, return_complex: builtins.bool = False) -> Tensor:
     """The signal (..., time) from its short-time Fourier transform (..., frequencies, windows): stft's inverse."""
 
+def kl_div(input: Tensor, target: Tensor, reduction: builtins.int = 1, *, log_target: builtins.bool = False) -> Tensor:
+    """nn.functional.kl_div() with the reduction as a number."""
+
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """The Kronecker product: each element of input times the whole of other, in blocks."""
 
 def kthvalue(input: Tensor, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: Sequence[Tensor] | None = None) -> ValuesIndices:
     """The k-th smallest element along an axis (counted from 1) and where it is."""
 
-def layer_norm(input: Tensor, normalized_shape: Sequence[builtins.int], weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05) -> Tensor:
-    """The input with mean 0 and variance 1 over its last axes, times weight and plus bias."""
+def layer_norm(input: Tensor, normalized_shape: Sequence[builtins.int], weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05, cudnn_enable: builtins.bool = True) -> Tensor:
+    """nn.functional.layer_norm()."""
 
 from adjoint.arrays.layout import layout as layout
 
@@ -865,6 +898,9 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: builtins.bool = T
     """P, L and U from the results of linalg.lu_factor(); see linalg.lu()."""
 
 from adjoint.arrays.random import manual_seed as manual_seed
+
+def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: builtins.float = 0.0, reduction: builtins.int = 1) -> Tensor:
+    """nn.functional.margin_ranking_loss() with the reduction as a number."""
 
 from adjoint import masked as masked
 
@@ -1051,6 +1087,9 @@ def pixel_unshuffle(input: Tensor, downscale_factor: builtins.int) -> Tensor:
 def poisson(input: Tensor, generator: _Generator | None = None) -> Tensor:
     """Numbers of Poisson's distribution, one for each rate in input."""
 
+def poisson_nll_loss(input: Tensor, target: Tensor, log_input: builtins.bool, full: builtins.bool, eps: builtins.float, reduction: builtins.int) -> Tensor:
+    """nn.functional.poisson_nll_loss() with all arguments, the reduction as a number."""
+
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """abs * exp(1j * angle)"""
 
@@ -1169,7 +1208,7 @@ def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """1 / sqrt(input)"""
 
 def rsub(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1, out: Tensor | None = None) -> Tensor:
-    """alpha * other - input"""
+    """other - alpha * input"""
 
 def scalar_tensor(s: Any, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
     """A tensor without axes that holds a number, of the default dtype unless another is given."""
@@ -1225,7 +1264,7 @@ def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """1 / (1 + exp(-input)), without overflow."""
 
 def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """-1, 0 or 1; a truth value itself."""
+    """-1, 0 or 1, 0 for NaN; a truth value itself."""
 
 def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """True for negative numbers, -0.0 among them."""
@@ -1377,6 +1416,9 @@ def tril(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None
 def tril_indices(row: builtins.int, col: builtins.int, offset: builtins.int = 0, *, dtype: Any = None, device: Device = None, layout: Any = None, requires_grad: builtins.bool = False) -> Tensor:
     """The places in the lower triangle of a row by col matrix, as two rows of indices."""
 
+def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: builtins.float = 1.0, p: builtins.float = 2.0, eps: builtins.float = 1e-06, swap: builtins.bool = False, reduction: builtins.int = 1) -> Tensor:
+    """nn.functional.triplet_margin_loss() with the reduction as a number."""
+
 def triu(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """The matrices' upper triangles, zeros below the given diagonal."""
 
@@ -1468,7 +1510,7 @@ def vsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.
     """tensor_split() along the axis that vstack() joins; a number must divide its size."""
 
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
-    """The tensors joined along the first axis, vectors as rows."""
+    """The tensors joined along the first axis, vectors as rows. Raises RuntimeError for no tensors."""
 
 def where(condition: Tensor, input: Any = ..., other: Any = ..., *, out: Tensor | None = None) -> Any:
     """input where the condition holds, other elsewhere, broadcast; with the condition alone, the places where it holds."""

@@ -756,7 +756,7 @@ class Tensor(TensorBase):
         """In-place version of relu()."""
 
     def sign(self) -> Tensor:
-        """-1, 0 or 1; a truth value itself."""
+        """-1, 0 or 1, 0 for NaN; a truth value itself."""
 
     def sign_(self) -> Tensor:
         """In-place version of sign()."""
@@ -1412,9 +1412,6 @@ class Tensor(TensorBase):
     def bfloat16(self, memory_format: Any = None) -> Tensor:
         """The tensor as adjoint.bfloat16."""
 
-    def diff(self, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
-        """The differences of neighbours along an axis, n times over; of truth values, whether they differ."""
-
     def inner(self, other: Tensor) -> Tensor:
         """The sum of products over the last axes; a plain product if one tensor has no axes. Nothing is conjugated."""
 
@@ -1441,6 +1438,9 @@ class Tensor(TensorBase):
 
     def cross(self, other: Tensor, dim: builtins.int | None = None) -> Tensor:
         """The vector product along an axis of length 3: the first such, if dim is None."""
+
+    def diff(self, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
+        """The differences of neighbours along an axis, n times over; of truth values, whether they differ."""
 
     def histc(self, bins: builtins.int = 100, min: builtins.float = 0, max: builtins.float = 0, *, out: Tensor | None = None) -> Tensor:
         """How many elements lie in each of `bins` equal parts of [min, max]; of their own range if these are equal."""

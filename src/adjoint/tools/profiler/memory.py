@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from adjoint.core.graph import Node, Saved, TensorBase
+from adjoint.core.graph import Node, SavedTensor, TensorBase
 from adjoint.core.locations import Location, described
 from adjoint.tools.profiler.formats import format_memory
 
@@ -153,7 +153,7 @@ def as_list(values: Any) -> list[Any]:
 
 def array_of(value: Any) -> Any:
     """The array of a Tensor or of a saved value, anything else as it is."""
-    if isinstance(value, Saved):
+    if isinstance(value, SavedTensor):
         return value.array
     return value._array if isinstance(value, TensorBase) else value
 
