@@ -39,6 +39,16 @@ def in_batch_of(array: Any, model: Any) -> Any:
     return array if found is None else found(array, model)
 
 
+def is_lazy(array: Any) -> bool:
+    """True for an array whose values are computed when they are asked for: dask's."""
+    return type(array) is not numpy.ndarray and hasattr(array, "__dask_graph__")
+
+
+def computed(array: Any) -> Any:
+    """The array, computed if it is lazy; for what needs the values themselves."""
+    return numpy.asarray(array.compute()) if is_lazy(array) else array
+
+
 def is_array(value: object) -> bool:
     """True if the value is an array of a library that adjoint can work on (a NumPy scalar is not).
 
@@ -65,7 +75,10 @@ def _find(array: object) -> ModuleType:
     elif _is_other_array(array):
         import array_api_compat
 
-        found = array_api_compat.array_namespace(array)
+        if array_api_compat.is_dask_array(array):
+            from adjoint.arrays.dask_namespace import xp as found
+        else:
+            found = array_api_compat.array_namespace(array)
     else:
         raise TypeError(
             f"expected an array or a number, got {type(array).__name__}: {array!r:.80}; "

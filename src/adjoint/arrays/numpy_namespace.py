@@ -121,6 +121,11 @@ def as_strided(array: Any, shape: tuple[int, ...], strides: tuple[int, ...], off
     return strided(array, shape, tuple([k * step for k in strides]), offset * step)
 
 
+def matrix_transpose(array: Any) -> Any:
+    """The matrices in the last two axes, transposed."""
+    return array.mT
+
+
 def windows_along(array: Any, size: int, axis: int) -> Any:
     """A view of all windows of a size along an axis; the places in a window are the last axis.
 

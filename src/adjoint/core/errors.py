@@ -49,6 +49,11 @@ CUSTOM_VIEW = (
     "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
     "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function."
 )
+NO_STRIDES = "arrays of {} have no strides: how their elements lie in memory is not known"
+LAZY_NUMPY = (
+    "a lazy tensor, over a dask array, would have to be computed: say tensor.compute().numpy(), or "
+    "adjoint.distributed.compute(loss, *gradients) for several in one pass"
+)
 OVERLAP = (
     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
     "Please clone() the tensor before performing the operation."

@@ -924,7 +924,7 @@ def dense_strides(array):
 def add_in_place(tensor: TensorBase, cotangent) -> None:
     """Add a raw cotangent to a tensor's memory, keeping the object, its strides and counting the version."""
     array = tensor._array
-    if array.base is not None:
+    if type(array) is not _ndarray or array.base is not None:
         # a gradient that the user assigned may be an expanded one
         errors.check_overlap(array)
     array += cotangent

@@ -472,7 +472,7 @@ _NAMES = {
     "logaddexp": "logaddexp", "logaddexp2": "logaddexp2", "logical_and": "logical_and", "logical_not": "logical_not",
     "logical_or": "logical_or", "logical_xor": "logical_xor", "matmul": "matmul", "maximum": "maximum",
     "minimum": "minimum", "multiply": "mul", "negative": "neg", "nextafter": "nextafter", "not_equal": "ne",
-    "positive": "positive", "power": "pow", "rad2deg": "rad2deg", "radians": "deg2rad", "reciprocal": "reciprocal",
+    "positive": "clone", "power": "pow", "rad2deg": "rad2deg", "radians": "deg2rad", "reciprocal": "reciprocal",
     "remainder": "remainder", "right_shift": "bitwise_right_shift", "sign": "sgn",
     "signbit": "signbit", "sin": "sin", "sinh": "sinh", "sqrt": "sqrt", "square": "square", "subtract": "sub",
     "tan": "tan", "tanh": "tanh", "trunc": "trunc",

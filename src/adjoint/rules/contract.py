@@ -17,7 +17,7 @@ from .declare import TABLE, Array, Arrays, Constant, Multilinear, constant, gene
 @linear(method=False, function=False)
 def conj_transpose(xp, input: Array):
     """Conjugate transpose of the last two axes; a real array is only transposed, without a copy."""
-    turned = input.mT
+    turned = xp.matrix_transpose(input)
     return xp.conj(turned) if turned.dtype.kind == "c" else turned
 
 
@@ -631,7 +631,7 @@ def linear_map(xp, input: Array, weight: Array, bias: Array = None):
     """input @ weight^T + bias, in one step."""
     if weight.ndim > 2:
         # a batch of weights, one for each vector of input
-        product = xp.matmul(input[..., None, :], weight.mT)[..., 0, :]
+        product = xp.matmul(input[..., None, :], xp.matrix_transpose(weight))[..., 0, :]
     else:
         product = xp.matmul(input, weight.T)
     return product if bias is None else product + bias

@@ -228,8 +228,10 @@ class Rule:
         A namespace may make its kernels itself, by a function `kernel_of` of the rule.
         """
         own = getattr(xp, "kernel_of", None)
-        if own is not None:
-            return own(self)  # type: ignore[no-any-return]
+        return self.kernel_on(xp) if own is None else own(self)  # type: ignore[no-any-return]
+
+    def kernel_on(self, xp: Any) -> Function:
+        """The kernel as it is declared, on a namespace."""
         if isinstance(self._kernel, str):
             return _lookup(xp, self._kernel)
         body = self._kernel

@@ -16,7 +16,7 @@ def cdist(xp, x1: Array, x2: Array, p, by_product=False):
     """
     if by_product:
         lengths = [xp.sum(x * x, axis=-1) for x in (x1, x2)]
-        squares = lengths[0][..., :, None] + lengths[1][..., None, :] - 2 * xp.matmul(x1, x2.mT)
+        squares = lengths[0][..., :, None] + lengths[1][..., None, :] - 2 * xp.matmul(x1, xp.matrix_transpose(x2))
         return xp.sqrt(xp.maximum(squares, 0))
     return xp.pairwise_distances(x1, x2, p)
 

@@ -175,9 +175,9 @@ def _(ops, t, A):
 )
 def linalg_cholesky_ex(xp, A: Array, *, upper=False):
     """linalg_cholesky, and the order of the leading minor that is not positive (0: none) instead of an error."""
-    read = xp.conj(A.mT) if upper else A
+    read = xp.conj(xp.matrix_transpose(A)) if upper else A
     factor, info = xp.partial_cholesky(read)
-    return (xp.conj(factor.mT) if upper else factor), info
+    return (xp.conj(xp.matrix_transpose(factor)) if upper else factor), info
 
 
 @linalg_cholesky_ex.vjp("A")

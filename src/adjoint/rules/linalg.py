@@ -330,7 +330,7 @@ def _cofactors(xp, A):
     else:
         condition = n * xp.max(xp.abs(A), axis=(-2, -1)) * xp.max(xp.abs(inverse), axis=(-2, -1))
         if xp.all(condition < xp.finfo(A.dtype).eps ** -0.5):
-            product = xp.linalg.det(A)[..., None, None] * inverse.mT
+            product = xp.linalg.det(A)[..., None, None] * xp.matrix_transpose(inverse)
             return xp.conj(product) if product.dtype.kind == "c" else product
     u, s, vh = xp.linalg.svd(A)
     phase = xp.conj(xp.linalg.det(u) * xp.linalg.det(vh))[..., None]
@@ -437,8 +437,8 @@ def linalg_cholesky(xp, A: Array, *, upper=False):
     Murray (2016), "Differentiation of the Cholesky decomposition".
     """
     if upper:
-        turned = xp.linalg.cholesky(xp.conj(A.mT))
-        return xp.conj(turned.mT)
+        turned = xp.linalg.cholesky(xp.conj(xp.matrix_transpose(A)))
+        return xp.conj(xp.matrix_transpose(turned))
     return xp.linalg.cholesky(A)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays.dtypes import bool_, from_numpy_dtype, get_default_complex_dtype, get_default_dtype, int64
+from ..arrays.namespace import is_lazy
 
 
 @dataclass
@@ -100,6 +101,10 @@ def format_tensor(
     """
     if hasattr(array, "described"):
         return array.described(lambda plain: format_tensor(plain, suffixes=suffixes, options=options))
+    if is_lazy(array):
+        chunks = "x".join(str(max(sizes, default=0)) for sizes in array.chunks) or "1"
+        parts = [f"lazy, size={tuple(array.shape)}", f"chunks of {chunks}", f"dtype={from_numpy_dtype(array.dtype)!r}"]
+        return prefix + ", ".join([*parts, *suffixes]) + ")"
     opts = _options if options is None else options
     indent = len(prefix)
     elements, is_omitted = _elements(array, indent, opts)

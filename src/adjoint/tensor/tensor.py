@@ -15,7 +15,7 @@ import numpy
 from adjoint.arrays.dtypes import DTYPES, as_dtype, dtype, from_numpy_dtype, get_default_dtype
 from adjoint.arrays.infer import array_from_data
 from adjoint.arrays.layout import as_memory_format, strided
-from adjoint.arrays.namespace import in_batch_of
+from adjoint.arrays.namespace import computed, in_batch_of, is_lazy
 from adjoint.arrays.once import warn_once
 from adjoint.arrays.size import Size, as_device, check_shape, device, type_name
 from adjoint.core import errors
@@ -135,6 +135,8 @@ class Tensor(ArithmeticTensor):
     def stride(self, dim: int | None = None) -> tuple[int, ...] | int:
         """How many elements apart neighbours along each axis (or one) lie in memory."""
         array = self._array
+        if not hasattr(array, "strides"):
+            raise TypeError(errors.NO_STRIDES.format(type(array).__module__.split(".")[0]))
         # NumPy gives empty arrays strides of 0; torch those that rows would have
         steps = array.strides if array.size else numpy.empty([max(n, 1) for n in array.shape], array.dtype).strides
         strides = [step // array.itemsize for step in steps]
@@ -272,12 +274,12 @@ class Tensor(ArithmeticTensor):
         if n != 1:
             several = "no values" if n == 0 else "more than one value"
             raise RuntimeError(f"Boolean value of Tensor with {several} is ambiguous")
-        return bool(self._array)
+        return bool(computed(self._array))
 
     def _number(self, target: str = "complex") -> Any:
         if self.numel() != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
-        number = self._array.item()
+        number = computed(self._array).item()
         if isinstance(number, complex) and target != "complex":
             if number.imag:
                 raise RuntimeError(f"value cannot be converted to type {target} without overflow")
@@ -296,7 +298,7 @@ class Tensor(ArithmeticTensor):
     def __index__(self) -> int:
         if self.numel() != 1 or self._array.dtype.kind not in "iub":
             raise TypeError("only integer tensors of a single element can be converted to an index")
-        return int(self._array.item())
+        return int(computed(self._array).item())
 
     def __hash__(self) -> int:
         return id(self)
@@ -344,21 +346,36 @@ class Tensor(ArithmeticTensor):
         """The one element as a Python number. Raises RuntimeError if there are several."""
         if self.numel() != 1:
             raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
-        return self._array.item()
+        return computed(self._array).item()
+
+    def compute(self) -> Tensor:
+        """The values of a lazy tensor, over a dask array, as one over a NumPy array; of any other tensor itself.
+
+        Both without history. Several tensors at once, a loss and its gradients, are for adjoint.distributed.compute.
+
+        >>> import adjoint, dask.array
+        >>> (adjoint.as_tensor(dask.array.ones(3, chunks=2)) * 2).compute()
+        tensor([2., 2., 2.], dtype=adjoint.float64)
+        """
+        return new_tensor(computed(self._array)) if is_lazy(self._array) else self.detach()  # type: ignore[return-value]
 
     def tolist(self) -> Any:
         """Nested lists of Python numbers; a number for a zero-dimensional tensor."""
-        return self._array.tolist()
+        return computed(self._array).tolist()
 
     def numpy(self, *, force: bool = False) -> Any:
         """The array itself, sharing memory. Raises RuntimeError for a tensor that requires grad unless forced."""
         if not force and self.requires_grad and is_grad_enabled():
             raise RuntimeError(errors.CANNOT_NUMPY)
+        if is_lazy(self._array):
+            raise TypeError(errors.LAZY_NUMPY)
         return self._array if type(self._array) is numpy.ndarray else numpy.asarray(self._array)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         if self.requires_grad and is_grad_enabled():
             raise RuntimeError(errors.CANNOT_NUMPY)
+        if is_lazy(self._array):
+            raise TypeError(errors.LAZY_NUMPY)
         return numpy.array(self._array, dtype=dtype, copy=copy)
 
     def __array_ufunc__(self, ufunc: Any, method: Any, *inputs: Any, **kwargs: Any) -> Any:

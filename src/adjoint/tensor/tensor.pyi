@@ -359,6 +359,9 @@ class Tensor(TensorBase):
     def item(self) -> Any:
         """The one element as a Python number. Raises RuntimeError if there are several."""
 
+    def compute(self) -> Tensor:
+        """The values of a lazy tensor, over a dask array, as one over a NumPy array; of any other tensor itself."""
+
     def tolist(self) -> Any:
         """Nested lists of Python numbers; a number for a zero-dimensional tensor."""
 

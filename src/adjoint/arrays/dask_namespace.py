@@ -1,0 +1,267 @@
+"""Dask arrays as the kernels see them: lazy, in chunks, never computed behind the user's back.
+
+An elementwise kernel runs as it is, NumPy's, on every chunk: one task each, with every function that NumPy's kernels
+have. A kernel that treats lines along some axes by themselves runs so too, once each of those axes lies in one chunk.
+All others run on this namespace: dask's own functions through array-api-compat, and the few that it lacks, written
+here. What is not there is an error that says so, since the alternative would be to compute in the middle of a program.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from adjoint.arrays.numpy_namespace import xp as numpy_xp
+from adjoint.arrays.shapes import broadcast_shapes, normalize_dim
+
+#: Rules whose kernels treat lines along their axes by themselves, where dask has no algorithm that joins chunks.
+BY_LINES = frozenset(
+    ("sort", "argsort", "max", "min", "kthvalue", "mode", "cummax", "cummin", "logcumsumexp", "topk", "median")
+    + ("nanmedian", "cumprod", "fft_c2c", "log_softmax", "softmax", "place")
+)
+
+
+#: Rules whose kernels need all elements at once, or write through views, which dask arrays do not have: they run as one
+#: task on arrays in one piece, which must not be larger than this many bytes.
+IN_ONE_PIECE = frozenset(
+    ("along_axes", "maxima", "places_of_maxima", "cdist", "cofactors", "convolution", "convolution_weight")
+    + ("transposed_convolution", "diagonal", "embed_diagonal", "embedding", "embedding_counts", "embedding_sum")
+    + ("fft_c2r", "fft_r2c", "fold_windows", "geqrf", "embed_view", "identity", "index_add", "index_put", "index_reduce")
+    + ("inverse_or_inf", "linalg_cholesky", "linalg_cholesky_ex", "linalg_cross", "linalg_det", "linalg_eig")
+    + ("linalg_eigh", "linalg_inv", "linalg_ldl_factor_ex", "linalg_ldl_solve", "linalg_lu_factor_ex", "linalg_qr")
+    + ("linalg_matrix_exp", "linalg_pinv", "linalg_slogdet", "linalg_solve", "linalg_solve_ex", "linalg_svd", "lu_order")
+    + ("linalg_solve_triangular", "lu_permutation", "nanmedian_all", "nll_loss", "nll_spread", "nonzero_places", "put")
+    + ("on_places", "from_places", "polar", "renorm", "reshape", "resize_axes", "sample", "sample_input", "sum_at")
+    + ("sample_weight", "scatter", "scatter_add", "scatter_reduce", "sorted_places", "take", "trace", "unfold", "view")
+    + ("gather",)
+)
+LARGEST_PIECE = 1 << 28
+
+
+def kernel_of(rule: Any) -> Callable[..., Any]:
+    """The kernel of a rule for dask arrays."""
+    if rule.kind == "elementwise":
+        return functools.partial(by_elements, rule.kernel(numpy_xp))
+    if rule.name in BY_LINES:
+        return functools.partial(by_lines, rule)
+    if rule.name in IN_ONE_PIECE:
+        return functools.partial(in_one_piece, rule)
+    return rule.kernel_on(xp)  # type: ignore[no-any-return]
+
+
+def by_elements(kernel: Callable[..., Any], *values: Any, **options: Any) -> Any:
+    """Run an elementwise kernel on every chunk of arrays that are broadcast against each other."""
+    import dask.array as da
+
+    return da.core.elemwise(functools.partial(kernel, **options) if options else kernel, *values)
+
+
+def by_lines(rule: Any, *values: Any, **options: Any) -> Any:
+    """Run a kernel on chunks in which the axes that its parameters name are whole.
+
+    All arrays have as many axes as the first, whose chunks the other axes get.
+    """
+    import dask.array as da
+
+    kernel = rule.kernel(numpy_xp)
+    arguments = dict(zip(rule.names, values, strict=False)) | options
+    given = [name for name, value in arguments.items() if isinstance(value, da.Array)]
+    first = arguments[given[0]]
+    named = [arguments[name] for name in rule.axes]
+    dims = [axis for dim in named for axis in (dim if isinstance(dim, tuple) else (dim,))]
+    axes = {normalize_dim(axis, first.ndim) for axis in dims} if first.ndim else set()
+    chunks = [(-1,) if i in axes else own for i, own in enumerate(first.chunks)]
+    arrays = [aligned(arguments[name], axes, chunks) for name in given]
+    constants = {name: value for name, value in arguments.items() if name not in given}
+
+    def call(*blocks: Any) -> Any:
+        return kernel(**constants, **dict(zip(given, blocks, strict=True)))
+
+    # a single line of zeros tells what becomes of the axes
+    sample = call(*[numpy.zeros([n if i in axes else 1 for i, n in enumerate(a.shape)], a.dtype) for a in arrays])
+    if not isinstance(sample, tuple):
+        return mapped(call, arrays, axes, sample)
+    # blocks hold one array each: each result runs the kernel for itself
+    return tuple(mapped(lambda *blocks, i=i: call(*blocks)[i], arrays, axes, s) for i, s in enumerate(sample))
+
+
+def in_one_piece(rule: Any, *values: Any, **options: Any) -> Any:
+    """Run a kernel as one task on whole arrays; other arrays of the same shapes tell what will come out.
+
+    Raises NotImplementedError if an array is larger than `LARGEST_PIECE`.
+    """
+    import dask.array as da
+
+    kernel = rule.kernel(numpy_xp)
+    arguments = dict(zip(rule.names, values, strict=False)) | options
+    leaves: list[Any] = []
+
+    def taken(value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return type(value)([taken(item) for item in value])
+        if not isinstance(value, da.Array):
+            return value
+        if value.nbytes > LARGEST_PIECE:
+            raise NotImplementedError(
+                f"{rule.name} on dask arrays needs an array of {value.nbytes >> 20} MiB in one piece, more than the "
+                f"{LARGEST_PIECE >> 20} MiB that are allowed: divide it along an axis that the operation does not need"
+            )
+        leaves.append(value)
+        return Place(len(leaves) - 1)
+
+    template = {name: taken(value) for name, value in arguments.items()}
+
+    def call(*pieces: Any) -> Any:
+        return kernel(**{name: filled(value, pieces) for name, value in template.items()})
+
+    with numpy.errstate(all="ignore"):
+        sample = call(*[harmless(leaf.shape, leaf.dtype) for leaf in leaves])
+    pieces = [dask_delayed(leaf) for leaf in leaves]
+    if not isinstance(sample, tuple):
+        return lazily(call, pieces, sample)
+    return tuple(lazily(lambda *p, i=i: call(*p)[i], pieces, part) for i, part in enumerate(sample))
+
+
+def harmless(shape: tuple[int, ...], dtype: Any) -> Any:
+    """Values that no kernel refuses: the identity for square matrices, zeros for places, else ones."""
+    if len(shape) > 1 and shape[-1] == shape[-2]:
+        return numpy.zeros(shape, dtype) + numpy.eye(shape[-1], dtype=dtype)
+    return (numpy.ones if dtype.kind in "fc" else numpy.zeros)(shape, dtype)
+
+
+class Place(int):
+    """Where, among the arrays of a call, an argument stands."""
+
+
+def filled(value: Any, pieces: tuple[Any, ...]) -> Any:
+    """An argument with arrays in their places."""
+    if isinstance(value, (list, tuple)):
+        return type(value)([filled(item, pieces) for item in value])
+    return pieces[value] if isinstance(value, Place) else value
+
+
+def dask_delayed(array: Any) -> Any:
+    """An array as one lazy value, to be handed to a task."""
+    import dask
+
+    return dask.delayed(numpy.asarray)(array)
+
+
+def lazily(call: Callable[..., Any], pieces: list[Any], sample: Any) -> Any:
+    """The array that a call gives, as one task."""
+    import dask
+    import dask.array as da
+
+    return da.from_delayed(dask.delayed(call)(*pieces), sample.shape, sample.dtype)
+
+
+def aligned(array: Any, axes: set[int], chunks: list[tuple[int, ...]]) -> Any:
+    """An array with some axes whole and the others in given chunks, cut off where the array is shorter."""
+    own: dict[int, Any] = {}
+    for i, n in enumerate(array.shape):
+        if i in axes:
+            own[i] = -1
+        elif sum(chunks[i]) == n:
+            own[i] = chunks[i]
+        else:
+            raise NotImplementedError(
+                f"dask arrays of shapes that differ beside the axis worked along ({n} and {sum(chunks[i])} in axis {i}) "
+                "cannot be divided into chunks alike: cut the longer one first"
+            )
+    return array.rechunk(own) if own else array
+
+
+def mapped(call: Callable[..., Any], arrays: list[Any], axes: set[int], sample: Any) -> Any:
+    """The result of a kernel on every block; `sample` is what one line gives."""
+    import dask.array as da
+
+    first = arrays[0]
+    dropped = sorted(axes) if sample.ndim < first.ndim else []
+    chunks = [(sample.shape[i],) if i in axes else own for i, own in enumerate(first.chunks) if i not in dropped]
+    meta = numpy.empty((0,) * sample.ndim, sample.dtype)
+    return da.map_blocks(call, *arrays, chunks=tuple(chunks), drop_axis=dropped or None, dtype=sample.dtype, meta=meta)
+
+
+class MissingFunction(NotImplementedError, AttributeError):
+    """There is no such function for dask arrays."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"dask arrays have no {name}, which this operation needs. Nothing was computed: to go on with NumPy, say "
+            "tensor.compute() (all of it has to fit into memory)"
+        )
+
+
+class Elementwise:
+    """Functions of a module, such as scipy.special, run on every chunk."""
+
+    def __init__(self, functions: Callable[[], Any]) -> None:
+        self._functions = functions
+
+    def __getattr__(self, name: str) -> Any:
+        function = functools.partial(by_elements, getattr(self._functions(), name))
+        setattr(self, name, function)
+        return function
+
+
+class Linalg:
+    """dask's linear algebra; what it lacks is an error."""
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(importlib.import_module("array_api_compat.dask.array").linalg, name, None)
+        if found is None:
+            raise MissingFunction(f"linalg.{name}")
+        return found
+
+
+class Namespace:
+    """What the core asks of an array library, for dask."""
+
+    __name__ = __name__
+
+    kernel_of = staticmethod(kernel_of)
+    broadcast_shapes = staticmethod(broadcast_shapes)
+    special = Elementwise(lambda: numpy_xp.special)
+    linalg = Linalg()
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(importlib.import_module("array_api_compat.dask.array"), name, None)
+        if found is None and name in ELEMENTWISE:
+            found = functools.partial(by_elements, getattr(numpy_xp, name))
+        if found is None:
+            raise MissingFunction(name)
+        setattr(self, name, found)
+        return found
+
+    @staticmethod
+    def total(array: Any) -> Any:
+        """The sum of all elements."""
+        return array.sum()
+
+    @staticmethod
+    def average(array: Any) -> Any:
+        """The mean of all elements."""
+        return array.mean()
+
+    @staticmethod
+    def may_share_memory(first: Any, second: Any) -> bool:
+        """True: what is written into a dask array is written into a new one, so none is a view and none can differ."""
+        return True
+
+    @staticmethod
+    def matrix_transpose(array: Any) -> Any:
+        """The matrices in the last two axes, transposed."""
+        return array.swapaxes(-1, -2)
+
+
+#: Functions of NumPy's namespace that rules use inside other kernels.
+ELEMENTWISE = frozenset(
+    ("expit", "softplus", "normal_cdf", "erf", "erfc", "erfinv", "gammaln", "digamma", "xlogy", "ndtr", "ndtri")
+    + ("gcd", "lcm", "copysign", "nextafter", "fmax", "fmin", "fmod", "cbrt", "hypot", "heaviside", "frexp", "ldexp")
+)
+
+xp = Namespace()

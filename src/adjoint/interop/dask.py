@@ -1,0 +1,177 @@
+"""Tensors over dask arrays, and gradients of sums over shards on a dask cluster.
+
+A tensor over a dask array is lazy, and so is its tape: forward and backward pass make one graph of tasks, which
+`compute` runs in one pass. Gradients of a sum over shards need no lazy tape: each worker differentiates its shards on
+NumPy arrays, and values and gradients are added up in a fixed tree, so that the same shards give the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy
+
+from adjoint.arrays.pytree import flatten
+from adjoint.core.graph import new_tensor
+from adjoint.tensor.creation import as_tensor
+from adjoint.tensor.differentiate import grad
+from adjoint.tensor.tensor import Tensor
+
+
+def dask() -> Any:
+    """The module dask. Raises ModuleNotFoundError, naming the extra, where it is not installed."""
+    try:
+        import dask
+        import dask.array
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError("lazy tensors need dask: pip install 'adjoint[dask]'", name="dask") from error
+    return dask
+
+
+def compute(*tensors: Any, **options: Any) -> tuple[Any, ...]:
+    """The values of lazy tensors, as tensors over NumPy arrays without history, all in one pass over the tasks.
+
+    What a loss and its gradients have in common is computed once, and chunks are freed as soon as all have used them;
+    computing them one after the other would do the forward pass several times.
+
+    Args:
+        tensors: Tensors, or trees of them; those over other arrays come back as they are, without history.
+        options: passed on to `dask.compute` (scheduler, num_workers ...).
+
+    Raises:
+        ModuleNotFoundError: dask is not installed.
+
+    >>> import adjoint, dask.array
+    >>> from adjoint import distributed
+    >>> x = adjoint.as_tensor(dask.array.ones(6, chunks=3)).requires_grad_()
+    >>> loss = (x * x).sum()
+    >>> distributed.compute(loss, *adjoint.autograd.grad(loss, x))
+    (tensor(6., dtype=adjoint.float64), tensor([2., 2., 2., 2., 2., 2.], dtype=adjoint.float64))
+    """
+    return _evaluated(dask().compute, tensors, options)
+
+
+def persist(*tensors: Any, **options: Any) -> tuple[Any, ...]:
+    """The same tensors over dask arrays whose chunks are computed and held, without history, in one pass.
+
+    To be called once in each step of an optimiser: otherwise the graph of tasks grows with every step.
+
+    Args:
+        tensors: Tensors, or trees of them; those over other arrays come back as they are, without history.
+        options: passed on to `dask.persist`.
+
+    Raises:
+        ModuleNotFoundError: dask is not installed.
+
+    >>> import adjoint, dask.array
+    >>> from adjoint import distributed
+    >>> w = adjoint.as_tensor(dask.array.ones(3))
+    >>> w, = distributed.persist(w - 0.5 * w)
+    >>> len(w._array.dask)
+    1
+    """
+    return _evaluated(dask().persist, tensors, options)
+
+
+def _evaluated(run: Callable[..., Any], tensors: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, ...]:
+    leaves, tree = flatten(tensors)
+    arrays = run(*[leaf._array if isinstance(leaf, Tensor) else leaf for leaf in leaves], **options)
+    made = [new_tensor(_as_array(a)) if isinstance(t, Tensor) else a for t, a in zip(leaves, arrays, strict=True)]
+    return tree.unflatten(made)  # type: ignore[no-any-return]
+
+
+def _as_array(value: Any) -> Any:
+    """Computed results may be NumPy scalars; Tensors stand over arrays."""
+    return numpy.asarray(value) if isinstance(value, numpy.generic) else value
+
+
+def value_and_grad(
+    fn: Callable[[Any, Any], Tensor],
+    shards: Iterable[Any],
+    client: Any,
+    *,
+    progress: bool = False,
+) -> Callable[[Any], tuple[Any, Any]]:
+    """The sum of a function over shards of data, and its gradient, as a function of the parameters.
+
+    Every shard is sent to a worker once, and stays there. A call sends the parameters to the workers; each
+    differentiates `fn` at its shards, on NumPy arrays; values and gradients are added up pairwise in a fixed order.
+
+    Args:
+        fn: takes the parameters (a tree of leaves that require grad) and a shard, gives a Tensor of one element. It must
+            be picklable by cloudpickle, and import what it needs itself.
+        shards: the pieces of data: arrays, trees of arrays, paths ..., whatever `fn` takes; or futures of them.
+        client: a `distributed.Client`, or the address of a scheduler.
+        progress: draw a progress bar (rich) while shards are worked on.
+
+    Returns:
+        A function of a tree of Tensors, arrays or numbers, that gives the sum as a Tensor and the gradients as a tree
+        of the same form, without history.
+
+    Raises:
+        ModuleNotFoundError: dask's distributed scheduler is not installed.
+        ValueError: there are no shards.
+        Whatever `fn` raises at a shard, unchanged, with a note that tells which shard it was.
+    """
+    try:
+        import distributed
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "gradients on a cluster need dask's scheduler: pip install 'adjoint[dask]'", name="distributed"
+        ) from error
+    if isinstance(client, str):
+        client = distributed.Client(client)
+    given = list(shards)
+    if not given:
+        raise ValueError("value_and_grad needs at least one shard, but got none")
+    held = [s if isinstance(s, distributed.Future) else client.scatter(s, hash=False) for s in given]
+
+    def evaluate(parameters: Any) -> tuple[Any, Any]:
+        leaves, tree = flatten(parameters)
+        arrays = [leaf._array if isinstance(leaf, Tensor) else numpy.asarray(leaf) for leaf in leaves]
+        sent = client.scatter([arrays, tree], broadcast=True, hash=False)
+        parts = [
+            client.submit(at_shard, fn, *sent, shard, number, pure=False) for number, shard in enumerate(held)
+        ]
+        if progress:
+            watch(parts, distributed.as_completed)
+        total = added_up(client, parts).result()
+        return new_tensor(total[0]), tree.unflatten([new_tensor(array) for array in total[1:]])
+
+    return evaluate
+
+
+def at_shard(fn: Callable[[Any, Any], Any], arrays: list[Any], tree: Any, shard: Any, number: int) -> list[Any]:
+    """What a worker does: the value of a function at one shard, and its gradients, as arrays."""
+    leaves = [as_tensor(array.copy()).requires_grad_() for array in arrays]
+    try:
+        value = fn(tree.unflatten(leaves), shard)
+        if not isinstance(value, Tensor) or value.numel() != 1:
+            raise TypeError(f"the function must give a Tensor of one element, but gave {value!r:.80}")
+        gradients = grad(value.reshape(()), leaves, allow_unused=True, materialize_grads=True)
+    except Exception as error:
+        error.add_note(f"while shard {number} was differentiated")
+        raise
+    return [value.detach()._array.reshape(()), *[gradient._array for gradient in gradients]]
+
+
+def sum_of(first: list[Any], second: list[Any]) -> list[Any]:
+    """Two lists of arrays, added up."""
+    return [numpy.asarray(a + b) for a, b in zip(first, second, strict=True)]
+
+
+def added_up(client: Any, parts: list[Any]) -> Any:
+    """The sum of all parts in a tree of pairs, which does not depend on who is done first."""
+    while len(parts) > 1:
+        pairs = zip(parts[::2], parts[1::2], strict=False)
+        parts = [client.submit(sum_of, *pair, pure=False) for pair in pairs] + parts[len(parts) & ~1 :]
+    return parts[0]
+
+
+def watch(parts: list[Any], as_completed: Callable[..., Any]) -> None:
+    """Draw a progress bar until all parts are done."""
+    from rich.progress import track
+
+    for _ in track(as_completed(parts), "shards", len(parts)):
+        continue

@@ -1,0 +1,222 @@
+"""Tensors over dask arrays: the table of rules in chunks, one lazy tape, errors instead of hidden work, clusters."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint
+from adjoint import distributed
+from adjoint.core.graph import new_tensor
+from adjoint.rules import TABLE, Rule, derive
+from adjoint.tensor.differentiate import grad
+from adjoint.tensor.table import ops
+from rules.test_table import Problem, cotangents_at, kinds_of, problems
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+
+several_processes = pytest.mark.skipif(
+    not os.environ.get("ADJOINT_TEST_DISTRIBUTED"), reason="starts processes of its own: make test-distributed"
+)
+#: What does not work on dask arrays, and the beginning of the error that says so.
+GAPS: dict[str, str] = json.loads((Path(__file__).parents[1] / "data" / "dask_gaps.json").read_text())
+
+
+@pytest.fixture(autouse=True)
+def in_this_thread():
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+# the table ----------------------------------------------------------------------------------------------------------
+
+
+def lazy(value: Any, requires_grad: bool = False) -> Any:
+    """A tensor over the array in chunks, two along each axis; members of a list likewise; anything else as it is."""
+    if isinstance(value, list):
+        return [lazy(item, requires_grad) for item in value]
+    if not isinstance(value, np.ndarray):
+        return value
+    made = new_tensor(da.from_array(value, chunks=tuple(max(1, (n + 1) // 2) for n in value.shape)))
+    made.requires_grad = requires_grad and value.dtype.kind in "fc"
+    return made
+
+
+def compare(problem: Problem, rng: np.random.Generator) -> None:
+    """Results and gradients are lazy, and those of NumPy."""
+    rule = problem.rule
+    names = {name for name, _ in problem.places}
+    values = {name: lazy(value, name in names) for name, value in problem.values.items()}
+    result = derive.call(rule, ops, values)
+    outputs = [result] if rule.outputs is None else list(result)
+    for y, expected in zip(outputs, problem.outputs(), strict=True):
+        assert isinstance(y._array, da.Array) and y._array.dtype == expected.dtype
+        np.testing.assert_allclose(y._array.compute(), expected, 1e-6, 1e-6)
+    leaves = [problem.at(place, values) for place in problem.places]
+    if not rule.vjps or not leaves:
+        return
+    cotangents = cotangents_at(problem, rng)
+    expected = problem.pulled(cotangents)
+    pairs = [(y, lazy(u)) for y, u in zip(outputs, cotangents, strict=True) if y.requires_grad]
+    ends, drivers = zip(*pairs, strict=True)
+    found = grad(ends, leaves, drivers, materialize_grads=True)
+    for place, gradient in zip(problem.places, found, strict=True):
+        np.testing.assert_allclose(np.asarray(gradient._array), expected[place], 1e-6, 1e-6)
+
+
+def failure_of(rule: Rule) -> str | None:
+    """The first error that a rule gives on dask arrays, in short; None if there is none."""
+    rng = np.random.default_rng(0)
+    for problem in problems(rule, kinds_of(rule)[0]):
+        try:
+            compare(problem, rng)
+        except Exception as error:
+            return f"{type(error).__name__}: {str(error).strip()}".split("\n")[0][:60].strip()
+    return None
+
+
+@pytest.mark.parametrize("rule", TABLE.values(), ids=list(TABLE))
+def test_rule_on_dask_arrays(rule: Rule) -> None:
+    assert failure_of(rule) == GAPS.get(rule.name)
+
+
+def test_gaps_name_rules() -> None:
+    assert set(GAPS) <= set(TABLE)
+
+
+# one lazy tape ------------------------------------------------------------------------------------------------------
+
+X = np.random.default_rng(1).standard_normal((40, 3))
+Y = (X[:, 0] > 0).astype(float)
+
+
+def loss_of(w: Any, x: Any, y: Any) -> Any:
+    return adjoint.nn.functional.binary_cross_entropy_with_logits(x @ w, y) + 0.1 * (w * w).sum()
+
+
+def lazy_problem() -> tuple[Any, Any, Any]:
+    x, y = (adjoint.as_tensor(da.from_array(a, chunks=(10, *a.shape[1:]))) for a in (X, Y))
+    return adjoint.as_tensor(da.ones(3)).requires_grad_(), x, y
+
+
+def eager_gradient(w: np.ndarray) -> tuple[Any, Any]:
+    leaf = adjoint.from_numpy(w).requires_grad_()
+    loss = loss_of(leaf, adjoint.from_numpy(X), adjoint.from_numpy(Y))
+    return loss.detach(), adjoint.autograd.grad(loss, leaf)[0]
+
+
+def test_loss_and_gradient_in_one_pass() -> None:
+    read = []
+    w, _, y = lazy_problem()
+    blocks = da.from_array(X, chunks=(10, 3)).map_blocks(lambda block: read.append(len(block)) or block, meta=X[:0])
+    loss = loss_of(w, adjoint.as_tensor(blocks), y)
+    (gradient,) = adjoint.autograd.grad(loss, w)
+    assert read == []
+    values = distributed.compute(loss, {"w": gradient})
+    assert read == [10] * 4
+    expected = eager_gradient(np.ones(3))
+    adjoint.testing.assert_close(values[0], expected[0])
+    adjoint.testing.assert_close(values[1]["w"], expected[1])
+    assert not values[0].requires_grad and type(values[0]._array) is np.ndarray
+
+
+def test_backward_accumulates_lazily_and_persist_keeps_the_graph_of_tasks_short() -> None:
+    w, x, y = lazy_problem()
+    eager = np.ones(3)
+    sizes = []
+    for _ in range(3):
+        loss_of(w, x, y).backward()
+        with adjoint.no_grad():
+            (new,) = distributed.persist(w - w.grad)
+        w = new.requires_grad_()
+        sizes.append(len(w._array.dask))
+        eager = eager - eager_gradient(eager)[1].numpy()
+    np.testing.assert_allclose(w.compute().numpy(), eager)
+    assert sizes == [1, 1, 1]
+
+
+def test_forward_mode_and_second_order() -> None:
+    w, x, y = lazy_problem()
+    eager = adjoint.ones(3, dtype=adjoint.float64)
+    own, other = ((lambda w: loss_of(w, x, y)), lambda w: loss_of(w, adjoint.from_numpy(X), adjoint.from_numpy(Y)))
+    w = w.detach()
+    for derivative in (
+        lambda f, w: adjoint.func.jvp(f, (w,), (w,))[1],
+        lambda f, w: adjoint.autograd.functional.hvp(f, w, w)[1],
+    ):
+        found = derivative(own, w)
+        assert isinstance(found._array, da.Array)
+        adjoint.testing.assert_close(found.compute(), derivative(other, eager))
+
+
+# what is asked for, and what is refused -----------------------------------------------------------------------------
+
+
+def test_numbers_are_computed_when_they_are_asked_for() -> None:
+    x = adjoint.as_tensor(da.arange(6, chunks=3) * 1.0)
+    assert float(x.sum()) == 15 and int(x[5]) == 5 and x[1].item() == 1 and x[:2].tolist() == [0, 1] and bool(x[1] == 1)
+    assert repr(x) == "tensor(lazy, size=(6,), chunks of 3, dtype=adjoint.float64)"
+    plain = adjoint.ones(2, requires_grad=True)
+    assert plain.compute().tolist() == [1, 1] and not plain.compute().requires_grad
+
+
+REFUSED = [
+    (lambda x: x.numpy(), TypeError, "would have to be computed: say tensor.compute().numpy()"),
+    (np.asarray, TypeError, "would have to be computed: say tensor.compute().numpy()"),
+    (lambda x: x.stride(), TypeError, "arrays of dask have no strides"),
+    (lambda x: adjoint.view_as_real(x * 1j), NotImplementedError, "dask arrays have no view_as, which this operation needs"),
+]
+
+
+@pytest.mark.parametrize(("call", "kind", "text"), REFUSED)
+def test_refused(call, kind, text) -> None:
+    with pytest.raises(kind, match=text.replace("(", r"\(").replace(")", r"\)")):
+        call(adjoint.as_tensor(da.ones((4, 4), chunks=2)))
+
+
+def test_large_arrays_are_not_put_in_one_piece() -> None:
+    x = adjoint.as_tensor(da.ones((10**5, 10**3), chunks=(10**3, 10**3)))
+    with pytest.raises(NotImplementedError, match="linalg_qr on dask arrays needs an array of 762 MiB in one piece"):
+        adjoint.linalg.qr(x)
+
+
+# a cluster ----------------------------------------------------------------------------------------------------------
+
+
+@several_processes
+def test_sums_over_shards_on_a_cluster_of_processes() -> None:
+    from distributed import LocalCluster
+
+    def fn(parameters, shard):
+        x, y = (adjoint.from_numpy(a) for a in shard)
+        if not len(y):
+            raise ValueError("an empty shard")
+        return ((x @ parameters["w"] + parameters["b"] - y) ** 2).sum()
+
+    parts = [(X[i : i + 9], Y[i : i + 9]) for i in range(0, 40, 9)]
+    parameters = {"w": np.array([1.0, 2.0, 3.0]), "b": np.array(0.5)}
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, cluster.get_client() as client:
+        at = distributed.value_and_grad(fn, parts, client, progress=True)
+        value, gradients = at(parameters)
+        again = at(parameters)
+        whole = {name: adjoint.from_numpy(v).requires_grad_() for name, v in parameters.items()}
+        expected = fn(whole, (X, Y))
+        expected.backward()
+        adjoint.testing.assert_close(value, expected.detach())
+        for name, leaf in whole.items():
+            adjoint.testing.assert_close(gradients[name], leaf.grad)
+            assert gradients[name].numpy().tobytes() == again[1][name].numpy().tobytes()
+        broken = distributed.value_and_grad(fn, [*parts, (X[:0], Y[:0])], client)
+        with pytest.raises(ValueError, match="an empty shard") as caught:
+            broken(parameters)
+        assert caught.value.__notes__ == ["while shard 5 was differentiated"]
+        with pytest.raises(TypeError, match="must give a Tensor of one element, but gave tensor"):
+            distributed.value_and_grad(lambda w, shard: adjoint.ones(2), parts, client)(parameters)
+        with pytest.raises(ValueError, match="at least one shard, but got none"):
+            distributed.value_and_grad(fn, [], client)
