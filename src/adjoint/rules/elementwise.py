@@ -760,6 +760,11 @@ def _check_fill(input, value):
     rank = value._array.ndim if hasattr(value, "_array") else 0
     if rank:
         raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {rank} dimensions.")
+    check_fits(input, value)
+
+
+def check_fits(input, value):
+    """Raise RuntimeError for a number that the dtype of the input cannot hold."""
     own = from_numpy_dtype(input._array.dtype)
     overflows = isinstance(value, complex) and value.imag and not own.is_complex
     if own.numpy.kind in "iu" and type(value) is int:

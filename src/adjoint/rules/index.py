@@ -12,6 +12,7 @@ from adjoint.arrays.namespace import underlying
 from adjoint.arrays.shapes import broadcast_shapes
 
 from .declare import Array, Constant, constant, general, linear
+from .elementwise import check_fits
 
 # basic indices: views -------------------------------------------------------------------------------------------------
 
@@ -525,6 +526,8 @@ def _check_slices(operation, error, prefix, number):
     def check(input, dim, index, source, alpha=1):
         check_vector(operation, index)
         n = input.shape[dim] if input.ndim else 1
+        if operation == "index_add" and input.ndim < 2:
+            check_indices(operation, index, n, error=IndexError, wording="index out of range in self")
         check_indices(operation, index, n, dim=dim, error=error, prefix=prefix)
         given = source.shape[dim] if source.ndim else 1
         if index.numel() != given:
@@ -591,8 +594,7 @@ def check_value(operation, input, value):
         raise RuntimeError(
             f"{operation}_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
         )
-    if isinstance(value, complex) and not input.dtype.is_complex:
-        raise RuntimeError(f"value cannot be converted to type {input.dtype.c_name} without overflow")
+    check_fits(input, value)
 
 
 def _check_index_fill(input, dim, index, value):

@@ -243,13 +243,14 @@ unary(
     label="digamma",
     doc="The derivative of lgamma.",
 )
-unary(
-    "lgamma",
-    "gammaln",
-    lambda ops, input: ops.digamma(input),
-    label="lgamma_vml_cpu",
-    doc="The logarithm of the absolute value of the gamma function.",
-)
+
+
+@elementwise(input=lambda ops, input: ops.digamma(input), dtypes="float", inplace=True)
+def lgamma(xp, input: Array):
+    """The logarithm of the absolute value of the gamma function; inf at both ends."""
+    real_only("lgamma_vml_cpu", input)
+    return xp.where(input == float("-inf"), -input, xp.special.gammaln(input))
+
 
 
 def _check_dimension(input, p):

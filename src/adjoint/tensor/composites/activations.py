@@ -11,7 +11,7 @@ from typing import Any
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase
 from adjoint.core.recorded import operations
-from adjoint.tensor.composites.declare import composite, ops
+from adjoint.tensor.composites.declare import composite, ops, takes_out
 from adjoint.tensor.creation import rand
 
 Tensor = Any
@@ -301,6 +301,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 
 @composite()
 @_functional
+@takes_out
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """input where abs(input) > lambd, 0 elsewhere.
 
@@ -312,6 +313,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 
 @_functional
+@takes_out
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """input - lambd where that is positive, input + lambd where that is negative, 0 elsewhere.
 

@@ -13,7 +13,7 @@ from adjoint.arrays.shapes import normalize_dim, normalize_dims
 from adjoint.core.graph import TensorBase
 from adjoint.core.recorded import operations
 from adjoint.rules.contract import check_batches, listed, matrices_do_not_fit
-from adjoint.tensor.composites.declare import as_tensor, composite, ops
+from adjoint.tensor.composites.declare import as_tensor, composite, ops, takes_out
 
 Tensor = Any
 
@@ -270,6 +270,7 @@ def _split_points(sizes: tuple[int, ...]) -> dict[tuple[int, int], int]:
 
 
 @composite(namespace="linalg", method=False)
+@takes_out
 def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     """The product of two or more matrices, in the order that needs the fewest multiplications.
 
@@ -358,6 +359,7 @@ def linalg_matmul(input: Tensor, other: Tensor) -> Tensor:
 
 
 @composite(namespace="linalg", method=False)
+@takes_out
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The inner products of vectors along an axis, the first conjugated; other axes broadcast.
 
@@ -369,6 +371,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
 
 
 @composite(namespace="linalg", method=False, name="cross")
+@takes_out
 def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """The vector product along an axis of length 3; other axes broadcast.
 
@@ -390,6 +393,7 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 
 
 @composite()
+@takes_out
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The vector product along an axis of length 3: the first such, if dim is None."""
     if dim is None:

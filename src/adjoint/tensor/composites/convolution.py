@@ -85,7 +85,7 @@ def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
 
 
 def _check_groups(weight: Sizes, groups: int) -> None:
-    if weight[0] < groups:
+    if not weight[0] or weight[0] < groups:
         raise RuntimeError(
             f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, "
             f"but got weight of size {listed(weight)} instead"

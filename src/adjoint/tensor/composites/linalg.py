@@ -7,9 +7,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from adjoint.arrays.dtypes import dtype as Dtype
+from adjoint.arrays.dtypes import finfo
+from adjoint.arrays.namespace import underlying
 from adjoint.arrays.shapes import normalize_dims
+from adjoint.core.graph import TensorBase
 from adjoint.rules.linalg import check_inexact, check_matrix, check_sides, check_square
 from adjoint.tensor.composites.declare import COMPOSITES, as_tensor, composite, ops, torch_call
+from adjoint.tensor.creation import zeros as zeros_tensor
 
 Tensor = Any
 
@@ -213,17 +217,17 @@ def inverse(input: Tensor) -> Tensor:
 @torch_call("linalg_pinv", first="A")
 def pinv(
     A: Tensor,
-    rcond: float | None = None,
+    rcond: Tensor | float | None = None,
     hermitian: bool = False,
     *,
-    atol: float | None = None,
-    rtol: float | None = None,
+    atol: Tensor | float | None = None,
+    rtol: Tensor | float | None = None,
 ) -> Tensor:
     """The pseudoinverse of matrices (..., m, n), of shape (..., n, m).
 
     Args:
         rtol: singular values up to this share of the largest count as zero; rcond is its older name.
-        atol: or up to this size.
+        atol: or up to this size; each may be a tensor with one number for each matrix.
         hermitian: accepted for torch's sake; Hermitian matrices need no other treatment here.
 
     >>> import adjoint
@@ -231,10 +235,15 @@ def pinv(
     tensor([[0.5000, 0.5000]])
     """
     relative = rcond if rtol is None else rtol
-    if atol:
-        largest = svdvals(A).detach()
-        top = float(largest.max()) if largest.numel() else 0.0
-        relative = max(relative or 0.0, atol / top) if top else relative
+    if atol is not None and A.numel():
+        # each matrix has its own largest singular value, of which the bound is a share
+        largest = svdvals(A).detach()[..., 0]
+        share = ops.where(largest == 0, 0, atol / ops.where(largest == 0, 1, largest))
+        if relative is None:
+            relative = ops.where(share > 0, 0.0, max(A.shape[-2:]) * finfo(largest.dtype).eps)
+        relative = underlying(ops.maximum(share, relative + share * 0)._array)
+    elif isinstance(relative, TensorBase):
+        relative = underlying(relative._array)
     return ops.linalg_pinv(A, relative)
 
 
@@ -425,7 +434,7 @@ def svd_method(input: Tensor, some: bool = True, compute_uv: bool = True) -> _Sv
     """Older form of linalg.svd(): gives V where that gives its conjugate transpose."""
     if not compute_uv:
         rows, columns = input.shape[-2:]
-        zeros = [ops.zeros_like(input[..., :1, :1]).expand(*input.shape[:-2], n, n) for n in (rows, columns)]
+        zeros = [zeros_tensor((*input.shape[:-2], n, n), dtype=input.dtype) for n in (rows, columns)]
         return _Svd(zeros[0], svdvals(input), zeros[1])
     u, s, vh = ops.linalg_svd(input, not some)
     return _Svd(u, s, ops.conj_transpose(vh))

@@ -105,6 +105,7 @@ def random_(self: Tensor, *bounds: int, generator: Generator | None = None, **na
 @composite(namespace=None, name="normal_")
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with normally distributed numbers. Raises RuntimeError if std is negative."""
+    mean, std = _number("normal_", "mean", 1, mean), _number("normal_", "std", 2, std)
     return _overwrite(self, "normal", lambda shape: draws.normal(generator, shape, self._array.dtype, mean, std))
 
 

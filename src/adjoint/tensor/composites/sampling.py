@@ -13,6 +13,7 @@ import numpy
 
 from adjoint.arrays import interpolation
 from adjoint.arrays.axis_maps import AxisMap
+from adjoint.arrays.size import type_name
 from adjoint.core.graph import new_tensor
 from adjoint.rules.contract import listed
 from adjoint.tensor.composites.contract import as_tensor
@@ -98,6 +99,8 @@ def _check_mode(input: Tensor, mode: str, align_corners: bool | None, antialias:
         raise ValueError(
             "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
         )
+    if align_corners is not None and not isinstance(align_corners, bool):
+        raise TypeError(f"interpolate(): argument 'align_corners' must be bool, not {type_name(align_corners)}")
 
 
 def _check_rank(input: Tensor, mode: str) -> None:

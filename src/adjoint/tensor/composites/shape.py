@@ -616,8 +616,22 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]
     return ops.unsafe_split(input, n, dim) if n else ops.unsafe_split_with_sizes(input, (0,) * chunks, dim)
 
 
+def _takes_either(function: F) -> F:
+    """Let indices_or_sections be given as `indices` or as `sections`, which are torch's names for each alone."""
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        for name in ("indices", "sections"):
+            if name in kwargs:
+                kwargs["indices_or_sections"] = kwargs.pop(name)
+        return function(*args, **kwargs)
+
+    return call  # type: ignore[return-value]
+
+
 @composite()
 @takes_axis
+@_takes_either
 def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of pieces along one axis: a number of them as equal as possible, or cut before the given places.
 

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from adjoint.arrays.namespace import underlying
 from adjoint.tensor.composites.declare import composite, ops, torch_call
 from adjoint.tensor.composites.pooling import pad
 
@@ -128,7 +129,7 @@ def stft(
     spectra = ops.fft_r2c(pieces, axis, norm) if onesided else ops.fft_c2c(pieces, axis, norm, False)
     spectra = ops.transpose(spectra, -2, -1)
     if return_complex is False:
-        return ops.stack([ops.real(spectra), ops.imag(spectra)], spectra.ndim)
+        return ops.view_as_real(spectra)
     return spectra
 
 
@@ -201,7 +202,7 @@ def istft(
     signal = ops.fold_windows(pieces * window, shape, len(shape) - 1, n_fft, hop)[..., start:stop]
     squares = ops.expand(window * window, (spectra.shape[-2], n_fft))
     weight = ops.fold_windows(squares, (whole,), 0, n_fft, hop)[start:stop]
-    if not float(ops.abs(weight.detach()).min()) > 1e-11:
+    if not abs(underlying(weight._array)).min() > 1e-11:
         refuse("window overlap add min: 1")
     signal = signal / weight
     if stop > whole:

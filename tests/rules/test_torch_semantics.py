@@ -1,0 +1,209 @@
+"""What torch's functions do that NumPy's of the same name do not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import adjoint as torch
+
+F = torch.nn.functional
+
+
+def test_rsub_multiplies_what_is_subtracted() -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = torch.rsub(x, torch.tensor([5.0, 5.0]), alpha=2)
+    assert y.tolist() == [3.0, 1.0]
+    y.sum().backward()
+    assert x.grad.tolist() == [-2.0, -2.0]
+
+
+@pytest.mark.parametrize("mode", ["floor", "trunc"])
+def test_rounded_quotient_has_a_zero_gradient(mode: str) -> None:
+    x = torch.tensor([5.0, -5.0], requires_grad=True)
+    torch.div(x, 2, rounding_mode=mode).sum().backward()
+    assert x.grad.tolist() == [0.0, 0.0]
+
+
+def test_negative_powers_of_integers_are_rounded_towards_zero() -> None:
+    base, exponent = torch.tensor([2, 1, -1, -1, 3, 0]), torch.tensor([-1, -1, -1, -2, 2, -1])
+    assert (base**exponent).tolist() == [0, 1, -1, 1, 9, 0]
+    assert (2 ** torch.tensor([-1, 3], dtype=torch.int8)).tolist() == [0, 8]
+    with pytest.raises(RuntimeError, match="Integers to negative integer powers are not allowed"):
+        base**-1
+
+
+def test_sign_of_nan() -> None:
+    assert torch.sign(torch.tensor([float("nan"), -2.0])).tolist() == [0.0, -1.0]
+
+
+@pytest.mark.parametrize("stack", ["hstack", "vstack", "dstack", "column_stack"])
+def test_stacks(stack: str) -> None:
+    out = torch.empty(0)
+    parts = [torch.ones(2, 2), torch.zeros(2, 2)]
+    assert getattr(torch, stack)(parts, out=out) is out
+    np.testing.assert_array_equal(out.numpy(), getattr(np, stack)([p.numpy() for p in parts]))
+    with pytest.raises(RuntimeError, match=f"{stack} expects a non-empty TensorList"):
+        getattr(torch, stack)([])
+
+
+def test_empty_vectors_among_matrices_get_empty_gradients() -> None:
+    hollow, full = torch.zeros(0, requires_grad=True), torch.zeros(2, 3, requires_grad=True)
+    got = torch.autograd.grad(torch.cat([hollow, full], 1).sum(), [hollow, full])
+    assert [tuple(g.shape) for g in got] == [(0,), (2, 3)]
+
+
+@pytest.mark.parametrize("function", ["sum", "cumsum", "prod", "cumprod", "nansum"])
+def test_dtype_of_integer_results(function: str) -> None:
+    args = (0,) if function.startswith("cum") else ()
+    for dtype in (torch.int8, torch.int32, torch.int64):
+        assert getattr(torch, function)(torch.tensor([1, 2]), *args, dtype=dtype).dtype is dtype
+
+
+def test_pieces_have_rows() -> None:
+    x = torch.zeros(4, 6)
+    assert x.repeat_interleave(2, -1).stride() == (12, 1)
+    assert x.index_select(1, torch.tensor([0, 3])).stride() == (2, 1)
+
+
+def test_names_of_tensor_split() -> None:
+    x = torch.arange(5)
+    assert [p.tolist() for p in x.tensor_split(indices=[1])] == [[0], [1, 2, 3, 4]]
+    assert [p.tolist() for p in x.tensor_split(sections=2)] == [[0, 1, 2], [3, 4]]
+    with pytest.raises(RuntimeError, match="expected total dims >= 2, but got total dims = 1"):
+        x.rot90()
+
+
+def test_where_with_a_condition_of_bytes_warns() -> None:
+    with pytest.warns(UserWarning, match="where received a uint8 condition tensor"):
+        torch.set_warn_always(True)
+        y = torch.where(torch.tensor([0, 2], dtype=torch.uint8), 1.0, 0.0)
+    torch.set_warn_always(False)
+    assert y.tolist() == [0.0, 1.0]
+
+
+def test_each_matrix_has_its_own_bound_in_pinv() -> None:
+    A = torch.tensor([[[1.0, 0.0], [0.0, 0.3]], [[100.0, 0.0], [0.0, 0.3]]], dtype=torch.float64)
+    found = torch.linalg.pinv(A, atol=0.5)
+    assert found[:, 1, 1].tolist() == [0.0, 0.0]
+    found = torch.linalg.pinv(A, atol=torch.tensor([0.5, 0.1], dtype=torch.float64))
+    np.testing.assert_allclose(found[:, 1, 1].numpy(), [0.0, 1 / 0.3])
+    found = torch.linalg.pinv(A, rtol=torch.tensor([0.1, 0.1], dtype=torch.float64))
+    np.testing.assert_allclose(found[:, 1, 1].numpy(), [1 / 0.3, 0.0])
+
+
+def test_ends_of_lgamma() -> None:
+    assert torch.lgamma(torch.tensor([float("-inf"), float("inf")])).tolist() == [float("inf")] * 2
+
+
+# torch's own functions beside those of nn.functional ------------------------------------------------------------------
+
+
+def normal(*shape: int) -> torch.Tensor:
+    return torch.tensor(np.random.default_rng(len(shape)).normal(size=shape))
+
+
+@pytest.mark.filterwarnings("ignore:reduction. 'mean' divides")
+def test_reductions_by_number() -> None:
+    x, y = normal(3), torch.tensor([1.0, -1.0, 1.0], dtype=torch.float64)
+    for number, kind in enumerate(("none", "mean", "sum")):
+        pairs = [
+            (torch.kl_div(x, y * y, number), F.kl_div(x, y * y, reduction=kind)),
+            (torch.hinge_embedding_loss(x, y, 0.5, number), F.hinge_embedding_loss(x, y, 0.5, reduction=kind)),
+            (
+                torch.binary_cross_entropy_with_logits(x, y, None, None, number),
+                F.binary_cross_entropy_with_logits(x, y, reduction=kind),
+            ),
+            (
+                torch.margin_ranking_loss(x, 2 * x, y, 0.1, number),
+                F.margin_ranking_loss(x, 2 * x, y, 0.1, reduction=kind),
+            ),
+            (
+                torch.poisson_nll_loss(x, y * y, True, False, 1e-8, number),
+                F.poisson_nll_loss(x, y * y, reduction=kind),
+            ),
+        ]
+        rows = normal(2, 3)
+        flags = torch.tensor([1, -1])
+        pairs += [
+            (
+                torch.cosine_embedding_loss(rows, rows + 1, flags, 0.1, number),
+                F.cosine_embedding_loss(rows, rows + 1, flags, 0.1, reduction=kind),
+            ),
+            (
+                torch.triplet_margin_loss(rows, rows + 1, rows - 1, 1.0, 2.0, 1e-6, False, number),
+                F.triplet_margin_loss(rows, rows + 1, rows - 1, reduction=kind),
+            ),
+        ]
+        spectra = F.log_softmax(normal(4, 1, 3), 2)
+        targets = torch.tensor([[1, 2]])
+        pairs.append(
+            (
+                torch.ctc_loss(spectra, targets, (4,), (2,), 0, number),
+                F.ctc_loss(spectra, targets, (4,), (2,), reduction=kind),
+            )
+        )
+        for found, expected in pairs:
+            np.testing.assert_array_equal(found.numpy(), expected.numpy())
+    with pytest.raises(TypeError, match=r"kl_div\(\): argument 'reduction' must be int, not str"):
+        torch.kl_div(x, y, "mean")
+    with pytest.raises(ValueError, match="3 is not a valid value for reduction"):
+        torch.kl_div(x, y, 3)
+
+
+def test_normalisations_with_their_parameters_first() -> None:
+    x, w, b = normal(2, 4, 3), normal(4), normal(4) + 1
+    m, v = normal(4), normal(4) ** 2 + 1
+    same = np.testing.assert_array_equal
+    same(torch.batch_norm(x, w, b, m, v, False, 0.1, 1e-5, True), F.batch_norm(x, m, v, w, b))
+    same(torch.instance_norm(x, w, b, None, None, True, 0.1, 1e-5, True), F.instance_norm(x, None, None, w, b))
+    same(torch.group_norm(x, 2, w, b, 1e-5, False), F.group_norm(x, 2, w, b))
+    same(torch.layer_norm(x, (3,), b[:3], None, 1e-5, False), F.layer_norm(x, (3,), b[:3]))
+    same(torch.bilinear(w, b, normal(2, 4, 4)), F.bilinear(w, b, normal(2, 4, 4)))
+    y = torch.ones(3)
+    assert torch.alpha_dropout(y, 0.5, False) is y
+    assert torch.alpha_dropout_(y, 0.5, True) is y
+
+
+def test_conv_tbc_is_a_convolution_in_time() -> None:
+    x, w, b = normal(5, 2, 3), normal(2, 3, 4), normal(4)
+    expected = sum(np.pad(x.numpy(), ((1, 1), (0, 0), (0, 0)))[k : k + 6] @ w.numpy()[k] for k in range(2)) + b.numpy()
+    np.testing.assert_allclose(torch.conv_tbc(x, w, b, 1).numpy(), expected)
+    assert torch.autograd.gradcheck(torch.conv_tbc, [t.requires_grad_() for t in (x, w, b)])
+
+
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        (((3, 2), (2, 2, 2), (2,)), "Input must have 3 dims: time, batch, in_channel"),
+        (((3, 2, 2), (2, 2), (2,)), "Weight tensor must have 3 dims"),
+        (((3, 2, 2), (2, 2, 2), ()), "Bias must be 1-D"),
+        (((3, 2, 2), (2, 3, 2), (2,)), r"Input dim 2 \(input channels\) is not == dim 1 in the weight tensor"),
+        (((3, 2, 2), (2, 2, 2), (3,)), "Bias size must equal dim 2 in the weight tensor"),
+    ],
+)
+def test_conv_tbc_refuses(shapes: tuple[tuple[int, ...], ...], message: str) -> None:
+    with pytest.raises(RuntimeError, match=message):
+        torch.conv_tbc(*[torch.zeros(s) for s in shapes])
+
+
+# what is refused ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: torch.zeros(2, dtype=torch.int8).masked_fill(torch.ones(2) > 0, 1000), RuntimeError, "overflow"),
+        (lambda: torch.zeros(5).index_add(0, torch.tensor([9]), torch.zeros(1)), IndexError, "out of range in self"),
+        (
+            lambda: F.interpolate(torch.zeros(1, 1, 4, 4), size=2, mode="bilinear", align_corners="a"),
+            TypeError,
+            "must be bool",
+        ),
+        (lambda: torch.zeros(3).normal_("a"), TypeError, "must be float, not str"),
+        (lambda: F.conv2d(torch.zeros(1, 2, 5, 5), torch.zeros(0, 2, 3, 3)), RuntimeError, "to be at least 1"),
+    ],
+)
+def test_refused(call, error, message) -> None:
+    with pytest.raises(error, match=message):
+        call()
