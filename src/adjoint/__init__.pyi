@@ -828,7 +828,7 @@ def less_equal(input: Tensor | builtins.complex, other: Tensor | builtins.comple
     """Alias of le()."""
 
 def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of the absolute value of the gamma function."""
+    """The logarithm of the absolute value of the gamma function; inf at both ends."""
 
 from adjoint import linalg as linalg
 

@@ -75,9 +75,10 @@ def test_names_of_tensor_split() -> None:
 
 
 def test_where_with_a_condition_of_bytes_warns() -> None:
+    condition = torch.tensor([0, 2], dtype=torch.uint8)
+    torch.set_warn_always(True)
     with pytest.warns(UserWarning, match="where received a uint8 condition tensor"):
-        torch.set_warn_always(True)
-        y = torch.where(torch.tensor([0, 2], dtype=torch.uint8), 1.0, 0.0)
+        y = torch.where(condition, 1.0, 0.0)
     torch.set_warn_always(False)
     assert y.tolist() == [0.0, 1.0]
 
@@ -90,6 +91,50 @@ def test_each_matrix_has_its_own_bound_in_pinv() -> None:
     np.testing.assert_allclose(found[:, 1, 1].numpy(), [0.0, 1 / 0.3])
     found = torch.linalg.pinv(A, rtol=torch.tensor([0.1, 0.1], dtype=torch.float64))
     np.testing.assert_allclose(found[:, 1, 1].numpy(), [1 / 0.3, 0.0])
+
+
+def test_slices_that_are_filled_twice_count_once() -> None:
+    value = torch.tensor(2.0, requires_grad=True)
+    y = torch.zeros(3, 2).index_fill(0, torch.tensor([1, 1, -1]), value)
+    assert y.tolist() == [[0.0, 0.0], [2.0, 2.0], [2.0, 2.0]]
+    y.sum().backward()
+    assert value.grad.item() == 4.0
+
+
+@pytest.mark.parametrize("reduce", ["sum", "prod", "mean", "amax", "amin"])
+def test_reductions_in_place_keep_what_their_derivatives_need(reduce: str) -> None:
+    index = torch.tensor([0, 1, 0])
+    x, src = torch.tensor([2.0, 3.0], requires_grad=True), torch.tensor([5.0, 1.0, 4.0], requires_grad=True)
+    calls = [("scatter_reduce", (0, index, src, reduce))]
+    if reduce != "sum":
+        calls.append(("index_reduce", (0, index, src, reduce)))
+    for name, args in calls:
+        expected = torch.autograd.grad(getattr(x, name)(*args).sum(), [x, src])
+        found = torch.autograd.grad(getattr(x.clone(), f"{name}_")(*args).sum(), [x, src])
+        assert [g.tolist() for g in found] == [g.tolist() for g in expected]
+
+
+def test_scatter_multiplies() -> None:
+    x, index = torch.tensor([2.0, 3.0]), torch.tensor([0, 0])
+    assert x.scatter(0, index, torch.tensor([5.0, 7.0]), reduce="multiply").tolist() == [70.0, 3.0]
+    assert x.scatter_(0, index, 2, reduce="multiply").tolist() == [8.0, 3.0]
+    with pytest.raises(RuntimeError, match="reduce argument must be either add or multiply"):
+        x.scatter(0, index, x, reduce="mean")
+
+
+@pytest.mark.parametrize(
+    ("name", "args"), [("t_", ()), ("transpose_", (0, 1)), ("unsqueeze_", (0,)), ("squeeze_", ()), ("swapaxes_", (0, 1))]
+)
+def test_tangents_are_reshaped_in_place_too(name: str, args: tuple[int, ...]) -> None:
+    fw = torch.autograd.forward_ad
+    x, t = torch.ones(3, 1), torch.tensor([[1.0], [2.0], [3.0]])
+    with fw.dual_level():
+        y = fw.make_dual(x, t).clone()
+        getattr(y, name)(*args)
+        value, tangent = fw.unpack_dual(y)
+        assert tangent.shape == value.shape
+        assert tangent.flatten().tolist() == [1.0, 2.0, 3.0]
+        assert fw.unpack_dual(2 * y).tangent.shape == value.shape
 
 
 def test_ends_of_lgamma() -> None:

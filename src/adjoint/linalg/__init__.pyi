@@ -106,7 +106,7 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
 def norm(A: Tensor, ord: builtins.float | builtins.str | None = None, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None) -> Tensor:
     """A norm of vectors or matrices."""
 
-def pinv(A: Tensor, rcond: builtins.float | None = None, hermitian: builtins.bool = False, *, atol: builtins.float | None = None, rtol: builtins.float | None = None) -> Tensor:
+def pinv(A: Tensor, rcond: Tensor | builtins.float | None = None, hermitian: builtins.bool = False, *, atol: Tensor | builtins.float | None = None, rtol: Tensor | builtins.float | None = None) -> Tensor:
     """The pseudoinverse of matrices (..., m, n), of shape (..., n, m)."""
 
 def qr(A: Tensor, mode: builtins.str = 'reduced') -> Any:

@@ -607,7 +607,20 @@ def _(g):
     return g * 1j
 
 
-@linear(dtypes="same", method=False)
+def _check_parts(real, imag):
+    first, second = (from_numpy_dtype(part._array.dtype) for part in (real, imag))
+    if not (first.is_floating_point and second.is_floating_point) or "bfloat16" in (first.name, second.name):
+        raise RuntimeError(
+            f"Expected both inputs to be Half, Float or Double tensors but got {first.long_name} and {second.long_name}"
+        )
+    if first is not second:
+        raise RuntimeError(
+            f"Expected object of scalar type {first.long_name} but got scalar type {second.long_name} for second "
+            "argument"
+        )
+
+
+@linear(dtypes="same", method=False, check=_check_parts)
 def complex_(xp, real: Array, imag: Array):
     """real + 1j * imag"""
     return real + imag * 1j

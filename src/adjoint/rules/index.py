@@ -247,14 +247,15 @@ def _(size, shape):
     return {"shape": (size, *shape)}
 
 
-def check_indices(operation, index, n, *, dim=0, error=RuntimeError, wording=None, prefix=""):
-    """Raise unless an index tensor holds int32 or int64 numbers from 0 to n - 1."""
+def check_indices(operation, index, n, *, dim=0, error=RuntimeError, wording=None, prefix="", wrap=False):
+    """Raise unless an index tensor holds int32 or int64 numbers from 0 (or -n, counted from the end) to n - 1."""
+    least = -n if wrap else 0
     raw = underlying(index._array)
     if raw.dtype.kind not in "iu" or raw.dtype.itemsize < 4:
         kinds = "int32 or int64" if operation == "index_select" else "int32/int64"
         raise RuntimeError(f"{operation}(): Expected dtype {kinds} for index")
-    if raw.size and (raw.min() < 0 or raw.max() >= n):
-        wrong = raw[(raw < 0) | (raw >= n)][0] if raw.ndim else raw
+    if raw.size and (raw.min() < least or raw.max() >= n):
+        wrong = raw[(raw < least) | (raw >= n)][0] if raw.ndim else raw
         raise error(wording or f"{prefix}index {int(wrong)} is out of bounds for dimension {dim} with size {n}")
 
 
@@ -600,7 +601,7 @@ def check_value(operation, input, value):
 def _check_index_fill(input, dim, index, value):
     check_vector("index_fill", index)
     check_value("index_fill", input, value)
-    check_indices("index_fill", index, input.shape[dim] if input.ndim else 1, dim=dim, error=IndexError)
+    check_indices("index_fill", index, input.shape[dim] if input.ndim else 1, dim=dim, error=IndexError, wrap=True)
 
 
 @linear(
@@ -624,7 +625,8 @@ def _(ops, g, dim, index):
 
 @index_fill.vjp("value")
 def _(ops, g, dim, index):
-    return ops.index_select(g, dim, index)
+    # a slice that is named twice is filled once
+    return ops.where(ops.index_fill(ops.zeros_like(g), dim, index, 1) == 1, g, 0)
 
 
 @index_fill.batch

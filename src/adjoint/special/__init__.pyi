@@ -81,7 +81,7 @@ def gammaincc(input: Tensor | builtins.complex, other: Tensor | builtins.complex
     """The regularized upper incomplete gamma function Q(input, other)."""
 
 def gammaln(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of the absolute value of the gamma function."""
+    """The logarithm of the absolute value of the gamma function; inf at both ends."""
 
 def hermite_polynomial_h(input: Tensor | builtins.complex, n: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """The Hermite Polynomial H of degree n (cut to an int, 0 below 0), broadcast."""

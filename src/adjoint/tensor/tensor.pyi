@@ -978,7 +978,7 @@ class Tensor(TensorBase):
         """In-place version of digamma()."""
 
     def lgamma(self) -> Tensor:
-        """The logarithm of the absolute value of the gamma function."""
+        """The logarithm of the absolute value of the gamma function; inf at both ends."""
 
     def lgamma_(self) -> Tensor:
         """In-place version of lgamma()."""

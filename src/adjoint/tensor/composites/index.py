@@ -23,7 +23,7 @@ from adjoint.arrays.shapes import broadcast_shapes, normalize_dim
 from adjoint.core.graph import TensorBase, bump_version, new_tensor
 from adjoint.core.modes import current, is_grad_enabled
 from adjoint.core.recorded import operations
-from adjoint.tensor.composites.declare import composite, ops
+from adjoint.tensor.composites.declare import composite, ops, takes_out
 
 Tensor = Any
 Basic = tuple[Any, ...] | None
@@ -470,8 +470,8 @@ def _source(src: Any, value: Any, index: Tensor, dtype: Any, reduce: str | None)
     """What scatter() writes: src or value; for a sum a tensor in any case."""
     if (src is None) == (value is None):
         raise TypeError("scatter(): give either src, a Tensor, or value, a number")
-    if reduce not in (None, "add"):
-        raise RuntimeError(f"scatter(): reduce must be None or 'add', got {reduce!r}; a product has no derivative here")
+    if reduce not in (None, "add", "multiply"):
+        raise RuntimeError("reduce argument must be either add or multiply.")
     source = value if src is None else src
     if reduce is None or isinstance(source, TensorBase):
         return source
@@ -491,7 +491,7 @@ def scatter(
     """A copy with elements of src (or one number) written to the places that index names along an axis.
 
     index: int32 or int64, not longer than input along other axes, nor than src along any.
-    reduce: "add" adds to what is there instead of replacing it.
+    reduce: "add" adds to what is there instead of replacing it, "multiply" multiplies it.
 
     Raises RuntimeError for indices out of range, shapes that do not fit, and another dtype.
 
@@ -500,6 +500,8 @@ def scatter(
     tensor([2., 0., 1.])
     """
     source = _source(src, value, index, input._array.dtype, reduce)
+    if reduce == "multiply":
+        return ops.scatter_reduce(input, dim, index, source, "prod", True)
     return (ops.scatter if reduce is None else ops.scatter_add)(input, dim, index, source)
 
 
@@ -515,6 +517,8 @@ def scatter_(
 ) -> Tensor:
     """In-place version of scatter()."""
     source = _source(src, value, index, input._array.dtype, reduce)
+    if reduce == "multiply":
+        return scatter_reduce_(input, dim, index, source, "prod")
     return operations["scatter" if reduce is None else "scatter_add"].inplace((input, dim, index, source), {})
 
 
@@ -541,7 +545,8 @@ def scatter_reduce_(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
     """In-place version of scatter_reduce()."""
-    reduced = ops.scatter_reduce(input, dim, index, src, reduce, include_self)
+    # its derivative needs the elements that are overwritten
+    reduced = ops.scatter_reduce(ops.clone(input), dim, index, src, reduce, include_self)
     return operations["copy"].inplace((input, reduced), {})
 
 
@@ -589,7 +594,7 @@ def index_reduce_(
     input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
     """In-place version of index_reduce()."""
-    reduced = index_reduce(input, dim, index, source, reduce, include_self=include_self)
+    reduced = index_reduce(ops.clone(input), dim, index, source, reduce, include_self=include_self)
     return operations["copy"].inplace((input, reduced), {})
 
 
@@ -621,6 +626,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
 
 
 @composite()
+@takes_out
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The places of the elements that are not zero, one in each row; as_tuple: one tensor for each axis instead.
 

@@ -171,7 +171,9 @@ def _in_place(name: str, function: Callable[..., Any]) -> None:
         # what is recorded under no_grad, too: the history of a tensor that has one must have its shape
         before = set_grad(is_grad_enabled() or input._node is not None)
         try:
-            become(input, function(input, *args, **kwargs))
+            view = function(input, *args, **kwargs)
+            become(input, view)
+            input._tangents = view._tangents
         finally:
             set_grad(before)
         return input

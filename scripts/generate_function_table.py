@@ -1,0 +1,152 @@
+"""Write docs/functions.md, the list of all functions with the data types and modes that work, from what was measured.
+
+python scripts/generate_function_table.py            # the page, from tests/data/functions.json
+python scripts/generate_function_table.py --measure  # measure every function first (some minutes), then the page
+
+What is measured are the calls in tests/function_calls.py; gaps and their reasons stand there too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+DATA = ROOT / "tests" / "data" / "functions.json"
+PAGE = ROOT / "docs" / "functions.md"
+sys.path.insert(0, str(ROOT / "tests"))
+
+import adjoint  # noqa: E402
+import function_calls  # noqa: E402
+from adjoint.rules import TABLE, Rule  # noqa: E402
+
+HEAD = """\
+# Functions
+
+Names are torch's: `add` is `adjoint.add` (most are methods of `Tensor` too), `linalg.inv` is `adjoint.linalg.inv`. This
+page is written by `scripts/generate_function_table.py` from measurements: every function is called with arrays of each
+data type, its derivatives are compared with central differences, its batch form with a loop, its form in place and
+`out=` with its own values. {count} functions.
+
+| column | meaning |
+|---|---|
+| forward | data types that it takes: **b** bool, **i** all integers, **h** float16 and bfloat16, **f** float32 and \
+float64, **c** complex64 and complex128; of a group that it takes in part, each type |
+| gradient | data types in which its gradient was found right |
+| modes | **v** reverse mode, **j** forward mode, **2** second order (reverse over reverse) |
+| vmap | **form**: a batch runs at once; **loop**: member by member, with a warning; nothing: it cannot be mapped |
+| in place | the variant with a trailing underscore, or `inplace=True` |
+| out | `out=` is accepted |
+| gap | what is missing, and why |
+"""
+
+def row(name: str, record: dict) -> str:
+    """One line of a table."""
+    modes = "".join(letter for letter, mode in (("v", "vjp"), ("j", "jvp"), ("2", "second")) if record.get(mode))
+    cells = [
+        f"`{name}`",
+        record["forward"],
+        record["gradient"],
+        modes,
+        record.get("batch", ""),
+        "yes" if record.get("inplace") else "",
+        "yes" if record.get("out") else "",
+        function_calls.GAPS.get(name, ""),
+    ]
+    return "| " + " | ".join(cells) + " |"
+
+
+#: The families in the order of the page, and the modules of adjoint that hold them.
+FAMILIES = {
+    "Arithmetic and elementary functions": ("elementwise", "pointwise", "arithmetic"),
+    "Reductions, cumulative sums, statistics": ("reduce", "running", "statistics", "calculus"),
+    "Shapes and views": ("shape", "views", "creation"),
+    "Indexing": ("index",),
+    "Sorting, counting, sets": ("sorting", "counting"),
+    "Products and distances": ("contract", "distances"),
+    "Linear algebra": ("linalg", "factorizations"),
+    "Fourier transforms": ("fft", "signal"),
+    "Special functions": ("special",),
+    "Activations and dropout": ("activations",),
+    "Convolution, pooling, interpolation": ("convolution", "pooling", "sampling"),
+    "Normalisation, embedding, attention": ("normalization", "embedding", "attention", "multihead", "fused"),
+    "Losses": ("losses",),
+    "Names that torch itself gives to functions of nn.functional": ("aten",),
+    "Masked functions": ("masked",),
+    "Random numbers": ("random",),
+}
+METHODS = "Methods of Tensor"
+
+
+def family_of(name: str) -> str:
+    """The family in which a function is declared; methods that are no functions have one of their own.
+
+    >>> family_of("tanh"), family_of("linalg.inv"), family_of("double")
+    ('Arithmetic and elementary functions', 'Linear algebra', 'Methods of Tensor')
+    """
+    found: object = adjoint
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    rule = getattr(found, "rule", None) or TABLE.get(name)
+    if rule is not None:
+        return next((title for title in map(title_of, files_of(rule)) if title), next(iter(FAMILIES)))
+    return title_of(getattr(found, "__module__", "")) or METHODS
+
+
+def title_of(module: str | None) -> str | None:
+    """The family that a module of adjoint belongs to."""
+    last = (module or "").split(".")[-1]
+    return next((title for title, modules in FAMILIES.items() if last in modules), None)
+
+
+def files_of(rule: Rule) -> list[str]:
+    """The modules that a rule's kernel and formulas come from; none for a kernel of NumPy's without derivative."""
+    return [getattr(body, "__module__", "") for body in (rule._kernel, *(formula.body for formula in rule.vjps))]
+
+
+def families(names: Iterable[str]) -> dict[str, list[str]]:
+    """All names by their families, in order."""
+    grouped: dict[str, list[str]] = {title: [] for title in (*FAMILIES, METHODS)}
+    for name in sorted(names):
+        grouped[family_of(name)].append(name)
+    return {title: members for title, members in grouped.items() if members}
+
+
+def page(measured: dict[str, dict]) -> str:
+    """The whole page."""
+    parts = [HEAD.format(count=len(measured))]
+    for family, names in families(measured).items():
+        parts += [
+            f"\n## {family}\n",
+            "| function | forward | gradient | modes | vmap | in place | out | gap |",
+            "|---|---|---|---|---|---|---|---|",
+            *(row(name, measured[name]) for name in names),
+        ]
+    return "\n".join(parts) + "\n"
+
+
+def measure() -> dict[str, dict]:
+    """Measure every function."""
+    import function_probe
+
+    measured = {}
+    for name in sorted(function_calls.CALLS):
+        measured[name] = function_probe.probe(name)
+        print(name, row(name, measured[name]), flush=True)
+    return measured
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--measure", action="store_true", help="measure every function first")
+    if parser.parse_args().measure:
+        lines = [f"{json.dumps(name)}: {json.dumps(record)}" for name, record in measure().items()]
+        DATA.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    PAGE.write_text(page(json.loads(DATA.read_text())))
+
+
+if __name__ == "__main__":
+    main()

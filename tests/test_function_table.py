@@ -1,0 +1,57 @@
+"""docs/functions.md says of every public function what was measured of it."""
+
+from __future__ import annotations
+
+import json
+import runpy
+from pathlib import Path
+
+import pytest
+
+import function_calls
+import function_probe
+from adjoint.tensor.binding import functions
+
+ROOT = Path(__file__).parents[1]
+TABLE = runpy.run_path(str(ROOT / "scripts" / "generate_function_table.py"))
+MEASURED = json.loads(TABLE["DATA"].read_text())
+
+REMEDY = "if that is intended, run: python scripts/generate_function_table.py --measure"
+
+#: Public functions without an entry of their own, and why.
+ELSEWHERE = {
+    "fft.fftfreq": "makes a tensor from numbers",
+    "fft.rfftfreq": "makes a tensor from numbers",
+}
+
+
+def public() -> set[str]:
+    """All public functions that take tensors; those in place stand in the row of the function itself."""
+    names = {f"{space}.{name}".lstrip(".") for space, members in functions.items() for name in members}
+    return {name for name in names if not name.endswith("_") or name.endswith("__")}
+
+
+def test_every_function_has_a_call() -> None:
+    assert sorted(public() - set(function_calls.CALLS) - set(ELSEWHERE)) == [], (
+        f"give it a call in tests/function_calls.py; {REMEDY}"
+    )
+    assert set(ELSEWHERE) <= public()
+
+
+def test_page_is_what_was_measured() -> None:
+    assert sorted(MEASURED) == sorted(function_calls.CALLS)
+    assert TABLE["PAGE"].read_text() == TABLE["page"](MEASURED), REMEDY
+
+
+def test_gaps_have_reasons() -> None:
+    gaps = {name for name, record in MEASURED.items() if function_probe.is_gap(record)}
+    assert sorted(gaps ^ set(function_calls.GAPS)) == []
+
+
+@pytest.mark.parametrize("part", range(8))
+@pytest.mark.filterwarnings("ignore")
+def test_measured(part: int, request: pytest.FixtureRequest) -> None:
+    """Every function can still do what the page says, no less and no more."""
+    names = sorted(MEASURED)[part::8]
+    found = {name: function_probe.probe(name) for name in names}
+    assert found == {name: MEASURED[name] for name in names}, REMEDY
