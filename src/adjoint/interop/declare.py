@@ -14,6 +14,8 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+import numpy
+
 from adjoint.interop.operands import is_tensor, operand, tensor_of, write
 
 Function = Callable[..., Any]
@@ -42,6 +44,7 @@ def _each(value: Any) -> list[Any]:
     return list(value.unbind(0)) if is_tensor(value) else [tensor_of(member) for member in value]
 
 
+_NO_VALUE = numpy._NoValue  # type: ignore[attr-defined]
 _CONVERSIONS: dict[str, Function] = {"Array": tensor_of, "Arrays": _each, "Operand": operand}
 
 
@@ -68,11 +71,14 @@ def _called(body: Function, star: Function | None) -> Function:
     changes = {name: _CONVERSIONS[kind] for name, kind in body.__annotations__.items() if kind in _CONVERSIONS}
     places = tuple((names.index(name), change) for name, change in changes.items() if name in names)
     out_place = names.index("out") if "out" in names else -1
+    out_is_positional = 0 <= out_place < code.co_argcount
 
     @functools.wraps(body)
     def call(*args: Any, **kwargs: Any) -> Any:
         values = list(args)
         n = len(values)
+        if kwargs:
+            kwargs = {name: value for name, value in kwargs.items() if value is not _NO_VALUE}
         for place, change in places:
             if place < n:
                 if values[place] is not None:
@@ -84,7 +90,7 @@ def _called(body: Function, star: Function | None) -> Function:
         out = None
         if out_place >= 0:
             out = kwargs.pop("out", None)
-            if out_place < n and star is None:
+            if out_is_positional and out_place < n:
                 out, values[out_place] = values[out_place], None
         result = body(*values, **kwargs)
         return result if out is None else write(out, result, body.__name__)

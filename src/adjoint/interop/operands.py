@@ -142,14 +142,40 @@ def number(value: Any, kind: numpy.dtype[Any]) -> Tensor:
     return new_tensor(numpy.asarray(kind.type(value)) if kind.kind != "V" else numpy.asarray(value, kind))
 
 
-def constant(tensor: Tensor) -> Any:
-    """The raw array of a Tensor that only says where or how many, such as an index."""
-    return tensor._array if is_tensor(tensor) else tensor
+def constant(value: Any) -> Any:
+    """An argument by which nothing is differentiated, such as an index: Tensors in it as their arrays.
+
+    Raises TypeError for one that requires grad, of which nothing would be known later, and under vmap.
+    """
+    return mapped(_array_of, TensorBase, value)
+
+
+def _array_of(tensor: Tensor) -> Any:
+    if is_tracked(tensor):
+        raise TypeError(
+            f"a Tensor of shape {tuple(tensor.shape)} that requires grad stands where the derivative is not defined "
+            "or not known; detach() it to have it taken as a constant"
+        )
+    return values_of(tensor)
+
+
+def values_of(tensor: Tensor) -> Any:
+    """The array of a Tensor, for what depends on its values in steps, such as an order.
+
+    Raises RuntimeError under vmap, where each member of the batch has values of its own.
+    """
+    array = tensor._array
+    if hasattr(array, "batches"):
+        raise RuntimeError(
+            "vmap: this function of NumPy needs the values of a batched Tensor, which are others for each member; "
+            "call it outside of the mapped function, or use adjoint's own function"
+        )
+    return array
 
 
 def plain(value: Any) -> Any:
-    """An argument that is no operand, such as axes or a shape: Tensors in it as Python numbers or arrays."""
-    return mapped(lambda t: t.item() if t.ndim == 0 else t.numpy(), TensorBase, value)
+    """An argument such as axes, a shape or an order: Tensors in it as Python numbers and lists."""
+    return mapped(lambda t: _array_of(t).tolist(), TensorBase, value)
 
 
 def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from adjoint.arrays.namespace import is_array
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.interop.declare import FUNCTIONS
 from adjoint.interop.functions import load
-from adjoint.interop.operands import is_tensor, is_tracked, mapped, tensors_in
+from adjoint.interop.operands import is_tensor, is_tracked, mapped, tensors_in, values_of
 from adjoint.interop.reasons import DISCRETE, reason_for
 from adjoint.interop.ufuncs import METHODS, QUICK, UFUNCS
 
@@ -123,7 +123,7 @@ def _on_arrays(name: str, function: Callable[..., Any], args: Any, kwargs: Any) 
     tracked = any(is_tracked(tensor) for tensor in tensors)
     if tracked and name not in DISCRETE:
         raise TypeError(reason_for(name))
-    args, kwargs = (mapped(lambda t: t._array, TensorBase, value) for value in (args, kwargs))
+    args, kwargs = (mapped(values_of, TensorBase, value) for value in (args, kwargs))
     result = mapped(_wrapped, _ndarray, function(*args, **kwargs))
     if tracked and any(t._array.dtype.kind in "fcV" for t in tensors_in(result)):
         raise TypeError(reason_for(name))

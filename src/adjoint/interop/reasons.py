@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 #: Functions whose results are integers, truth values or descriptions: computed on the arrays, whatever requires grad.
-DISCRETE = frozenset(
-    ["allclose", "array_equal", "array_equiv", "can_cast", "common_type", "iscomplexobj", "isrealobj", "may_share_memory", "min_scalar_type", "ndim", "result_type", "shape", "shares_memory", "size", "einsum_path", "diag_indices_from", "tril_indices_from", "triu_indices_from"]
-)
+DISCRETE = frozenset((
+    "allclose", "argmax", "argmin", "argpartition", "argsort", "argwhere", "array_equal", "array_equiv",
+    "can_cast", "common_type", "count_nonzero", "diag_indices_from", "digitize", "einsum_path", "flatnonzero",
+    "isclose", "iscomplex", "iscomplexobj", "isin", "isneginf", "isposinf", "isreal", "isrealobj", "lexsort",
+    "may_share_memory", "min_scalar_type", "nanargmax", "nanargmin", "ndim", "nonzero", "ravel_multi_index",
+    "result_type", "searchsorted", "shape", "shares_memory", "size", "tril_indices_from", "triu_indices_from",
+    "unravel_index",
+))  # fmt: skip
 
 _FILES = "writes numbers to a file, where they have no history"
 _TEXT = "makes text of numbers"
@@ -38,3 +43,11 @@ def reason_for(name: str) -> str:
         f"{name}() was given a Tensor that requires grad, but {why}: its result would silently be a constant. "
         f"Use tensor.detach() to leave the graph on purpose; docs/numpy-coverage.md lists what is differentiated"
     )
+
+
+def refuse(name: str, *tensors: object) -> None:
+    """Raise TypeError if derivatives are being taken by any of the Tensors, of which the result would be constant."""
+    from adjoint.interop.operands import is_tensor, is_tracked
+
+    if any(is_tensor(tensor) and is_tracked(tensor) for tensor in tensors):
+        raise TypeError(reason_for(name))

@@ -23,6 +23,7 @@ from adjoint.interop.operands import (
     numpy_dtype,
     operand,
     tensor_of,
+    values_of,
     write,
 )
 from adjoint.tensor.table import ops
@@ -137,8 +138,8 @@ def _finish(ufunc: numpy.ufunc, result: Tensor, kind: Any, target: Any, mask: An
 REDUCTIONS: dict[numpy.ufunc, Function] = {
     numpy.add: lambda a, axes: ops.sum(a, axes),
     numpy.multiply: lambda a, axes: ops.prod(a, axes),
-    numpy.maximum: lambda a, axes: ops.amax(a, axes),
-    numpy.minimum: lambda a, axes: ops.amin(a, axes),
+    numpy.maximum: lambda a, axes: _extremum(ops.amax, numpy.argmax, a, axes),
+    numpy.minimum: lambda a, axes: _extremum(ops.amin, numpy.argmin, a, axes),
     numpy.logaddexp: lambda a, axes: ops.logsumexp(a, axes),
     numpy.logical_and: lambda a, axes: _one_by_one(ops.all, a, axes),
     numpy.logical_or: lambda a, axes: _one_by_one(ops.any, a, axes),
@@ -154,6 +155,16 @@ ACCUMULATIONS: dict[numpy.ufunc, Function] = {
 }
 
 
+def _extremum(operation: Function, place_of: Function, a: Tensor, axes: tuple[int, ...]) -> Tensor:
+    """An extremum; of complex numbers, which NumPy orders by their real parts first, the place says which."""
+    if kind_of(a).kind != "c":
+        return operation(a, axes)
+    rows = _in_front(a, axes)
+    rows = rows if len(axes) > 1 else rows[...]
+    places = new_tensor(numpy.expand_dims(place_of(values_of(rows), 0), 0))
+    return ops.gather(rows, 0, places)[0]
+
+
 def _one_by_one(operation: Function, a: Tensor, axes: tuple[int, ...]) -> Tensor:
     for axis in sorted(axes, reverse=True):
         a = operation(a, axis)
@@ -166,9 +177,10 @@ def _one_by_one(operation: Function, a: Tensor, axes: tuple[int, ...]) -> Tensor
 def _reduced_kind(ufunc: numpy.ufunc, a: Tensor, dtype: Any) -> tuple[Any, Any]:
     """The dtypes in which a reduction runs and that it gives."""
     own = kind_of(a)
-    signature = None if dtype is None else (numpy_dtype(dtype),) * 3
+    signature = None if dtype is None else (numpy_dtype(dtype), numpy_dtype(dtype), None)
     if dtype is None and ufunc in (numpy.add, numpy.multiply) and own.kind in "biu":
-        signature = (numpy.result_type(own, "u8" if own.kind == "u" else "i8"),) * 3
+        kind = numpy.result_type(own, "u8" if own.kind == "u" else "i8")
+        signature = (kind, kind, None)
     if ufunc in (numpy.logical_and, numpy.logical_or, numpy.logical_xor):
         return _BOOL, _BOOL
     options: dict[str, Any] = {} if signature is None else {"signature": signature}
@@ -234,7 +246,9 @@ def _folded(ufunc: numpy.ufunc, a: Tensor, axes: tuple[int, ...], mask: Any, sta
     """The elements along axes, one after the other; those outside the mask are left out."""
     several = len(axes) > 1
     if several and not _reorderable(ufunc):
-        raise ValueError(f"reduction operation '{ufunc.__name__}' is not reorderable, so at most one axis may be specified")
+        raise ValueError(
+            f"reduction operation '{ufunc.__name__}' is not reorderable, so at most one axis may be specified"
+        )
     rows, masks = _in_front(a, axes), None if mask is None else _in_front(mask, axes)
     function = functools.partial(_of_two, ufunc)
     members = list(rows.unbind(0))
@@ -448,6 +462,24 @@ def _vecmat(a: Tensor, b: Tensor) -> Tensor:
     return ops.squeeze(ops.matmul(ops.unsqueeze(ops.conj(a), -2), b), -2)
 
 
+def _ordering(ufunc: numpy.ufunc, operation: Operation) -> Function:
+    """A comparison or an extremum; torch has none of complex numbers, NumPy compares their real parts first."""
+
+    def run(*values: Tensor) -> Tensor:
+        if not any(is_tensor(value) and kind_of(value).kind == "c" for value in values):
+            return operation(*values)
+        arrays = [values_of(tensor_of(value)) for value in values]
+        found = ufunc(*arrays)
+        if found.dtype == bool:
+            return new_tensor(numpy.asarray(found))
+        chosen = tensor_of(values[-1])
+        for value, array in zip(reversed(values[:-1]), reversed(arrays[:-1]), strict=True):
+            chosen = ops.where(new_tensor(numpy.asarray(found == array)), value, chosen)
+        return chosen
+
+    return run
+
+
 def _of_constants(ufunc: numpy.ufunc) -> Function:
     """A ufunc whose results are integers or truth values: run on the arrays."""
 
@@ -478,6 +510,8 @@ _NAMES = {
     "tan": "tan", "tanh": "tanh", "trunc": "trunc",
 }  # fmt: skip
 
+_ORDERINGS = ("gt", "ge", "lt", "le", "maximum", "minimum", "fmax", "fmin")
+
 _FUNCTIONS: dict[str, Function] = {
     "divmod": _divmod, "modf": _modf, "frexp": _frexp, "ldexp": _ldexp, "vecdot": _vecdot, "matvec": _matvec,
     "vecmat": _vecmat, "rint": _rint,
@@ -486,13 +520,16 @@ _FUNCTIONS: dict[str, Function] = {
 
 def _fill() -> None:
     for name, own in _NAMES.items():
-        ufunc_over_tensors(getattr(numpy, name), operations[own])
+        ufunc = getattr(numpy, name)
+        ufunc_over_tensors(ufunc, operations[own])
+        if own in _ORDERINGS:
+            UFUNCS[ufunc] = Known(ufunc, _ordering(ufunc, operations[own]))
     for name, function in _FUNCTIONS.items():
         ufunc_over_tensors(getattr(numpy, name), function)
     for name in ("bitwise_count",):
         ufunc_over_tensors(getattr(numpy, name), _of_constants(getattr(numpy, name)))
     clip = numpy._core.umath.clip  # type: ignore[attr-defined]
-    ufunc_over_tensors(clip, operations["clamp"])
+    ufunc_over_tensors(clip, _ordering(clip, operations["clamp"]))
 
 
 _fill()

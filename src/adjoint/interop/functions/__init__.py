@@ -2,7 +2,10 @@
 
 from importlib import import_module
 
-_FAMILIES = ("reductions",)
+_FAMILIES = (
+    "reductions", "creation", "shapes", "places", "statistics", "calculus", "polynomials", "products", "linalg",
+    "fourier",
+)  # fmt: skip
 
 
 def load() -> None:
