@@ -136,7 +136,7 @@ def tensor_stub() -> str:
         elif inspect.isroutine(value) and name not in ("__reduce_ex__", "__weakref__"):
             members.append(method(name, value))
     body = textwrap.indent("\n".join(members), "    ")
-    head = "class Tensor(TensorBase):\n    __array_ufunc__: None\n    _array: Any\n\n"
+    head = "class Tensor(TensorBase):\n    _array: Any\n\n"
     return "\n".join([HEADER + TYPES, *results(), head + body])
 
 

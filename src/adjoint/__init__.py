@@ -61,6 +61,8 @@ from adjoint.core.grad_mode import (
     set_grad_enabled,
 )
 from adjoint.core.modes import is_grad_enabled
+from adjoint.interop import guests as _guests
+from adjoint.interop.dlpack import from_dlpack
 from adjoint.tensor import creation as _creation
 from adjoint.tensor.binding import functions as _functions
 from adjoint.tensor.formatting import set_printoptions
@@ -88,6 +90,7 @@ def _open_doors() -> dict[str, _Callable[..., _Any]]:
 
 
 _doors.load = _open_doors
+_guests.watch()
 
 __all__ = sorted({name for name in globals() if not name.startswith("_")} - {"arrays", "core", "rules"})
 

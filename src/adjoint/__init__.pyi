@@ -591,6 +591,8 @@ def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def frexp(input: Tensor, *, out: Sequence[Tensor] | None = None) -> MantissaExponent:
     """The mantissa, of size [0.5, 1), and the exponent, an int32, in input = mantissa * 2 ** exponent."""
 
+from adjoint.interop.dlpack import from_dlpack as from_dlpack
+
 def from_numpy(ndarray: numpy.ndarray[Any, Any]) -> Tensor:
     """A tensor that shares the memory of a NumPy array."""
 

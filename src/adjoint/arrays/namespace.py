@@ -9,6 +9,14 @@ from adjoint.arrays.numpy_namespace import xp
 
 _namespaces: dict[type, Any] = {numpy.ndarray: xp}
 
+#: Types that follow the array API standard and are no raw arrays: Tensors.
+_NO_ARRAYS: list[type] = []
+
+
+def no_array(kind: type) -> None:
+    """Name a type that is none of raw arrays, although it looks like one."""
+    _NO_ARRAYS.append(kind)
+
 
 def namespace(array: object) -> Any:
     """The namespace whose functions take this raw array; NumPy's for NumPy arrays and Python's and NumPy's scalars.
@@ -62,7 +70,7 @@ def is_array(value: object) -> bool:
 
 
 def _is_other_array(value: object) -> bool:
-    if not hasattr(value, "dtype"):
+    if not hasattr(value, "dtype") or isinstance(value, tuple(_NO_ARRAYS)):
         return False
     import array_api_compat
 

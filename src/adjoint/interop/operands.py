@@ -69,10 +69,11 @@ def mapped(change: Callable[[Any], Any], kind: type, value: Any) -> Any:
     """Nested lists, tuples and dictionaries with each instance of `kind` in them changed."""
     if isinstance(value, kind):
         return change(value)
-    if type(value) in (list, tuple):
-        return type(value)(mapped(change, kind, member) for member in value)
-    if isinstance(value, tuple):
-        return type(value)(*(mapped(change, kind, member) for member in value))  # a named tuple
+    if isinstance(value, (list, tuple)):
+        members = [mapped(change, kind, member) for member in value]
+        if hasattr(value, "_fields"):
+            return type(value)(*members)
+        return members if isinstance(value, list) else tuple(members)
     if isinstance(value, dict):
         return {key: mapped(change, kind, member) for key, member in value.items()}
     return value

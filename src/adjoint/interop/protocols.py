@@ -11,6 +11,7 @@ from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.namespace import is_array
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.interop.declare import FUNCTIONS
+from adjoint.interop.dlpack import dlpack, dlpack_device
 from adjoint.interop.functions import load
 from adjoint.interop.operands import is_tensor, is_tracked, mapped, tensors_in, values_of
 from adjoint.interop.reasons import DISCRETE, reason_for
@@ -19,6 +20,8 @@ from adjoint.interop.ufuncs import METHODS, QUICK, UFUNCS
 load()
 
 _ndarray = numpy.ndarray
+#: Versions of the array API standard that the namespace follows.
+_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
 _QUICK_KINDS = (numpy.dtype("float32"), numpy.dtype("float64"))
 
 
@@ -139,6 +142,21 @@ def _wrapped(array: Any) -> Any:
     return new_tensor(array)
 
 
+def array_namespace(api_version: str | None = None) -> Any:
+    """What Tensor.__array_namespace__ gives. Raises ValueError for a version of the standard that is not followed."""
+    from adjoint.interop import array_api
+
+    if api_version is not None and api_version not in _VERSIONS:
+        raise ValueError(f"the array API standard {api_version!r} is not supported; {', '.join(_VERSIONS)} are")
+    return array_api
+
+
 def answers() -> dict[str, Callable[..., Any]]:
     """What answers each protocol."""
-    return {"array_ufunc": array_ufunc, "array_function": array_function}
+    return {
+        "array_ufunc": array_ufunc,
+        "array_function": array_function,
+        "array_namespace": array_namespace,
+        "dlpack": dlpack,
+        "dlpack_device": dlpack_device,
+    }

@@ -15,7 +15,7 @@ import numpy
 from adjoint.arrays.dtypes import DTYPES, as_dtype, dtype, from_numpy_dtype, get_default_dtype
 from adjoint.arrays.infer import array_from_data
 from adjoint.arrays.layout import as_memory_format, strided
-from adjoint.arrays.namespace import computed, in_batch_of, is_lazy
+from adjoint.arrays.namespace import computed, in_batch_of, is_lazy, no_array
 from adjoint.arrays.once import warn_once
 from adjoint.arrays.size import Size, as_device, check_shape, device, type_name
 from adjoint.core import errors
@@ -384,6 +384,22 @@ class Tensor(ArithmeticTensor):
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         return doors.array_function(func, types, args, kwargs)
 
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        return doors.array_namespace(api_version)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return doors.dlpack(self, **options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return doors.dlpack_device(self)  # type: ignore[no-any-return]
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Tensor:
+        """The tensor on a device, as the array API standard has it: itself, as there is the computer's memory only."""
+        if stream is not None:
+            raise ValueError(f"to_device(): there are no streams, got stream={stream!r}")
+        as_device(device, "to_device")
+        return self
+
     def to(self, *args: Any, **kwargs: Any) -> Tensor:
         """The tensor with another dtype or on another device; itself if nothing changes and copy is False.
 
@@ -647,6 +663,7 @@ def _rebuild(cls: type[Tensor], array: Any, requires_grad: bool, attributes: dic
 
 
 set_tensor_type(Tensor, ArithmeticTensor, ops)
+no_array(Tensor)
 
 from adjoint.tensor import creation  # noqa: E402  (needs the class to exist)
 from adjoint.tensor.composites.index import getitem, setitem  # noqa: E402  (needs the class to exist)

@@ -142,7 +142,6 @@ class _TriangularSolution(NamedTuple):
     cloned_coefficient: Tensor
 
 class Tensor(TensorBase):
-    __array_ufunc__: None
     _array: Any
 
     @property
@@ -373,6 +372,15 @@ class Tensor(TensorBase):
     def __array_ufunc__(self, ufunc: Any, method: Any, *inputs: Any, **kwargs: Any) -> Any: ...
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any: ...
+
+    def __array_namespace__(self, *, api_version: builtins.str | None = None) -> Any: ...
+
+    def __dlpack__(self, **options: Any) -> Any: ...
+
+    def __dlpack_device__(self) -> builtins.tuple[builtins.int, builtins.int]: ...
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Tensor:
+        """The tensor on a device, as the array API standard has it: itself, as there is the computer's memory only."""
 
     def to(self, *args: Any, **kwargs: Any) -> Tensor:
         """The tensor with another dtype or on another device; itself if nothing changes and copy is False."""

@@ -1,0 +1,116 @@
+"""What makes Tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from adjoint.core.graph import new_tensor
+from adjoint.interop.array_api.dtypes import Dtype, check_device, wanted
+from adjoint.interop.dlpack import from_dlpack as from_any_dlpack
+from adjoint.interop.functions.creation import converted
+from adjoint.interop.table import FUNCTIONS
+
+Tensor = Any
+Shape = int | tuple[int, ...]
+
+
+def asarray(obj: Any, /, *, dtype: Dtype | None = None, device: Any = None, copy: bool | None = None) -> Tensor:
+    """Data as a Tensor: a Tensor, an array, a number, nested sequences of these. Tensors keep their history."""
+    check_device(device)
+    return converted(obj, wanted(dtype), copy)
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """An array of another library as a Tensor that shares its memory."""
+    check_device(device)
+    return from_any_dlpack(x, copy=copy)
+
+
+def arange(
+    start: float, /, stop: float | None = None, step: float = 1, *, dtype: Dtype | None = None, device: Any = None
+) -> Tensor:
+    """Numbers from start (0 if only stop is given) up to but not including stop."""
+    check_device(device)
+    start, stop = (0, start) if stop is None else (start, stop)
+    return new_tensor(numpy.arange(start, stop, step, dtype=wanted(dtype)))
+
+
+def empty(shape: Shape, *, dtype: Dtype | None = None, device: Any = None) -> Tensor:
+    """Memory of no particular content."""
+    check_device(device)
+    return new_tensor(numpy.empty(shape, wanted(dtype)))
+
+
+def zeros(shape: Shape, *, dtype: Dtype | None = None, device: Any = None) -> Tensor:
+    """Zeros."""
+    check_device(device)
+    return new_tensor(numpy.zeros(shape, wanted(dtype)))
+
+
+def ones(shape: Shape, *, dtype: Dtype | None = None, device: Any = None) -> Tensor:
+    """Ones."""
+    check_device(device)
+    return new_tensor(numpy.ones(shape, wanted(dtype)))
+
+
+def full(shape: Shape, fill_value: Any, *, dtype: Dtype | None = None, device: Any = None) -> Tensor:
+    """A number, which may be a Tensor with history, repeated."""
+    check_device(device)
+    return FUNCTIONS["full"](shape, fill_value, wanted(dtype))
+
+
+def eye(
+    n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Dtype | None = None, device: Any = None
+) -> Tensor:
+    """Ones on a diagonal."""
+    check_device(device)
+    return new_tensor(numpy.eye(n_rows, n_cols, k, wanted(dtype) or numpy.float64))
+
+
+def linspace(
+    start: Any, stop: Any, /, num: int, *, dtype: Dtype | None = None, device: Any = None, endpoint: bool = True
+) -> Tensor:
+    """`num` numbers from start to stop, evenly spaced."""
+    check_device(device)
+    return FUNCTIONS["linspace"](start, stop, num, endpoint, dtype=wanted(dtype))
+
+
+def empty_like(x: Tensor, /, *, dtype: Dtype | None = None, device: Any = None) -> Tensor:
+    """empty() of the shape and dtype of a Tensor."""
+    check_device(device)
+    return FUNCTIONS["empty_like"](x, wanted(dtype))
+
+
+def zeros_like(x: Tensor, /, *, dtype: Dtype | None = None, device: Any = None) -> Tensor:
+    """zeros() of the shape and dtype of a Tensor."""
+    check_device(device)
+    return FUNCTIONS["zeros_like"](x, wanted(dtype))
+
+
+def ones_like(x: Tensor, /, *, dtype: Dtype | None = None, device: Any = None) -> Tensor:
+    """ones() of the shape and dtype of a Tensor."""
+    check_device(device)
+    return FUNCTIONS["ones_like"](x, wanted(dtype))
+
+
+def full_like(x: Tensor, /, fill_value: Any, *, dtype: Dtype | None = None, device: Any = None) -> Tensor:
+    """full() of the shape and dtype of a Tensor."""
+    check_device(device)
+    return FUNCTIONS["full_like"](x, fill_value, wanted(dtype))
+
+
+def meshgrid(*arrays: Tensor, indexing: str = "xy") -> list[Tensor]:
+    """The coordinates of a grid, one Tensor for each axis."""
+    return list(FUNCTIONS["meshgrid"](*arrays, indexing=indexing))
+
+
+def tril(x: Tensor, /, *, k: int = 0) -> Tensor:
+    """The lower triangle of matrices, and zeros."""
+    return FUNCTIONS["tril"](x, k)
+
+
+def triu(x: Tensor, /, *, k: int = 0) -> Tensor:
+    """The upper triangle of matrices, and zeros."""
+    return FUNCTIONS["triu"](x, k)

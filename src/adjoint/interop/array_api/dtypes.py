@@ -1,0 +1,152 @@
+"""Data types: their limits and kinds, what they promote to, and what the namespace has of them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy
+
+from adjoint.arrays import dtypes as kinds
+from adjoint.arrays.dtypes import dtype as Dtype
+from adjoint.arrays.dtypes import from_numpy_dtype
+from adjoint.arrays.size import CPU, as_device, device
+from adjoint.interop.operands import cast, is_tensor, kind_of
+
+Tensor = Any
+
+#: The kinds of the standard and the dtypes of each.
+KINDS: dict[str, tuple[Dtype, ...]] = {
+    "bool": (kinds.bool_,),
+    "signed integer": (kinds.int8, kinds.int16, kinds.int32, kinds.int64),
+    "unsigned integer": (kinds.uint8, kinds.uint16, kinds.uint32, kinds.uint64),
+    "real floating": (kinds.float32, kinds.float64),
+    "complex floating": (kinds.complex64, kinds.complex128),
+}
+KINDS["integral"] = KINDS["signed integer"] + KINDS["unsigned integer"]
+KINDS["numeric"] = KINDS["integral"] + KINDS["real floating"] + KINDS["complex floating"]
+
+
+def dtype_of(value: Any) -> Any:
+    """The dtype of a Tensor; anything else itself."""
+    return value.dtype if is_tensor(value) else value
+
+
+def wanted(dtype: Any) -> Any:
+    """A dtype argument as NumPy's, None for None. Raises TypeError for what is no dtype of adjoint."""
+    if dtype is None:
+        return None
+    return kinds.as_dtype(dtype, "array_api").numpy
+
+
+def check_device(given: Any) -> None:
+    """Raise RuntimeError or TypeError for a device other than the computer's memory."""
+    if given is not None:
+        as_device(given, "array_api")
+
+
+def astype(x: Tensor, dtype: Dtype, /, *, copy: bool = True, device: Any = None) -> Tensor:
+    """A Tensor with another dtype; itself if it has it already and copy is False."""
+    check_device(device)
+    result = cast(x, wanted(dtype))
+    return result.clone() if copy and result is x else result
+
+
+def result_type(*arrays_and_dtypes: Any) -> Dtype:
+    """The dtype to which all promote; Python numbers take part by their kind."""
+    operands = [value.numpy if isinstance(value, Dtype) else value for value in map(dtype_of, arrays_and_dtypes)]
+    return from_numpy_dtype(numpy.result_type(*operands))
+
+
+def can_cast(from_: Any, to: Dtype, /) -> bool:
+    """Whether a dtype (or that of a Tensor) promotes to another without loss of kind."""
+    return bool(numpy.can_cast(dtype_of(from_).numpy, to.numpy))
+
+
+def isdtype(dtype: Dtype, kind: Any) -> bool:
+    """Whether a dtype is of a kind: a name such as "real floating", a dtype, or a tuple of these."""
+    if isinstance(kind, tuple):
+        return any(isdtype(dtype, each) for each in kind)
+    if isinstance(kind, str):
+        if kind not in KINDS:
+            raise ValueError(f"isdtype: unrecognized kind {kind!r}; it must be one of {sorted(KINDS)} or a dtype")
+        return dtype in KINDS[kind]
+    return dtype is kind
+
+
+class FloatingLimits(NamedTuple):
+    """What finfo() tells."""
+
+    bits: int
+    eps: float
+    max: float
+    min: float
+    smallest_normal: float
+    dtype: Dtype
+
+
+class IntegerLimits(NamedTuple):
+    """What iinfo() tells."""
+
+    bits: int
+    max: int
+    min: int
+    dtype: Dtype
+
+
+def finfo(type: Any, /) -> FloatingLimits:
+    """The limits of a floating point dtype, or of that of a Tensor."""
+    dtype = dtype_of(type)
+    limits = kinds.finfo(dtype)
+    return FloatingLimits(
+        limits.bits, limits.eps, limits.max, limits.min, limits.smallest_normal, dtype.to_real()
+    )
+
+
+def iinfo(type: Any, /) -> IntegerLimits:
+    """The limits of an integer dtype, or of that of a Tensor."""
+    dtype = dtype_of(type)
+    limits = kinds.iinfo(dtype)
+    return IntegerLimits(limits.bits, limits.max, limits.min, dtype)
+
+
+class NamespaceInfo:
+    """What the namespace can do, as the standard's inspection functions tell it."""
+
+    def capabilities(self) -> dict[str, Any]:
+        """What is optional, and whether it is there."""
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
+
+    def default_device(self) -> device:
+        """Where Tensors are made."""
+        return CPU
+
+    def default_dtypes(self, *, device: Any = None) -> dict[str, Dtype]:
+        """The dtypes of Tensors for which none is given."""
+        check_device(device)
+        return {
+            "real floating": kinds.float64,
+            "complex floating": kinds.complex128,
+            "integral": kinds.int64,
+            "indexing": kinds.int64,
+        }
+
+    def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, Dtype]:
+        """The dtypes of a kind (or of several, or all) by their names."""
+        check_device(device)
+        chosen = ("bool", "numeric") if kind is None else kind if isinstance(kind, tuple) else (kind,)
+        found = [dtype for each in chosen for dtype in KINDS[each]]
+        return {dtype.name: dtype for dtype in found}
+
+    def devices(self) -> list[device]:
+        """All devices."""
+        return [CPU]
+
+
+def __array_namespace_info__() -> NamespaceInfo:
+    """What the namespace can do."""
+    return NamespaceInfo()
+
+
+def real_of(x: Tensor) -> Any:
+    """The real NumPy dtype that belongs to a Tensor's."""
+    return kind_of(x).type(0).real.dtype

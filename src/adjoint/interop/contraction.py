@@ -1,0 +1,5 @@
+"""What opt_einsum calls on Tensors."""
+
+from adjoint.interop.table import FUNCTIONS
+
+einsum, tensordot, transpose = FUNCTIONS["einsum"], FUNCTIONS["tensordot"], FUNCTIONS["transpose"]

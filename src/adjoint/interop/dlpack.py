@@ -1,0 +1,44 @@
+"""DLPack: memory shared with other libraries, in both directions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from adjoint.arrays.dtypes import from_numpy_dtype
+from adjoint.core.graph import new_tensor
+from adjoint.interop.operands import is_tensor
+
+Tensor = Any
+
+
+def dlpack(tensor: Tensor, **options: Any) -> Any:
+    """What Tensor.__dlpack__ gives. Raises BufferError for a Tensor that requires grad."""
+    if tensor.requires_grad:
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    return tensor._array.__dlpack__(**options)
+
+
+def dlpack_device(tensor: Tensor) -> tuple[int, int]:
+    """What Tensor.__dlpack_device__ gives."""
+    return tensor._array.__dlpack_device__()  # type: ignore[no-any-return]
+
+
+def from_dlpack(ext_tensor: Any, *, copy: bool | None = None) -> Tensor:
+    """A Tensor that shares the memory of another library's array (or a copy of it, if copy is True).
+
+    Raises BufferError for a Tensor that requires grad, and for memory elsewhere than in the computer's main memory.
+
+    >>> import adjoint, numpy
+    >>> a = numpy.zeros(2)
+    >>> t = adjoint.from_dlpack(a)
+    >>> a[0] = 1.0
+    >>> t
+    tensor([1., 0.], dtype=adjoint.float64)
+    """
+    if is_tensor(ext_tensor) and ext_tensor.requires_grad:
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    array = numpy.from_dlpack(ext_tensor, copy=copy)
+    from_numpy_dtype(array.dtype)
+    return new_tensor(array)
