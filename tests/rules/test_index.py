@@ -506,7 +506,6 @@ ERRORS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: X[1.0], IndexError, "None and long or byte Variables are valid indices (got float)"),
     (lambda: X[adjoint.tensor([1.0])], IndexError, "tensors used as indices must be long, int, byte or bool tensors"),
     (lambda: X["a"], TypeError, "new(): invalid data type 'str'"),
-    (lambda: X[::-1], ValueError, "step must be greater than zero"),
     (lambda: X[0, ::0], ValueError, "step must be greater than zero"),
     (
         lambda: X[adjoint.tensor([True, False, True])],
@@ -606,3 +605,33 @@ def test_where_writes_into_out_and_says_which_shapes_differ() -> None:
     assert out.tolist() == [1, 0]
     with pytest.raises(RuntimeError, match=r"The size of tensor a \(2\) must match the size of tensor b \(3\)"):
         adjoint.where(adjoint.tensor([True, False]), adjoint.ones(2), adjoint.ones(3))
+
+
+def test_slices_with_negative_steps_are_views_as_in_numpy() -> None:
+    """Torch has none; NumPy's programs reverse axes so."""
+    array = np.arange(12.0).reshape(3, 4)
+    x = adjoint.tensor(array, requires_grad=True)
+    picks = [np.s_[::-1], np.s_[:, ::-2], np.s_[::-1, 2::-1], np.s_[-1:0:-1, 1], np.s_[[0, 2], ::-1], np.s_[None, ::-3]]
+    for pick in picks:
+        y = x[pick]
+        assert np.array_equal(y.detach().numpy(), array[pick])
+        weights = np.arange(1.0, array[pick].size + 1).reshape(array[pick].shape)
+        (grad,) = adjoint.autograd.grad((y * adjoint.tensor(weights)).sum(), x)
+        expected = np.zeros_like(array)
+        np.add.at(expected, pick, weights)
+        assert np.array_equal(grad.numpy(), expected)
+    base = x * 1
+    flipped = base[::-1]
+    flipped[0] = 0
+    flipped.mul_(2)
+    assert base[2].tolist() == [0.0] * 4 and flipped.stride() == (-4, 1) and flipped._base is base
+    base.sum().backward()
+    assert x.grad.tolist() == [[2.0] * 4, [2.0] * 4, [0.0] * 4]
+    rows = adjoint.vmap(lambda row: row[::-1] * 2)(adjoint.tensor(array))
+    assert np.array_equal(rows.numpy(), array[:, ::-1] * 2)
+    assert adjoint.tensor(array)[::-1].contiguous().stride() == (4, 1)
+    with pytest.raises(RuntimeError, match="view size is not compatible"):
+        base[::-1].view(12)
+    target = adjoint.zeros(4)
+    target[::-1] = adjoint.arange(4.0)
+    assert target.tolist() == [3.0, 2.0, 1.0, 0.0]

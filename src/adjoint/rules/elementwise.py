@@ -134,7 +134,8 @@ true_divide = elementwise(
     "divide",
     name="true_divide",
     input=lambda g, other: g / other,
-    other=lambda y, other: -y / other,
+    # not by the result, which programs overwrite: p = x / total; p[mask] = 0
+    other=lambda input, other: -((input / other) / other),
     dtypes="float",
     inplace=True,
     node="DivBackward0",

@@ -88,7 +88,7 @@ unary(
 unary(
     "erfinv",
     "erfinv",
-    lambda ops, y: ops.exp(y * y) / TWO_OVER_ROOT_PI,
+    lambda ops, input: ops.exp(ops.square(ops.erfinv(input))) / TWO_OVER_ROOT_PI,
     label="erfinv_vml_cpu",
     doc="The inverse of the error function; infinite at -1 and 1.",
 )

@@ -307,7 +307,8 @@ def unstack(x: Array, /, *, axis=0):
     """Views of all places along an axis."""
     if not x.ndim:
         raise ValueError("Input array must be at least 1-d.")
-    return tuple(ops.unbind(x, axis_of(axis, x.ndim)))
+    before = (slice(None),) * axis_of(axis, x.ndim)
+    return tuple(x[(*before, i)] for i in range(x.shape[len(before)]))
 
 
 # repeating, turning ---------------------------------------------------------------------------------------------------
@@ -323,8 +324,9 @@ def tile(A: Array, reps):
 
 @function("flip")
 def flip(m: Array, axis=None):
-    """The order along axes reversed."""
-    return ops.flip(m, axes_of(axis, m.ndim))
+    """A view with the order along axes reversed."""
+    axes = axes_of(axis, m.ndim)
+    return m[tuple(slice(None, None, -1) if i in axes else slice(None) for i in range(m.ndim))]
 
 
 @function("fliplr")
@@ -332,7 +334,7 @@ def fliplr(m: Array):
     """Left and right exchanged."""
     if m.ndim < 2:
         raise ValueError("Input must be >= 2-d.")
-    return ops.flip(m, (1,))
+    return flip(m, 1)
 
 
 @function("flipud")
@@ -340,7 +342,7 @@ def flipud(m: Array):
     """Up and down exchanged."""
     if m.ndim < 1:
         raise ValueError("Input must be >= 1-d.")
-    return ops.flip(m, (0,))
+    return flip(m, 0)
 
 
 @function("roll")

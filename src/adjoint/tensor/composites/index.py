@@ -48,8 +48,8 @@ _BATCHED_NONZERO = (
 def getitem(tensor: Tensor, index: Any) -> Tensor:
     """tensor[index]: a view for ints, slices, None and Ellipsis, a copy where arrays or lists are among them.
 
-    Raises IndexError for places that do not exist and for what is no index, ValueError for a slice with a step that is
-    not positive.
+    Slices may have negative steps, as in NumPy. Raises IndexError for places that do not exist and for what is no
+    index, ValueError for a slice with a step of 0.
 
     >>> import adjoint
     >>> x = adjoint.arange(6).reshape(2, 3)
@@ -162,8 +162,8 @@ def plain(index: Any) -> Basic:
 
 
 def checked(item: slice) -> slice:
-    """The slice itself. Raises ValueError unless its step is positive."""
-    if item.step is not None and as_int(item.step) <= 0:
+    """The slice itself; negative steps, which torch does not have, are NumPy's. Raises ValueError for a step of 0."""
+    if item.step is not None and as_int(item.step) == 0:
         raise ValueError("step must be greater than zero")
     return item
 

@@ -1,0 +1,200 @@
+"""Write docs/scipy-coverage.md: which functions of SciPy in its array API mode give Tensors with right gradients.
+
+Each is called on arrays and on Tensors; a function counts if its values agree, and its gradient with central
+differences. What does not work raises, and the page says so.
+
+    python scripts/generate_scipy_coverage.py
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ["SCIPY_ARRAY_API"] = "1"
+
+import warnings
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy
+from scipy import constants, differentiate, fft, integrate, optimize, signal, special, stats
+from scipy.spatial.transform import Rotation
+
+import adjoint
+
+TARGET = Path(__file__).parents[1] / "docs/scipy-coverage.md"
+Call = Callable[..., Any]
+
+_RNG = np.random.default_rng(0)
+UNIT = _RNG.uniform(0.2, 0.9, 6)
+OTHER = _RNG.uniform(0.2, 0.9, 6)
+SERIES = _RNG.normal(size=20)
+POSITIVE = np.abs(SERIES) + 0.1
+MATRIX = _RNG.normal(size=(4, 4))
+VECTORS = _RNG.normal(size=(8, 3))
+ANGLES = np.array([0.1, 0.2, 0.3])
+
+#: What is called, by package and name, and on what.
+CASES: dict[str, tuple[Call, tuple[np.ndarray, ...]]] = {
+    **{f"fft.{name}": (getattr(fft, name), (UNIT,)) for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")},
+    **{
+        f"fft.{name}": (getattr(fft, name), (MATRIX,))
+        for name in ("fft2", "ifft2", "rfft2", "irfft2", "hfft2", "fftn", "ifftn", "rfftn", "irfftn", "hfftn",
+                     "fftshift", "ifftshift")
+    },
+    "fft.fht": (lambda a: fft.fht(a, 0.1, 0.5), (UNIT,)),
+    "fft.dct": (fft.dct, (UNIT,)),
+    "fft.dst": (fft.dst, (UNIT,)),
+    "special.logsumexp": (lambda a: special.logsumexp(a, axis=1), (MATRIX,)),
+    "special.softmax": (lambda a: special.softmax(a, axis=1), (MATRIX,)),
+    "special.log_softmax": (lambda a: special.log_softmax(a, axis=1), (MATRIX,)),
+    **{f"special.{name}": (getattr(special, name), (UNIT,)) for name in (
+        "entr", "erf", "erfc", "expit", "gammaln", "i0", "i0e", "i1", "i1e", "log_ndtr", "logit", "ndtr", "ndtri", "j0",
+        "j1", "exp10", "sinc")},
+    **{f"special.{name}": (getattr(special, name), (UNIT, OTHER)) for name in (
+        "rel_entr", "xlogy", "xlog1py", "betaln", "kl_div", "poch")},
+    "special.gammainc": (lambda x: special.gammainc(2.5, x), (UNIT,)),
+    "special.gammaincc": (lambda x: special.gammaincc(2.5, x), (UNIT,)),
+    "special.multigammaln": (lambda a: special.multigammaln(a, 2), (UNIT + 3,)),
+    **{
+        f"stats.{name}": (getattr(stats, name), (POSITIVE,))
+        for name in ("gmean", "hmean", "skew", "kurtosis", "variation", "sem", "zscore", "gzscore", "tmean", "tvar",
+                     "tstd", "tsem", "kstatvar", "iqr", "circmean", "circvar", "circstd", "median_abs_deviation", "gstd",
+                     "differential_entropy", "tmin", "tmax", "entropy", "lmoment")
+    },
+    "stats.pmean": (lambda x: stats.pmean(x, 2), (POSITIVE,)),
+    "stats.moment": (lambda x: stats.moment(x, 3), (SERIES,)),
+    "stats.trim_mean": (lambda x: stats.trim_mean(x, 0.1), (SERIES,)),
+    "stats.kstat": (lambda x: stats.kstat(x, 3), (SERIES,)),
+    "stats.describe": (lambda x: stats.describe(x).kurtosis, (SERIES,)),
+    "stats.mode": (lambda x: stats.mode(x).mode, (SERIES,)),
+    "stats.quantile": (lambda x: stats.quantile(x, 0.3), (SERIES,)),
+    "stats.directional_stats": (lambda x: stats.directional_stats(x).mean_direction, (VECTORS,)),
+    "stats.zmap": (stats.zmap, (SERIES, POSITIVE)),
+    "stats.boxcox_llf": (lambda x: stats.boxcox_llf(0.5, x), (POSITIVE,)),
+    "stats.yeojohnson_llf": (lambda x: stats.yeojohnson_llf(0.5, x), (SERIES,)),
+    "stats.pearsonr": (lambda x, y: stats.pearsonr(x, y).statistic, (SERIES, POSITIVE)),
+    "stats.ttest_1samp": (lambda x: stats.ttest_1samp(x, 0.0).statistic, (SERIES,)),
+    "stats.ttest_ind": (lambda x, y: stats.ttest_ind(x, y).statistic, (SERIES, POSITIVE)),
+    "stats.ttest_rel": (lambda x, y: stats.ttest_rel(x, y).statistic, (SERIES, POSITIVE)),
+    "stats.skewtest": (lambda x: stats.skewtest(x).statistic, (SERIES,)),
+    "stats.kurtosistest": (lambda x: stats.kurtosistest(x).statistic, (SERIES,)),
+    "stats.normaltest": (lambda x: stats.normaltest(x).statistic, (SERIES,)),
+    "stats.jarque_bera": (lambda x: stats.jarque_bera(x).statistic, (SERIES,)),
+    "stats.chisquare": (lambda x: stats.chisquare(x, sum_check=False).statistic, (POSITIVE,)),
+    "stats.combine_pvalues": (lambda p: stats.combine_pvalues(p).statistic, (UNIT,)),
+    "stats.bartlett": (lambda x, y: stats.bartlett(x, y).statistic, (SERIES, POSITIVE)),
+    "stats.f_oneway": (lambda x, y: stats.f_oneway(x, y).statistic, (SERIES, POSITIVE)),
+    "stats.levene": (lambda x, y: stats.levene(x, y).statistic, (SERIES, POSITIVE)),
+    "integrate.trapezoid": (integrate.trapezoid, (UNIT,)),
+    "integrate.cumulative_trapezoid": (integrate.cumulative_trapezoid, (UNIT,)),
+    "integrate.cumulative_simpson": (integrate.cumulative_simpson, (UNIT,)),
+    "integrate.simpson": (integrate.simpson, (UNIT,)),
+    "differentiate.derivative": (lambda x: differentiate.derivative(lambda v: v**3, x).df, (UNIT,)),
+    **{f"signal.{name}": (getattr(signal, name), (SERIES,)) for name in ("hilbert", "envelope", "detrend", "wiener")},
+    **{
+        f"signal.{name}": (getattr(signal, name), (SERIES, UNIT))
+        for name in ("convolve", "correlate", "fftconvolve", "oaconvolve")
+    },
+    "signal.hilbert2": (signal.hilbert2, (MATRIX,)),
+    "signal.resample": (lambda x: signal.resample(x, 30), (SERIES,)),
+    "signal.freqz": (lambda b: signal.freqz(b, worN=16)[1], (UNIT,)),
+    "signal.lp2lp": (lambda b, a: signal.lp2lp(b, a, 2.0)[0], (UNIT, OTHER)),
+    "signal.lp2lp_zpk": (lambda z, p: signal.lp2lp_zpk(z, p, 1.0, 2.0)[0], (UNIT, OTHER)),
+    "signal.bilinear_zpk": (lambda z, p: signal.bilinear_zpk(z, p, 1.0, 2.0)[0], (UNIT, OTHER)),
+    "spatial.transform.Rotation.as_matrix": (
+        lambda q: Rotation.from_quat(q).as_matrix(), (np.array([0.1, 0.2, 0.3, 0.9]),)),
+    "spatial.transform.Rotation.apply": (
+        lambda r, v: Rotation.from_rotvec(r).apply(v), (ANGLES, np.array([1.0, 2.0, 3.0]))),
+    "spatial.transform.Rotation.as_quat": (lambda e: Rotation.from_euler("xyz", e).as_quat(), (ANGLES,)),
+    "optimize.rosen": (optimize.rosen, (UNIT,)),
+    "optimize.rosen_der": (optimize.rosen_der, (UNIT,)),
+    "optimize.rosen_hess": (optimize.rosen_hess, (UNIT,)),
+    "optimize.rosen_hess_prod": (optimize.rosen_hess_prod, (UNIT, OTHER)),
+    "constants.convert_temperature": (lambda x: constants.convert_temperature(x, "C", "K"), (UNIT,)),
+    "constants.lambda2nu": (constants.lambda2nu, (UNIT,)),
+    "constants.nu2lambda": (constants.nu2lambda, (UNIT,)),
+}  # fmt: skip
+STEP = 1e-6
+HEAD = f"""# SciPy on Tensors, in its array API mode
+
+Generated by `python scripts/generate_scipy_coverage.py`, which calls every function below on arrays and on Tensors, with
+SciPy {".".join(scipy.__version__.split(".")[:2])} and `SCIPY_ARRAY_API=1` in the environment; do not edit.
+
+SciPy then computes with the functions of `Tensor.__array_namespace__()`, which keep history. Where it converts to arrays
+instead, a Tensor that requires grad raises; where it overwrites what a derivative needs, the backward pass does.
+`adjoint.scipy` needs no such mode and has functions of its own.
+"""
+
+
+def leaves(result: Any) -> list[Any]:
+    """All arrays in a result."""
+    return [leaf for member in result for leaf in leaves(member)] if isinstance(result, (list, tuple)) else [result]
+
+
+def total(result: Any) -> Any:
+    """One number that depends on all parts of a result in different ways."""
+    parts = leaves(result)
+    return sum(((part.real if is_complex(part) else part) * (i + 1.5)).sum() for i, part in enumerate(parts))
+
+
+def is_complex(part: Any) -> bool:
+    return part.is_complex() if isinstance(part, adjoint.Tensor) else np.iscomplexobj(part)
+
+
+def failure(call: Call, arrays: tuple[np.ndarray, ...]) -> str:
+    """Why a function gives no right gradient; nothing if it does. Raises AssertionError for a wrong one."""
+    tensors = [adjoint.tensor(array, requires_grad=True) for array in arrays]
+    expected = leaves(call(*arrays))
+    try:
+        found = leaves(call(*tensors))
+        if not all(isinstance(part, adjoint.Tensor) and part.requires_grad for part in found):
+            return "the result is no Tensor with history"
+        grads = adjoint.autograd.grad(total(found), tensors, allow_unused=True, materialize_grads=True)
+    except (RuntimeError, TypeError, ValueError) as error:
+        return type(error).__name__ + ": " + str(error).partition(".")[0].partition(": [")[0]
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours.detach().numpy(), theirs, rtol=1e-6, atol=1e-9)
+    directions = [_RNG.normal(size=array.shape) for array in arrays]
+    ahead, behind = (
+        total(call(*[array + sign * STEP * way for array, way in zip(arrays, directions, strict=True)]))
+        for sign in (1, -1)
+    )
+    slope = sum(float((grad.numpy() * way).sum()) for grad, way in zip(grads, directions, strict=True))
+    np.testing.assert_allclose(slope, (ahead - behind) / (2 * STEP), rtol=1e-4, atol=1e-6)
+    return ""
+
+
+def outcomes() -> dict[str, str]:
+    """Why each function gives no right gradient; nothing if it does."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return {name: failure(call, arrays) for name, (call, arrays) in CASES.items()}
+
+
+def text(found: dict[str, str]) -> str:
+    """The whole page."""
+    works = defaultdict(list)
+    for name, why in found.items():
+        if not why:
+            package, _, own = name.partition(".")
+            works[package].append(f"`{own}`")
+    lines = [
+        HEAD,
+        f"{sum(map(len, works.values()))} of {len(found)} functions are differentiated.\n",
+        "| package | differentiated |",
+        "|---|---|",
+        *[f"| scipy.{package} | {', '.join(names)} |" for package, names in sorted(works.items())],
+        "\n| not differentiated | because |",
+        "|---|---|",
+        *[f"| `scipy.{name}` | {why} |" for name, why in sorted(found.items()) if why],
+    ]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    TARGET.write_text(text(outcomes()))
+    print(f"wrote {TARGET.name}")
