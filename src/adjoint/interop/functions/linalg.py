@@ -142,8 +142,6 @@ def norm(x: Array, ord=None, axis=None, keepdims=False):
         return ops.linalg_vector_norm(x, 2 if ord is None else float(ord), axes, keepdims)
     if len(axes) != 2:
         raise ValueError("Improper number of dimensions to norm.")
-    if axes[0] == axes[1]:
-        raise ValueError("Duplicate axes given.")
     if ord not in (None, "fro", "f", "nuc", 1, -1, 2, -2, numpy.inf, -numpy.inf):
         raise ValueError(f"Invalid norm order {ord!r} for matrices.")
     if ord in (None, "f", "fro"):
