@@ -5,6 +5,7 @@ setup.py reads this file as text, so it must not import anything.
 
 COMPILED = (
     "adjoint.arrays.loops",
+    "adjoint.arrays.blocks",
     "adjoint.arrays.memory",
     "adjoint.core.modes",
     "adjoint.core.graph",

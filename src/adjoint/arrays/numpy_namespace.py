@@ -284,7 +284,7 @@ def select(condition: Any, first: Any, second: Any) -> Any:
     >>> select(numpy.array([True, False]), numpy.array([1.0, 2.0]), 0)
     array([1., 0.])
     """
-    if getattr(condition, "size", 0) < LARGE or condition.dtype != bool:
+    if type(condition) is not numpy.ndarray or condition.size < LARGE or condition.dtype != bool:
         return numpy.where(condition, first, second)
     kind = numpy.result_type(first, second)
     bits = _BITS.get(kind)
@@ -339,6 +339,8 @@ def normal_cdf(array: Any) -> Any:
         from scipy.special import ndtr
 
         return ndtr(array)
+    if type(array) is not numpy.ndarray:
+        return _normal_cdf_of_piece(array)
     flat = array.reshape(-1)
     result = numpy.empty_like(flat)
     # in pieces that stay in the processor's cache through all steps

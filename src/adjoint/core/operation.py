@@ -14,7 +14,7 @@ from time import perf_counter_ns
 
 import numpy
 
-from adjoint.arrays.memory import with_kept_memory
+from adjoint.arrays.fusion import run as run_on_blocks
 from adjoint.arrays.namespace import is_array, namespace, underlying
 from adjoint.arrays.once import warn_once
 from adjoint.arrays.promotion import is_half, promote
@@ -165,7 +165,7 @@ class Operation:
             return self.apply([x, *self.tail])
         out = None
         if is_large(array):
-            out = with_kept_memory(self.numpy_kernel, (array,))
+            out = run_on_blocks(self.numpy_kernel, (array,))
         elif self.traceable:
             if self.program is None:
                 self.program = self.traced((None,))
@@ -267,7 +267,7 @@ class Operation:
         """The result of two arrays, or one and a number, by the kernel."""
         try:
             if is_large(left) or is_large(right):
-                out = with_kept_memory(self.numpy_kernel, (left, right))
+                out = run_on_blocks(self.numpy_kernel, (left, right))
             elif self.symbol == _TIMES:
                 out = left * right
             elif self.symbol == _PLUS:
@@ -478,7 +478,7 @@ class Operation:
         n: cython.Py_ssize_t = self.n_positional
         try:
             if other is None and self.has_large(raw):
-                outs = with_kept_memory(kernel, raw[:n], dict(zip(self.names[n:], raw[n:])))
+                outs = run_on_blocks(kernel, raw[:n], dict(zip(self.names[n:], raw[n:])))
             elif n == len(raw):
                 outs = kernel(*raw)
             else:
@@ -493,7 +493,7 @@ class Operation:
         return [finished(out, xp, half) for out in outs]
 
     def has_large(self, raw):
-        """True if one of the arrays is so large that memory for results is to be kept."""
+        """True if one of the arrays is large."""
         for place in self.array_places:
             if place == self.sequence:
                 return any([is_large(member) for member in raw[place]])

@@ -23,7 +23,9 @@ cdef class Term:
     cdef Program program
     cdef dict programs
     cdef object direct(self, OpNode node, object g)
+    cdef object whole
     cdef object pull(self, OpNode node, object ops, object g, bint create_graph)
+    cdef object pull_large(self, OpNode node, object ops, object g)
 
 
 cdef class Plan:
@@ -64,7 +66,7 @@ cdef class OpNode(Node):
     cdef object owner
     cdef dict tangents
     cdef long version
-    cpdef list run_formulas(self, object cotangent, bint create_graph)
+    cpdef list run_formulas(self, object cotangent, bint create_graph, bint large)
     cdef object materialize(self, object cotangents, bint create_graph)
     cdef object save(self, tuple values, TensorBase result, object results)
     cdef object finish(self, tuple values)

@@ -15,6 +15,7 @@ import weakref
 import numpy
 
 from adjoint.arrays.dtypes import float32, from_numpy_dtype
+from adjoint.arrays.fusion import attempt as attempt_on_blocks
 from adjoint.arrays.memory import with_kept_memory
 from adjoint.arrays.namespace import in_batch_of, namespace
 from adjoint.arrays.numpy_namespace import elements_meet
@@ -170,6 +171,19 @@ class Term:
         self.is_simple = len(arguments) == 1 and not takes_ops
         self.traceable = way in (_NEGATED, _SCALED, _SAVED_FACTOR, _PARTIAL, _PRODUCT) and not conjugate
         self.programs = {}
+        self.whole = None
+
+    def pull_large(self, node, ops, g):
+        """The same for large raw arrays: the whole formula block by block where that can be."""
+        way: cython.int = self.way
+        if way == _UNCHANGED:
+            return g
+        if way == _ZERO or self.conjugate:
+            return self.pull(node, ops, g, False)
+        if self.whole is None:
+            self.whole = whole_formula(way, self.body, self.takes_ops, self.takes_g, self.scale)
+        places = (self.place,) if way == _SAVED_FACTOR else self.arguments
+        return attempt_on_blocks(self.whole, (g, *[node.value(k, False) for k in places]), {})
 
     def pull(self, node, ops, g, create_graph):
         """The cotangent, from `g` and what the node saved; both, and `ops`, are of raw arrays or of Tensors."""
@@ -272,6 +286,30 @@ class Term:
         return traced(product, arguments, operations)
 
 
+def whole_formula(way, body, takes_ops, takes_g, scale):
+    """A function of g and the saved values that makes the cotangent, on NumPy's arrays."""
+    if way == _NEGATED:
+        return numpy.negative
+    if way == _SAVED_FACTOR:
+        return numpy.multiply
+    if way == _SCALED:
+        return lambda g: g * scale
+    if takes_ops:
+        plain = body
+
+        def body(*arguments):
+            return plain(_numpy_ops, *arguments)
+
+    if way == _FORMULA or way == _PRODUCT:
+        return body if takes_g else lambda g, *saved: body(*saved)
+
+    def product(g, *saved):
+        factor = body(g, *saved) if takes_g else body(*saved)
+        return g if type(factor) is int and factor == 1 else g * factor
+
+    return product
+
+
 @cython.final
 @cython.cclass
 class Plan:
@@ -313,10 +351,10 @@ class OpNode(Node):
     def _ad_pull(self, cotangent, create_graph):
         """Run the formulas of the plan, on raw arrays or on Tensors."""
         if not create_graph and (is_large(cotangent) or keeps_large(self.saved0) or keeps_large(self.saved1)):
-            return with_kept_memory(self.run_formulas, (cotangent, False))
-        return self.run_formulas(cotangent, create_graph)
+            return with_kept_memory(self.run_formulas, (cotangent, False, True))
+        return self.run_formulas(cotangent, create_graph, False)
 
-    def run_formulas(self, cotangent, create_graph):
+    def run_formulas(self, cotangent, create_graph, large):
         """What `pull` does."""
         if self.freed:
             raise RuntimeError(errors.freed(self))
@@ -336,7 +374,10 @@ class OpNode(Node):
         n: cython.Py_ssize_t
         i: cython.Py_ssize_t
         for term in plan.terms:
-            pulled = term.pull(self, ops, cotangent, create_graph)
+            if large:
+                pulled = term.pull_large(self, ops, cotangent)
+            else:
+                pulled = term.pull(self, ops, cotangent, create_graph)
             n = len(term.inputs)
             for k in range(n):
                 i = term.inputs[k]
