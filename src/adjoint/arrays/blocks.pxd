@@ -33,7 +33,7 @@ cdef extern from *:
         int n_steps, flags;
         const adj_step *steps;
         const adj_register *registers;
-        npy_intp n_rows, n_columns, block, piece, n_pieces, scratch;
+        npy_intp n_rows, n_columns, block, group, piece, n_pieces, scratch;
         char *totals;
         npy_intp total_size;
         npy_intp next;
@@ -49,7 +49,46 @@ cdef extern from *:
     #define ADJ_THREADS 0
     #endif
 
-    /* a piece is a range of rows, or of the columns of the only row */
+    /* one step on some rows, from some column on */
+    static void adj_run_step(const adj_job *job, const adj_step *step, char *scratch, npy_intp row, npy_intp n_rows,
+                             npy_intp column, npy_intp n) {
+        char *at[ADJ_MOST_INPUTS + 1];
+        npy_intp strides[ADJ_MOST_INPUTS + 1], down[ADJ_MOST_INPUTS + 1];
+        int flat = 1, last = step->n_inputs;
+        for (int i = 0; i <= last; i++) {
+            const adj_register *r = &job->registers[step->registers[i]];
+            at[i] = r->base ? r->base + row * r->row + column * r->column : scratch + r->offset;
+            strides[i] = r->column;
+            down[i] = r->row;
+            flat &= r->row == n * r->column;
+        }
+        if (step->way == ADJ_PER_ROW) { step->loop(at, &n_rows, down, step->data); return; }
+        if (step->way == ADJ_EACH) {
+            if (flat) { n *= n_rows; n_rows = 1; }
+            for (npy_intp k = 0; k < n_rows; k++) {
+                char *here[ADJ_MOST_INPUTS + 1];
+                for (int i = 0; i <= last; i++) here[i] = at[i] + k * down[i];
+                step->loop(here, &n, strides, step->data);
+            }
+            return;
+        }
+        npy_intp per_row = (job->n_columns + job->block - 1) / job->block, size = job->total_size;
+        for (npy_intp k = 0; k < n_rows; k++) {
+            /* the loop with its result as first input is a reduction, which NumPy's loops recognise */
+            char *source = at[0] + k * down[0], *result = at[1] + k * down[1];
+            npy_intp length = n, steps[3] = {0, strides[0], 0};
+            if (step->way == ADJ_TOTAL) result = job->totals + ((row + k) * per_row + column / job->block) * size;
+            if (step->way == ADJ_ROW_FOLD) {
+                memcpy(result, source, size);
+                source += strides[0];
+                length--;
+            } else memset(result, 0, size);
+            char *here[3] = {result, source, result};
+            if (length) step->loop(here, &length, steps, step->data);
+        }
+    }
+
+    /* a piece is a range of rows, or of the columns of the only row; several short rows are one block */
     static void adj_run_piece(const adj_job *job, npy_intp piece, char *scratch) {
         npy_intp first = piece * job->piece, row_begin = first, row_end = first + job->piece;
         npy_intp column_begin = 0, column_end = job->n_columns;
@@ -58,37 +97,14 @@ cdef extern from *:
             column_begin = first; column_end = first + job->piece;
             if (column_end > job->n_columns) column_end = job->n_columns;
         } else if (row_end > job->n_rows) row_end = job->n_rows;
-        npy_intp per_row = (job->n_columns + job->block - 1) / job->block;
-        for (npy_intp row = row_begin; row < row_end; row++)
+        for (npy_intp row = row_begin; row < row_end; row += job->group) {
+            npy_intp rows = row_end - row < job->group ? row_end - row : job->group;
             for (npy_intp column = column_begin; column < column_end; column += job->block) {
                 npy_intp n = column_end - column < job->block ? column_end - column : job->block;
-                for (int s = 0; s < job->n_steps; s++) {
-                    const adj_step *step = &job->steps[s];
-                    char *at[ADJ_MOST_INPUTS + 1];
-                    npy_intp strides[ADJ_MOST_INPUTS + 1], length = n;
-                    for (int i = 0; i <= step->n_inputs; i++) {
-                        const adj_register *r = &job->registers[step->registers[i]];
-                        at[i] = r->base ? r->base + row * r->row + column * r->column : scratch + r->offset;
-                        strides[i] = r->column;
-                    }
-                    if (step->way == ADJ_PER_ROW) length = 1;
-                    else if (step->way != ADJ_EACH) {
-                        /* the loop with its result as first input is a reduction, which NumPy's loops recognise */
-                        char *source = at[0], *result = at[1];
-                        npy_intp stride = strides[0];
-                        if (step->way == ADJ_TOTAL) result = job->totals + (row * per_row + column / job->block) * job->total_size;
-                        npy_intp size = job->total_size;
-                        if (step->way == ADJ_ROW_FOLD) {
-                            memcpy(result, source, size);
-                            source += stride;
-                            length--;
-                        } else memset(result, 0, size);
-                        at[0] = result; at[1] = source; at[2] = result;
-                        strides[0] = 0; strides[1] = stride; strides[2] = 0;
-                    }
-                    if (length) step->loop(at, &length, strides, step->data);
-                }
+                for (int s = 0; s < job->n_steps; s++)
+                    adj_run_step(job, &job->steps[s], scratch, row, rows, column, n);
             }
+        }
     }
 
     static void adj_work(adj_job *job) {
@@ -238,6 +254,7 @@ cdef extern from *:
         Py_ssize_t n_rows
         Py_ssize_t n_columns
         Py_ssize_t block
+        Py_ssize_t group
         Py_ssize_t piece
         Py_ssize_t n_pieces
         Py_ssize_t scratch
@@ -261,6 +278,7 @@ cdef class Machine:
     cdef int n_registers
     cdef public Py_ssize_t scratch
     cdef public Py_ssize_t block
+    cdef public Py_ssize_t group
     cdef public Py_ssize_t total_size
     cdef bint in_use
 

@@ -91,10 +91,11 @@ if compiled:
 
         steps: (way, ufunc and the place of the loop among its types, or a loop of our own and None, registers), where the
         last register is that of the result. scratch: the offset of each register in a thread's own memory, None for
-        those in arrays. strides: of columns, for those in scratch.
+        those in arrays. strides: of rows and columns, for those in scratch. block, group: how many columns, and rows, are
+        worked on at once; with several rows a block has all columns.
         """
 
-        def __init__(self, steps, scratch, strides, n_bytes, block, total_size):
+        def __init__(self, steps, scratch, strides, n_bytes, block, group, total_size):
             self.n_steps = len(steps)
             self.n_registers = len(scratch)
             for k, (way, loop, place, registers) in enumerate(steps):
@@ -108,11 +109,11 @@ if compiled:
                     self.steps[k].registers[i] = register
             for k, (offset, stride) in enumerate(zip(scratch, strides)):
                 self.registers[k].base = cython.NULL
-                self.registers[k].row = 0
-                self.registers[k].column = stride
+                self.registers[k].row, self.registers[k].column = stride
                 self.registers[k].offset = 0 if offset is None else offset
             self.scratch = n_bytes
             self.block = block
+            self.group = group
             self.total_size = total_size
             self.in_use = False
 
@@ -133,12 +134,13 @@ if compiled:
             job.flags = 0
             job.steps = self.steps
             job.registers = self.registers
-            job.n_rows, job.n_columns, job.block, job.scratch = n_rows, n_columns, self.block, self.scratch
+            job.n_rows, job.n_columns, job.scratch = n_rows, n_columns, self.scratch
+            job.block, job.group = self.block, self.group
             job.totals = cython.NULL if totals is None else adj_data(totals)
             job.total_size = self.total_size
             job.next = 0
-            # pieces of some 16 blocks, so that the thread that was interrupted does fewer of them
-            piece = 8 * self.block if n_rows == 1 else 1 + 8 * 2048 // n_columns
+            # pieces of 8 blocks, so that a thread that is interrupted does fewer of them
+            piece = 8 * self.block if n_rows == 1 else 8 * self.group
             n_pieces = ((n_columns if n_rows == 1 else n_rows) + piece - 1) // piece
             job.piece, job.n_pieces = piece, n_pieces
             helpers = 0

@@ -326,9 +326,10 @@ class Program:
             for argument in node.arguments:
                 last_use[id(argument)] = k
         block = self.n_columns if self.reduces_rows else min(_BLOCK, self.n_columns)
+        group = max(1, min(self.n_rows, _BLOCK // block)) if block == self.n_columns else 1
         numbers: dict[int, int] = {}
         scratch: list[int | None] = []
-        strides: list[int] = []
+        strides: list[tuple[int, int]] = []
         free: list[int] = []
         room = 0
         steps = []
@@ -336,11 +337,12 @@ class Program:
         def register(node: Node, offset: int | None) -> int:
             numbers[id(node)] = len(scratch)
             scratch.append(offset)
-            strides.append(node.dtype.itemsize if self.kinds[id(node)] == _FULL else 0)
+            item = node.dtype.itemsize
+            strides.append((block * item, item) if self.kinds[id(node)] == _FULL else (item, 0))
             return numbers[id(node)]
 
         # blocks of intermediate values are as large as the largest, and are used again when the last use is past
-        size = -(-block * 8 // 64) * 64
+        size = -(-block * group * 8 // 64) * 64
         places: dict[int, int] = {}
         self.places: list[Node] = []
         for k, node in enumerate(self.inside):
@@ -361,7 +363,7 @@ class Program:
             else:
                 if self.kinds[id(node)] != _FULL:
                     # one number for each row: written while longer values are still being read
-                    place, room = room, room + 64
+                    place, room = room, room + -(-group * 8 // 64) * 64
                 elif free:
                     place = free.pop()
                     places[id(node)] = place
@@ -375,7 +377,7 @@ class Program:
             raise Untraceable
         size = max([node.dtype.itemsize for node in self.inside if _is_reduction(node)], default=8)
         self.n_totals = self.n_rows * -(-self.n_columns // block)
-        self.machine = blocks.Machine(steps, scratch, strides, room, block, size)
+        self.machine = blocks.Machine(steps, scratch, strides, room, block, group, size)
         # where registers lie: constants, and arrays with the strides that they have if they are contiguous and full
         self.names = [id(node) for node in self.inputs]
         self.fixed = [(numbers[id(node)], node.value, 0, 0) for node in self.places if node.step == "constant"]
