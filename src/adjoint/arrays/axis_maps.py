@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy
 
+from . import windows as windows_loops
+
 
 class Pass(NamedTuple):
     """results[into] += weight * elements[of], where weight None stands for the map's scale."""
@@ -53,6 +55,20 @@ class AxisMap:
     def is_sum(self) -> bool:
         """True if there is one result, all elements with the same weight."""
         return self.results == 1 and self.passes == self.n and self.scale is not None and bool(self.weight.all())
+
+    @cached_property
+    def ranges(self) -> tuple[int, int, numpy.ndarray] | None:
+        """n, the number of results, and for each pass (begin, end, first, step): what it adds to results[begin:end].
+
+        None if a pass has other elements than those at equal distances.
+        """
+        found = []
+        for steps in self.steps:
+            if len(steps) > 1 or not all(isinstance(step.of, slice) for step in steps):
+                return None
+            for into, of, _ in steps:
+                found.append((into.start, into.stop, of.start, of.step or 1))
+        return self.n, self.results, numpy.array(found, numpy.int64).reshape(-1, 4)
 
     @cached_property
     def steps(self) -> tuple[tuple[Pass, ...], ...]:
@@ -246,6 +262,9 @@ def picks(n: int, index: tuple[int, ...]) -> AxisMap:
 
 def maxima(xp: Any, x: Any, maps: Sequence[AxisMap]) -> Any:
     """The largest element of each window, NaN if it has one."""
+    ranges = [found.ranges for found in maps]
+    if windows_loops.can_do(xp, x, len(maps)) and None not in ranges:
+        return windows_loops.largest(x, ranges, False)
     first = x.ndim - len(maps)
     lowest = -xp.inf if x.dtype.kind == "f" else xp.iinfo(x.dtype).min
     result = x
@@ -298,6 +317,9 @@ def _places(maps: tuple[AxisMap, ...]) -> numpy.ndarray:
 
 def places_of_maxima(xp: Any, x: Any, y: Any, maps: tuple[AxisMap, ...]) -> Any:
     """Where in the flat image the maximum y of each window lies: the first of several, the last NaN."""
+    ranges = [found.ranges for found in maps]
+    if windows_loops.can_do(xp, x, len(maps)) and None not in ranges:
+        return windows_loops.largest(x, ranges, True)
     count = prod([found.passes for found in maps])
     kind = xp.uint8 if count < 256 else xp.int64
     # the first element of value y has the highest mark

@@ -1,0 +1,62 @@
+"""Maxima of windows, and what goes back to where they were: loops for which NumPy has no quick equivalent.
+
+There is no uncompiled form: `can_do` is then False, and `axis_maps.py` does the same with whole arrays.
+"""
+
+try:
+    import cython
+
+    compiled = cython.compiled
+except ModuleNotFoundError:
+    compiled = False
+
+import numpy
+
+_FLOATS = (numpy.dtype("float32"), numpy.dtype("float64"))
+
+
+def can_do(xp, x, ndim):
+    """True if these loops are there for such an array and this number of axes."""
+    return compiled and type(x) is numpy.ndarray and x.dtype in _FLOATS and ndim <= 2 and 0 < x.size < 1 << 31
+
+
+if compiled:
+
+    def largest(x, tables, with_places):
+        """The largest element of each window over the last one or two axes, or its place in the flat image.
+
+        tables: for each axis its length, the number of windows, and the ranges (see `AxisMap.ranges`).
+        """
+        x = numpy.ascontiguousarray(x)
+        outer = x.shape[: x.ndim - len(tables)]
+        n_rows, n_above, row_table = tables[0] if len(tables) == 2 else (1, 1, numpy.array([[0, 1, 0, 1]]))
+        n_columns, n_beside, column_table = tables[len(tables) - 1]
+        of_rows[0], of_rows[1], of_rows[2] = n_rows, n_above, row_table.shape[0]
+        of_columns[0], of_columns[1], of_columns[2] = n_columns, n_beside, column_table.shape[0]
+        shape = (*outer, *[results for _, results, _ in tables])
+        tops = numpy.empty(shape, x.dtype)
+        places = numpy.empty(shape, numpy.int32)
+        images = x.size // (n_rows * n_columns)
+        size = x.itemsize
+        source, rows, columns, first = adj_bytes(x), adj_bytes(row_table), adj_bytes(column_table), adj_bytes(tops)
+        second = adj_bytes(places)
+        with cython.nogil:
+            adj_maxima(
+                size, source, images, cython.cast(cython.pointer(int64_t), rows), of_rows,
+                cython.cast(cython.pointer(int64_t), columns), of_columns, first, second,
+            )  # fmt: skip
+        return places.astype(numpy.int64) if with_places else tops
+
+    def spread(g, places, n_images, n):
+        """Zeros for so many images of n elements, with elements of g added at places in each flat image."""
+        g, places = numpy.ascontiguousarray(g), numpy.ascontiguousarray(places, numpy.int64)
+        out = numpy.zeros((n_images, n), g.dtype)
+        if not g.size:
+            return out
+        if places.min() < 0 or places.max() >= n:
+            raise IndexError(f"a place lies outside of an image of {n} elements")
+        images, size, each, length = n_images, g.itemsize, g.size // n_images, n
+        source, first, second = adj_bytes(g), adj_bytes(places), adj_bytes(out)
+        with cython.nogil:
+            adj_spread(size, source, first, images, each, length, second)
+        return out
