@@ -17,6 +17,7 @@ import pytest
 
 import adjoint  # noqa: F401  (declares the operations and the class of Tensors)
 import samples
+from adjoint.arrays import fusion
 from adjoint.core.graph import new_tensor, project
 from adjoint.core.recorded import operations, raw_ops
 from adjoint.rules import TABLE, Rule, derive
@@ -412,6 +413,43 @@ def check_batch(problem: Problem, rng: np.random.Generator) -> None:
             assert_close(found, np.stack(expected), 1e-10)
 
 
+@check
+def check_blocks(problem: Problem, rng: np.random.Generator) -> None:
+    """Kernel and formulas run block by block, as on large arrays, give what they give as they are."""
+    rule = problem.rule
+    names = [n for n in rule.inputs + rule.constants if isinstance(problem.values[n], np.ndarray)]
+    if rule.sequence is not None:
+        return
+    given = [np.asarray(problem.values[n], order="C") for n in names]
+
+    def kernel(*arrays: Any) -> Any:
+        return derive.call(rule, NUMPY, {**problem.values, **dict(zip(names, arrays, strict=True))})
+
+    def formulas(g: Any, y: Any, *arrays: Any) -> Any:
+        values = {**problem.values, **dict(zip(names, arrays, strict=True))}
+        found = derive.vjp(rule, NUMPY, g, values, y, problem.needs())
+        return tuple([found.get(name) for name in rule.inputs])
+
+    y = problem.packed(problem.outputs())
+    g = problem.packed(cotangents_at(problem, rng))
+    for function, arguments in ((kernel, given), (formulas, [g, y, *given])):
+        expected, found = function(*arguments), fusion.attempt(function, arguments, {})
+        if not isinstance(expected, tuple):
+            expected, found = (expected,), (found,)
+        for a, b in zip(found, expected, strict=True):
+            if b is None:
+                assert a is None
+                continue
+            assert (a.shape, a.dtype) == (b.shape, b.dtype)
+            np.testing.assert_allclose(a, b, rtol=1e-14, atol=1e-14)
+
+
+@pytest.fixture(autouse=True)
+def _blocks_of_small_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"SMALLEST": 1, "THREADED": 1, "_SHORTEST_ROW": 1}.items():
+        monkeypatch.setattr(fusion, name, value)
+
+
 def spots(problem: Problem, names: tuple[str, ...]) -> list[Place]:
     constants = [(n, None) for n in problem.rule.constants if n in names]
     return [p for p in places(problem.rule, problem.values) if p[0] in names] + constants
@@ -451,7 +489,7 @@ CASES = [
     for rule in DIFFERENTIABLE
     for kind in kinds_of(rule)
     for name in CHECKS
-    if name != "inplace" or rule.inplace
+    if (name != "inplace" or rule.inplace) and (name != "blocks" or kind == "float64")
 ] + [case(rule, "float64", "batch") for rule in TABLE.values() if not rule.vjps]
 
 

@@ -170,7 +170,7 @@ class Symbol:
         ndim = len(node.shape)
         axes = range(ndim) if axis is None else [axis] if isinstance(axis, int) else axis
         first = ndim - len(axes)
-        if sorted([k % ndim for k in axes]) != list(range(first, ndim)):
+        if sorted([k % ndim for k in axes]) != list(range(first, ndim)) or not (first or ufunc is numpy.add):
             raise Untraceable
         shape = (*node.shape[:first], *(1,) * len(axes)) if keepdims else node.shape[:first]
         return Symbol(self.trace, self.trace.note(("reduce", ufunc, first, keepdims), (node,), node.dtype, shape))

@@ -1,0 +1,256 @@
+"""Functions on large arrays, run block by block: the same results as from the functions themselves."""
+
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint
+from adjoint.arrays import blocks, fusion
+
+pytestmark = pytest.mark.skipif(not blocks.compiled, reason="blocks are compiled")
+
+ROWS, COLUMNS = 300, 700
+rng = np.random.default_rng(0)
+
+
+@pytest.fixture(autouse=True)
+def _two_threads() -> Any:
+    before = blocks.get_num_threads()
+    blocks.set_num_threads(2)
+    yield
+    blocks.set_num_threads(before)
+    fusion.set_fusion(True)
+
+
+def bent(x: Any, y: Any) -> Any:
+    """Several steps, one of them a selection, and intermediate values that are modified."""
+    t = np.where(x > y, x * y, 2 - abs(x))
+    t += (y > 0).astype(x.dtype)
+    t *= 0.5
+    return np.tanh(t), t / (1 + x * x)
+
+
+def normalized(x: Any, y: Any) -> Any:
+    shifted = x - np.add.reduce(x, axis=-1, keepdims=True) / x.shape[-1]
+    return shifted * y, np.add.reduce(shifted * shifted, axis=-1)
+
+
+def soft(x: Any, y: Any) -> Any:
+    powers = np.exp(x - np.max(x, axis=1, keepdims=True))
+    return powers / np.add.reduce(powers, axis=1, keepdims=True) * y
+
+
+def total(x: Any, y: Any) -> Any:
+    return np.add.reduce(x * y, axis=None) / x.size
+
+
+FUNCTIONS = [bent, normalized, soft, total]
+
+
+def compare(function: Callable[..., Any], *arguments: Any, exactly: bool = True) -> Any:
+    """Assert that blocks give what the function gives; returns the program, None if it was called as it is."""
+    expected = function(*arguments)
+    fusion._programs.clear()
+    found = fusion.run(function, arguments)
+    for a, b in zip(listed(found), listed(expected), strict=True):
+        assert (a.dtype, a.shape) == (b.dtype, b.shape)
+        if exactly:
+            np.testing.assert_array_equal(a, b)
+        else:
+            np.testing.assert_allclose(a, b, rtol=2e-5 if a.dtype == np.float32 else 1e-12)
+    return next(iter(fusion._programs.values()), None)
+
+
+def listed(results: Any) -> list[Any]:
+    return list(results) if isinstance(results, tuple) else [results]
+
+
+def layouts(dtype: Any) -> dict[str, tuple[Any, Any]]:
+    x = rng.standard_normal((ROWS, COLUMNS)).astype(dtype)
+    y = rng.standard_normal((ROWS, COLUMNS)).astype(dtype)
+    wide = rng.standard_normal((ROWS, 2 * COLUMNS)).astype(dtype)
+    number = np.asarray(1.5, dtype)
+    return {
+        "dense": (x, y),
+        "same": (x, x),
+        "row": (x, y[:1].copy()),
+        "vector": (x, y[0].copy()),
+        "column": (x, y[:, :1].copy()),
+        "number": (x, number),
+        "expanded": (x, np.broadcast_to(number, x.shape)),
+        "expanded row": (x, np.broadcast_to(y[0], x.shape)),
+        "every other column": (wide[:, ::2], y),
+        "backwards": (x[:, ::-1], y),
+        "some rows": (wide[::3, :COLUMNS], y[::3]),
+        "turned": (np.asfortranarray(x), y),
+    }
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_layouts(function: Callable[..., Any], dtype: Any) -> None:
+    for name, (x, y) in layouts(dtype).items():
+        program = compare(function, x, y, exactly=function is bent)
+        assert program is not None, name
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype"),
+    [((1 << 15,), np.float16), ((1 << 15,), np.complex64), ((1 << 15,), np.int64), ((0, 1 << 15), np.float64)],
+)
+def test_other_types_are_left_to_numpy(shape: tuple[int, ...], dtype: Any) -> None:
+    x = np.ones(shape, dtype)
+    fusion._programs.clear()
+    np.testing.assert_array_equal(fusion.run(lambda x: x * x + x, (x,)), x * x + x)
+    assert not any(fusion._programs.values())
+
+
+def test_what_cannot_be_noted_is_called() -> None:
+    x = rng.standard_normal((ROWS, COLUMNS))
+    calls = []
+
+    def looks(x: Any) -> Any:
+        calls.append(type(x))
+        return x + 1 if (x > 100).any() else x - 1
+
+    for function in (
+        looks, lambda x: np.cumsum(x, 0), lambda x: x.T * 2, lambda x: x[:, ::2] + 1,
+        lambda x: np.add.reduce(x, axis=0), lambda x: np.max(x), lambda x: np.maximum(x, [1.0] * COLUMNS),
+        lambda x: (x - np.add.reduce(x, axis=None)) * x, lambda x: np.where(x, x, 1),
+        lambda x: np.exp(x, where=x > 0, out=np.zeros(x.shape)), lambda x: np.frexp(x)[0] + 1,
+    ):  # fmt: skip
+        assert compare(function, x) is None
+    calls.clear()
+    fusion.run(looks, (x,))
+    assert calls == [fusion.Symbol, np.ndarray] or calls == [np.ndarray]
+    calls.clear()
+    fusion.run(looks, (x,))
+    assert calls == [np.ndarray]
+
+
+def test_errors_of_the_function_are_raised() -> None:
+    def fails(x: Any) -> Any:
+        raise KeyError("why not")
+
+    with pytest.raises(KeyError, match="why not"):
+        fusion.run(fails, (np.ones(1 << 15),))
+
+
+def test_numpy_tells_of_what_it_would_tell() -> None:
+    x = np.ones((ROWS, COLUMNS))
+    x[7, 11] = 0
+
+    def inverse(x: Any) -> Any:
+        return 1 / (x * x)
+
+    with pytest.warns(RuntimeWarning, match="divide by zero"):
+        found = fusion.run(inverse, (x,))
+    assert found[7, 11] == np.inf
+    with np.errstate(all="raise"), pytest.raises(FloatingPointError, match="divide by zero"):
+        fusion.run(inverse, (x,))
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert fusion.run(inverse, (x,))[7, 11] == np.inf
+    x[7, 11] = 1
+    fusion.run(inverse, (x,))  # nothing is left behind
+
+
+def test_results_are_memory_of_their_own() -> None:
+    x, y = layouts(np.float64)["dense"]
+    before = x.copy(), y.copy()
+    first = fusion.run(bent, (x, y))
+    kept = [a.copy() for a in first]
+    second = fusion.run(bent, (y, x))
+    arrays = [x, y, *first, *second]
+    assert not any(np.shares_memory(a, b) for i, a in enumerate(arrays) for b in arrays[:i])
+    for a, b in zip([x, y, *first], [*before, *kept], strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_the_number_of_threads_changes_nothing(function: Callable[..., Any]) -> None:
+    x, y = layouts(np.float32)["dense"]
+    found = []
+    for n in (1, 2, 3):
+        blocks.set_num_threads(n)
+        found.append(listed(fusion.run(function, (x, y))))
+    for others in found[1:]:
+        for a, b in zip(found[0], others, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_threads_of_the_user() -> None:
+    x, y = layouts(np.float64)["dense"]
+    expected = bent(x, y)
+    wrong: list[Any] = []
+
+    def work() -> None:
+        for _ in range(30):
+            for a, b in zip(fusion.run(bent, (x, y)), expected, strict=True):
+                if not np.array_equal(a, b):
+                    wrong.append((a, b))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_numbers_of_a_ufunc_share_a_program() -> None:
+    x = np.ones(1 << 18)
+    fusion._programs.clear()
+    for k in range(5):
+        np.testing.assert_array_equal(fusion.run(np.multiply, (x, k + 0.5)), x * (k + 0.5))
+    assert len(fusion._programs) == 1
+
+
+def test_programs_are_forgotten_when_there_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fusion, "_MOST_PROGRAMS", 3)
+    fusion._programs.clear()
+    x = np.ones(1 << 15)
+    for k in range(10):
+        np.testing.assert_array_equal(fusion.run(lambda x, k: x * k + 1, (x, k)), x * k + 1)
+        assert len(fusion._programs) <= 3
+
+
+def test_refuses_numbers_of_threads() -> None:
+    with pytest.raises(ValueError, match=r"set_num_threads\(\): expected a number from 1 to 8, got 0"):
+        blocks.set_num_threads(0)
+
+
+NETWORK = {
+    "softmax": lambda x: x.softmax(-1),
+    "log_softmax of columns": lambda x: x.log_softmax(0),
+    "layer_norm": lambda x: adjoint.nn.functional.layer_norm(x, (x.shape[-1],)),
+    "gelu": adjoint.nn.functional.gelu,
+    "elu": adjoint.nn.functional.elu,
+    "std": lambda x: x.std(1),
+    "logsumexp": lambda x: x.logsumexp(1),
+    "huber": lambda x: adjoint.nn.functional.huber_loss(x, x.detach() * 0.3),
+    "chain": lambda x: ((x * 2).tanh() - x.sigmoid()).relu().mean(),
+    "expanded": lambda x: (x + x[0]).sum(0),
+}
+
+
+@pytest.mark.parametrize("name", NETWORK)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_derivatives_with_and_without(name: str, dtype: Any) -> None:
+    data = rng.standard_normal((ROWS, COLUMNS)).astype(dtype)
+
+    def run(enabled: bool) -> list[np.ndarray]:
+        fusion.set_fusion(enabled)
+        x = adjoint.from_numpy(data.copy()).requires_grad_()
+        y = NETWORK[name](x)
+        (g,) = adjoint.autograd.grad(y.sum() if y.ndim else y, x, create_graph=True)
+        (second,) = adjoint.autograd.grad((g * g).sum(), x, allow_unused=True, materialize_grads=True)
+        return [t.detach().numpy() for t in (y, g, second)]
+
+    for a, b in zip(run(True), run(False), strict=True):
+        scale = float(np.abs(b).max()) or 1.0
+        np.testing.assert_allclose(a / scale, b / scale, atol=2e-5 if dtype == np.float32 else 1e-12)

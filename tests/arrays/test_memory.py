@@ -1,0 +1,166 @@
+"""Memory that is kept for adjoint's own arrays: it is used again, never seen twice, bounded, and given back."""
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint
+from adjoint.arrays import memory
+from adjoint.arrays.memory import with_kept_memory
+
+pytestmark = pytest.mark.skipif(not memory.compiled, reason="the allocator is compiled")
+
+N = 20_000
+
+
+@pytest.fixture(autouse=True)
+def _nothing_idle() -> Any:
+    limit = memory.set_limit(1 << 28)
+    memory.give_back()
+    yield
+    memory.set_limit(limit)
+
+
+def made(n: int = N, value: float = 0.0) -> Any:
+    return with_kept_memory(np.full, (n, value))
+
+
+def test_memory_is_used_again() -> None:
+    before = memory.statistics()
+    address = made().ctypes.data
+    assert memory.statistics()["idle"] >= N * 8
+    again = made()
+    assert again.ctypes.data == address
+    assert address % 64 == 0
+    after = memory.statistics()
+    assert (after["hits"], after["misses"]) == (before["hits"] + 1, before["misses"] + 1)
+    assert after["live"] >= N * 8
+
+
+def test_arrays_in_use_are_never_handed_out() -> None:
+    rng = np.random.default_rng(0)
+    kept: dict[int, Any] = {}
+    for step in range(2000):
+        n = int(rng.integers(1, 40_000))
+        kept[step] = made(n, step)
+        for gone in [k for k in kept if rng.random() < 0.1]:
+            assert (kept.pop(gone) == gone).all()
+    assert all((array == step).all() for step, array in kept.items())
+
+
+@pytest.mark.parametrize("power", range(12, 24))
+def test_sizes_around_powers_of_two(power: int) -> None:
+    for size in ((1 << power) - 1, 1 << power, (1 << power) + 1, 5 << power >> 2, 7 << power >> 2):
+        for _ in range(2):
+            array = with_kept_memory(np.ones, (size, np.uint8))
+            assert array.sum() == size
+            del array
+
+
+def test_zeros_are_zeros() -> None:
+    made(N, 7.0)
+    assert not with_kept_memory(np.zeros, (N,)).any()
+
+
+def test_resized_arrays_keep_their_values() -> None:
+    for n, m in ((N, 3 * N), (3 * N, N), (10, N), (N, 10)):
+        array = made(n, 3.0)
+        array.resize(m, refcheck=False)
+        assert (array[: min(n, m)] == 3).all()
+        assert not array[n:].any()
+
+
+def test_only_adjoints_arrays_are_concerned() -> None:
+    live = memory.statistics()["live"]
+    seen = []
+    x = adjoint.ones(N, dtype=adjoint.float64).requires_grad_()
+    y = x * 2
+
+    def hook(g: Any) -> None:
+        before = memory.statistics()["live"]
+        seen.append(np.ones(N))
+        assert memory.statistics()["live"] == before
+
+    y.register_hook(hook)
+    y.sum().backward()
+    assert seen
+    assert memory.statistics()["live"] > live
+    own = np.ones(N)
+    now = memory.statistics()["live"]
+    del own, seen[:]
+    assert memory.statistics()["live"] == now
+
+
+def test_an_error_ends_it() -> None:
+    def fails() -> None:
+        raise KeyError("no")
+
+    with pytest.raises(KeyError):
+        with_kept_memory(fails, ())
+    live = memory.statistics()["live"]
+    array = np.ones(N)
+    assert memory.statistics()["live"] == live
+    del array
+
+
+def test_no_more_is_held_than_was_once_in_use() -> None:
+    rng = np.random.default_rng(0)
+    kept: list[Any] = []
+    for _ in range(500):
+        kept.append(made(int(rng.integers(2_000, 60_000))))
+        if rng.random() < 0.6:
+            kept.pop(int(rng.integers(len(kept))))
+        held = memory.statistics()
+        assert held["live"] + held["idle"] <= held["peak"]
+
+
+def test_limit() -> None:
+    arrays = [made() for _ in range(10)]
+    memory.set_limit(3 * N * 8)
+    del arrays
+    assert 0 < memory.statistics()["idle"] <= 3 * N * 8
+    assert memory.give_back() > 0
+    assert memory.statistics()["idle"] == 0
+    assert memory.set_limit(0) == 3 * N * 8
+    misses = memory.statistics()["misses"]
+    made()
+    assert memory.statistics()["misses"] == misses
+
+
+def test_array_outlives_the_limit() -> None:
+    array = made(N, 5.0)
+    memory.set_limit(0)
+    assert (array == 5).all()
+    del array
+    assert memory.statistics()["idle"] == 0
+
+
+def test_threads() -> None:
+    wrong: list[int] = []
+
+    def work(number: int) -> None:
+        rng = np.random.default_rng(number)
+        for step in range(300):
+            array = made(int(rng.integers(2_000, 30_000)), number * 1000.0 + step)
+            total = np.add.reduce(array)
+            if total != array.size * (number * 1000.0 + step):
+                wrong.append(step)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_a_training_step_takes_memory_once() -> None:
+    x = adjoint.ones(100, 1000).requires_grad_()
+    for _ in range(3):
+        (x * 2).tanh().sum().backward()
+        x.grad = None
+    misses = memory.statistics()["misses"]
+    (x * 2).tanh().sum().backward()
+    assert memory.statistics()["misses"] == misses

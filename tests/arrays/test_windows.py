@@ -1,0 +1,56 @@
+"""Maxima of windows by the compiled loops and by whole arrays."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adjoint.arrays import axis_maps, windows
+from adjoint.rules import TABLE
+
+pytestmark = pytest.mark.skipif(not windows.compiled, reason="these loops are compiled")
+
+
+def both(monkeypatch: pytest.MonkeyPatch, function: Any, *arguments: Any) -> tuple[Any, Any]:
+    found = function(np, *arguments)
+    with monkeypatch.context() as patch:
+        patch.setattr(windows, "can_do", lambda *_: False)
+        return found, function(np, *arguments)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "maps",
+    [
+        (axis_maps.windows(12, 2, 2, 0, 1, 6), axis_maps.windows(10, 2, 2, 0, 1, 5)),
+        (axis_maps.windows(12, 3, 1, 1, 1, 12), axis_maps.windows(10, 3, 2, 1, 1, 5)),
+        (axis_maps.windows(12, 3, 3, 1, 2, 3), axis_maps.windows(10, 2, 1, 0, 3, 7)),
+        (axis_maps.adaptive(12, 5), axis_maps.windows(10, 3, 2, 1, 1, 5)),
+        (axis_maps.windows(10, 4, 3, 2, 1, 4),),
+    ],
+)
+def test_loops_do_what_whole_arrays_do(monkeypatch: pytest.MonkeyPatch, maps: Any, dtype: Any) -> None:
+    rng = np.random.default_rng(0)
+    # few values, so that several are equal; and some that are not numbers
+    x = rng.integers(-3, 3, (2, 3, *[found.n for found in maps])).astype(dtype)
+    x[0, 0] = -np.inf
+    x[0, 1].flat[3::7] = np.nan
+    x[1, 2].flat[::5] = np.inf
+    for array in (x, x[:, ::2], x[..., ::-1]):
+        tops = both(monkeypatch, axis_maps.maxima, array, maps)
+        np.testing.assert_array_equal(*tops)
+        places = both(monkeypatch, axis_maps.places_of_maxima, array, tops[1], maps)
+        np.testing.assert_array_equal(*places)
+        assert places[0].dtype == places[1].dtype
+        image = array.shape[2:]
+        once = bool(all(found.transposed.passes == 1 for found in maps))
+        spread = TABLE["on_places"].kernel(np)
+        np.testing.assert_array_equal(
+            *both(monkeypatch, lambda _, *given: spread(*given), tops[1], places[1], image, len(image), once)
+        )
+
+
+def test_places_outside_of_an_image() -> None:
+    for place in (-1, 6):
+        with pytest.raises(IndexError, match="a place lies outside of an image of 6 elements"):
+            windows.spread(np.ones((1, 1)), np.array([[place]]), 1, 6)
