@@ -948,6 +948,8 @@ def mean(input: Tensor, dim: Dims = None, keepdim: builtins.bool = False, *, dty
 def median(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Any:
     """The median of all elements, or along an axis with its index: the lower of the two in the middle."""
 
+from adjoint import memory as memory
+
 from adjoint.arrays.layout import memory_format as memory_format
 
 def meshgrid(*tensors: Any, indexing: builtins.str | None = None) -> builtins.tuple[Tensor, ...]:

@@ -164,3 +164,18 @@ def test_a_training_step_takes_memory_once() -> None:
     misses = memory.statistics()["misses"]
     (x * 2).tanh().sum().backward()
     assert memory.statistics()["misses"] == misses
+
+
+def test_public_names() -> None:
+    made()
+    stats = adjoint.memory.memory_stats()
+    assert stats["idle"] >= N * 8
+    assert adjoint.memory.empty_cache() == stats["idle"]
+    assert adjoint.memory.memory_stats()["idle"] == 0
+    assert adjoint.memory.set_cache_limit(1000) == adjoint.memory.get_cache_limit() + (1 << 28) - 1000
+    with pytest.raises(ValueError, match=r"set_cache_limit\(\): expected a number of bytes, got -1"):
+        adjoint.memory.set_cache_limit(-1)
+    threads = adjoint.memory.get_num_threads()
+    adjoint.memory.set_num_threads(1)
+    assert adjoint.memory.get_num_threads() == 1
+    adjoint.memory.set_num_threads(threads)

@@ -54,3 +54,17 @@ def test_places_outside_of_an_image() -> None:
     for place in (-1, 6):
         with pytest.raises(IndexError, match="a place lies outside of an image of 6 elements"):
             windows.spread(np.ones((1, 1)), np.array([[place]]), 1, 6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_are_added(dtype: Any) -> None:
+    rng = np.random.default_rng(0)
+    values, rows = rng.standard_normal((500, 7)).astype(dtype), rng.integers(40, size=500)
+    expected = np.zeros((40, 7), dtype)
+    np.add.at(expected, rows, values)
+    np.testing.assert_array_equal(windows.add_rows(values, rows, 40), expected)
+    np.testing.assert_array_equal(windows.add_rows(values[::2, ::3], rows[::2], 40).shape, (40, 3))
+    assert not windows.add_rows(values[:0], rows[:0], 40).any()
+    for row in (-1, 40):
+        with pytest.raises(IndexError, match="a row lies outside of an array of 40 rows"):
+            windows.add_rows(values[:1], np.array([row]), 40)

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy
 
+from . import windows
+
 _SPECIAL = {
     "erf": "erf",
     "erfc": "erfc",
@@ -202,14 +204,18 @@ _MANY = 4096
 
 
 def _sum_rows(shape: tuple[int, ...], rows: Any, values: Any) -> Any:
-    from scipy.sparse import csr_matrix
-
     rows = rows.reshape(-1)
     if rows.size and (rows.min() < -shape[0] or rows.max() >= shape[0]):
         outside = rows[(rows < -shape[0]) | (rows >= shape[0])][0]
         raise IndexError(f"index {outside} is out of bounds for axis 0 with size {shape[0]}")
     n = rows.size
     rows = numpy.where(rows < 0, rows + shape[0], rows)
+    if windows.compiled and values.dtype in (numpy.float32, numpy.float64):
+        # not a view where that can be: a leaf keeps an array as its gradient only if it owns its memory
+        found = windows.add_rows(values.reshape(n, -1), rows, shape[0])
+        return found if found.shape == shape else found.reshape(shape)
+    from scipy.sparse import csr_matrix
+
     # one row of the matrix for each value, with a single 1 in the column of its destination
     picks = csr_matrix((numpy.ones(n, values.dtype), rows, numpy.arange(n + 1)), shape=(n, shape[0]))
     return numpy.asarray(picks.T @ values.reshape(n, -1)).reshape(shape)

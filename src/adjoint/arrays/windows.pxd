@@ -54,6 +54,20 @@ cdef extern from *:
     ADJ_SPREAD(adj_spread_4, float)
     ADJ_SPREAD(adj_spread_8, double)
 
+    #define ADJ_ADD_ROWS(name, type) \\
+        static void name(const type *values, const int64_t *rows, npy_intp n, npy_intp width, type *out) { \\
+            for (npy_intp i = 0; i < n; i++, values += width) { \\
+                type *row = out + rows[i] * width; \\
+                for (npy_intp j = 0; j < width; j++) row[j] += values[j]; \\
+            } \\
+        }
+    ADJ_ADD_ROWS(adj_add_rows_4, float)
+    ADJ_ADD_ROWS(adj_add_rows_8, double)
+
+    static void adj_add_rows(int size, char *values, char *rows, Py_ssize_t n, Py_ssize_t width, char *out) {
+        if (size == 4) adj_add_rows_4((float *)values, (int64_t *)rows, n, width, (float *)out);
+        else adj_add_rows_8((double *)values, (int64_t *)rows, n, width, (double *)out);
+    }
     static void adj_maxima(int size, char *x, Py_ssize_t images, int64_t *rows, Py_ssize_t *of_rows, int64_t *columns,
                            Py_ssize_t *of_columns, char *tops, char *places) {
         adj_axis r = {rows, of_rows[0], of_rows[1], of_rows[2]};
@@ -75,6 +89,8 @@ cdef extern from *:
     ) nogil
     void adj_spread(int size, char *g, char *places, Py_ssize_t images, Py_ssize_t each, Py_ssize_t n, char *out) nogil
 
+    void adj_add_rows(int size, char *values, char *rows, Py_ssize_t n, Py_ssize_t width, char *out) nogil
+
 
 cdef object numpy, _FLOATS
 
@@ -89,3 +105,9 @@ cpdef object largest(object x, list tables, bint with_places)
     first=cython.p_char, second=cython.p_char,
 )
 cpdef object spread(object g, object places, Py_ssize_t n_images, Py_ssize_t n)
+
+@cython.locals(
+    size=cython.int, length=Py_ssize_t, width=Py_ssize_t, source=cython.p_char, first=cython.p_char,
+    second=cython.p_char,
+)
+cpdef object add_rows(object values, object rows, Py_ssize_t n)

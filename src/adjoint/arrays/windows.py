@@ -1,4 +1,4 @@
-"""Maxima of windows, and what goes back to where they were: loops for which NumPy has no quick equivalent.
+"""Maxima of windows, what goes back to where they were, and sums of rows: loops that NumPy has no quick form of.
 
 There is no uncompiled form: `can_do` is then False, and `axis_maps.py` does the same with whole arrays.
 """
@@ -59,4 +59,16 @@ if compiled:
         source, first, second = adj_bytes(g), adj_bytes(places), adj_bytes(out)
         with cython.nogil:
             adj_spread(size, source, first, images, each, length, second)
+        return out
+
+    def add_rows(values, rows, n):
+        """An array of n rows: the sums of those rows of `values` (m, width) that `rows` (m,), from 0 to n - 1, name alike."""
+        values, rows = numpy.ascontiguousarray(values), numpy.ascontiguousarray(rows, numpy.int64)
+        out = numpy.zeros((n, values.shape[1]), values.dtype)
+        if rows.size and (rows.min() < 0 or rows.max() >= n):
+            raise IndexError(f"a row lies outside of an array of {n} rows")
+        size, length, width = values.itemsize, rows.size, values.shape[1]
+        source, first, second = adj_bytes(values), adj_bytes(rows), adj_bytes(out)
+        with cython.nogil:
+            adj_add_rows(size, source, first, length, width, second)
         return out

@@ -64,7 +64,8 @@ def embedding_sum(xp, input: Array, indices: Constant, rows, padding_idx=-1, sca
     tables = prod(batch) * rows
     if scale_grad_by_freq:
         given = given / xp.astype(xp.bincount(places, minlength=tables)[places], input.dtype)[:, None]
-    return xp.reshape(xp.sum_at((tables, width), (places,), given), (*batch, rows, width))
+    total = xp.sum_at((tables, width), (places,), given)
+    return xp.reshape(total, (*batch, rows, width)) if batch else total
 
 
 @embedding_sum.vjp("input")

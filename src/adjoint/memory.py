@@ -1,0 +1,58 @@
+"""The memory that is kept for the arrays of operations, and the threads that work on large ones.
+
+Memory of large results (from about 8,000 elements on) that is no longer used is kept for later ones, since getting it
+anew from the operating system takes longer than most arithmetic. Only arrays that operations and backward passes make
+are concerned. No more is held than was once in use, and what lies idle has a limit.
+"""
+
+from __future__ import annotations
+
+from adjoint.arrays import memory as _memory
+from adjoint.arrays.blocks import get_num_threads, set_num_threads
+
+__all__ = ["empty_cache", "get_cache_limit", "get_num_threads", "memory_stats", "set_cache_limit", "set_num_threads"]
+
+
+def memory_stats() -> dict[str, int]:
+    """What is held now, and what happened so far.
+
+    Returns the bytes `live` in arrays, `idle` for later ones, the `peak` of live bytes, and `returned` to the system;
+    `hits` and `misses` count arrays that got kept memory, and new one. All are 0 where adjoint is not compiled.
+
+    >>> import adjoint
+    >>> sorted(adjoint.memory.memory_stats())
+    ['hits', 'idle', 'live', 'misses', 'peak', 'returned']
+    """
+    return _memory.statistics()  # type: ignore[no-any-return]
+
+
+def empty_cache() -> int:
+    """Give all idle memory back to the operating system; returns how many bytes.
+
+    >>> import adjoint
+    >>> freed = adjoint.memory.empty_cache()
+    >>> adjoint.memory.memory_stats()["idle"]
+    0
+    """
+    return _memory.give_back()  # type: ignore[no-any-return]
+
+
+def get_cache_limit() -> int:
+    """How many bytes may lie idle: unless set, an eighth of the memory and at most 1 GiB."""
+    return _memory.get_limit()  # type: ignore[no-any-return]
+
+
+def set_cache_limit(n_bytes: int) -> int:
+    """Set how many bytes may lie idle; with 0 no memory is kept, and NumPy gets its own. Returns what it was.
+
+    Raises ValueError for a negative number.
+
+    >>> import adjoint
+    >>> before = adjoint.memory.set_cache_limit(0)
+    >>> adjoint.memory.get_cache_limit()
+    0
+    >>> _ = adjoint.memory.set_cache_limit(before)
+    """
+    if n_bytes < 0:
+        raise ValueError(f"set_cache_limit(): expected a number of bytes, got {n_bytes}")
+    return _memory.set_limit(n_bytes)  # type: ignore[no-any-return]
