@@ -72,7 +72,7 @@ from adjoint.tensor.types import TENSOR_TYPES as _TENSOR_TYPES
 from adjoint.tensor.types import set_default_tensor_type
 from adjoint.transforms.vmap import vmap
 
-from . import autograd, fft, func, linalg, masked, memory, nn, random, special, testing, utils
+from . import autograd, fft, func, linalg, masked, memory, nn, profiler, random, special, testing, utils
 
 __version__ = "0.1.0.dev0"
 

@@ -1114,6 +1114,8 @@ preserve_format: _memory_format
 def prod(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
     """The product over one axis, or of all elements; its derivatives are exact where elements are 0."""
 
+from adjoint import profiler as profiler
+
 from adjoint.arrays.dtypes import promote_types as promote_types
 
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:

@@ -17,7 +17,18 @@ from adjoint.core.graph import SavedTensor
 from adjoint.tensor.differentiate import backward, grad
 from adjoint.transforms.custom import custom
 
-from . import anomaly_mode, forward_ad, function, functional, grad_mode, graph, profiler, profiler_util, variable
+from . import (
+    anomaly_mode,
+    forward_ad,
+    function,
+    functional,
+    grad_mode,
+    graph,
+    profiler,
+    profiler_legacy,
+    profiler_util,
+    variable,
+)
 from .function import Function
 from .gradcheck import gradcheck, gradgradcheck
 from .variable import Variable
@@ -44,6 +55,7 @@ __all__ = [
     "is_multithreading_enabled",
     "no_grad",
     "profiler",
+    "profiler_legacy",
     "profiler_util",
     "set_detect_anomaly",
     "set_grad_enabled",

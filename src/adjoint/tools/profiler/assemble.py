@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from adjoint.core.noting import CUSTOM, NODE, OPERATION, USER
@@ -10,6 +11,9 @@ from adjoint.tools.profiler.devices import Clock
 from adjoint.tools.profiler.events import EventList, FunctionEvent, MemRecordsAcc
 from adjoint.tools.profiler.memory import Memory
 from adjoint.tools.profiler.recorder import Note, thread_number
+
+#: Labels of steps, which count as one name.
+STEPS = re.compile("^ProfilerStep#[0-9]+$")
 
 
 def assemble(notes: list[tuple[Any, ...]], memory: list[Memory], clock: Clock | None, origin: int) -> list[Any]:
@@ -72,7 +76,7 @@ def events_of(notes: list[Note], memory: list[Memory], origin: int) -> list[Func
         events.append(
             FunctionEvent(
                 number,
-                note.name,
+                STEPS.sub("ProfilerStep*", note.name),
                 thread_number(note.ident),
                 (note.start - origin) / 1000,
                 (note.end - origin) / 1000,

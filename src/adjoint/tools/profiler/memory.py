@@ -206,7 +206,7 @@ class MemoryTimeline:
             now[category] += change
             if time > self.times[-1]:
                 self.times.append(time)
-                for name, sizes in self.sizes.items():
+                for sizes in self.sizes.values():
                     sizes.append(sizes[-1])
             self.sizes[category][-1] = now[category]
         self.peaks = {name: self._peak(name) for name in ("total", *CATEGORIES) if max(self.of(name))}

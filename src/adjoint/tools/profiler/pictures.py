@@ -48,7 +48,8 @@ def picture(events: Any) -> Picture:
         wide = [(event, d) for event, d in own if event.time_range.elapsed_us() * scale >= NARROWEST]
         left_out += len(own) - len(wide)
         parts.append(f'<text x="4" y="{y + 13}">thread {thread}</text>')
-        parts.extend(box(event, LEFT + (event.time_range.start - first) * scale, y + d * ROW, scale) for event, d in wide)
+        for event, d in wide:
+            parts.append(box(event, LEFT + (event.time_range.start - first) * scale, y + d * ROW, scale))
         y += (max(d for _, d in own) + 1) * ROW + GAP
     parts.extend(axis(first, last, scale, y - GAP))
     timeline = getattr(events, "_timeline", None)
@@ -146,7 +147,8 @@ def areas(timeline: MemoryTimeline, first: float, last: float, scale: float, top
     peak = timeline.peaks.get("total")
     if peak is not None:
         at = LEFT + min(max(peak.time - first, 0.0), last - first) * scale
-        yield f'<line x1="{at:.1f}" x2="{at:.1f}" y1="{top + GAP - 4}" y2="{bottom}" stroke="#333" stroke-dasharray="3"/>'
+        ends = f'y1="{top + GAP - 4}" y2="{bottom}"'
+        yield f'<line x1="{at:.1f}" x2="{at:.1f}" {ends} stroke="#333" stroke-dasharray="3"/>'
         yield f'<text x="{LEFT}" y="{bottom + 14}">Peak: {escape(str(peak))}</text>'
 
 

@@ -52,8 +52,8 @@ class profile:
     with_modules, use_kineto, experimental_config, acc_events, post_processing_timeout_s, activity_filters: kept as
         attributes; they change nothing here.
 
-    An instance cannot be entered twice (RuntimeError). Raises ValueError for a negative timeout. In a block inside another one, the inner one notes and the
-    outer one does not.
+    An instance cannot be entered twice (RuntimeError). In a block inside another one, the inner one notes and the
+    outer one does not. Raises ValueError for a negative timeout, AssertionError for use_cpu=False without use_kineto.
 
     >>> import adjoint
     >>> x = adjoint.ones(2, 2, requires_grad=True)
@@ -250,7 +250,7 @@ class profile:
     def export_chrome_trace(
         self, path: str | Path, metadata: dict[str, Any] | None = None, use_python_export: bool = False
     ) -> None:
-        """Write the events as a file for chrome://tracing or Perfetto.
+        """Write the events for chrome://tracing, Perfetto or `python -m adjoint.profiler view`; `.gz` is compressed.
 
         metadata: entries to write beside the events. use_python_export: has no effect, there is one way only. Raises
         RuntimeError before the block has ended.
@@ -265,7 +265,9 @@ class profile:
             **(metadata or {}),
             "traceEvents": trace_events(self.function_events),
         }
-        Path(path).write_text(json.dumps(trace, indent=1))
+        if self._timeline is not None:
+            trace["memoryPeaks"] = {name: str(peak) for name, peak in self._timeline.peaks.items()}
+        write_json(path, trace)
 
     def export_stacks(self, path: str | Path, metric: str = "self_cpu_time_total") -> None:
         """Write stacks for a flame graph, see `EventList.export_stacks`. Raises AssertionError without with_stack."""
@@ -333,6 +335,16 @@ class record_function:
                 return function(*args, **kwargs)
 
         return labelled  # type: ignore[return-value]
+
+
+def write_json(path: str | Path, content: Any) -> None:
+    """Write JSON into a file, compressed if its name ends with .gz."""
+    text = json.dumps(content, indent=1).encode()
+    if str(path).endswith(".gz"):
+        import gzip
+
+        text = gzip.compress(text)
+    Path(path).write_bytes(text)
 
 
 def kineto_available() -> bool:

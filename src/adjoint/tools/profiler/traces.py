@@ -47,7 +47,7 @@ def call(process: int, event: Any) -> Entry:
     return {
         "ph": "X",
         "cat": "user_annotation" if event.is_user_annotation else "cpu_op",
-        "name": event.name,
+        "name": event.trace_name or event.name,
         "pid": process,
         "tid": event.thread,
         "ts": event.time_range.start,
@@ -74,7 +74,7 @@ def arrows(process: int, events: Any) -> Iterable[Entry]:
 
 
 def memory(process: int, events: Any) -> Iterable[Entry]:
-    """How much memory was held after each change: by what it was for, or where that is not known, taken and not freed."""
+    """How much memory was held after each change: by what it was for, or if that is not known, taken and not freed."""
     common: Entry = {"ph": "C", "name": "memory", "pid": process, "tid": 0}
     timeline = getattr(events, "_timeline", None)
     if timeline is not None:

@@ -1,0 +1,5 @@
+"""The profiler as it was before, under the names of torch.autograd.profiler_legacy."""
+
+from adjoint.tools.profiler.legacy import profile
+
+__all__ = ["profile"]

@@ -1,0 +1,27 @@
+"""Profiling training loops, under torch.profiler's names, and a page to look at traces.
+
+`python -m adjoint.profiler view trace.json` shows a trace in the browser, without a network; with `--text` as a table.
+"""
+
+from adjoint.autograd.profiler import DeviceType, KinetoStepTracker, kineto_available, record_function
+from adjoint.tools.profiler.activities import ProfilerActivity
+from adjoint.tools.profiler.steps import (
+    ProfilerAction,
+    profile,
+    schedule,
+    supported_activities,
+    tensorboard_trace_handler,
+)
+
+__all__ = [
+    "DeviceType",
+    "KinetoStepTracker",
+    "ProfilerAction",
+    "ProfilerActivity",
+    "kineto_available",
+    "profile",
+    "record_function",
+    "schedule",
+    "supported_activities",
+    "tensorboard_trace_handler",
+]

@@ -1,0 +1,365 @@
+"""Profiling training loops: some steps of many, by a schedule, with a handler for each trace."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from adjoint.tools.profiler import profile as single
+from adjoint.tools.profiler.activities import KinetoStepTracker, ProfilerActivity
+from adjoint.tools.profiler.events import EventList
+from adjoint.tools.profiler.memory import MemoryTimeline
+
+STEP = "ProfilerStep#"
+NO_WARMUP = "Profiler won't be using warmup, this can skew profiler results"
+CLEARED = (
+    "Warning: Profiler clears events at the end of each cycle. Only events from the current cycle will be reported. "
+    "To keep events across cycles, set acc_events=True."
+)
+
+
+class ProfilerAction(Enum):
+    """What a profiler does during a step."""
+
+    NONE = 0
+    WARMUP = 1
+    RECORD = 2
+    RECORD_AND_SAVE = 3
+    DEVICE_STOPPED = 4
+
+
+def supported_activities() -> set[ProfilerActivity]:
+    """What can be watched here: the processor, and CUDA where CuPy and a GPU are.
+
+    >>> import adjoint
+    >>> adjoint.profiler.ProfilerActivity.CPU in adjoint.profiler.supported_activities()
+    True
+    """
+    from adjoint.tools.profiler.devices import clock_of
+
+    return {ProfilerActivity.CPU} | ({ProfilerActivity.CUDA} if clock_of("cuda") is not None else set())
+
+
+def schedule(
+    *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
+) -> Callable[[int], ProfilerAction]:
+    """Which steps to note: skip `skip_first`, then again and again wait, warm up, and note `active` steps.
+
+    repeat: how many such cycles, 0 for as many as there are. skip_first_wait: other than 0, the first cycle does not
+    wait. Returns what a profiler asks for each step's action.
+
+    Raises AssertionError for negative numbers, or if no step would be noted.
+
+    >>> from adjoint.profiler import schedule
+    >>> plan = schedule(wait=1, warmup=1, active=2)
+    >>> [plan(step).name for step in range(5)]
+    ['NONE', 'WARMUP', 'RECORD', 'RECORD_AND_SAVE', 'NONE']
+    """
+    if min(wait, warmup, repeat, skip_first) < 0 or active <= 0:
+        raise AssertionError(
+            f"Invalid profiler schedule arguments. Got {wait=} (need >= 0), {warmup=} (need >= 0), "
+            f"{active=} (need > 0), {repeat=} (need >= 0), {skip_first=} (need >= 0)."
+        )
+    if warmup == 0:
+        warnings.warn(NO_WARMUP, stacklevel=2)
+    cycle = wait + warmup + active
+
+    def action(step: int) -> ProfilerAction:
+        if step < 0:
+            raise AssertionError(f"Step must be non-negative. Got {step}.")
+        if step < skip_first:
+            return ProfilerAction.NONE
+        step -= skip_first
+        if skip_first_wait:
+            step += wait
+        if repeat > 0 and step // cycle >= repeat:
+            return ProfilerAction.NONE
+        place = step % cycle
+        if place < wait:
+            return ProfilerAction.NONE
+        if place < wait + warmup:
+            return ProfilerAction.WARMUP
+        return ProfilerAction.RECORD if place < cycle - 1 else ProfilerAction.RECORD_AND_SAVE
+
+    return action
+
+
+def always(step: int) -> ProfilerAction:
+    """Note every step."""
+    return ProfilerAction.RECORD
+
+
+def tensorboard_trace_handler(
+    dir_name: str, worker_name: str | None = None, use_gzip: bool = False, use_python_export: bool = False
+) -> Callable[[profile], None]:
+    """What writes each trace into a directory, under names that TensorBoard's plug-in for profiles looks for.
+
+    worker_name: the beginning of the names, by default host and process. use_gzip: write compressed files.
+    use_python_export: has no effect, there is one way only. Raises RuntimeError for a directory that cannot be made.
+
+    >>> import adjoint, tempfile, os
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with adjoint.profiler.profile(on_trace_ready=adjoint.profiler.tensorboard_trace_handler(folder, "me")):
+    ...         y = adjoint.ones(2) * 2
+    ...     [name.endswith(".pt.trace.json") for name in os.listdir(folder)]
+    [True]
+    """
+
+    def handler(prof: profile) -> None:
+        try:
+            os.makedirs(dir_name, exist_ok=True)
+        except OSError as error:
+            raise RuntimeError("Can't create directory: " + str(dir_name)) from error
+        worker = worker_name or f"{platform.node()}_{os.getpid()}"
+        ending = ".pt.trace.json" + (".gz" if use_gzip else "")
+        prof.export_chrome_trace(os.path.join(dir_name, f"{worker}.{time.time_ns()}{ending}"))
+
+    return handler
+
+
+class profile:
+    """A profiler for loops: it notes the steps that a schedule names and hands each trace to a handler.
+
+    activities: what to watch, by default all that can be; `ProfilerActivity.CUDA` needs CuPy. schedule: what to do in
+    each step, see `schedule`; without one everything is noted. on_trace_ready: called with this profiler when a trace
+    is complete. acc_events: keep the events of earlier cycles. The others as in `autograd.profiler.profile`.
+
+    Call `step()` at the end of each step. Raises AssertionError for activities that there are none of.
+
+    >>> import adjoint
+    >>> from adjoint.profiler import profile, schedule
+    >>> x = adjoint.ones(2, requires_grad=True)
+    >>> seen = []
+    >>> plan = schedule(wait=1, warmup=1, active=1, repeat=1)
+    >>> with profile(schedule=plan, on_trace_ready=lambda prof: seen.append(prof.events()[1].name)) as prof:
+    ...     for _ in range(4):
+    ...         (x * 2).sum().backward()
+    ...         prof.step()
+    >>> seen
+    ['aten::mul']
+    """
+
+    def __init__(
+        self,
+        *,
+        activities: Iterable[Any] | None = None,
+        schedule: Callable[[int], ProfilerAction] | None = None,
+        on_trace_ready: Callable[..., Any] | None = None,
+        record_shapes: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_flops: bool = False,
+        with_modules: bool = False,
+        experimental_config: Any = None,
+        execution_trace_observer: Any = None,
+        acc_events: bool = False,
+        use_cuda: bool | None = None,
+        custom_trace_id_callback: Callable[[], str] | None = None,
+        post_processing_timeout_s: float | None = None,
+    ) -> None:
+        self.activities = set(supported_activities() if activities is None else names_of(activities))
+        if use_cuda is not None:
+            warnings.warn("`use_cuda` is deprecated, use `activities` argument instead", FutureWarning, stacklevel=2)
+            wanted = {ProfilerActivity.CUDA} if use_cuda else set()
+            self.activities = self.activities - {ProfilerActivity.CUDA} | wanted
+        if not self.activities or not all(isinstance(activity, ProfilerActivity) for activity in self.activities):
+            raise AssertionError("No valid profiler activities found")
+        self.schedule = schedule or always
+        self.record_steps = schedule is not None
+        self.on_trace_ready = on_trace_ready
+        self.record_shapes, self.profile_memory = record_shapes, profile_memory
+        self.with_stack, self.with_flops, self.with_modules = with_stack, with_flops, with_modules
+        self.experimental_config = experimental_config
+        self.execution_trace_observer = execution_trace_observer
+        self.acc_events = acc_events
+        self.custom_trace_id_callback = custom_trace_id_callback
+        self.post_processing_timeout_s = post_processing_timeout_s
+        self.step_num = 0
+        self.current_action = self.schedule(0)
+        self.profiler: single.profile | None = None
+        self.preset_metadata: dict[str, str] = {}
+        self._metadata: dict[str, Any] = {}
+        self._earlier: list[Any] = []
+        self._cycles = 0
+        self._label: single.record_function | None = None
+
+    def __enter__(self) -> profile:
+        self.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.stop()
+        KinetoStepTracker.erase_step_count("Torch Profiler")
+
+    def start(self) -> None:
+        """Begin with step 0."""
+        KinetoStepTracker.init_step_count("Torch Profiler")
+        self._change(ProfilerAction.NONE, self.current_action)
+        self._begin_step()
+
+    def stop(self) -> None:
+        """End: a trace that was begun is complete now."""
+        self._end_step()
+        self._change(self.current_action, None)
+
+    def step(self) -> None:
+        """Say that a step has ended and the next one begins."""
+        self._end_step()
+        before = self.current_action
+        self.step_num += 1
+        self.current_action = self.schedule(self.step_num)
+        self._change(before, self.current_action)
+        KinetoStepTracker.increment_step("Torch Profiler")
+        self._begin_step()
+
+    def _begin_step(self) -> None:
+        if self.record_steps and self.profiler is not None and not self.profiler.finished:
+            self._label = single.record_function(f"{STEP}{self.step_num}")
+            self._label.__enter__()
+
+    def _end_step(self) -> None:
+        if self._label is not None:
+            self._label.__exit__(None, None, None)
+            self._label = None
+
+    def _change(self, before: ProfilerAction, after: ProfilerAction | None) -> None:
+        """Go from one step's action to the next one's; None is the end."""
+        noting = {ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE}
+        ends = before is ProfilerAction.RECORD_AND_SAVE or (before in noting and after not in noting)
+        if ends:
+            self.stop_trace()
+            if self.on_trace_ready is not None:
+                self.on_trace_ready(self)
+        if after in noting and (ends or before not in noting):
+            self.start_trace()
+
+    def prepare_trace(self) -> None:
+        """Make ready for a trace: the events of an earlier one are forgotten, unless acc_events keeps them."""
+        if self.profiler is not None:
+            if self.acc_events:
+                self._earlier += self.profiler.function_events
+            elif self._cycles == 1:
+                warnings.warn(CLEARED, stacklevel=2)
+        self.profiler = single.profile(
+            use_cpu=ProfilerActivity.CPU in self.activities,
+            use_device="cuda" if ProfilerActivity.CUDA in self.activities else None,
+            use_kineto=True,
+            record_shapes=self.record_shapes,
+            with_flops=self.with_flops,
+            profile_memory=self.profile_memory,
+            with_stack=self.with_stack,
+            with_modules=self.with_modules,
+            experimental_config=self.experimental_config,
+            acc_events=self.acc_events,
+            custom_trace_id_callback=self.custom_trace_id_callback,
+            post_processing_timeout_s=self.post_processing_timeout_s,
+        )
+
+    def start_trace(self) -> None:
+        """Begin to note."""
+        self.prepare_trace()
+        assert self.profiler is not None
+        self._metadata = {key: json.loads(value) for key, value in self.preset_metadata.items()}
+        self.profiler.__enter__()
+
+    def stop_trace(self) -> None:
+        """Note nothing any more. Raises AssertionError if nothing was begun."""
+        self._noted("stopping trace").__exit__()
+        self._cycles += 1
+
+    def _noted(self, purpose: str) -> single.profile:
+        if self.profiler is None:
+            raise AssertionError(f"Profiler must be initialized before {purpose}")
+        return self.profiler
+
+    def events(self) -> EventList:
+        """The events of the last trace, and of earlier ones where they are kept. Raises AssertionError without one."""
+        events = self._noted("accessing events").function_events
+        if not self._earlier:
+            return events
+        all_events = EventList(
+            [*self._earlier, *events],
+            use_device=events._use_device,
+            profile_memory=events._profile_memory,
+            with_flops=events._with_flops,
+        )
+        all_events._tree_built = True
+        all_events._timeline = events._timeline
+        return all_events
+
+    def key_averages(
+        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+    ) -> EventList:
+        """Sums over the calls of each name, see `EventList.key_averages`; steps count as one name."""
+        self._noted("getting key averages")
+        return self.events().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
+
+    def memory_timeline(self) -> MemoryTimeline:
+        """Memory by what it was held for, see `autograd.profiler.profile.memory_timeline`."""
+        return self._noted("asking for memory").memory_timeline()
+
+    def plot(self) -> Any:
+        """A picture of the last trace, see `autograd.profiler.profile.plot`."""
+        return self._noted("drawing").plot()
+
+    def toggle_collection_dynamic(self, enable: bool, activities: Iterable[ProfilerActivity]) -> None:
+        """Stop, or go on, noting inside of a trace, see `autograd.profiler.profile.toggle_collection_dynamic`."""
+        if self.profiler is not None:
+            self.profiler.toggle_collection_dynamic(enable, activities)
+
+    def export_chrome_trace(self, path: str | Path, use_python_export: bool = False) -> None:
+        """Write the last trace, see `autograd.profiler.profile.export_chrome_trace`."""
+        self._noted("exporting chrome trace").export_chrome_trace(path, self._metadata)
+
+    def export_stacks(self, path: str | Path, metric: str = "self_cpu_time_total") -> None:
+        """Write stacks for a flame graph, see `EventList.export_stacks`."""
+        self._noted("exporting stacks").export_stacks(path, metric)
+
+    def export_memory_timeline(self, path: str | Path, device: str | None = None) -> None:
+        """Write memory over time by category: a picture as .html or .svg, otherwise JSON, `.gz` compressed.
+
+        JSON holds [times, sizes]: times in microseconds, and for each time the bytes of each of "categories".
+        device: "cpu", the only one whose memory is followed. Raises ValueError without profile_memory.
+        """
+        if not self.profile_memory:
+            raise ValueError("profile_memory=True required for memory profiling.")
+        prof = self._noted("exporting memory timeline")
+        timeline = prof.memory_timeline()
+        if str(path).endswith((".html", ".svg")):
+            prof.plot().save(path)
+            return
+        sizes = [list(row) for row in zip(*timeline.sizes.values(), strict=True)]
+        single.write_json(path, {"categories": list(timeline.sizes), "times": timeline.times, "sizes": sizes})
+
+    def add_metadata(self, key: str, value: str) -> None:
+        """Have an entry written into the trace."""
+        self._metadata[key] = value
+
+    def add_metadata_json(self, key: str, value: str) -> None:
+        """Have an entry written into the trace, given as JSON."""
+        self._metadata[key] = json.loads(value)
+
+    def preset_metadata_json(self, key: str, value: str) -> None:
+        """Have an entry, given as JSON, written into every trace to come."""
+        self.preset_metadata[key] = value
+
+    def set_custom_trace_id_callback(self, callback: Callable[[], str]) -> None:
+        """Have traces to come named by a function."""
+        self.custom_trace_id_callback = callback
+
+    def get_trace_id(self) -> str | None:
+        """The name of the last trace, None if there is none."""
+        return None if self.profiler is None else self.profiler.trace_id
+
+
+def names_of(activities: Iterable[Any]) -> Iterable[Any]:
+    """Activities, also those that are keys of a dict which names kinds of events."""
+    for activity in activities:
+        yield from activity if isinstance(activity, dict) else (activity,)

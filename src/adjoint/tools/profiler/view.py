@@ -1,0 +1,113 @@
+"""Looking at a trace: as one page that needs no network, and as a table."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from functools import partial
+from html import escape
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from adjoint.tools.profiler.events import EventList, FunctionEvent
+from adjoint.tools.profiler.formats import format_memory
+
+Trace = dict[str, Any]
+
+
+def read_trace(path: str | Path) -> Trace:
+    """A trace in the trace-event format, `.gz` compressed or not.
+
+    Raises OSError for a file that cannot be read, ValueError for one that holds no trace.
+    """
+    content = Path(path).read_bytes()
+    if content[:2] == b"\x1f\x8b":
+        content = gzip.decompress(content)
+    try:
+        trace = json.loads(content)
+    except ValueError as error:
+        raise ValueError(f"{path} is no JSON, so no trace: {error}") from error
+    if isinstance(trace, list):
+        trace = {"traceEvents": trace}
+    entries = trace.get("traceEvents") if isinstance(trace, dict) else None
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) and "ph" in entry for entry in entries):
+        raise ValueError(f"{path} has no list of trace events; export_chrome_trace() writes such files")
+    return trace
+
+
+def page(trace: Trace, title: str) -> str:
+    """One HTML page that shows a trace; everything that it needs is in it."""
+    folder = files("adjoint.tools.profiler")
+    # "</" would end the element that holds the trace
+    held = json.dumps(trace).replace("</", "<\\/")
+    text = (folder / "page.html").read_text(encoding="utf-8").replace("@TITLE@", escape(title))
+    text = text.replace("@SCRIPT@", (folder / "page.js").read_text(encoding="utf-8"))
+    return text.replace("@TRACE@", held)
+
+
+def events_of_trace(trace: Trace) -> EventList:
+    """The calls of a trace as events."""
+    calls = [entry for entry in trace["traceEvents"] if entry["ph"] == "X" and entry.get("cat") != "Trace"]
+    threads = {(entry["pid"], entry["tid"]): 0 for entry in calls}
+    threads = {key: number for number, key in enumerate(threads, 1)}
+    found = []
+    for number, entry in enumerate(calls, 1):
+        arguments = entry.get("args", {})
+        start = float(entry["ts"])
+        found.append(
+            FunctionEvent(
+                number,
+                entry["name"],
+                threads[entry["pid"], entry["tid"]],
+                start,
+                start + float(entry.get("dur", 0)),
+                input_shapes=arguments.get("Input Dims") or [],
+                stack=[],
+                sequence_nr=int(arguments.get("Sequence number", -1)),
+                flops=int(arguments.get("flops", 0)),
+                is_user_annotation=entry.get("cat") == "user_annotation",
+            )
+        )
+    events = EventList(found, with_flops=any(event.flops for event in found))
+    events._build_tree()
+    return events
+
+
+def text(trace: Trace, sort_by: str = "self_cpu_time_total", row_limit: int = 40) -> str:
+    """A trace as a table of sums by name, and the peak of memory if the trace knows it."""
+    lines = [events_of_trace(trace).key_averages().table(sort_by=sort_by, row_limit=row_limit)]
+    counters = [entry for entry in trace["traceEvents"] if entry["ph"] == "C" and "mem" in entry["name"].lower()]
+    if counters:
+        peak = max(counters, key=lambda entry: sum(entry["args"].values()))
+        parts = ", ".join(f"{name} {format_memory(size)}" for name, size in peak["args"].items() if size)
+        lines.append(f"Peak of memory: {format_memory(sum(peak['args'].values()))} ({parts})\n")
+    return "".join(lines)
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers with one page, and with nothing else."""
+
+    def __init__(self, content: bytes, *args: Any) -> None:
+        self.content = content
+        super().__init__(*args)
+
+    def do_GET(self) -> None:
+        """Send the page."""
+        if self.path.split("?")[0] != "/":
+            self.send_error(404)
+            return
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(self.content)))
+        self.end_headers()
+        self.wfile.write(self.content)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing of each request."""
+
+
+def server(trace: Trace, title: str, port: int = 0) -> ThreadingHTTPServer:
+    """A server of the page for this machine only; port 0 takes any that is free. Call `serve_forever` on it."""
+    return ThreadingHTTPServer(("127.0.0.1", port), partial(Handler, page(trace, title).encode()))
