@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from fnmatch import fnmatch
 from typing import Any
 
@@ -18,6 +19,7 @@ import pytest
 import adjoint  # noqa: F401  (declares the operations and the class of Tensors)
 import samples
 from adjoint.arrays import fusion
+from adjoint.autograd.profiler import profile
 from adjoint.core.graph import new_tensor, project
 from adjoint.core.recorded import operations, raw_ops
 from adjoint.rules import TABLE, Rule, derive
@@ -273,11 +275,12 @@ def compare_tangents(
 
 @check
 def check_tensors(problem: Problem, rng: np.random.Generator) -> None:
-    """Tensors give the value of the kernel, and gradients are those of the raw vjp, recorded or not."""
+    """Tensors give the kernel's value, and gradients are those of the raw vjp: recorded or not, profiled or not."""
     cotangents = cotangents_at(problem, rng)
     expected = problem.pulled(cotangents)
-    for create_graph in (False, True):
-        outputs, found = recorded(problem, cotangents, create_graph)
+    for create_graph, mode in ((False, nullcontext()), (True, nullcontext()), (False, profile())):
+        with mode:
+            outputs, found = recorded(problem, cotangents, create_graph)
         for y, array in zip(outputs, problem.outputs(), strict=True):
             assert y._array.dtype == array.dtype
             assert_close(y._array, array, 1e-12)
