@@ -48,7 +48,8 @@ def trace(tmp_path):
 
 
 def test_ranges_with_their_kernels(trace):
-    path = trace(launches=[(2500, 2600, 77), (6500, 6600, 78)], kernels=[(4000, 4500, 0, 77, 4), (7000, 9000, 1, 78, 4)])
+    launches = [(2500, 2600, 77), (6500, 6600, 78)]
+    path = trace(launches=launches, kernels=[(4000, 4500, 0, 77, 4), (7000, 9000, 1, 78, 4)])
     events = load_nvprof(path)
     assert [(event.id, event.name) for event in events] == [(1, STRINGS[1]), (2, STRINGS[3]), (3, STRINGS[2])]
     assert [(event.time_range.start, event.time_range.end) for event in events] == [(1, 5), (2, 3), (6, 9)]

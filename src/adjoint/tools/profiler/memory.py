@@ -109,11 +109,12 @@ class Arrays:
 
     def recorded(self, node: Node) -> None:
         """See a node that was made: what it keeps is held for the backward pass."""
-        kept = self.blocks_of([item for _, item in node._ad_saved_items()])
-        for block in kept:
+        items = [item for _, item in node._ad_saved_items()]
+        kept = {id(block): block for block in self.blocks_of(items)}
+        for block in kept.values():
             block.save(1)
         if kept:
-            self.saved[node._ad_sequence_nr] = kept
+            self.saved[node._ad_sequence_nr] = list(kept.values())
 
     def ran(self, node: Node) -> None:
         """See a node that has run; what it freed is held no longer."""
