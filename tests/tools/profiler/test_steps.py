@@ -40,7 +40,7 @@ def test_schedules():
         schedule(wait=-1, warmup=1, active=2)
     with pytest.raises(AssertionError, match=r"active=0 \(need > 0\)"):
         schedule(wait=1, warmup=1, active=0)
-    with pytest.raises(AssertionError, match="Step must be non-negative. Got -1."):
+    with pytest.raises(AssertionError, match=r"Step must be non-negative\. Got -1\."):
         schedule(wait=1, warmup=1, active=1)(-1)
 
 

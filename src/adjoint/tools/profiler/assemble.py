@@ -10,7 +10,7 @@ from adjoint.tools.profiler import names
 from adjoint.tools.profiler.devices import Clock
 from adjoint.tools.profiler.events import EventList, FunctionEvent, MemRecordsAcc
 from adjoint.tools.profiler.memory import Memory
-from adjoint.tools.profiler.recorder import Note, thread_number
+from adjoint.tools.profiler.recorder import Note, line_of, thread_number
 
 #: Labels of steps, which count as one name.
 STEPS = re.compile("^ProfilerStep#[0-9]+$")
@@ -83,7 +83,7 @@ def events_of(notes: list[Note], memory: list[Memory], origin: int) -> list[Func
                 overload_name="",
                 fwd_thread=made_in.get(note.sequence_nr, 0) if backward else 0,
                 input_shapes=note.shapes or [],
-                stack=note.stack or [],
+                stack=[line_of(place) for place in note.stack or ()],
                 scope=note.scope,
                 cpu_memory_usage=sum(change.nbytes for change, _ in inside),
                 sequence_nr=note.sequence_nr,

@@ -301,9 +301,10 @@ class record_function:
 
     >>> import adjoint
     >>> from adjoint.autograd.profiler import profile, record_function
+    >>> x = adjoint.ones(2)
     >>> with profile() as prof:
     ...     with record_function("twice"):
-    ...         y = adjoint.ones(2) * 2
+    ...         y = x * 2
     >>> [(event.name, [call.name for call in event.cpu_children]) for event in prof.function_events][0]
     ('twice', ['aten::mul'])
     """

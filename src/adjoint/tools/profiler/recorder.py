@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Callable
+from functools import cache
 from threading import get_ident
 from time import perf_counter_ns
 from typing import Any, NamedTuple
@@ -32,7 +33,7 @@ class Note(NamedTuple):
     sequence_nr: int = -1
     scope: int = OPERATION
     shapes: list[Any] | None = None
-    stack: list[str] | None = None
+    stack: list[Location] | None = None
     flops: int = 0
     marks: tuple[Any, Any, int] | None = None
 
@@ -83,14 +84,16 @@ class Recorder(Noter):
         shapes = [shape_of(value) for value in given] if self.shapes else None
         if self.arrays is not None:
             self.arrays.know(given)
-        on_device = self.clock is not None and self.clock.watches([array_of(value) for value in given])
-        mark = self.clock.mark() if on_device else None
+        clock = self.clock
+        if clock is not None and not clock.watches([array_of(value) for value in given]):
+            clock = None
+        mark = None if clock is None else clock.mark()
         start = perf_counter_ns()
         result = None
         try:
             result = function(values)
         finally:
-            marks = (mark, self.clock.mark(), self.clock.device()) if on_device else None
+            marks = None if clock is None else (mark, clock.mark(), clock.device())
             number = number_of_result(result)
             if self.arrays is not None:
                 self.note_memory(self.arrays, result, name if scope == CUSTOM else names.operation(name), number)
@@ -152,13 +155,19 @@ def shape_of(value: Any) -> list[Any]:
     return list(getattr(array_of(value), "shape", ()))
 
 
-def user_stack() -> list[str]:
-    """The lines of the program that lead here, the innermost first, without this package's own."""
-    lines = []
+def user_stack() -> list[Location]:
+    """The code and lines of the program that lead here, the innermost first, without this package's own."""
+    places = []
     frame: Any = sys._getframe(1)
     while frame is not None:
-        code = frame.f_code
-        if not is_own(code):
-            lines.append(f"{code.co_filename}({frame.f_lineno}): {code.co_name}")
+        if not is_own(frame.f_code):
+            places.append((frame.f_code, frame.f_lineno))
         frame = frame.f_back
-    return lines
+    return places
+
+
+@cache
+def line_of(place: Location) -> str:
+    """A place in the program as stacks show it."""
+    code, line = place
+    return f"{code.co_filename}({line}): {code.co_name}"

@@ -1,0 +1,117 @@
+"""`python -m benchmarks.profiler_overhead`: what the profiler adds to each operation while it is on, and while it is off.
+
+Blocks with and without a profiler take turns in one process, so that a slow moment of the machine meets both. What is
+added is the difference of the quickest blocks, divided by the number of calls that were noted: of operations, and in
+backward passes of nodes and of the operations in their formulas. Exit status 1: more than the limit is added.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import sys
+from collections.abc import Callable
+from time import perf_counter_ns
+from typing import NamedTuple
+
+import adjoint
+from adjoint.autograd.profiler import profile
+
+LIMIT_US = 2.0
+LINKS = 25
+ENGINE = "autograd::engine::evaluate_function: "
+
+
+class Result(NamedTuple):
+    """Microseconds for one step without and with a profiler, and how many calls it noted."""
+
+    off: float
+    on: float
+    calls: int
+
+    @property
+    def added(self) -> float:
+        """Microseconds for each call."""
+        return (self.on - self.off) / self.calls
+
+    @property
+    def ratio(self) -> float:
+        """How many times longer the step takes."""
+        return self.on / self.off
+
+
+def chain(x: adjoint.Tensor, b: adjoint.Tensor) -> adjoint.Tensor:
+    for _ in range(LINKS):
+        x = (x * b).tanh()
+    return x
+
+
+def forward(size: int) -> Callable[[], object]:
+    x, b = adjoint.ones(size, requires_grad=True), adjoint.ones(size) * 0.9
+    return lambda: chain(x, b)
+
+
+def both(size: int) -> Callable[[], object]:
+    x, b = adjoint.ones(size, requires_grad=True), adjoint.ones(size) * 0.9
+    return lambda: chain(x, b).sum().backward()
+
+
+def elapsed(step: Callable[[], object], repeats: int) -> float:
+    """Microseconds for one step."""
+    begun = perf_counter_ns()
+    for _ in range(repeats):
+        step()
+    return (perf_counter_ns() - begun) / 1000 / repeats
+
+
+def measure(step: Callable[[], object], rounds: int, repeats: int, **options: bool) -> Result:
+    """The quickest of blocks that take turns; the profiler's own beginning and end are not counted."""
+    on, off, calls = [], [], 0
+    step()
+    for _ in range(rounds):
+        gc.collect()
+        off.append(elapsed(step, repeats))
+        with profile(**options) as prof:
+            on.append(elapsed(step, repeats))
+        calls = sum(not event.name.startswith((ENGINE, "[")) for event in prof.function_events) // repeats
+    return Result(min(off), min(on), calls)
+
+
+def idle(step: Callable[[], object], rounds: int, repeats: int) -> tuple[float, float]:
+    """The quickest blocks before a profiler was on for the first time, and after."""
+    before = [elapsed(step, repeats) for _ in range(rounds)]
+    with profile():
+        step()
+    return min(before), min(elapsed(step, repeats) for _ in range(rounds))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print a line for each case; 1 if a plain profiler adds more than the limit."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.profiler_overhead", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=200, help="blocks of each kind (default: %(default)s)")
+    parser.add_argument("--repeats", type=int, default=4, help="steps in a block (default: %(default)s)")
+    given = parser.parse_args(arguments)
+    before, after = idle(both(1), given.rounds, given.repeats)
+    print(f"never on: {before:.2f} us a step; on once, and off again: {after:.2f} us (ratio {after / before:.3f})")
+    cases = {
+        "forward, 1 element": (forward(1), {}),
+        "forward and backward, 1 element": (both(1), {}),
+        "forward and backward, 10^4 elements": (both(10_000), {}),
+        "... 1 element, record_shapes": (both(1), {"record_shapes": True}),
+        "... 1 element, profile_memory": (both(1), {"profile_memory": True}),
+        "... 1 element, with_stack": (both(1), {"with_stack": True}),
+    }
+    print(f"{'case':<40}{'off, us/step':>14}{'on':>10}{'ratio':>8}{'calls':>8}{'added, us/call':>16}")
+    over = False
+    for name, (step, options) in cases.items():
+        result = measure(step, given.rounds, given.repeats, **options)
+        # with more elements the work itself varies more than what is added
+        over |= not options and "1 element" in name and result.added > LIMIT_US
+        print(
+            f"{name:<40}{result.off:>14.1f}{result.on:>10.1f}{result.ratio:>8.2f}{result.calls:>8}{result.added:>16.2f}"
+        )
+    return int(over)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,18 @@
+"""The benchmark of the profiler runs and says what it should; its limit holds with much to spare for busy machines."""
+
+from benchmarks import profiler_overhead
+
+
+def test_report(capsys):
+    status = profiler_overhead.main(["--rounds", "5", "--repeats", "1"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("never on: ") and lines[1].split()[:2] == ["case", "off,"]
+    rows = {line[:40].strip(): line[40:].split() for line in lines[2:]}
+    assert status in (0, 1) and len(rows) == 6
+    # 50 operations forward; a node and its formula's operations for each of them, and the sum, backward
+    assert rows["forward, 1 element"][3] == "50" and int(rows["forward and backward, 1 element"][3]) > 150
+
+
+def test_what_is_added_to_a_call():
+    result = profiler_overhead.measure(profiler_overhead.both(1), rounds=30, repeats=1)
+    assert result.ratio > 1 and 0 < result.added < 10 * profiler_overhead.LIMIT_US
