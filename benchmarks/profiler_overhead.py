@@ -1,4 +1,4 @@
-"""`python -m benchmarks.profiler_overhead`: what the profiler adds to each operation while it is on, and while it is off.
+"""`python -m benchmarks.profiler_overhead`: what the profiler adds to each operation, on and off.
 
 Blocks with and without a profiler take turns in one process, so that a slow moment of the machine meets both. What is
 added is the difference of the quickest blocks, divided by the number of calls that were noted: of operations, and in

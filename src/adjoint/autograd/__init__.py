@@ -31,6 +31,9 @@ from . import (
 )
 from .function import Function
 from .gradcheck import gradcheck, gradgradcheck
+from .profiler import ProfilerActivity as ProfilerActivity
+from .profiler import _profiler_enabled as _profiler_enabled
+from .profiler import kineto_available as kineto_available
 from .variable import Variable
 
 __all__ = [

@@ -31,8 +31,12 @@ __all__ = [
 ]
 
 
+def _profiler_enabled() -> bool:
+    """True while a profiler is on in the calling thread."""
+    return _current().profiler is not None
+
+
 def __getattr__(name: str) -> object:
-    # True while a profiler is on in the calling thread
     if name == "_is_profiler_enabled":
-        return _current().profiler is not None
+        return _profiler_enabled()
     raise AttributeError(f"module 'adjoint.autograd.profiler' has no attribute {name!r}")

@@ -306,6 +306,36 @@ def test_devices():
     assert names(prof) == []
 
 
+def test_is_a_profiler_on():
+    module = adjoint.autograd.profiler
+    assert not adjoint.autograd._profiler_enabled() and module._is_profiler_enabled is False
+    with profile():
+        assert adjoint.autograd._profiler_enabled() and module._is_profiler_enabled is True
+    with pytest.raises(AttributeError, match="has no attribute 'other'"):
+        module.other  # noqa: B018
+    with pytest.raises(ValueError, match="post_processing_timeout_s must be non-negative"):
+        profile(post_processing_timeout_s=-1)
+
+
+def test_noting_can_be_stopped_for_a_while():
+    x = adjoint.ones(2)
+    cpu, cuda = module_activities = [adjoint.autograd.ProfilerActivity.CPU, adjoint.autograd.ProfilerActivity.CUDA]
+    prof = profile(profile_memory=True)
+    prof.toggle_collection_dynamic(False, module_activities)
+    with prof:
+        x * 2
+        prof.toggle_collection_dynamic(False, [cpu])
+        prof.toggle_collection_dynamic(False, [cpu])
+        x + 2
+        assert current().profiler is None
+        prof.toggle_collection_dynamic(True, [cpu])
+        prof.toggle_collection_dynamic(False, [cuda])
+        x - 1
+    prof.toggle_collection_dynamic(True, [cpu])
+    assert [name for name in names(prof) if name != "[memory]"] == ["aten::mul", "aten::sub"]
+    assert current().profiler is None
+
+
 def test_trace_id():
     with profile(custom_trace_id_callback=lambda: "mine") as prof:
         adjoint.ones(2) * 2

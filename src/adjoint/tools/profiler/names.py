@@ -23,7 +23,6 @@ OPERATIONS |= {
     "embed_view": "slice_backward",
     "embedding_counts": "bincount",
     "embedding_sum": "embedding_bag",
-    "floor_divide": "floor_divide",
     "fold_windows": "unfold_backward",
     "identity": "alias",
     "maxima": "max_pool2d_with_indices",
@@ -64,7 +63,6 @@ FUNCTIONS = {
     "half": "to",
     "int": "to",
     "long": "to",
-    "multilabel_margin_loss": "multilabel_margin_loss",
     "nll_loss": "nll_loss_nd",
     "short": "to",
     "tensor": "lift_fresh",
@@ -73,14 +71,14 @@ FUNCTIONS = {
     "__invert__": "bitwise_not",
     "__div__": "div",
     "__idiv__": "div_",
-    "__rdiv__": "__rdiv__",
 }
 #: How the functions of a namespace begin; those of `masked` are no operations in torch.
 NAMESPACES = {"": "", "(method)": "", "linalg": "linalg_", "fft": "fft_", "special": "special_", "nn.functional": ""}
-#: Functions that say something about tensors and compute nothing.
+#: Functions that say something about tensors and compute nothing, and those of which torch shows only what is inside.
 QUIET = {
     "broadcast_shapes", "get_rng_state", "is_complex", "is_conj", "is_contiguous", "is_floating_point", "is_neg",
     "is_same_size", "is_set_to", "is_signed", "is_tensor", "numel", "result_type", "set_rng_state",
+    "contiguous", "norm", "normalize", "softmin", "softsign", "tanhshrink",
 }  # fmt: skip
 #: Methods of Tensor that are written by hand.
 METHODS = (

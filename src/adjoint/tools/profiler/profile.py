@@ -118,14 +118,22 @@ class profile:
         if self.entered:
             raise RuntimeError("Profiler context manager is not reentrant")
         self.entered = True
-        callback = self.custom_trace_id_callback
-        self.trace_id = uuid.uuid4().hex.upper() if callback is None else callback()
+        self.trace_id = self.create_trace_id()
         self._recorder = Recorder(
             self.record_shapes, self.with_flops, self.profile_memory, self.with_stack, self._clock
         )
         self.profiling_start_time_ns = perf_counter_ns()
         self._collect(self.use_cpu)
         return self
+
+    def default_trace_id(self) -> str:
+        """A name for a trace that no other has."""
+        return uuid.uuid4().hex.upper()
+
+    def create_trace_id(self) -> str:
+        """The name for this trace: what custom_trace_id_callback gives, otherwise the default."""
+        callback = self.custom_trace_id_callback
+        return self.default_trace_id() if callback is None else callback()
 
     def __exit__(self, *exception: object) -> None:
         if self._recorder is not None:
