@@ -96,4 +96,6 @@ def operation(name: str) -> str:
 def function(name: str, namespace: str) -> str | None:
     """What the event of a public function is called, without the prefix; None if it has none."""
     start = NAMESPACES.get(namespace)
-    return None if start is None or name in QUIET else start + (FUNCTIONS.get(name, name) if not start else name)
+    if start == "":
+        return None if name in QUIET else FUNCTIONS.get(name, name)
+    return None if start is None else start + name
