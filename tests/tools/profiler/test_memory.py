@@ -78,6 +78,14 @@ def test_a_value_that_two_nodes_keep_is_saved_until_both_have_run():
     del second
 
 
+def test_memory_of_batches():
+    x = adjoint.ones(4, 250)
+    with profile(profile_memory=True) as prof:
+        adjoint.vmap(lambda row: row.sin())(x)
+    (call,) = [event for event in prof.function_events if event.name == "aten::sin"]
+    assert call.cpu_memory_usage == 4 * KILO
+
+
 def test_timeline_of_given_blocks():
     early = Block(10, None, "", None, "inputs")
     late = Block(5, 2000, "aten::exp", None, "temporary")

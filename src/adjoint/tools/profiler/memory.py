@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
+from adjoint.arrays.namespace import underlying
 from adjoint.core.graph import Node, SavedTensor, TensorBase
 from adjoint.core.locations import Location, described
 from adjoint.tools.profiler.formats import format_memory
@@ -137,7 +138,7 @@ def owners(values: Any) -> list[Any]:
     """The arrays that own the memory of what is given: arrays, Tensors and lists of them; other things have none."""
     found = []
     for value in as_list(values):
-        array = array_of(value)
+        array = underlying(array_of(value))
         while type(array) is numpy.ndarray and type(array.base) is numpy.ndarray:
             array = array.base
         if type(array) is numpy.ndarray:
