@@ -952,3 +952,21 @@ def test_third_order_of_values_that_batches_share(f):
     expected = adjoint.func.jacfwd(adjoint.func.jacfwd(adjoint.func.jacfwd(f)))(x)
     for inner in (adjoint.func.jacrev, adjoint.func.jacfwd):
         adjoint.testing.assert_close(adjoint.func.jacrev(adjoint.func.jacrev(inner(f)))(x), expected)
+
+
+@pytest.mark.parametrize("p", [adjoint.tensor([1.5]), adjoint.tensor([1.5], requires_grad=True)], ids=["plain", "leaf"])
+def test_batched_cotangents_of_batched_outputs_can_be_differentiated(p):
+    """The derivative in a cotangent that differs from member to member, and in one that does not."""
+    batch = adjoint.tensor([[0.5, 2.0], [1.0, 3.0]])
+
+    def member(s, u=None):
+        s = s.clone().requires_grad_()
+        u = s[1:] if u is None else u
+        (slope,) = adjoint.autograd.grad(p * s[:1] ** 2, s, u, create_graph=True)
+        return adjoint.autograd.grad(slope.sum(), s if u.grad_fn is not None else u)[0]
+
+    expected = adjoint.stack([member(s) for s in batch])
+    adjoint.testing.assert_close(adjoint.vmap(member)(batch), expected)
+    u = adjoint.tensor([1.0], requires_grad=True)
+    expected = adjoint.stack([member(s, u) for s in batch])
+    adjoint.testing.assert_close(adjoint.vmap(lambda s: member(s, u))(batch), expected)

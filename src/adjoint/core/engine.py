@@ -309,7 +309,8 @@ def any_defined(values):
 def summed(first, second, create_graph):
     """The sum of two cotangents; of raw ones as an array of its own, zero-dimensional ones too."""
     total = with_kept_memory(operator.add, (first, second)) if is_large(first) else first + second
-    if create_graph or type(total) is type(first):
+    # either may be the same for all members of a batch, and the other not
+    if create_graph or type(total) is type(first) or type(total) is type(second):
         return total
     return numpy.asarray(total)
 

@@ -307,7 +307,8 @@ def make_cotangent(target: Target, given: Any, index: int, create_graph: bool) -
         )
     if given._array.dtype != array.dtype:
         given = given.to(from_numpy_dtype(array.dtype))  # type: ignore[attr-defined]
-    batches = getattr(array, "batches", ())
+    there = dict(getattr(given._array, "batches", ()))
+    batches = tuple([batch for batch in getattr(array, "batches", ()) if batch[0] not in there])
     if batches:
         # what is different for each member of a batch has a cotangent for each
         given = _ops.batch_spread(given, batches)

@@ -55,6 +55,13 @@ def batch_spread(array: Any, batches: Batches) -> Any:
     return array
 
 
+def batch_sum_over(ops: Any, g: Any, batches: Batches) -> Any:
+    """The sum over those batches that are over; while one is being run, each member has a cotangent of its own."""
+    live = live_levels()
+    over = tuple([batch for batch in batches if batch[0] not in live])
+    return ops.batch_sum(g, over) if over else g
+
+
 def _linear(kernel: Any, transpose: Any, view: bool = False) -> None:
     """Declare a linear operation whose kernel takes batched arrays and others as they are."""
     rule = Linear(kernel.__name__.strip("_"), kernel, view=view, dtypes="any", method=False, function=False)
@@ -79,14 +86,14 @@ def _batch_sum(xp, input: Array, batches):  # type: ignore[no-untyped-def]
 
 
 def _batch_spread(xp, input: Array, batches):  # type: ignore[no-untyped-def]
-    """The same value for all members of batches."""
+    """The same value for all members of batches that the input is not batched over."""
     return batch_spread(input, batches)
 
 
 _linear(_batch_in, lambda ops, g, level, input_shape: ops.batch_out(g, level, input_shape[0]), view=True)
 _linear(_batch_out, lambda ops, g, level: ops.batch_in(g, level), view=True)
 _linear(_batch_sum, lambda ops, g, batches: ops.batch_spread(g, batches))
-_linear(_batch_spread, lambda ops, g, batches: ops.batch_sum(g, batches))
+_linear(_batch_spread, lambda ops, g, batches: batch_sum_over(ops, g, batches))
 
 
 # edges from batched nodes to what is not batched ----------------------------------------------------------------------
