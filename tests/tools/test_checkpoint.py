@@ -316,3 +316,14 @@ def test_kept_results_stand_for_recomputed_ones() -> None:
         current().runner = spy
         y = f(x)
     assert calls == ["matmul", "exp"] and y.tolist() == f(x).tolist()
+
+
+def test_formulas_of_one_operation_may_ask_for_the_same_value():
+    def function(a, b):
+        return a.sin() / b.cos() / (a * b)
+
+    a, b = (adjoint.tensor(value, dtype=adjoint.float64, requires_grad=True) for value in (0.5, 0.7))
+    expected = adjoint.autograd.grad(function(a, b), (a, b))
+    y = checkpoint(lambda a, b: checkpoint(function, a, b, use_reentrant=False), a, b, use_reentrant=False)
+    for _ in range(2):
+        assert adjoint.autograd.grad(y, (a, b), retain_graph=True) == expected

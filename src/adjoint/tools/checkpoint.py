@@ -23,7 +23,7 @@ from adjoint.core.engine import run_number
 from adjoint.core.grad_mode import enable_grad
 from adjoint.core.graph import SavedTensor, TensorBase, needs_grad
 from adjoint.core.modes import current
-from adjoint.core.recorded import pack_by_mode, save_input, unpacked
+from adjoint.core.recorded import OpNode, pack_by_mode, save_input, unpacked
 from adjoint.core.saved_hooks import saved_tensors_hooks
 
 Tensor = Any
@@ -90,12 +90,15 @@ def noop_context_fn() -> Contexts:
 
 
 class Place:
-    """Stands for one saved tensor; `number` counts those of one run of the function."""
+    """Stands for one saved tensor.
 
-    __slots__ = ("__weakref__", "number")
+    number: counts those of one run of the function. owner: which operation saved it; None for a custom function.
+    """
 
-    def __init__(self, number: int) -> None:
-        self.number = number
+    __slots__ = ("__weakref__", "number", "owner")
+
+    def __init__(self, number: int, owner: int | None) -> None:
+        self.number, self.owner = number, owner
 
 
 class Note:
@@ -141,10 +144,14 @@ class Region:
         self.stopped_early = False
         # the tensors that were recomputed, by the number of the backward pass and the place
         self.recomputed: dict[int, dict[int, Tensor]] = {}
+        # what the operation that asked last was given: its formulas may each ask for the same
+        self.asking: int | None = None
+        self.given: dict[tuple[int, int], Tensor] = {}
 
     def pack(self, tensor: Tensor) -> Place:
         """Keep no more than the place of a saved tensor."""
-        place = Place(len(self.places))
+        node = current().saving
+        place = Place(len(self.places), id(node) if isinstance(node, OpNode) else None)
         self.places.append(weakref.ref(place))
         self.notes.append(Note(tensor))
         return place
@@ -152,6 +159,10 @@ class Region:
     def unpack(self, place: Place) -> Tensor:
         """The tensor for a place, after running the function again if this backward pass did not do so yet."""
         number = run_number()
+        if place.owner is None or place.owner != self.asking:
+            self.asking, self.given = place.owner, {}
+        elif (number, place.number) in self.given:
+            return self.given[number, place.number]
         if number not in self.recomputed:
             # only this pass, and one that it runs inside of, can still ask
             self.recomputed = {n: found for n, found in self.recomputed.items() if 0 <= n < number and found}
@@ -159,8 +170,13 @@ class Region:
         found = self.recomputed[number]
         if place.number not in found:
             raise CheckpointError(UNPACKED_TWICE)
-        # outside of backward passes each question is one of its own
-        return found.pop(place.number) if number >= 0 else self.recomputed.pop(number)[place.number]
+        if number < 0:
+            # outside of backward passes each question is one of its own
+            return self.recomputed.pop(number)[place.number]
+        tensor = found.pop(place.number)
+        if place.owner is not None:
+            self.given[number, place.number] = tensor
+        return tensor
 
     def recompute(self) -> dict[int, Tensor]:
         """Run the function again; the tensors that it saves, by their places."""
