@@ -191,3 +191,8 @@ def test_wrong_results_of_rules():
     nothing = custom(lambda x: x * 1)
     with pytest.raises(RuntimeError, match="has neither a vjp nor a jvp, so it cannot be differentiated"):
         nothing(x).sum().backward()
+
+
+def test_a_parameter_called_like_the_result_is_refused():
+    with pytest.raises(TypeError, match="asks for 'y', which means the result, but is a parameter"):
+        custom(lambda x, y: x * y, vjp=lambda g, x, y: (g * y, g * x))

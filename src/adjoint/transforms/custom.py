@@ -82,6 +82,11 @@ class CustomFunction:
                     f"{said} asks for {needed!r}; known are {driver_of(kind)} (first), {_RESULT} (the result), "
                     f"{', '.join(self.names)}"
                 )
+        if _RESULT in self.names and _RESULT in needs_of(rule):
+            raise TypeError(
+                f"{said} asks for {_RESULT!r}, which means the result, but is a parameter of the function, too: call "
+                "the parameter something else"
+            )
         rules = self.rules[kind]
         if (name is None) != (None in rules) and rules:
             raise TypeError(f"{said} cannot be added: give either one rule for all parameters, or one for each")
