@@ -58,7 +58,7 @@ HIDDEN |= {name: f"_{name}" for name in ("dtype", "device", "Size", "Generator")
 OF_CORE = {"grad": "Tensor | None", "grad_fn": "Node | None", "_base": "Tensor | None"}
 OF_CORE |= {"requires_grad": "bool", "is_leaf": "bool", "retains_grad": "bool", "output_nr": "int", "_version": "int"}
 # packages that are there, but that programs are not meant to use
-INTERNAL = {"arrays", "core", "demo", "interop", "rules", "tensor", "tools", "transforms"}
+INTERNAL = {"arrays", "core", "demo", "interop", "rules", "solvers", "tensor", "tools", "transforms"}
 SETTABLE = {"grad", "requires_grad", "data"}
 
 

@@ -9,6 +9,7 @@ tensor([2., 4., 6.])
 """
 
 from collections.abc import Callable as _Callable
+from importlib import import_module as _import_module
 from math import e, inf, nan, pi
 from typing import Any as _Any
 
@@ -92,10 +93,14 @@ def _open_doors() -> dict[str, _Callable[..., _Any]]:
 _doors.load = _open_doors
 _guests.watch()
 
-__all__ = sorted({name for name in globals() if not name.startswith("_")} - {"arrays", "core", "rules"})
+# imported when they are first asked for
+_later = {"distributed", "implicit", "integrate", "optimize"}
+__all__ = sorted({name for name in globals() if not name.startswith("_")} - {"arrays", "core", "rules"} | _later)
 
 
 def __getattr__(name: str) -> object:
+    if name in _later:
+        return _import_module(f"{__name__}.{name}")
     # the default generator is made when it is first asked for
     if name == "default_generator":
         return random.default_generator

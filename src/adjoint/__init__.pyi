@@ -691,6 +691,8 @@ from adjoint.arrays.dtypes import iinfo as iinfo
 def imag(input: Tensor) -> Tensor:
     """Imaginary part of complex input, as a view."""
 
+from adjoint import implicit as implicit
+
 def index_add(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: builtins.complex = 1, out: Tensor | None = None) -> Tensor:
     """A copy of input with alpha times the slices of source added to the slices that a vector of indices names."""
 
@@ -730,6 +732,8 @@ int32: _dtype
 int64: _dtype
 
 int8: _dtype
+
+from adjoint import integrate as integrate
 
 def inverse(input: Tensor) -> Tensor:
     """Alias of linalg.inv()."""
@@ -1055,6 +1059,8 @@ def ones(*size: Any, dtype: Any = None, device: Device = None, requires_grad: bu
 
 def ones_like(input: Tensor, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, memory_format: Any = None, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
     """ones() of the shape and, unless another is given, the dtype of a tensor."""
+
+from adjoint import optimize as optimize
 
 def orgqr(input: Tensor, input2: Tensor) -> Tensor:
     """Alias of linalg.householder_product()."""

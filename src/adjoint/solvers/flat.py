@@ -13,7 +13,7 @@ from adjoint.arrays.pytree import flatten, places
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.modes import current, is_grad_enabled
 from adjoint.core.operation import is_inexact
-from adjoint.tensor.creation import as_tensor
+from adjoint.tensor.creation import as_tensor, zeros
 from adjoint.tensor.table import ops
 from adjoint.transforms import forward, func
 from adjoint.transforms.batched import batches_of
@@ -50,8 +50,7 @@ class Flat:
         for leaf, place in zip(self.leaves, places(self.structure), strict=True):
             if not is_inexact(leaf._array.dtype):
                 raise TypeError(
-                    f"{name}: expected floating-point or complex tensors to solve for, but the one at x{place} is of "
-                    f"{leaf.dtype}"
+                    f"{name}: expected floating-point or complex values, but the one at x{place} is of {leaf.dtype}"
                 )
         self.shapes = [tuple(leaf.shape) for leaf in self.leaves]
         self.kinds: list[dtype] = [leaf.dtype for leaf in self.leaves]
@@ -83,18 +82,20 @@ class Flat:
             ops.reshape(ops.view_as_real(leaf.to(kind)) if kind.is_complex else leaf, (size,)).to(self.kind)
             for leaf, kind, size in zip(leaves, self.kinds, self.sizes, strict=True)
         ]
+        if not parts:
+            return zeros(0, dtype=self.kind)
         return parts[0] if len(parts) == 1 else ops.cat(parts, 0)
 
     def unravel(self, vector: Tensor) -> Tree:
-        """The tree of a vector."""
-        parts, at = [], 0
+        """The tree of a vector; axes in front of the last one stay."""
+        parts, at, front = [], 0, tuple(vector.shape[:-1])
         for shape, kind, size in zip(self.shapes, self.kinds, self.sizes, strict=True):
-            part = vector if size == self.size else vector[at : at + size]
+            part = vector if size == self.size else vector[..., at : at + size]
             if kind.is_complex:
-                pairs = ops.reshape(part.to(kind.to_real()), (*shape, 2))
+                pairs = ops.reshape(part.to(kind.to_real()), (*front, *shape, 2))
                 parts.append(ops.complex(pairs[..., 0], pairs[..., 1]))
             else:
-                parts.append(ops.reshape(part, shape).to(kind))
+                parts.append(ops.reshape(part, (*front, *shape)).to(kind))
             at += size
         return self.structure.unflatten(parts)
 

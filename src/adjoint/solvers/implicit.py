@@ -103,7 +103,7 @@ def everywhere(condition: Tensor) -> bool:
 
 
 def newton(equation: Equation, start: Tensor, args: Tree) -> Tensor:
-    """Newton's method; steps are halved until the residual shrinks. The members of a batch take their steps together."""
+    """Newton's method; steps are halved until the residual shrinks. Members of a batch take their steps together."""
     tol = precision(start) ** 0.5 if equation.tol is None else equation.tol
     x, value = start, equation.residual(start, args)
     for _ in range(equation.max_iter):
@@ -256,8 +256,8 @@ def root(
     >>> a = adjoint.tensor(2.0, dtype=adjoint.float64, requires_grad=True)
     >>> x = adjoint.implicit.root(lambda x, a: x**3 - a, adjoint.ones_like(a), a)
     >>> x.backward()
-    >>> a.grad, 1 / (3 * x.item() ** 2)
-    (tensor(0.2100, dtype=adjoint.float64), 0.20998684164914552)
+    >>> a.grad, round(1 / (3 * x.item() ** 2), 4)
+    (tensor(0.2100, dtype=adjoint.float64), 0.21)
     """
     flat = Flat(x0, "root()")
 
@@ -296,7 +296,7 @@ def fixed_point(
     >>> x = adjoint.implicit.fixed_point(lambda x, a: (a * x).cos(), a, a)
     >>> x.backward()
     >>> x, a.grad
-    (tensor(0.7391, dtype=adjoint.float64, grad_fn=<...>), tensor(-0.2973, dtype=adjoint.float64))
+    (tensor(0.7391, dtype=adjoint.float64, grad_fn=<ViewBackward0>), tensor(-0.2975, dtype=adjoint.float64))
     """
     flat = Flat(x0, "fixed_point()")
 
@@ -335,7 +335,7 @@ def minimize_stationary(
     >>> x = adjoint.implicit.minimize_stationary(lambda x, a: ((x - a) ** 4 + x**2).sum(), adjoint.zeros_like(a), a)
     >>> x.sum().backward()
     >>> a.grad
-    tensor([0.6551, 0.8894], dtype=adjoint.float64)
+    tensor([0.6760, 0.8571], dtype=adjoint.float64)
     """
     name = "minimize_stationary()"
     flat = Flat(x0, name)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.arrays.dtypes import promote_types
 from adjoint.arrays.linalg_errors import LinAlgError
 from adjoint.core.operation import is_inexact
 from adjoint.solvers.flat import one_by_one, to_numpy
@@ -35,13 +36,7 @@ class Pattern:
 
     def solve(self, data: Tensor, b: Tensor) -> Tensor:
         """The solution, for a right-hand side of shape (n,) or (n, k)."""
-        values, right = to_numpy(data), to_numpy(b)
-        factor, way = self.factor(values), "H" if self.turned else "N"
-        if right.dtype.kind == "c" and values.dtype.kind != "c":
-            found = factor.solve(right.real.copy(), way) + 1j * factor.solve(right.imag.copy(), way)
-        else:
-            found = factor.solve(right.astype(values.dtype), way)
-        return from_numpy(found.astype(np.result_type(values, right), copy=False))
+        return from_numpy(self.factor(to_numpy(data)).solve(to_numpy(b), "H" if self.turned else "N"))
 
     def factor(self, values: np.ndarray) -> Any:
         """SuperLU's factors of the matrix with these values, or of the one that it is the conjugate transpose of."""
@@ -129,4 +124,5 @@ def spsolve(data: Tensor, indices: Any, b: Tensor) -> Tensor:
             f"{places[0].min()} to {places[0].max()}, columns {places[1].min()} to {places[1].max()}"
         )
     rows, columns = (from_numpy(np.ascontiguousarray(row, dtype=np.int64)) for row in places)
-    return sparse_solution(Pattern(rows, columns, n), data, b)
+    kind = promote_types(data.dtype, b.dtype)
+    return sparse_solution(Pattern(rows, columns, n), data.to(kind), b.to(kind))

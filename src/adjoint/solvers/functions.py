@@ -1,0 +1,257 @@
+"""Functions of tensors as SciPy wants them: of flat float64 arrays, with derivatives, each computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adjoint.arrays.dtypes import float64
+from adjoint.arrays.pytree import flatten
+from adjoint.core.grad_mode import enable_grad
+from adjoint.core.graph import TensorBase
+from adjoint.solvers.colouring import Compression
+from adjoint.solvers.flat import Flat, to_numpy
+from adjoint.tensor.creation import as_tensor, from_numpy, zeros
+from adjoint.tensor.differentiate import grad
+
+Tensor = Any
+Tree = Any
+Array = NDArray[np.float64]
+
+#: How much of the largest entry a pattern may miss: what rounding makes of a zero.
+_ROUNDING = 1e-9
+
+
+def start_of(x0: Any) -> Tree:
+    """A starting point as a tree of tensors: numbers and sequences of numbers are vectors, as in SciPy."""
+    leaves, structure = flatten(x0)
+    if structure.type in (None, list, tuple) and not any(hasattr(leaf, "shape") for leaf in leaves):
+        return from_numpy(np.atleast_1d(np.array(x0, dtype=np.float64)))
+    return structure.unflatten(inexact(leaf) for leaf in leaves)
+
+
+def inexact(leaf: Any) -> Tensor:
+    """A leaf of a starting point as a tensor without history; whole numbers become floating-point ones."""
+    if isinstance(leaf, TensorBase):
+        return leaf.detach()
+    array = np.array(leaf)
+    return from_numpy(array if array.dtype.kind in "fc" else array.astype(np.float64))
+
+
+def vector_of(x: Any) -> Array:
+    """What SciPy passes on, as a vector of its own."""
+    return np.array(x, dtype=np.float64).reshape(-1)
+
+
+class FlatFunction:
+    """A function of a tree, run on vectors and recorded; the record of the last vector is kept.
+
+    Subclasses say what of it they give. `flat` is the layout of the argument.
+    """
+
+    def __init__(self, function: Callable[..., Any], x0: Any, args: tuple[Any, ...], name: str) -> None:
+        self.function, self.args, self.name = function, args, name
+        self.flat = x0 if isinstance(x0, Flat) else Flat(start_of(x0), name, float64)
+        self.known: dict[str, Any] = {}
+        self.x: Array | None = None
+
+    @property
+    def x0(self) -> Array:
+        """The starting point as a vector."""
+        return to_numpy(self.flat.start())
+
+    def at(self, x: Any) -> dict[str, Any]:
+        """What is known at x: its leaf and the result, and what was computed since."""
+        vector = vector_of(x)
+        if self.x is None or not np.array_equal(vector, self.x):
+            leaf = from_numpy(vector).requires_grad_()
+            with enable_grad():
+                result = self.checked(self.function(self.flat.unravel(leaf), *self.args))
+            # assigned only now: a function that raises leaves nothing half known
+            self.known = {"leaf": leaf, "result": result}
+            self.x = vector.copy()
+        return self.known
+
+    def checked(self, result: Any) -> Tensor:
+        """The result as a tensor of the right shape."""
+        raise NotImplementedError
+
+    def once(self, what: str, x: Any, compute: Callable[[dict[str, Any]], Any]) -> Any:
+        """Something about x, computed when it is first asked for."""
+        known = self.at(x)
+        if what not in known:
+            known[what] = compute(known)
+        return known[what]
+
+    def tree(self, x: Array) -> Tree:
+        """A vector in the structure of x0, as arrays."""
+        leaves, structure = flatten(self.flat.unravel(from_numpy(vector_of(x))))
+        return structure.unflatten(to_numpy(leaf) for leaf in leaves)
+
+
+def slope(end: Tensor, by: Tensor, driver: Tensor | None = None, **options: Any) -> Tensor:
+    """A gradient, zero where nothing depends on anything; the graph is kept."""
+    if not end.requires_grad:
+        batch = (len(driver),) if options.get("is_grads_batched") and driver is not None else ()
+        return zeros((*batch, *by.shape), dtype=by.dtype)
+    return grad(end, by, driver, retain_graph=True, allow_unused=True, materialize_grads=True, **options)[0]
+
+
+def identity(n: int) -> Tensor:
+    """The unit vectors."""
+    return from_numpy(np.eye(n))
+
+
+def rows_of(end: Tensor, by: Tensor) -> Array:
+    """The Jacobian of a recorded vector, all its rows in one batched pass."""
+    return to_numpy(slope(end, by, identity(len(end)), is_grads_batched=True))
+
+
+class ScalarFunction(FlatFunction):
+    """A real function of a flat vector with its gradient, Hessian, and Hessian-vector products."""
+
+    def checked(self, result: Any) -> Tensor:
+        tensor = as_tensor(result)
+        if tensor.numel() != 1 or tensor.is_complex():
+            raise ValueError(
+                f"{self.name}: expected the function to return one real number, got a tensor of shape "
+                f"{tuple(tensor.shape)} and {tensor.dtype}"
+            )
+        return tensor.reshape(())
+
+    def fun(self, x: Any) -> float:
+        """The value."""
+        return float(self.at(x)["result"].item())
+
+    def jac(self, x: Any) -> Array:
+        """The gradient, of shape (n,)."""
+        return self.once("jac", x, lambda known: to_numpy(slope(known["result"], known["leaf"]))).copy()
+
+    def gradient(self, known: dict[str, Any]) -> Tensor:
+        """The gradient with its history."""
+        return slope(known["result"], known["leaf"], create_graph=True)
+
+    def hess(self, x: Any) -> Array:
+        """The Hessian, of shape (n, n)."""
+        gradient = self.once("gradient", x, self.gradient)
+        return self.once("hess", x, lambda known: rows_of(gradient, known["leaf"])).copy()
+
+    def hessp(self, x: Any, p: Any) -> Array:
+        """The Hessian times p, without the Hessian."""
+        gradient = self.once("gradient", x, self.gradient)
+        return to_numpy(slope(gradient, self.known["leaf"], from_numpy(vector_of(p))))
+
+
+class VectorFunction(FlatFunction):
+    """A function from a flat vector of n numbers to m, with its Jacobian in several forms."""
+
+    def checked(self, result: Any) -> Tensor:
+        return Flat(result, self.name, float64).start()
+
+    def fun(self, x: Any) -> Array:
+        """The values, of shape (m,)."""
+        return to_numpy(self.at(x)["result"]).copy()
+
+    def transposed(self, known: dict[str, Any]) -> tuple[Tensor, Tensor]:
+        """A blank u and J^T u with its history, whose own derivative is J."""
+        blank = zeros(known["result"].shape, dtype=float64).requires_grad_()
+        return blank, slope(known["result"], known["leaf"], blank, create_graph=True)
+
+    def jac(self, x: Any) -> Array:
+        """The Jacobian, of shape (m, n), by rows or by columns, whichever are fewer."""
+        return self.once("jac", x, self.dense).copy()
+
+    def dense(self, known: dict[str, Any]) -> Array:
+        """The Jacobian at the known point."""
+        if len(known["result"]) <= len(known["leaf"]):
+            return rows_of(known["result"], known["leaf"])
+        blank, pulled = self.transposed(known)
+        return np.ascontiguousarray(rows_of(pulled, blank).T)
+
+    def hess(self, x: Any, v: Any) -> Array:
+        """The Hessian of v @ fun, of shape (n, n)."""
+        known = self.at(x)
+        weighted = slope(known["result"], known["leaf"], from_numpy(vector_of(v)), create_graph=True)
+        return rows_of(weighted, known["leaf"])
+
+    def operator(self, x: Any) -> Any:
+        """The Jacobian as a LinearOperator: one pass for each product."""
+        from scipy.sparse.linalg import LinearOperator
+
+        known = self.at(x)
+        blank, pulled = self.once("transposed", x, self.transposed)
+        result, leaf = known["result"], known["leaf"]
+
+        def products(end: Tensor, by: Tensor) -> Callable[[Array], Array]:
+            return lambda v: to_numpy(slope(end, by, from_numpy(vector_of(v))))
+
+        shape = (len(result), len(leaf))
+        return LinearOperator(shape, matvec=products(pulled, blank), rmatvec=products(result, leaf), dtype=np.float64)
+
+    def sparse(self, x: Any, compression: Compression) -> Any:
+        """The Jacobian as a sparse array, from as many products as there are colours.
+
+        One more product, with a random vector, shows whether the pattern is complete; ValueError is raised if not.
+        """
+        known = self.at(x)
+        check = np.random.default_rng(0).uniform(1.0, 2.0, len(known["result"] if compression.by_rows else self.x))
+        seeds = from_numpy(np.vstack([compression.seeds, check]))
+        if compression.by_rows:
+            end, by = known["result"], known["leaf"]
+        else:
+            by, end = self.once("transposed", x, self.transposed)
+        *products, expected = to_numpy(slope(end, by, seeds, is_grads_batched=True))
+        matrix = compression.matrix(np.array(products).reshape(-1, len(expected)))
+        found = (matrix.T if compression.by_rows else matrix) @ check
+        missed = np.abs(found - expected)
+        if not np.all(missed <= _ROUNDING * max(1.0, float(np.max(np.abs(expected), initial=0.0)))):
+            line = "column" if compression.by_rows else "row"
+            raise ValueError(
+                f"{self.name}: the Jacobian has entries that the sparsity pattern lacks, in {line} "
+                f"{int(np.argmax(missed))} among others; give a complete one with jac_sparsity"
+            )
+        return matrix
+
+    def pattern(self, x: Any) -> Any:
+        """Where the Jacobian is not zero, at x and at two points beside it."""
+        from scipy.sparse import csr_array
+
+        random = np.random.default_rng(0)
+        base = vector_of(x)
+        beside = [base + step * random.standard_normal(len(base)) * (1 + np.abs(base)) for step in (0.0, 0.01, 0.1)]
+        return sum(csr_array(self.jac(point) != 0, dtype=np.int32) for point in beside)
+
+
+def scipy_function(fun: Callable[..., Any], x0: Any = None, *, args: tuple[Any, ...] = ()) -> ScalarFunction:
+    """A real function of tensors as SciPy and others want it: `.fun`, `.jac`, `.hess`, `.hessp` of flat float64 arrays.
+
+    Args:
+        fun: gets x in the structure of x0, then args; returns one real number, as a tensor.
+        x0: a number, a sequence of numbers, an array, or a tree of arrays or tensors (a dict, say), which is laid out
+            leaf after leaf; None if x is a vector of any length. The result's `.x0` is its vector, `.tree(x)` takes a
+            vector apart.
+        args: what else fun gets.
+
+    A point is evaluated once: `.fun`, `.jac`, `.hess` and `.hessp` at the same x share one recorded run.
+
+    >>> import adjoint, numpy
+    >>> f = adjoint.optimize.scipy_function(lambda p: (p["a"] ** 2).sum() * p["b"], {"a": numpy.ones(2), "b": 3.0})
+    >>> f.fun(f.x0), f.jac(f.x0)
+    (6.0, array([6., 6., 2.]))
+    >>> f.hessp(f.x0, [1.0, 0.0, 0.0])
+    array([6., 0., 2.])
+    """
+    return (ScalarFunction if x0 is not None else AnyLength)(fun, 0.0 if x0 is None else x0, args, "scipy_function()")
+
+
+class AnyLength(ScalarFunction):
+    """A function of vectors of whatever length."""
+
+    def at(self, x: Any) -> dict[str, Any]:
+        vector = vector_of(x)
+        if self.flat.size != len(vector):
+            self.flat, self.x = Flat(from_numpy(vector), self.name, float64), None
+        return super().at(x)

@@ -1,0 +1,326 @@
+"""Initial value problems whose solutions can be differentiated: through the solver's steps, or by the adjoint equation.
+
+Explicit Runge-Kutta methods in operations that are recorded. Steps are chosen by values alone, as fractions of the
+interval between two times, so that a recorded solution depends on the times, too, and not on how steps were chosen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjoint.arrays.namespace import underlying
+from adjoint.arrays.pytree import flatten
+from adjoint.core.grad_mode import enable_grad, no_grad
+from adjoint.core.modes import current, is_grad_enabled
+from adjoint.solvers.convergence import ConvergenceError
+from adjoint.solvers.flat import Differentiable, Flat, check_captured, plain
+from adjoint.tensor.creation import as_tensor
+from adjoint.tensor.table import ops
+from adjoint.tools.checkpoint import checkpoint_chain
+from adjoint.transforms import func
+from adjoint.transforms.custom import custom
+
+Tensor = Any
+Tree = Any
+#: From time, state and arguments to the derivative of the state, all flat.
+Field = Callable[[Tensor, Tensor, Tree], Tensor]
+
+
+class Tableau(NamedTuple):
+    """A Runge-Kutta method.
+
+    nodes, stages: when and from which slopes each further slope is taken. weights: of the slopes in the step. errors:
+    of the slopes in the estimated error, None for methods of fixed step. order: of that estimate. closing: the slope at
+    the end of a step is its last one, and the first of the next step.
+    """
+
+    nodes: tuple[float, ...]
+    stages: tuple[tuple[float, ...], ...]
+    weights: tuple[float, ...]
+    errors: tuple[float, ...] | None = None
+    order: int = 0
+    closing: bool = False
+
+
+#: Sources: J. Dormand, P. Prince, J. Comput. Appl. Math. 6 (1980) 19-26 (dopri5); P. Bogacki, L. Shampine, Appl. Math.
+#: Lett. 2 (1989) 321-325 (bosh3).
+METHODS = {
+    "euler": Tableau((), (), (1.0,)),
+    "midpoint": Tableau((1 / 2,), ((1 / 2,),), (0.0, 1.0)),
+    "rk4": Tableau((1 / 2, 1 / 2, 1.0), ((1 / 2,), (0.0, 1 / 2), (0.0, 0.0, 1.0)), (1 / 6, 1 / 3, 1 / 3, 1 / 6)),
+    "bosh3": Tableau(
+        (1 / 2, 3 / 4, 1.0),
+        ((1 / 2,), (0.0, 3 / 4), (2 / 9, 1 / 3, 4 / 9)),
+        (2 / 9, 1 / 3, 4 / 9, 0.0),
+        (-5 / 72, 1 / 12, 1 / 9, -1 / 8),
+        3,
+        True,
+    ),
+    "dopri5": Tableau(
+        (1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0),
+        (
+            (1 / 5,),
+            (3 / 40, 9 / 40),
+            (44 / 45, -56 / 15, 32 / 9),
+            (19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729),
+            (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656),
+            (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
+        ),
+        (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84, 0.0),
+        (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40),
+        5,
+        True,
+    ),
+}
+_SAFETY, _SMALLEST, _LARGEST = 0.9, 0.2, 10.0
+
+
+class Stepper:
+    """A method with its options: how one interval is crossed."""
+
+    def __init__(self, method: str, rtol: float, atol: float, steps: int | None, max_steps: int) -> None:
+        if method not in METHODS:
+            raise ValueError(f"odeint(): unknown method {method!r}; known are {', '.join(METHODS)}")
+        self.tableau = METHODS[method]
+        if (steps is None) == (self.tableau.errors is None):
+            need = "needs steps=, their number between two times" if steps is None else "chooses its steps itself"
+            raise ValueError(f"odeint(): {method} {need}")
+        self.rtol, self.atol, self.steps, self.max_steps = rtol, atol, steps, max_steps
+
+    def step(self, field: Field, t: Tensor, h: Tensor, y: Tensor, first: Tensor, args: Tree) -> tuple[Tensor, ...]:
+        """The state after one step, and all slopes."""
+        slopes = [first]
+        for node, row in zip(self.tableau.nodes, self.tableau.stages, strict=True):
+            slopes.append(field(t + node * h, y + h * combined(row, slopes), args))
+        return y + h * combined(self.tableau.weights, slopes), slopes
+
+    def cross(
+        self, field: Field, y: Tensor, t0: Tensor, t1: Tensor, args: Tree, guess: float | None
+    ) -> tuple[Tensor, float | None, list[float]]:
+        """The state at t1 from that at t0, the step to try next, and where steps ended, as fractions of the whole."""
+        span = t1 - t0
+        if self.steps is not None:
+            ends = [k / self.steps for k in range(1, self.steps + 1)]
+            return self.follow(field, y, t0, t1, args, ends), None, ends
+        length = abs(span.item())
+        if not length:
+            return y, guess, []
+        done, ends, first = 0.0, [], field(t0, y, args)
+        step = self.first_step(y, first, length) if guess is None else guess
+        for _ in range(self.max_steps):
+            end = 1.0 if done + 1.01 * step / length >= 1 else done + step / length
+            new, slopes = self.step(field, t0 + done * span, (end - done) * span, y, first, args)
+            size = length * (end - done)
+            error = size * self.relative(combined(self.tableau.errors, slopes), y, new)
+            if not math.isfinite(error):
+                error = math.inf
+            scale = _SAFETY * max(error, 1e-10) ** (-1 / self.tableau.order)
+            step = size * min(max(scale, _SMALLEST), _LARGEST if error <= 1 else 1.0)
+            if error <= 1:
+                done, y, first = end, new, slopes[-1]
+                ends.append(done)
+                if done == 1:
+                    return y, step, ends
+        raise ConvergenceError(
+            f"odeint(): {self.max_steps} steps were not enough from t = {t0.item():g} to {t1.item():g}; they have come "
+            f"to {t0.item() + done * span.item():g}, with a step of {step:.1e}. Raise max_steps or rtol; for a stiff "
+            "problem, explicit methods are not suited"
+        )
+
+    def follow(self, field: Field, y: Tensor, t0: Tensor, t1: Tensor, args: Tree, ends: list[float]) -> Tensor:
+        """The state at t1 by steps that end at these fractions."""
+        for start, end in zip([0.0, *ends], ends, strict=False):
+            y = self.one(field, y, t0, t1, args, start, end)
+        return y
+
+    def one(
+        self, field: Field, y: Tensor, t0: Tensor, t1: Tensor, args: Tree, start: float, end: float
+    ) -> Tensor:
+        """One step between two fractions of an interval."""
+        t = t0 + start * (t1 - t0)
+        return self.step(field, t, (end - start) * (t1 - t0), y, field(t, y, args), args)[0]
+
+    def relative(self, error: Tensor, *states: Tensor) -> float:
+        """The greatest error of a unit step over what is allowed, of all members of a batch."""
+        sizes = [np.abs(underlying(state._array)) for state in states]
+        top = max(float(np.max(size, initial=0.0)) for size in sizes)
+        if all(size.shape == sizes[0].shape for size in sizes):
+            top = np.maximum.reduce(sizes)
+        found = np.abs(underlying(error._array))
+        allowed = self.atol + self.rtol * (top if np.shape(top) == found.shape else np.max(top, initial=0.0))
+        return float(np.max(found / allowed, initial=0.0))
+
+    def first_step(self, y: Tensor, slope: Tensor, length: float) -> float:
+        """A careful guess."""
+        rate = self.relative(slope, y)
+        return min(length, 0.01 / rate if rate > 0 else length, 0.1 * length if rate > 0 else length)
+
+
+def combined(weights: Any, slopes: list[Tensor]) -> Tensor:
+    """A weighted sum, without what has no weight."""
+    terms = [weight * slope for weight, slope in zip(weights, slopes, strict=True) if weight]
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    return total
+
+
+def states(stepper: Stepper, field: Field, y: Tensor, t: Tensor, args: Tree, snapshots: int | None) -> Tensor:
+    """The states at all times, stacked."""
+    found, guess = [y], None
+    for k in range(len(t) - 1):
+        # tangents are not kept from step to step, so there is nothing to save
+        if snapshots is None or not is_grad_enabled() or current().dual_stack:
+            y, guess, _ = stepper.cross(field, y, t[k], t[k + 1], args, guess)
+        else:
+            with no_grad():
+                _, guess, ends = stepper.cross(field, *plain((y, t[k], t[k + 1], args)), guess)
+            y = checkpoint_chain(
+                [
+                    lambda y, k=k, start=start, end=end: stepper.one(field, y, t[k], t[k + 1], args, start, end)
+                    for start, end in zip([0.0, *ends], ends, strict=False)
+                ],
+                y,
+                snapshots=snapshots,
+            )
+        found.append(y)
+    return ops.stack(found, 0)
+
+
+# the adjoint equation -------------------------------------------------------------------------------------------------
+
+
+class Problem:
+    """A field and the steps by which it is followed."""
+
+    def __init__(self, field: Field, stepper: Stepper) -> None:
+        self.field, self.stepper = field, stepper
+
+    def with_field(self, field: Field) -> Problem:
+        """The same steps for another field."""
+        return Problem(field, self.stepper)
+
+
+@custom
+def trajectory(problem: Problem, start: Tensor, t: Tensor, args: Tree) -> Tensor:
+    """The states at all times."""
+    return states(problem.stepper, problem.field, start, t, args, None)
+
+
+@trajectory.vjp
+def _(g: Tensor, problem: Problem, t: Tensor, args: Tree, y: Tensor) -> dict[str, Tree]:
+    part, n = Differentiable(args), y.shape[1]
+    flat = Flat(part.tensors, "odeint()", y.dtype)
+
+    def backward(t: Tensor, state: Tensor, args: Tree) -> Tensor:
+        """y' = f, u' = -(df/dy)^T u, and what the parameters have of it: -(df/dp)^T u."""
+        part = Differentiable(args)
+        slope, pull = func.vjp(lambda y, *p: problem.field(t, y, part.tree(p)), state[:n], *part.tensors)
+        of_y, *of_p = pull(state[n : 2 * n])
+        return ops.cat([slope, -of_y, *([-flat.ravel(of_p)] if of_p else [])], 0)
+
+    reversed_problem = problem.with_field(backward)
+    u, rest = g[-1], ops.zeros_like(flat.start())
+    moments = []
+    for k in range(len(t) - 1, 0, -1):
+        moments.append((g[k] * problem.field(t[k], y[k], args)).sum())
+        ends = ops.stack([t[k], t[k - 1]], 0)
+        state = trajectory(reversed_problem, ops.cat([y[k], u, rest], 0), ends, args)[1]
+        u, rest = state[n : 2 * n] + g[k - 1], state[2 * n :]
+    moments.append(-((u - g[0]) * problem.field(t[0], y[0], args)).sum())
+    found = part.tree(flat.unravel(rest), rest=(None,))
+    return {"start": u, "t": ops.stack(moments[::-1], 0).to(t.dtype), "args": found}
+
+
+@trajectory.jvp
+def _(tangents: tuple[Any, ...], problem: Problem, t: Tensor, args: Tree, y: Tensor) -> Tensor:
+    _, of_start, of_t, of_args = tangents
+    n = y.shape[1]
+    part = Differentiable(args)
+    directions = part.of(flatten(of_args, lambda leaf: leaf is None)[0]) if part.tensors else []
+
+    def along(t: Tensor, state: Tensor, both: Tree) -> Tensor:
+        """y' = f, s' = df/dy s + df/dp p'."""
+        args, directions = both
+        part = Differentiable(args)
+        primals, drivers = (state[:n], *part.tensors), (state[n:], *directions)
+        slope, tangent = func.jvp(lambda y, *p: problem.field(t, y, part.tree(p)), primals, drivers)
+        return ops.cat([slope, tangent], 0)
+
+    slopes = ops.stack([problem.field(t[k], y[k], args) for k in range(len(t))], 0)
+    moved = of_t.to(y.dtype).unsqueeze(1) * slopes
+    state = ops.cat([y[0], of_start - moved[0]], 0)
+    return trajectory(problem.with_field(along), state, t, (args, directions))[:, n:] + moved
+
+
+def odeint(
+    f: Callable[..., Tree],
+    y0: Tree,
+    t: Any,
+    *args: Tree,
+    method: str = "dopri5",
+    derivative: str = "discrete",
+    rtol: float = 1e-7,
+    atol: float = 1e-9,
+    steps: int | None = None,
+    snapshots: int | None = None,
+    max_steps: int = 10_000,
+) -> Tree:
+    """The solution of dy/dt = f(t, y, *args), y(t[0]) = y0, at the times t, with derivatives in y0, t and args.
+
+    Args:
+        f: from a scalar tensor t, y and args to a tree of y's structure.
+        y0: a tensor or a tree of tensors.
+        t: at least one time, in order, upwards or downwards; numbers, or a tensor.
+        args: tensors, trees of tensors, and whatever else.
+        method: "dopri5" or "bosh3", which choose their steps by rtol and atol; "rk4", "midpoint" or "euler", with a
+            fixed number of steps.
+        derivative: "discrete" differentiates the steps themselves: exact for what was computed, at the price of memory
+            for each step. "adjoint" solves the adjoint equation backward in time, and forward mode the equation of the
+            tangents, with the same method: memory for the times alone; as exact as the tolerances are.
+        steps: between two times, for the methods of fixed step.
+        snapshots: with "discrete", keep only so many states between two times and compute the others again (binomial
+            checkpoints, see `utils.checkpoint.checkpoint_chain`).
+        max_steps: between two times, for the methods that choose.
+
+    Returns:
+        A tree of y0's structure; each leaf has an axis for time in front.
+
+    Derivatives are of any order, in both modes. Under `vmap` all members take the same steps.
+
+    Raises:
+        ConvergenceError: max_steps were not enough.
+        RuntimeError: with "adjoint", f uses a tensor that requires grad and is not among the args.
+        TypeError: y0 is not floating-point or complex.
+        ValueError: an unknown method or derivative; steps for a method that chooses, or none for one that does not; f
+            returns another structure or other shapes than y's.
+
+    >>> import adjoint
+    >>> a = adjoint.tensor(-1.0, dtype=adjoint.float64, requires_grad=True)
+    >>> y = adjoint.implicit.odeint(lambda t, y, a: a * y, adjoint.ones_like(a), [0.0, 1.0], a)
+    >>> y[-1].backward()
+    >>> y.detach(), a.grad
+    (tensor([1.0000, 0.3679], dtype=adjoint.float64), tensor(0.3679, dtype=adjoint.float64))
+    """
+    name = "odeint()"
+    if derivative not in ("discrete", "adjoint"):
+        raise ValueError(f"{name}: derivative must be 'discrete' or 'adjoint', got {derivative!r}")
+    flat = Flat(y0, name)
+    stepper = Stepper(method, rtol, atol, steps, max_steps)
+    times = as_tensor(t).to(flat.kind)
+    if times.ndim != 1 or not len(times):
+        raise ValueError(f"{name}: expected one or more times, in one dimension, got shape {tuple(times.shape)}")
+
+    def field(t: Tensor, y: Tensor, args: Tree) -> Tensor:
+        return flat.ravel(f(t, flat.unravel(y), *args))
+
+    start = flat.start()
+    if derivative == "discrete":
+        return flat.unravel(states(stepper, field, start, times, args, snapshots))
+    with enable_grad():
+        check_captured(field(*plain((times[0], start, args))), name, "t")
+    return flat.unravel(trajectory(Problem(field, stepper), start, times, args))

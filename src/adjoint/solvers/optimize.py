@@ -1,0 +1,288 @@
+"""scipy.optimize with derivatives supplied: minimisation, least squares, roots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from adjoint.solvers.colouring import Compression
+from adjoint.solvers.functions import FlatFunction, ScalarFunction, VectorFunction
+from adjoint.tensor.creation import as_tensor
+
+Function = Callable[..., Any]
+
+#: What scipy.optimize.minimize's methods take; a method of the user's may take any.
+DERIVATIVES = {
+    None: ("jac",),
+    "nelder-mead": (),
+    "powell": (),
+    "cobyla": (),
+    "cobyqa": (),
+    "cg": ("jac",),
+    "bfgs": ("jac",),
+    "l-bfgs-b": ("jac",),
+    "tnc": ("jac",),
+    "slsqp": ("jac",),
+    "newton-cg": ("jac", "hessp"),
+    "trust-ncg": ("jac", "hessp"),
+    "trust-krylov": ("jac", "hessp"),
+    "dogleg": ("jac", "hess"),
+    "trust-exact": ("jac", "hess"),
+    "trust-constr": ("jac", "hess"),
+}
+_ALL = ("jac", "hess", "hessp")
+#: Longer vectors get Hessians as products where a method takes either.
+_LARGE = 500
+
+
+def minimize(
+    fun: Function,
+    x0: Any,
+    args: Any = (),
+    method: str | Function | None = None,
+    *,
+    bounds: Any = None,
+    constraints: Any = (),
+    hess: Any = "exact",
+    **options: Any,
+) -> Any:
+    """scipy.optimize.minimize with exact gradients and Hessians, in whatever form the method takes them.
+
+    Args:
+        fun: gets x as a tensor (or as the tree of tensors that x0 is) and args; returns one real number, as a tensor.
+        x0: numbers, an array, or a tree of arrays (a dict of parameters, say).
+        args, method: as in SciPy. "Newton-CG", "trust-ncg" and "trust-krylov" get products with the Hessian, which is
+            never formed; "trust-exact", "dogleg" and "trust-constr" the Hessian (above 500 numbers the last one gets
+            products, too); the others gradients, or nothing.
+        bounds: as in SciPy, for the numbers of x in order, or pairs in the structure of x0, if that is no list.
+        constraints: SciPy's: NonlinearConstraint, LinearConstraint, or dicts; functions in them get tensors as fun does
+            and are given a Jacobian and, for "trust-constr", a Hessian, unless they bring `jac` or `hess` themselves.
+        hess: "exact", or what SciPy takes in its place: BFGS(), SR1(), "2-point" ...
+        options: passed on (tol, callback, options).
+
+    Returns:
+        SciPy's OptimizeResult, of plain floats and arrays; `x` has the structure of x0, all else is flat, in the order
+        of the leaves.
+
+    Raises:
+        ValueError: fun does not return one real number; and what SciPy raises.
+
+    >>> import adjoint
+    >>> found = adjoint.optimize.minimize(lambda p: (p["a"] - 2) ** 2 + (p["b"] ** 2), {"a": 0.0, "b": 1.0})
+    >>> float(found.x["a"].round(6))
+    2.0
+    """
+    from scipy import optimize
+
+    args = args if isinstance(args, tuple) else (args,)
+    function = ScalarFunction(fun, x0, args, "minimize()")
+    name = method.lower() if isinstance(method, str) else method
+    supplied: Any = DERIVATIVES.get(name, ()) if name is None or isinstance(name, str) else _ALL
+    derivatives: dict[str, Any] = {what: getattr(function, what) for what in supplied}
+    if name == "trust-constr" and function.flat.size > _LARGE:
+        derivatives["hess"] = lambda x: products(function, x)
+    if not (isinstance(hess, str) and hess == "exact"):
+        derivatives.pop("hessp", None)
+        derivatives["hess"] = hess
+    result = optimize.minimize(
+        function.fun,
+        function.x0,
+        method=method,
+        bounds=bounds_of(bounds, function),
+        constraints=constraints_of(constraints, function, name == "trust-constr"),
+        **derivatives,
+        **options,
+    )
+    return in_structure(result, function)
+
+
+def products(function: ScalarFunction, x: Any) -> Any:
+    """The Hessian as a LinearOperator."""
+    from scipy.sparse.linalg import LinearOperator
+
+    point, n = np.array(x), function.flat.size
+    return LinearOperator((n, n), matvec=lambda p: function.hessp(point, p), dtype=np.float64)
+
+
+def in_structure(result: Any, function: FlatFunction) -> Any:
+    """A result whose x has the structure of x0."""
+    result.x = function.tree(result.x)
+    return result
+
+
+def bounds_of(bounds: Any, function: FlatFunction) -> Any:
+    """Bounds as SciPy takes them, from a tree of pairs in the structure of x0."""
+    flat = function.flat
+    if flat.structure.type in (None, list, tuple) or type(bounds) is not flat.structure.type:
+        return bounds
+    from scipy.optimize import Bounds
+
+    pairs = [(None, None) if pair is None else pair for pair in flat.structure.flatten_up_to(bounds)]
+    sides = []
+    for side, nowhere in enumerate((-np.inf, np.inf)):
+        parts = [nowhere if pair[side] is None else np.asarray(pair[side], dtype=float) for pair in pairs]
+        spread = [np.broadcast_to(part, shape).reshape(-1) for part, shape in zip(parts, flat.shapes, strict=True)]
+        sides.append(np.concatenate(spread))
+    return Bounds(*sides)
+
+
+def constraints_of(constraints: Any, function: FlatFunction, second: bool) -> Any:
+    """Constraints whose functions take flat vectors and have derivatives; `second`: Hessians, too."""
+    if isinstance(constraints, (list, tuple)):
+        return [constraint_of(constraint, function, second) for constraint in constraints]
+    return constraint_of(constraints, function, second)
+
+
+def constraint_of(constraint: Any, function: FlatFunction, second: bool) -> Any:
+    """One constraint."""
+    from scipy.optimize import BFGS, NonlinearConstraint
+
+    name = "minimize(): constraint"
+    if isinstance(constraint, NonlinearConstraint):
+        given = VectorFunction(constraint.fun, function.flat, (), name)
+        return NonlinearConstraint(
+            given.fun,
+            constraint.lb,
+            constraint.ub,
+            jac=constraint.jac if callable(constraint.jac) else given.jac,
+            # BFGS is what SciPy fills in where nothing was said
+            hess=given.hess if second and isinstance(constraint.hess, (str, BFGS)) else constraint.hess,
+            keep_feasible=constraint.keep_feasible,
+        )
+    if isinstance(constraint, Mapping):
+        given = VectorFunction(constraint["fun"], function.flat, tuple(constraint.get("args", ())), name)
+        return {**constraint, "fun": given.fun, "jac": constraint.get("jac") or given.jac, "args": ()}
+    return constraint
+
+
+def least_squares(
+    fun: Function,
+    x0: Any,
+    jac: str = "dense",
+    bounds: Any = (-np.inf, np.inf),
+    *,
+    jac_sparsity: Any = None,
+    args: tuple[Any, ...] = (),
+    **options: Any,
+) -> Any:
+    """scipy.optimize.least_squares with exact Jacobians.
+
+    Args:
+        fun: gets x as in `minimize`, and args; returns the residuals, as a tensor or a tree of tensors.
+        jac: "dense"; "sparse", from as few products as the colours of its columns or rows; or "matrix-free", products
+            alone, one pass each.
+        bounds: as in SciPy, or as in `minimize`.
+        jac_sparsity: for "sparse", a sparse or dense matrix which is not zero where the Jacobian may be; by default it
+            is found from the Jacobian at three points about x0. Each Jacobian is checked for entries that it lacks.
+        options: passed on (method, ftol, loss, x_scale, max_nfev ...).
+
+    Returns:
+        SciPy's OptimizeResult; `x` has the structure of x0.
+
+    Raises:
+        ValueError: an unknown jac; the sparsity pattern lacks an entry; and what SciPy raises.
+
+    >>> import adjoint, numpy
+    >>> t = adjoint.linspace(0, 1, 5, dtype=adjoint.float64)
+    >>> y = 3 * adjoint.exp(-2 * t)
+    >>> adjoint.optimize.least_squares(lambda p: p[0] * adjoint.exp(-p[1] * t) - y, [1.0, 1.0]).x.round(6)
+    array([3., 2.])
+    """
+    from scipy import optimize
+
+    function = VectorFunction(fun, x0, args, "least_squares()")
+    limits = bounds_of(bounds, function)
+    found = optimize.least_squares(
+        function.fun, function.x0, jac=jacobian_of(function, jac, jac_sparsity), bounds=limits, **options
+    )
+    return in_structure(found, function)
+
+
+def jacobian_of(function: VectorFunction, form: str, sparsity: Any) -> Function:
+    """A Jacobian in the form that was asked for."""
+    if sparsity is not None or form == "sparse":
+        compression = Compression(function.pattern(function.x0) if sparsity is None else sparsity)
+        return lambda x: function.sparse(x, compression)
+    forms = {"dense": function.jac, "matrix-free": function.operator}
+    if form not in forms:
+        raise ValueError(f"{function.name}: unknown jac={form!r}; known are dense, sparse and matrix-free")
+    return forms[form]
+
+
+def curve_fit(
+    f: Function, xdata: Any, ydata: Any, p0: Any = None, sigma: Any = None, **options: Any
+) -> tuple[np.ndarray, ...]:
+    """scipy.optimize.curve_fit with exact Jacobians: (parameters, their covariance), and more with full_output.
+
+    f: gets xdata as a tensor and the parameters as scalar tensors; returns a tensor in the shape of ydata.
+
+    Raises ValueError where p0 is missing and f does not name its parameters; and what SciPy raises.
+
+    >>> import adjoint, numpy
+    >>> x = numpy.linspace(0, 1, 20)
+    >>> best, covariance = adjoint.optimize.curve_fit(lambda x, a, b: a * (-b * x).exp(), x, 3 * numpy.exp(-2 * x))
+    >>> best.round(6)
+    array([3., 2.])
+    """
+    import inspect
+
+    from scipy import optimize
+
+    if p0 is None:
+        kinds = [parameter.kind for parameter in inspect.signature(f).parameters.values()]
+        if inspect.Parameter.VAR_POSITIONAL in kinds:
+            raise ValueError("curve_fit(): f takes any number of parameters; p0 is needed to tell how many there are")
+        p0 = np.ones(len(kinds) - 1)
+    known = as_tensor(np.asarray(xdata, dtype=np.float64))
+    model = VectorFunction(lambda p: f(known, *p.unbind()), np.atleast_1d(p0), (), "curve_fit()")
+    return optimize.curve_fit(
+        lambda x, *p: model.fun(p), xdata, ydata, p0, sigma, jac=lambda x, *p: model.jac(p), **options
+    )
+
+
+def root(fun: Function, x0: Any, args: Any = (), method: str = "hybr", **options: Any) -> Any:
+    """scipy.optimize.root with an exact Jacobian, for the methods that take one ("hybr" and "lm").
+
+    fun: gets x as in `minimize`, and args; returns as many numbers as x has, as a tensor or a tree.
+
+    Returns SciPy's OptimizeResult; `x` has the structure of x0. `adjoint.implicit.root` gives roots with derivatives.
+
+    >>> import adjoint
+    >>> adjoint.optimize.root(lambda x: [x[0] + x[1] - 3, x[0] * x[1] - 2], [0.0, 1.0]).x.round(6)
+    array([2., 1.])
+    """
+    from scipy import optimize
+
+    args = args if isinstance(args, tuple) else (args,)
+    function = VectorFunction(fun, x0, args, "root()")
+    derivative = {"jac": function.jac} if method in ("hybr", "lm") else {}
+    return in_structure(optimize.root(function.fun, function.x0, method=method, **derivative, **options), function)
+
+
+def root_scalar(
+    f: Function, args: Any = (), method: str | None = None, *, x0: float | None = None, **options: Any
+) -> Any:
+    """scipy.optimize.root_scalar with the first and second derivative of f, where the method takes them.
+
+    f: gets a scalar tensor and args; returns a scalar tensor. Without method: "newton" if there is x0, else by bracket.
+
+    >>> import adjoint
+    >>> round(float(adjoint.optimize.root_scalar(lambda x: x**3 - 2, x0=1.0, method="halley").root), 12)
+    1.259921049895
+    """
+    from scipy import optimize
+
+    args = args if isinstance(args, tuple) else (args,)
+    function = ScalarFunction(lambda x: f(x[0], *args), 0.0, (), "root_scalar()")
+    if method is None and x0 is not None and "bracket" not in options and "x1" not in options:
+        method = "newton"
+    derivatives = {
+        "fprime": lambda x: float(function.jac(x)[0]),
+        "fprime2": lambda x: float(function.hess(x)[0, 0]),
+    }
+    wanted = {"newton": ("fprime",), "halley": ("fprime", "fprime2")}.get(str(method).lower(), ())
+    return optimize.root_scalar(
+        function.fun, method=method, x0=x0, **{what: derivatives[what] for what in wanted}, **options
+    )
