@@ -1,0 +1,38 @@
+"""Newton's method for the Rosenbrock function of 200 variables, with exact Hessians in one batched pass each."""
+
+import numpy as np
+from rich.progress import Progress
+
+import adjoint
+
+N, MOST_STEPS = 200, 300
+
+
+def rosenbrock(x: adjoint.Tensor) -> adjoint.Tensor:
+    return (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
+
+
+def main() -> None:
+    f = adjoint.optimize.scipy_function(rosenbrock)
+    x = np.tile([-1.2, 1.0], N // 2)
+    with Progress(transient=True) as progress:
+        task = progress.add_task("Newton's method", total=None)
+        for steps in range(MOST_STEPS):
+            gradient, hessian = f.jac(x), f.hess(x)
+            if np.linalg.norm(gradient) < 1e-10:
+                break
+            # away from the minimum the Hessian may be indefinite: turn the signs of its negative curvatures
+            values, vectors = np.linalg.eigh(hessian)
+            step = vectors @ ((vectors.T @ gradient) / np.maximum(np.abs(values), 1e-8))
+            length = 1.0
+            while f.fun(x - length * step) > f.fun(x) - 1e-4 * length * (gradient @ step) and length > 1e-12:
+                length /= 2
+            x = x - length * step
+            progress.advance(task)
+    print(f"{N} variables: {steps} steps, f = {f.fun(x):.1e}, |gradient| = {np.linalg.norm(f.jac(x)):.1e}")
+    assert np.linalg.norm(f.jac(x)) < 1e-10
+    assert f.hess(x)[:3, :3].round(9).tolist() == [[802.0, -400.0, 0.0], [-400.0, 1002.0, -400.0], [0.0, -400.0, 1002.0]]
+
+
+if __name__ == "__main__":
+    main()
