@@ -9,7 +9,7 @@ SHELL := /bin/sh
 .NOTPARALLEL:
 .SUFFIXES:
 
-ifeq ($(filter demo test test-distributed errors bench lint,$(MAKECMDGOALS)),)
+ifeq ($(filter demo test test-distributed errors bench bench-check lint,$(MAKECMDGOALS)),)
 NEEDS_PYTHON :=
 else
 NEEDS_PYTHON := yes
@@ -39,7 +39,7 @@ CORE_TESTS := $(wildcard tests/core tests/rules)
 REQUIRE_EXT = ADJOINT_REQUIRE_EXT=$$(test -z "$$ADJOINT_DISABLE_EXT" && test -e $(VENV)/.extensions && echo 1)
 PYTEST = $(RUN) -m pytest -q -n 2 $(ARGS)
 
-.PHONY: help demo test test-distributed errors bench lint clean
+.PHONY: help demo test test-distributed errors bench bench-check lint clean
 
 help:
 	@echo 'make demo     adjoint at work, in a minute or two'
@@ -49,6 +49,7 @@ help:
 	@echo 'make test-distributed   gradients on several processes (installs an MPI library)'
 	@echo 'make errors   does a test exercise every raise statement?'
 	@echo 'make bench    speed beside other libraries (installs them: large)'
+	@echo 'make bench-check  have the core paths become slower? counts instructions; needs valgrind'
 	@echo 'make lint     ruff and mypy'
 	@echo 'make clean    remove all that was built'
 	@echo
@@ -72,6 +73,9 @@ errors: $(VENV)/.test
 
 bench: $(VENV)/.bench $(VENV)/.extensions
 	@$(RUN) -m benchmarks $(ARGS)
+
+bench-check: $(VENV)/.test $(VENV)/.extensions
+	@$(RUN) -m benchmarks.instructions $(ARGS)
 
 lint: $(VENV)/.test
 	@echo 'Linting'

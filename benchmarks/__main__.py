@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from .contenders import NAMES, SUBJECT, load_all
+from .document import write
 from .measure import Effort, measure
 from .report import header, printer
 from .workloads import ALL
@@ -29,6 +30,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         help=f"whom to compare {SUBJECT} with (default: {','.join(NAMES[1:])})",
     )  # fmt: skip
     parser.add_argument("--json", metavar="FILE", type=Path, help="write all times here too")
+    parser.add_argument("--document", metavar="FILE", type=Path, help="write a page in Markdown with all ratios")
     parser.add_argument("--quick", action="store_true", help="few and short rounds: does everything run?")
     options = parser.parse_args(arguments)
     unknown = set(options.peers) - set(NAMES)
@@ -56,6 +58,9 @@ def main(arguments: list[str] | None = None) -> int:
     if options.json:
         document = {"header": facts, "workloads": {result.name: result.as_json() for result in results}}
         options.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    if options.document:
+        present = {name: fact for name, fact in facts.items() if name not in absent}
+        write(options.document, present, results)
     return int(SUBJECT in absent or any(result.errors for result in results))
 
 

@@ -1,8 +1,8 @@
 """How many instructions the core paths take, counted by valgrind's callgrind: `python -m benchmarks.instructions`.
 
-Instructions are the same in every run where times are not, so that a path that has grown by a few per cent is seen. They
-depend on the versions of Python and NumPy and on the compiler: `instructions.json` says which those of the repository
-were taken with, and counts of other versions are shown but not compared.
+Instructions are the same in every run where times are not, so that a path that has grown by a few per cent is seen.
+They depend on the versions of Python and NumPy and on the compiler: `instructions.json` says which those of the
+repository were taken with, and counts of other versions are shown but not compared.
 
     python -m benchmarks.instructions            # compare with the numbers in instructions.json; 1 if one grew by > 5 %
     python -m benchmarks.instructions --update   # write them
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import re
 import shutil
@@ -57,40 +58,6 @@ def paths() -> dict[str, Callable[[], object]]:
     def chain_and_back() -> None:
         chain().sum().backward()
         x.grad = None
-
-    def trivial() -> None:
-        x.sum().backward()
-        x.grad = None
-
-    def fw50():
-        z = x
-        for _ in range(50):
-            z = (z * constant).tanh()
-        return z
-
-    def chain50() -> None:
-        fw50().sum().backward()
-        x.grad = None
-
-    b=constant._array
-    x0=x._array
-    def npfw50():
-        z = x0
-        for _ in range(50):
-            z = np.tanh(z*b)
-        return z
-
-    def np50():
-        results = [x0]
-        for _ in range(50):
-            results.append(np.tanh(results[-1] * b))
-        np.sum(results[-1])
-        g = np.ones_like(x0)
-        while len(results) > 1:
-            y = results.pop()
-            g = g * (1 - y * y)
-            g = g * b
-        return (g,)
 
     def deep() -> None:
         z = x
@@ -140,11 +107,6 @@ def paths() -> dict[str, Callable[[], object]]:
         "Hessian-vector": hessian_vector,
         "views": views,
         "Jacobian": lambda: adjoint.autograd.functional.jacobian(lambda a: a.exp() * y, constant),
-        "trivial backward": trivial,
-        "chain50": lambda: chain50(),
-        "fw50": lambda: fw50(),
-        "npfw50": lambda: npfw50(),
-        "np50": lambda: np50(),
         "mul": lambda: x * y,
         "exp": lambda: x.exp(),
         "add number": lambda: x + 1.0,
@@ -168,7 +130,6 @@ def paths() -> dict[str, Callable[[], object]]:
 def run_paths(names: Sequence[str]) -> None:
     """Run the paths between markers; this is what runs under callgrind."""
     import gc
-    import os
 
     known = paths()
     gc.disable()
@@ -184,9 +145,10 @@ def run_paths(names: Sequence[str]) -> None:
 
 def count(names: Sequence[str], folder: Path) -> dict[str, int]:
     """Instructions for one call of each path. Raises subprocess.CalledProcessError if a path fails."""
-    command = ["valgrind", "--tool=callgrind", "--compress-strings=no", f"--dump-before={MARKER}", f"--callgrind-out-file={folder}/out"]
+    command = ["valgrind", "--tool=callgrind", "--compress-strings=no", f"--dump-before={MARKER}"]
+    command.append(f"--callgrind-out-file={folder}/out")
     child = [sys.executable, "-m", "benchmarks.instructions", "--run", *names]
-    environment = {**__import__("os").environ, "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1"}
+    environment = {**os.environ, "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1"}
     subprocess.run([*command, *child], check=True, capture_output=True, env=environment)
     # dumps are numbered; before each odd one nothing of interest ran, before each even one a path did
     totals = [total_of(folder / f"out.{number}") for number in range(2, 2 * len(names) + 1, 2)]

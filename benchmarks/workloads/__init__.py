@@ -1,5 +1,14 @@
 """All workloads, in the order of the report. A new one is an entry here, or a file with a tuple of them."""
 
-from . import chain, deep_chain, hessian_vector, imports, mlp
+from . import chain, deep_chain, hessian_vector, imports, jacobian, mlp, networks, recurrent
 
-ALL = (*chain.WORKLOADS, *deep_chain.WORKLOADS, *mlp.WORKLOADS, *hessian_vector.WORKLOADS, *imports.WORKLOADS)
+ALL = (
+    *chain.WORKLOADS,
+    *deep_chain.WORKLOADS,
+    *recurrent.WORKLOADS,
+    *mlp.WORKLOADS,
+    *networks.WORKLOADS,
+    *hessian_vector.WORKLOADS,
+    *jacobian.WORKLOADS,
+    *imports.WORKLOADS,
+)

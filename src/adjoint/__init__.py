@@ -11,6 +11,7 @@ tensor([2., 4., 6.])
 from collections.abc import Callable as _Callable
 from importlib import import_module as _import_module
 from math import e, inf, nan, pi
+from typing import TYPE_CHECKING
 from typing import Any as _Any
 
 from adjoint import core
@@ -73,7 +74,10 @@ from adjoint.tensor.types import TENSOR_TYPES as _TENSOR_TYPES
 from adjoint.tensor.types import set_default_tensor_type
 from adjoint.transforms.vmap import vmap
 
-from . import autograd, fft, func, linalg, masked, memory, nn, profiler, random, special, testing, utils
+from . import autograd, fft, linalg, masked, memory, nn, random, special
+
+if TYPE_CHECKING:
+    from . import func, profiler, testing, utils
 
 __version__ = "0.1.0.dev0"
 
@@ -93,14 +97,18 @@ def _open_doors() -> dict[str, _Callable[..., _Any]]:
 _doors.load = _open_doors
 _guests.watch()
 
-# imported when they are first asked for
-_later = {"distributed", "implicit", "integrate", "optimize"}
-__all__ = sorted({name for name in globals() if not name.startswith("_")} - {"arrays", "core", "rules"} | _later)
+# imported when they are first used, which spares time at import
+_LATER = frozenset(("distributed", "func", "implicit", "integrate", "optimize", "profiler", "testing", "utils"))
+__all__ = sorted({name for name in globals() if not name.startswith("_")} - {"arrays", "core", "rules"} | _LATER)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})
 
 
 def __getattr__(name: str) -> object:
-    if name in _later:
-        return _import_module(f"{__name__}.{name}")
+    if name in _LATER:
+        return _import_module(f"adjoint.{name}")
     # the default generator is made when it is first asked for
     if name == "default_generator":
         return random.default_generator

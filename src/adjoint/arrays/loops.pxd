@@ -157,13 +157,17 @@ cdef extern from *:
                 continue;
             }
             PyArrayObject *a = (PyArrayObject *)o;
-            int own = PyArray_NDIM(a), wanted = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED;
-            if (PyArray_DESCR(a) != descr || (PyArray_FLAGS(a) & wanted) != wanted) Py_RETURN_NONE;
+            int own = PyArray_NDIM(a), one = 1;
+            if (PyArray_DESCR(a) != descr || !PyArray_ISALIGNED(a)) Py_RETURN_NONE;
+            if (PyArray_IS_C_CONTIGUOUS(a)) one = 0;
+            else
+                for (int i = 0; i < own; i++)
+                    if (PyArray_STRIDE(a, i) != 0 && PyArray_DIM(a, i) != 1) Py_RETURN_NONE;
             for (int i = 0; i < own; i++)
                 if (PyArray_DIM(a, i) != shape[ndim - own + i]) Py_RETURN_NONE;
             inputs[k] = PyArray_BYTES(a);
-            strides[k] = own || !ndim ? size : 0;
-            if (own && own < ndim) {
+            strides[k] = !one && (own || !ndim) ? size : 0;
+            if (own && own < ndim && !one) {
                 npy_intp length = PyArray_SIZE(a);
                 if (row != n && row != length) Py_RETURN_NONE;
                 row = length;
@@ -193,6 +197,55 @@ cdef extern from *:
         return result;
     }
 
+    /* an array with axes of length one repeated and new axes in front, as a view; None if it is not of that kind */
+    CYTHON_UNUSED static PyObject *adj_expand(PyObject *object, PyObject *shape) {
+        npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS];
+        if (!PyArray_CheckExact(object) || !PyTuple_CheckExact(shape)) Py_RETURN_NONE;
+        PyArrayObject *a = (PyArrayObject *)object;
+        int ndim = (int)PyTuple_GET_SIZE(shape), extra = ndim - PyArray_NDIM(a);
+        if (extra < 0 || ndim > NPY_MAXDIMS) Py_RETURN_NONE;
+        for (int i = 0; i < ndim; i++) {
+            PyObject *length = PyTuple_GET_ITEM(shape, i);
+            if (!PyLong_CheckExact(length)) Py_RETURN_NONE;
+            dims[i] = PyLong_AsSsize_t(length);
+            if (dims[i] < 0) {
+                PyErr_Clear();
+                Py_RETURN_NONE;
+            }
+            if (i < extra) strides[i] = 0;
+            else if (PyArray_DIM(a, i - extra) == dims[i]) strides[i] = PyArray_STRIDE(a, i - extra);
+            else if (PyArray_DIM(a, i - extra) == 1) strides[i] = 0;
+            else Py_RETURN_NONE;
+        }
+        PyArray_Descr *descr = PyArray_DESCR(a);
+        Py_INCREF(descr);
+        PyObject *view = PyArray_NewFromDescr(&PyArray_Type, descr, ndim, dims, strides, PyArray_DATA(a),
+                                              PyArray_FLAGS(a) & (NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED), NULL);
+        if (view == NULL) return NULL;
+        Py_INCREF(object);
+        if (PyArray_SetBaseObject((PyArrayObject *)view, object) < 0) {
+            Py_DECREF(view);
+            return NULL;
+        }
+        return view;
+    }
+
+    /* 1 in an array of one element of the type and shape of another; None for other arrays */
+    CYTHON_UNUSED static PyObject *adj_one_like(PyObject *object) {
+        if (!PyArray_CheckExact(object)) Py_RETURN_NONE;
+        PyArrayObject *a = (PyArrayObject *)object;
+        PyArray_Descr *descr = PyArray_DESCR(a);
+        int type = descr->type_num;
+        if (PyArray_SIZE(a) != 1 || (type != NPY_DOUBLE && type != NPY_FLOAT)) Py_RETURN_NONE;
+        if (!PyArray_ISNBO(descr->byteorder)) Py_RETURN_NONE;
+        Py_INCREF(descr);
+        PyObject *one = PyArray_NewFromDescr(&PyArray_Type, descr, PyArray_NDIM(a), PyArray_DIMS(a), NULL, NULL, 0, NULL);
+        if (one == NULL) return NULL;
+        if (type == NPY_DOUBLE) *(double *)PyArray_DATA((PyArrayObject *)one) = 1;
+        else *(float *)PyArray_DATA((PyArrayObject *)one) = 1;
+        return one;
+    }
+
     CYTHON_UNUSED static PyObject *adj_run_one(adj_program *p, PyObject *x, int quiet) {
         return adj_run_program(p, &x, quiet);
     }
@@ -219,6 +272,8 @@ cdef extern from *:
     int ADJ_MAX_INPUTS, ADJ_MAX_CONSTANTS, ADJ_MAX_STEPS, ADJ_MAX_TEMPORARIES
     int adj_import_numpy() except -1
     int adj_set_loop(adj_program* p, int k, object ufunc, int from_truth, int to_truth)
+    object adj_expand(object array, object shape)
+    object adj_one_like(object array)
     object adj_run_one(adj_program* p, object x, bint quiet)
     object adj_run_two(adj_program* p, object x, object y, bint quiet)
     object adj_run_several(adj_program* p, object values, bint quiet)
@@ -234,6 +289,10 @@ cdef extern from *:
     #define ADJ_SET_CONSTANT(p, k, value) \
         ((p).doubles[k] = (value), (p).floats[k] = (float)(value), isinf(value) || !isinf((p).floats[k]))
     """
+
+
+cpdef object expanded(object array, object shape)
+cpdef object one_like(object array)
 
 
 cdef class Program:

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy
 
+from adjoint.arrays.loops import expanded
+
 from . import windows
 
 _SPECIAL = {
@@ -57,6 +59,9 @@ def broadcast_to(array: Any, shape: tuple[int, ...]) -> Any:
     >>> broadcast_to(numpy.zeros(3), (2, 3)).flags.writeable
     True
     """
+    quick = expanded(array, shape)
+    if quick is not None:
+        return quick
     view = numpy.broadcast_to(array, shape)
     if isinstance(array, numpy.ndarray) and array.flags.writeable:
         view.flags.writeable = True

@@ -1,5 +1,10 @@
 """Automatic differentiation: `backward`, `grad` and what belongs to them, under torch.autograd's names."""
 
+import sys as _sys
+from importlib import import_module as _import_module
+from types import ModuleType as _ModuleType
+from typing import TYPE_CHECKING
+
 from adjoint.core.anomaly import detect_anomaly, set_detect_anomaly
 from adjoint.core.grad_mode import (
     _unsafe_preserve_version_counter as _unsafe_preserve_version_counter,
@@ -15,26 +20,39 @@ from adjoint.core.grad_mode import (
 )
 from adjoint.core.graph import SavedTensor
 from adjoint.tensor.differentiate import backward, grad
-from adjoint.transforms.custom import custom
 
-from . import (
-    anomaly_mode,
-    forward_ad,
-    function,
-    functional,
-    grad_mode,
-    graph,
-    profiler,
-    profiler_legacy,
-    profiler_util,
-    variable,
-)
-from .function import Function
-from .gradcheck import gradcheck, gradgradcheck
-from .profiler import ProfilerActivity as ProfilerActivity
-from .profiler import _profiler_enabled as _profiler_enabled
-from .profiler import kineto_available as kineto_available
-from .variable import Variable
+from . import anomaly_mode, grad_mode
+
+if TYPE_CHECKING:
+    from adjoint.transforms.custom import custom
+
+    from . import forward_ad, function, functional, graph, profiler, profiler_legacy, profiler_util, variable
+    from .function import Function
+    from .gradcheck import gradcheck, gradgradcheck
+    from .profiler import ProfilerActivity as ProfilerActivity
+    from .profiler import _profiler_enabled as _profiler_enabled
+    from .profiler import kineto_available as kineto_available
+    from .variable import Variable
+
+# imported when they are first used, which spares time at import: modules, and what others hold
+_LATER = {
+    "forward_ad": "",
+    "function": "",
+    "functional": "",
+    "graph": "",
+    "profiler": "",
+    "profiler_legacy": "",
+    "profiler_util": "",
+    "variable": "",
+    "Function": "adjoint.autograd.function",
+    "ProfilerActivity": "adjoint.autograd.profiler",
+    "Variable": "adjoint.autograd.variable",
+    "_profiler_enabled": "adjoint.autograd.profiler",
+    "kineto_available": "adjoint.autograd.profiler",
+    "custom": "adjoint.transforms.custom",
+    "gradcheck": "adjoint.autograd.gradcheck",
+    "gradgradcheck": "adjoint.autograd.gradcheck",
+}
 
 __all__ = [
     "Function",
@@ -65,3 +83,29 @@ __all__ = [
     "set_multithreading_enabled",
     "variable",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATER:
+        raise AttributeError(f"module 'adjoint.autograd' has no attribute {name!r}")
+    module = _LATER[name]
+    if not module:
+        return _import_module(f"adjoint.autograd.{name}")
+    value = globals()[name] = getattr(_import_module(module), name)
+    return value
+
+
+class _Package(_ModuleType):
+    """This package, in which `gradcheck` is the function: the import system would put the module of that name there."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name == "gradcheck" and isinstance(value, _ModuleType):
+            value = value.gradcheck
+        super().__setattr__(name, value)
+
+
+_sys.modules[__name__].__class__ = _Package

@@ -39,6 +39,21 @@ cdef extern from *:
         return n >= 8192;
     }
 
+    static CYTHON_INLINE PyObject *adj_weak(PyObject *referent) {
+        return PyWeakref_NewRef(referent, NULL);
+    }
+    static CYTHON_INLINE PyObject *adj_referent(PyObject *reference) {
+    #if PY_VERSION_HEX >= 0x030D0000
+        PyObject *referent;
+        if (PyWeakref_GetRef(reference, &referent) < 0) return NULL;
+        if (referent == NULL) Py_RETURN_NONE;
+    #else
+        PyObject *referent = PyWeakref_GetObject(reference);
+        Py_XINCREF(referent);
+    #endif
+        return referent;
+    }
+
     /* attributes of an ndarray without a look-up */
     static CYTHON_INLINE PyObject *adj_dtype(PyObject *array) {
         PyObject *dtype = (PyObject *)PyArray_DESCR((PyArrayObject *)array);
@@ -63,6 +78,8 @@ cdef extern from *:
     bint adj_has_layout(object array, object shape, object dtype)
     Py_ssize_t adj_owner_count(object o)
     bint adj_has_much(object array)
+    object adj_weak(object referent)
+    object adj_referent(object reference)
     object adj_dtype(object array)
     object adj_shape(object array)
 
@@ -85,6 +102,16 @@ cdef inline bint has_shape(object array, object shape):
 
 cdef inline Py_ssize_t owner_count(object o):
     return adj_owner_count(o)
+
+
+cdef inline object weak(object referent):
+    """A weak reference."""
+    return adj_weak(referent)
+
+
+cdef inline object referent_of(object reference):
+    """What a weak reference leads to, or None."""
+    return adj_referent(reference)
 
 
 cdef inline object dtype_of(object array):
@@ -111,6 +138,8 @@ cdef class View:
     cdef public object layout
 
 
+# instances have no dictionary of their own here: Cython would make one for each, where classes in Python make it when the
+# first attribute is set
 cdef class TensorBase:
     cdef public object _array
     cdef public Node _node
@@ -125,7 +154,6 @@ cdef class TensorBase:
     cdef public object _post_hooks
     cdef public object _retain
     cdef public object _grad_dtype
-    cdef dict __dict__
     cdef object __weakref__
 
 
@@ -164,7 +192,6 @@ cdef class Node(Slot):
     cdef public dict _ad_tensor_hooks
     cdef public object _ad_pre_hooks
     cdef public object _ad_post_hooks
-    cdef dict __dict__
     cdef object __weakref__
     cdef Node _ad_edge(self, Py_ssize_t i)
     cpdef object _ad_set_edges(self, tuple nodes)
@@ -173,6 +200,7 @@ cdef class Node(Slot):
 
 
 cdef class FunctionNode(Node):
+    cdef dict __dict__
     cdef public object function
 
 

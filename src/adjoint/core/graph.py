@@ -54,6 +54,9 @@ class Registry:
     # what becomes of an operation, or one in place, with volatile tensors among its arguments
     volatile_apply: object = None
     volatile_in_place: object = None
+    # the signatures of an operation's function and method, from its rule
+    signature_of: object = None
+    method_signature_of: object = None
     # vmap: what becomes of the edges of a node some of whose inputs are batched, and the nodes that it puts on them
     cross: object = None
     crossing: object = None
@@ -633,6 +636,12 @@ if not cython.compiled:
         """True if an array has this shape."""
         return array.shape == shape
 
+    weak = weakref.ref
+
+    def referent_of(reference):
+        """What a weak reference leads to, or None."""
+        return reference()
+
     # `_sequence += 1` is more than one step of the interpreter, and threads may come between
     _numbers = itertools.count(1)
     next_sequence_nr = _numbers.__next__
@@ -803,24 +812,26 @@ def bump_version(tensor: TensorBase) -> None:
 
 def accumulator_of(leaf: TensorBase) -> Node:
     """The node that adds to the leaf's .grad; the leaf knows it weakly, so nothing keeps a graph alive."""
+    array = leaf._array
     if leaf._accumulator is not None:
-        node = leaf._accumulator()
+        node = referent_of(leaf._accumulator)
         if node is not None:
             return node
     accumulator: AccumulateGrad = AccumulateGrad.__new__(AccumulateGrad)
     accumulator.variable = leaf
     accumulator._ad_n_outputs = 1
-    accumulator._ad_shape = leaf._array.shape
+    accumulator._ad_shape = shape_of(array) if type(array) is _ndarray else array.shape
     accumulator._ad_dtype = dtype_of_grad(leaf)
     accumulator._ad_sequence_nr = _LAST
-    leaf._accumulator = weakref.ref(accumulator)
+    leaf._accumulator = weak(accumulator)
     return accumulator
 
 
 def dtype_of_grad(leaf: TensorBase):
     """The dtype (of arrays) that gradients of a leaf are cast to; None for whatever they come in."""
     if leaf._grad_dtype is None:
-        return leaf._array.dtype
+        array = leaf._array
+        return dtype_of(array) if type(array) is _ndarray else array.dtype
     return None if leaf._grad_dtype is errors.ANY_DTYPE else leaf._grad_dtype
 
 

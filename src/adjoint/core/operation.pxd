@@ -8,7 +8,30 @@ cdef int _TIMES, _PLUS, _MINUS, _OVER
 cdef object _ndarray, _asarray, _FLOAT32, _FLOAT64, registry
 
 
+cdef extern from "Python.h":
+    ctypedef struct PyObject
+    Py_ssize_t PyVectorcall_NARGS(size_t nargsf)
+
+cdef extern from *:
+    """
+    /* instances of a type are called through a pointer in them, with arguments that lie in a C array */
+    static CYTHON_INLINE void adj_call_through(PyObject *object, void **pointer, void *function, int is_method) {
+        PyTypeObject *type = Py_TYPE(object);
+        *pointer = function;
+        if (!(type->tp_flags & Py_TPFLAGS_HAVE_VECTORCALL)) {
+            type->tp_vectorcall_offset = (char *)pointer - (char *)object;
+            type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL | (is_method ? Py_TPFLAGS_METHOD_DESCRIPTOR : 0);
+            PyType_Modified(type);
+        }
+    }
+    """
+    void adj_call_through(object o, void** pointer, void* function, bint is_method)
+
+
 cdef class Operation:
+    cdef void* called_through
+    cdef Py_ssize_t n_inputs
+    cdef Py_ssize_t n_names
     cdef public object rule
     cdef public str name
     cdef public tuple names
@@ -49,7 +72,8 @@ cdef class Operation:
     cdef object direct(self, object left, object right)
     cdef object computed(self, object left, object right)
     cpdef object run_in_place(self, list values)
-    cpdef list bind(self, tuple args, dict kwargs)
+    cpdef object call(self, list args, dict kwargs)
+    cpdef list bind(self, object args, dict kwargs)
     cdef object noted(self, list given)
     cpdef object apply(self, list values)
     cpdef object carry_out(self, list values)
@@ -72,3 +96,32 @@ cdef class Operation:
 cpdef object finished(object out, object xp, object half)
 cpdef bint is_inexact(object dtype)
 cdef object recorded_shape(object out, OpNode node)
+
+
+cdef inline object call_operation(Operation operation, PyObject** args, Py_ssize_t n, PyObject* names):
+    """Call an operation with n arguments from a C array, and behind them those for the keywords in a tuple of names."""
+    if names == NULL and operation.fast and n == operation.n_inputs:
+        if n == 1:
+            return operation.unary(<object>args[0])
+        if n == 2:
+            return operation.binary(<object>args[0], <object>args[1])
+    cdef list values = []
+    cdef dict keywords = None
+    cdef Py_ssize_t k
+    for k in range(n):
+        values.append(<object>args[k])
+    if names != NULL:
+        keywords = {}
+        for name in <tuple>names:
+            keywords[name] = <object>args[n]
+            n += 1
+    return operation.call(values, keywords)
+
+
+cdef inline object vectorcall_operation(object operation, PyObject** args, size_t nargsf, PyObject* names):
+    return call_operation(<Operation>operation, args, PyVectorcall_NARGS(nargsf), names)
+
+
+cdef inline object let_be_called(Operation operation):
+    """Let Python call an operation without making a tuple of the arguments."""
+    adj_call_through(operation, &operation.called_through, <void*>vectorcall_operation, False)

@@ -96,9 +96,11 @@ class Operation:
         self.rule = rule
         self.name = rule.name
         self.names = rule.names
+        self.n_names = len(self.names)
         self.defaults = tuple([p.default for p in rule.parameters])
         self.n_positional = len([p for p in rule.parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY])
         self.inputs = tuple([self.names.index(n) for n in rule.inputs])
+        self.n_inputs = len(self.inputs)
         self.first_input = self.inputs[0] if self.inputs else -1
         self.array_places = tuple([self.names.index(n) for n in rule.inputs + rule.constants])
         self.sequence = -1 if rule.sequence is None else self.names.index(rule.sequence)
@@ -137,7 +139,14 @@ class Operation:
         self.results = None
         self.node_types = {}
         self.__name__ = self.__qualname__ = self.name
-        self.__doc__ = rule.doc
+        self.__doc__ = rule.doc or f"numpy.{self.numpy_kernel.__name__}, elementwise."
+        if cython.compiled:
+            let_be_called(self)
+
+    @property
+    def __signature__(self):
+        # worked out when it is asked for, which spares time at import
+        return registry.signature_of(self.rule)
 
     def __repr__(self):
         return f"<operation {self.name}({', '.join(self.names)})>"
@@ -286,10 +295,15 @@ class Operation:
         return out if type(out) is _ndarray else _asarray(out)
 
     def __call__(self, *args, **kwargs):
+        # the compiled form is called as `let_be_called` says, without a tuple of arguments
+        return self.call(list(args), kwargs)
+
+    def call(self, args: list, kwargs: dict):
+        """The operation on arguments as they are given."""
         if not kwargs and self.fast:
-            if len(args) == 1 and len(self.inputs) == 1:
+            if len(args) == 1 and self.n_inputs == 1:
                 return self.unary(args[0])
-            if len(args) == 2 and len(self.inputs) == 2:
+            if len(args) == 2 and self.n_inputs == 2:
                 return self.binary(args[0], args[1])
         if kwargs and "out" in kwargs and "out" not in self.names:
             return self.into(kwargs.pop("out"), self.bind(args, kwargs))
@@ -298,7 +312,7 @@ class Operation:
     def bind(self, args, kwargs):
         """The arguments in the order of the signature; `view(2, 3)` and `view((2, 3))` are the same."""
         values: list = list(args)
-        n: cython.Py_ssize_t = len(self.names)
+        n: cython.Py_ssize_t = self.n_names
         spread: cython.Py_ssize_t = self.spread
         if spread >= 0 and len(values) > spread:
             first = values[spread]
@@ -323,7 +337,7 @@ class Operation:
             if default is _REQUIRED:
                 raise TypeError(f'{self.name}() missing 1 required positional arguments: "{name}"')
             values.append(default)
-        if used != len(kwargs):
+        if kwargs and used != len(kwargs):
             raise TypeError(unexpected_keyword(self.name, self.names, len(args), kwargs))
         return values
 
@@ -685,7 +699,7 @@ class Operation:
         node_type = self.node_types.get(name)
         if node_type is None:
             doc = f"Recorded by {self.name}()."
-            node_type = self.node_types[name] = type(name, (OpNode,), {"__slots__": (), "__doc__": doc})
+            node_type = self.node_types[name] = type(name, (OpNode,), {"__doc__": doc})
         if not self.rule.nodes_with_number and self.rule.node_for is None:
             self.node_type = node_type
         return node_type

@@ -86,6 +86,7 @@ cdef class OpNode(Node):
 
 
 cdef class CopySlices(Node):
+    cdef dict __dict__
     cdef public tuple replay
     cdef tuple strides
     cpdef TensorBase part(self)

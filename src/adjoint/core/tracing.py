@@ -139,6 +139,9 @@ class Value:
         raise Untraceable("a choice by value")
 
     def __getattr__(self, name):
+        if name.startswith("_"):
+            # as of an array, which has no attributes of a Tensor
+            raise AttributeError(name)
         raise Untraceable(f"the attribute {name}")
 
 

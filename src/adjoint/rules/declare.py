@@ -57,7 +57,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from adjoint.arrays.shapes import normalize_dims
 
@@ -80,7 +80,19 @@ else:
         """Annotates a kernel's parameter: an array through which no gradient flows (an index, a mask)."""
 
 
-def parameters_of(function: Function) -> list[inspect.Parameter]:
+class Parameter(NamedTuple):
+    """A parameter of a kernel; those of inspect check their names, which takes time at every import."""
+
+    name: str
+    default: Any = inspect.Parameter.empty
+    annotation: Any = inspect.Parameter.empty
+    kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
+
+    empty = inspect.Parameter.empty
+    KEYWORD_ONLY = inspect.Parameter.KEYWORD_ONLY
+
+
+def parameters_of(function: Function) -> list[Parameter]:
     """The parameters of a plain Python function; inspect.signature takes ten times as long, at every import.
 
     >>> def kernel(xp, input: Array, dim=None, *, keepdim=False): ...
@@ -94,9 +106,9 @@ def parameters_of(function: Function) -> list[inspect.Parameter]:
     defaults = dict(zip(names[first_default:n], function.__defaults__ or (), strict=True))
     defaults.update(function.__kwdefaults__ or {})
     notes = function.__annotations__
-    empty, kinds = inspect.Parameter.empty, (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    empty, kinds = Parameter.empty, (inspect.Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
     return [
-        inspect.Parameter(name, kinds[i >= n], default=defaults.get(name, empty), annotation=notes.get(name, empty))
+        Parameter(name, defaults.get(name, empty), notes.get(name, empty), kinds[i >= n])
         for i, name in enumerate(names)
     ]
 
@@ -134,7 +146,10 @@ class Formula:
 
 
 class Rule:
-    """What is known of one operation. See the module's text for the meaning of each declaration."""
+    """What is known of one operation. See the module's text for the meaning of each declaration.
+
+    names: all parameters in the order of the signature.
+    """
 
     kind = "constant"
 
@@ -201,21 +216,17 @@ class Rule:
         self.constants: tuple[str, ...] = ()
         self.sequence: str | None = None
         if arrays is not None:
-            self.parameters = [inspect.Parameter(a, inspect.Parameter.POSITIONAL_OR_KEYWORD) for a in arrays]
-            self.inputs = arrays
+            self.parameters = [Parameter(name) for name in arrays]
+            self.names = self.inputs = arrays
             return
         self.parameters = parameters_of(self._kernel)[1:]  # type: ignore[arg-type]
+        self.names = tuple([p.name for p in self.parameters])
         marked = {p.name: p.annotation for p in self.parameters}
         self.inputs = tuple(n for n, a in marked.items() if a in (Array, Arrays))
         self.constants = tuple(n for n, a in marked.items() if a is Constant)
         self.sequence = next((n for n, a in marked.items() if a is Arrays), None)
         if self.sequence is not None and len(self.inputs) > 1:
             raise TypeError(f"rule {self.name}: a sequence of arrays must be the only input, got {self.inputs}")
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All parameters in the order of the signature."""
-        return tuple(p.name for p in self.parameters)
 
     @property
     def n_outputs(self) -> int | None:

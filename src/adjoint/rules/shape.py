@@ -167,6 +167,8 @@ def _(ops, g):
 
 def expanded_sizes(input, size):
     """The sizes of expand(), with -1 replaced. Raises RuntimeError where the input does not fit."""
+    if not input.ndim and type(size) is tuple and min(size, default=0) >= 0:
+        return size
     size = integers("expand", "size", size)
     shape, extra = input.shape, len(size) - input.ndim
     if extra < 0:

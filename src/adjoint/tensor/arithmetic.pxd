@@ -1,6 +1,6 @@
 cimport cython
 from adjoint.core.graph cimport TensorBase
-from adjoint.core.operation cimport Operation
+from adjoint.core.operation cimport Operation, PyObject, PyVectorcall_NARGS, adj_call_through, call_operation
 
 cdef extern from *:
     """
@@ -25,6 +25,35 @@ cdef Operation _add, _sub, _mul, _div, _pow, _matmul, _neg, _abs, _remainder, _f
 
 cdef class ArithmeticTensor(TensorBase):
     pass
+
+
+cdef class Method:
+    cdef void* called_through
+    cdef Operation operation
+    cdef str name
+    cdef bint in_place
+    cdef dict __dict__
+
+
+cdef inline object vectorcall_method(object method, PyObject** args, size_t nargsf, PyObject* names):
+    cdef Method own = <Method>method
+    cdef Py_ssize_t n = PyVectorcall_NARGS(nargsf)
+    cdef Py_ssize_t k
+    cdef dict keywords = {}
+    if not own.in_place:
+        return call_operation(own.operation, args, n, names)
+    cdef list values = []
+    for k in range(n):
+        values.append(<object>args[k])
+    if names != NULL:
+        for name in <tuple>names:
+            keywords[name] = <object>args[n]
+            n += 1
+    return own.operation.inplace(values, keywords)
+
+
+cdef inline object let_method_be_called(Method method):
+    adj_call_through(method, &method.called_through, <void*>vectorcall_method, True)
 
 
 cpdef bint is_operand(object value)

@@ -13,8 +13,10 @@ else:
     from adjoint.core.operation import Operation
 
 import numbers
+from types import MethodType
 
 from adjoint.arrays.namespace import is_array
+from adjoint.core.graph import registry
 
 
 def bind_operators(table: dict) -> None:
@@ -109,24 +111,46 @@ def inherit_operators(subclass) -> None:
         adj_inherit_operators(subclass, ArithmeticTensor)
 
 
-def make_method(operation: Operation):
-    """A method that calls an operation, the direct way where it has one."""
-    op: Operation = operation
+@cython.final
+@cython.cclass
+class Method:
+    """A method of Tensor that is an operation, or one in place.
 
-    # arguments by name, too many or too few take the way that knows the parameters' names
-    def unary(self, *args):
-        return op(self, *args) if args else op.unary(self)
+    Python calls it as it calls a function that it finds in a class.
+    """
 
-    def binary(self, *args, **kwargs):
-        return op(self, *args, **kwargs) if kwargs or len(args) != 1 else op.binary(self, args[0])
+    def __init__(self, operation: Operation, name, in_place):
+        self.operation = operation
+        self.name = name
+        self.in_place = in_place
+        self.__module__ = "adjoint.tensor.tensor"
+        self.__name__ = name
+        self.__qualname__ = "Tensor." + name
+        self.__doc__ = f"In-place version of {operation.name}()." if in_place else operation.__doc__
+        if cython.compiled:
+            let_method_be_called(self)
 
-    def general(self, *args, **kwargs):
-        return op(self, *args, **kwargs)
+    def __get__(self, instance, owner):
+        return self if instance is None else MethodType(self, instance)
 
-    method = general
-    if op.fast and not op.tail:
-        method = unary if len(op.inputs) == 1 else binary
-    return named(method, op.name, op.__doc__)
+    def __call__(self, *args, **kwargs):
+        return self.operation.inplace(args, kwargs) if self.in_place else self.operation(*args, **kwargs)
+
+    def __repr__(self):
+        return f"<method {self.__qualname__}>"
+
+    def __reduce__(self):
+        return getattr, (registry.tensor_type, self.name)
+
+    @property
+    def __signature__(self):
+        # worked out when it is asked for, which spares time at import
+        return registry.method_signature_of(self.operation.rule)
+
+
+def make_method(operation: Operation, name=None):
+    """A method that calls an operation."""
+    return Method(operation, name or operation.name, False)
 
 
 def make_operator(operation: Operation):
@@ -141,12 +165,7 @@ def make_operator(operation: Operation):
 
 def make_inplace(operation: Operation, name):
     """A method that runs an operation in place."""
-    op: Operation = operation
-
-    def inplace(self, *args, **kwargs):
-        return op.inplace((self, *args), kwargs)
-
-    return named(inplace, name, f"In-place version of {op.name}().")
+    return Method(operation, name, True)
 
 
 def named(function, name, doc):

@@ -16,7 +16,6 @@ from adjoint.tensor.arithmetic import (
     named,
 )
 from adjoint.tensor.composites.declare import COMPOSITES
-from adjoint.tensor.signatures import method_signature_of
 from adjoint.tensor.table import operations
 from adjoint.tensor.tensor import Tensor
 
@@ -42,16 +41,13 @@ def bind() -> None:
     for name, operation in operations.items():
         rule = operation.rule
         if rule.method:
-            method = make_method(operation)
-            method.__signature__ = method_signature_of(rule)
-            setattr(Tensor, name if rule.method is True else rule.method, method)
+            own = name if rule.method is True else rule.method
+            setattr(Tensor, own, make_method(operation, own))
         if rule.function:
             functions[""][name] = operation
         if rule.inplace:
             own = f"{name}_" if rule.inplace is True else rule.inplace
-            method = make_inplace(operation, own)
-            method.__signature__ = method_signature_of(rule)
-            setattr(Tensor, own, method)
+            setattr(Tensor, own, make_inplace(operation, own))
     for (namespace, name), declared in COMPOSITES.items():
         if namespace != "(method)":
             functions.setdefault(namespace, {})[name] = declared.function

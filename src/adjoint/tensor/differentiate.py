@@ -15,7 +15,7 @@ from adjoint.arrays.size import Size
 from adjoint.core import errors
 from adjoint.core.batches import mapped, running
 from adjoint.core.edges import GradientEdge, as_edge
-from adjoint.core.engine import run_backward
+from adjoint.core.engine import gradients_of, run_backward
 from adjoint.core.graph import TensorBase, new_tensor, output_dtype, output_shape
 from adjoint.core.modes import current
 from adjoint.core.recorded import TensorOps
@@ -127,6 +127,14 @@ def grad(
     >>> adjoint.autograd.grad(slope, x)
     (tensor(2.),)
     """
+    members = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
+    plain = grad_outputs is None and only_inputs and not is_grads_batched and isinstance(outputs, TensorBase)
+    if plain and not (materialize_grads and allow_unused is False):
+        retain = create_graph if retain_graph is None else retain_graph
+        quick = gradients_of(outputs, members, retain, create_graph)
+        if quick is not None:
+            unused = allow_unused or materialize_grads
+            return finished(quick, members, unused, create_graph, materialize_grads)
     if not only_inputs:
         warnings.warn(ONLY_INPUTS, FutureWarning, stacklevel=2)
     if isinstance(inputs, dict):
@@ -152,9 +160,18 @@ def grad(
         captures.setdefault(node, []).append((nr, place))
     retain = create_graph if retain_graph is None else retain_graph
     found = run_backward(edges_of(roots), cotangents, retain, create_graph, captures, len(wanted), False)
+    return finished(found, wanted, allow_unused or materialize_grads, create_graph, materialize_grads)
+
+
+def finished(
+    found: list[Any], wanted: Sequence[Target], allow_unused: bool | None, create_graph: bool, materialize: bool
+) -> tuple[TensorBase | None, ...]:
+    """The captured cotangents as Tensors."""
     return tuple(
-        finish(value, tensor, index, allow_unused or materialize_grads, create_graph, materialize_grads)
-        for index, (value, tensor) in enumerate(zip(found, wanted, strict=True))
+        [
+            finish(value, tensor, index, allow_unused, create_graph, materialize)
+            for index, (value, tensor) in enumerate(zip(found, wanted, strict=True))
+        ]
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from inspect import Parameter, Signature
 
+from adjoint.rules.declare import Parameter as Declared
 from adjoint.rules.declare import Rule
 
 # what parameters hold whose default does not tell
@@ -45,8 +46,8 @@ def method_signature_of(rule: Rule) -> Signature:
     return Signature(parameters, return_annotation=_result(rule), __validate_parameters__=False)
 
 
-def _typed(rule: Rule, parameter: Parameter) -> Parameter:
-    return parameter.replace(annotation=_annotation(rule, parameter))
+def _typed(rule: Rule, parameter: Declared) -> Parameter:
+    return Parameter(parameter.name, parameter.kind, default=parameter.default, annotation=_annotation(rule, parameter))
 
 
 def _result(rule: Rule) -> str:
@@ -64,7 +65,7 @@ def result_name(outputs: tuple[str, ...]) -> str:
     return "".join(map(str.title, outputs))
 
 
-def _annotation(rule: Rule, parameter: Parameter) -> str:
+def _annotation(rule: Rule, parameter: Declared) -> str:
     name, default = parameter.name, parameter.default
     if name == rule.sequence:
         return "Sequence[Tensor]"

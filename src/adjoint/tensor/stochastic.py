@@ -90,7 +90,7 @@ def reinforce(draws: Tensor, reward: Any) -> None:
 
 def is_reinforced(tensor: Any) -> bool:
     """True for draws with a reward: their backward pass needs no cotangent."""
-    draw = tensor.__dict__.get("_draw") if isinstance(tensor, TensorBase) else None
+    draw = getattr(tensor, "_draw", None)
     return draw is not None and draw.score is None
 
 

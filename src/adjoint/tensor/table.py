@@ -1,14 +1,31 @@
 """The operations: every declared rule, ready to be called on Tensors."""
 
+from typing import Any
+
+from adjoint.core.graph import registry
 from adjoint.core.operation import Operation
 from adjoint.core.recorded import TensorOps, operations
-from adjoint.rules import TABLE
-from adjoint.tensor.signatures import signature_of
+from adjoint.rules import TABLE, Rule
 
 operations.update({name: Operation(rule) for name, rule in TABLE.items()})
-for operation in operations.values():
-    operation.__signature__ = signature_of(operation.rule)
-    operation.__doc__ = operation.rule.doc or f"numpy.{operation.numpy_kernel.__name__}, elementwise."
 
 #: The namespace of all operations on Tensors.
 ops = TensorOps()
+
+
+def signature_of(rule: Rule) -> Any:
+    """The signature of an operation, worked out when it is asked for."""
+    from adjoint.tensor import signatures
+
+    return signatures.signature_of(rule)
+
+
+def method_signature_of(rule: Rule) -> Any:
+    """The signature of an operation's method."""
+    from adjoint.tensor import signatures
+
+    return signatures.method_signature_of(rule)
+
+
+registry.signature_of = signature_of
+registry.method_signature_of = method_signature_of

@@ -19,6 +19,7 @@ from adjoint.arrays.namespace import computed, in_batch_of, is_lazy, no_array
 from adjoint.arrays.once import warn_once
 from adjoint.arrays.size import Size, as_device, check_shape, device, type_name
 from adjoint.core import errors
+from adjoint.core.engine import backward_from
 from adjoint.core.graph import new_tensor, node_of, registry, set_tensor_type
 from adjoint.core.hooks import RETAIN, HookTable, RemovableHandle
 from adjoint.core.modes import current, is_grad_enabled
@@ -58,9 +59,6 @@ class Tensor(ArithmeticTensor):
     >>> x.grad
     tensor([2., 4.])
     """
-
-    __slots__ = ()
-
 
     def __init__(self, *data: Any, device: Any = None) -> None:
         first = data[0] if len(data) == 1 else None
@@ -486,7 +484,9 @@ class Tensor(ArithmeticTensor):
         Args:
             gradient: the cotangent of this tensor, of its shape; needed unless it has one element.
         """
-        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+        plain = gradient is None and not retain_graph and not create_graph and inputs is None
+        if not (plain and backward_from(self)):
+            backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Switch on (or off) that gradients are accumulated for this leaf; returns the tensor itself."""

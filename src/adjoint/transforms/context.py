@@ -127,8 +127,6 @@ class FunctionCtx:
 class BackwardCFunction(ContextNode, FunctionCtx):
     """The node of a custom function, made by `apply`; each Function has a subclass of it."""
 
-    __slots__ = ()
-
     _forward_cls: type[Any]
     _ad_saved: tuple[SavedTensor | None, ...] | None
     _ad_freed: bool

@@ -91,7 +91,7 @@ class FunctionMeta(type):
 
     def __init__(cls, name: str, bases: tuple[type, ...], attributes: dict[str, Any]) -> None:
         super().__init__(name, bases, attributes)
-        node = type(name + "Backward", (BackwardCFunction,), {"__slots__": (), "_forward_cls": cls})
+        node = type(name + "Backward", (BackwardCFunction,), {"_forward_cls": cls})
         node.__module__ = cls.__module__
         cls._backward_cls = node
         cls._signature_of = None

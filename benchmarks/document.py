@@ -1,0 +1,54 @@
+"""The page of the documentation with all ratios, written by `python -m benchmarks --document docs/benchmarks.md`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import exp, log
+from pathlib import Path
+from statistics import median
+
+from .contenders import BY_HAND, SUBJECT
+from .measure import Result
+from .nodes import rows as node_rows
+from .report import quantity
+
+HEAD = """\
+# Benchmarks
+
+Written by `python -m benchmarks --document docs/benchmarks.md`; `benchmarks/README.md` says how times are taken. A number
+in a column of a library is how many times faster adjoint is; in the column NumPy how many times adjoint's time is that of
+forward and backward pass written by hand, with formulas and without a library. Ratios are medians of those within each
+round; times are adjoint's, forward and backward, unless the workload says otherwise.
+"""
+NODES = """\
+## One node
+
+A chain of `x * 1.0001` on one element, recorded and run backward; memory is all that the process grows by.
+"""
+
+
+def page(facts: Mapping[str, str], results: Sequence[Result]) -> str:
+    """The whole page in Markdown."""
+    peers = [name for name in ("torch", "autograd", BY_HAND) if any(name in result.seconds for result in results)]
+    lines = [HEAD, "| | " + " | ".join([SUBJECT, *peers]) + " |", "|---" + "|---:" * (len(peers) + 1) + "|"]
+    for result in results:
+        if SUBJECT in result.seconds:
+            cells = [quantity(median(result.seconds[SUBJECT])), *(cell(result, peer) for peer in peers)]
+            lines.append(f"| **{result.name}**: {result.title} | " + " | ".join(cells) + " |")
+    for peer in peers:
+        ratios = [found[1].paired for found in (result.comparison(peer) for result in results) if found]
+        lines.append(f"\nGeometric mean, {peer}: **{exp(sum(map(log, ratios)) / len(ratios)):.2f}**.")
+    lines += ["", NODES, *node_rows([name for name in (SUBJECT, "torch") if name in facts])]
+    lines += ["", "## Taken with", "", *(f"- {name}: {fact}" for name, fact in facts.items()), ""]
+    return "\n".join(lines)
+
+
+def cell(result: Result, peer: str) -> str:
+    """One ratio, or nothing where the peer has no time."""
+    found = result.comparison(peer)
+    return "" if found is None else f"{found[1].paired:.2f}"
+
+
+def write(path: Path, facts: Mapping[str, str], results: Sequence[Result]) -> None:
+    """Write the page."""
+    path.write_text(page(facts, results), encoding="utf-8")

@@ -1,0 +1,349 @@
+"""Programs on NumPy's inner loops give what the plain way gives, to the last bit, and leave to it what is not theirs.
+
+In plain Python there are no programs; what is tested through Tensors holds there too.
+"""
+
+import threading
+import warnings
+
+import numpy as np
+import pytest
+from tests.samples import domain
+
+import adjoint
+from adjoint.arrays.loops import FLOAT, PICK, TRUTH, Program, expanded, max_inputs, max_steps, one_like
+from adjoint.core.recorded import operations
+from adjoint.core.tracing import traced
+from adjoint.rules import TABLE
+
+compiled = pytest.mark.skipif(not max_steps, reason="there are no programs in plain Python")
+rng = np.random.default_rng(7)
+
+# block lengths: part of one, several and a part
+SHAPES = [(), (1,), (7,), (3, 5), (2, 3, 4), (1300,), (0,), (4, 0)]
+
+
+def square_plus():
+    steps = [(np.multiply, (0, 0), FLOAT, FLOAT, 0), (np.multiply, (3, 1), FLOAT, FLOAT, 1)]
+    return Program(2, [2.5], [*steps, (np.add, (4, 2), FLOAT, FLOAT, -1)])
+
+
+@compiled
+@pytest.mark.parametrize("kind", ["f4", "f8"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_program_equals_numpy(shape, kind):
+    x, y = (rng.normal(size=shape).astype(kind) for _ in range(2))
+    before = x.copy(), y.copy()
+    for other in (y, 3, 0.5, np.asarray(y.ravel()[:1].reshape(()) if y.size else 1.0, kind)):
+        result = square_plus().run(x, other)
+        np.testing.assert_array_equal(result, np.asarray(x * x * other + 2.5))
+        assert (result.shape, result.dtype, result.base) == (x.shape, x.dtype, None)
+        assert not np.may_share_memory(result, x)
+    np.testing.assert_array_equal((x, y), before)
+
+
+@compiled
+def test_program_repeats_along_leading_axes_and_numbers_without_strides():
+    x, row = rng.normal(size=(4, 3, 700)), rng.normal(size=700)
+    np.testing.assert_array_equal(square_plus().run(x, row), x * x * row + 2.5)
+    np.testing.assert_array_equal(square_plus().run(row, x), row * row * x + 2.5)
+    same = np.broadcast_to(np.float64(1.5), x.shape)
+    np.testing.assert_array_equal(square_plus().run(same, x), same * same * x + 2.5)
+
+
+@compiled
+def test_program_leaves_other_arguments_to_numpy():
+    x = rng.normal(size=(4, 6))
+    others = [x.T, x[:, ::2], x.astype("f4"), x.astype(int), x.astype(complex), x.astype(">f8"), x[:1], x[:, :1]]
+    others += [np.float64(2), True, 2**60, 1j, None, "2", x.view(np.recarray), np.ones((2, 4, 6, 1))]
+    assert [square_plus().run(x, other) is None for other in others] == [True] * len(others)
+    single = x.astype("f4")
+    assert square_plus().run(single, 1e300) is None and square_plus().run(single, 2**30) is None
+    assert square_plus().run(1.0, 2.0) is None
+    assert Program(1, [1e300], [(np.add, (0, 1), FLOAT, FLOAT, -1)]).run(single) is None
+
+
+@compiled
+def test_program_picks_by_truth_values():
+    steps = [(np.less, (0, 1), FLOAT, TRUTH, 0), (np.logical_not, (3,), TRUTH, TRUTH, 1)]
+    program = Program(2, [0.0], [*steps, (PICK, (4, 2, 1), TRUTH, FLOAT, -1)])
+    for kind in ("f4", "f8"):
+        x, y = rng.normal(size=(2, 900)).astype(kind)
+        np.testing.assert_array_equal(program.run(x, y), np.where(x < y, y, 0))
+
+
+@compiled
+def test_program_refuses_what_it_has_no_room_or_loops_for():
+    add = (np.add, (0, 0), FLOAT, FLOAT, -1)
+    for n_inputs, steps in ((max_inputs + 1, [add]), (1, [add] * (max_steps + 1)), (1, [])):
+        with pytest.raises(ValueError, match="there may be"):
+            Program(n_inputs, [], steps)
+    with pytest.raises(ValueError, match="no inner loops"):
+        Program(1, [], [(np.bitwise_and, (0, 0), FLOAT, FLOAT, -1)])
+
+
+@compiled
+def test_views_and_ones_made_directly():
+    x = rng.normal(size=(3, 1))
+    view = expanded(x, (2, 3, 4))
+    np.testing.assert_array_equal(view, np.broadcast_to(x, (2, 3, 4)))
+    assert view.flags.writeable and view.base is x and not expanded(np.broadcast_to(1.0, 2), (2, 2)).flags.writeable
+    for shape in ((3,), (2, 2), (-1, 3, 1), [3, 1], (3.0, 1)):
+        assert expanded(x, shape) is None
+    one = one_like(np.full((1, 1), 5, "f4"))
+    assert (one.dtype, one.shape, one.item()) == (np.float32, (1, 1), 1)
+    assert one_like(x) is None and one_like(np.ones((), int)) is None and one_like(np.ones((), "f2")) is None
+
+
+# kernels and formulas -------------------------------------------------------------------------------------------------
+
+ELEMENTWISE = [rule for rule in TABLE.values() if rule.kind == "elementwise" and rule.vjps and rule.dtypes != "any"]
+# not all of their derivatives exist
+ELEMENTWISE = [rule for rule in ELEMENTWISE if rule.name not in ("igamma", "igammac", "special_zeta")]
+
+
+def arguments_of(rule, shape, kind):
+    required = [p.name for p in rule.parameters if p.name in rule.inputs]
+    return {name: rng.uniform(*domain(rule, name), shape).astype(kind) for name in required}
+
+
+def called(rule, arrays):
+    tensors = {name: adjoint.from_numpy(array).requires_grad_() for name, array in arrays.items()}
+    result = operations[rule.name](**tensors)
+    return result, list(tensors.values())
+
+
+@pytest.mark.parametrize("rule", ELEMENTWISE, ids=lambda rule: rule.name)
+def test_gradients_equal_those_of_recorded_formulas(rule):
+    required = {p.name for p in rule.parameters if p.default is p.empty}
+    if not required <= set(rule.inputs):
+        pytest.skip("has parameters that only its own samples know")
+    for shape, kind in (((5,), "f8"), ((3, 4), "f4"), ((1100,), "f8")):
+        arrays = arguments_of(rule, shape, kind)
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            first, again = called(rule, arrays), called(rule, arrays)
+        g = adjoint.from_numpy(rng.normal(size=shape).astype(kind))
+        quick = adjoint.autograd.grad(first[0], first[1], g, allow_unused=True)
+        # with create_graph formulas run operation by operation, on Tensors
+        plain = adjoint.autograd.grad(again[0], again[1], g, create_graph=True, allow_unused=True)
+        for a, b in zip(quick, plain, strict=True):
+            assert (a is None) == (b is None)
+            if a is not None:
+                np.testing.assert_allclose(a.numpy(), b.detach().numpy(), rtol=1e-6 if kind == "f4" else 1e-14)
+                assert a.dtype == b.dtype
+
+
+@compiled
+def test_most_elementwise_kernels_are_traced():
+    found = 0
+    for rule in ELEMENTWISE:
+        parameters = [p for p in rule.parameters if p.kind is not p.KEYWORD_ONLY]
+        given = [None if p.name in rule.inputs else p.default for p in parameters]
+        found += traced(lambda xp, *values, rule=rule: rule.kernel(xp)(*values), given) is not None
+    assert found > 0.6 * len(ELEMENTWISE)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        lambda xp, x: x.sum(),
+        lambda xp, x: x if x > 0 else -x,
+        lambda xp, x: xp.sum(x),
+        lambda xp, x: x.reshape(-1),
+        lambda xp, x: x[0],
+        lambda xp, x: xp.where(x > 0, x > 1, x < 0),
+        lambda xp, x: x * 1j,
+        lambda xp, x: x * np.ones(3),
+        lambda xp, x: np.asarray(x),
+        lambda xp, x: np.add(x, x, dtype="f4"),
+        lambda xp, x: np.add.reduce(x),
+        lambda xp, x: (x > 0) + x,
+        lambda xp, x: x > 0,
+        lambda xp, x: 3.0,
+        lambda xp, x: x,
+        lambda xp, x: float("nan") * x,
+        lambda xp, x: 1 // 0,
+    ],
+)
+def test_what_is_no_chain_of_elementwise_steps_is_not_traced(body):
+    assert traced(body, [None]) is None
+
+
+def test_numbers_in_formulas_are_told_apart():
+    for exponent in (2, 2.0, True, 3, -1, 0.5, 0, 0.0, -0.0, 1, 2, 3.7):
+        x = adjoint.tensor([0.5, 1.5, 2.0], dtype=adjoint.float64, requires_grad=True)
+        y = x**exponent
+        (slope,) = adjoint.autograd.grad(y.sum(), x)
+        values = x.detach().numpy()
+        np.testing.assert_array_equal(y.detach().numpy(), values**exponent)
+        np.testing.assert_allclose(slope.numpy(), float(exponent) * values ** (float(exponent) - 1), rtol=1e-15)
+    for k in range(200):
+        # more numbers than there are programs for
+        x = adjoint.tensor([1.5], dtype=adjoint.float64, requires_grad=True)
+        ((x ** (k + 0.25)) / (k + 1)).backward()
+        assert x.grad.item() == pytest.approx((k + 0.25) * 1.5 ** (k - 0.75) / (k + 1), rel=1e-13)
+
+
+# what NumPy reports ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("function", "value", "message"),
+    [
+        (lambda x: x.log(), 0.0, "divide by zero"),
+        (lambda x: x.exp(), 1000.0, "overflow"),
+        (lambda x: x / 0.0, 1.0, "divide by zero"),
+        (lambda x: x * 1e300, 1e300, "overflow"),
+        (lambda x: x.sqrt(), -1.0, "invalid value"),
+        (lambda x: x - x, np.inf, "invalid value"),
+    ],
+)
+def test_warnings_of_numpy_are_not_lost(function, value, message):
+    x = adjoint.tensor([1.0, value, 2.0], dtype=adjoint.float64)
+    with pytest.warns(RuntimeWarning, match=message):
+        function(x)
+    with np.errstate(all="raise"), pytest.raises(FloatingPointError, match=message):
+        function(x)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert function(x).shape == (3,)
+
+
+def test_backward_passes_are_quiet_and_leave_the_setting_as_it_was():
+    before = np.geterr()
+    x = adjoint.tensor([0.0, 1.0], dtype=adjoint.float64, requires_grad=True)
+    with np.errstate(divide="raise"):
+        x.sqrt().sum().backward()
+        assert x.grad.tolist() == [float("inf"), 0.5]
+        assert np.geterr()["divide"] == "raise"
+        x.register_hook(lambda g: None if np.geterr()["divide"] == "ignore" else g * 0)
+        x.grad = None
+        x.sqrt().sum().backward()
+        assert x.grad.tolist() == [float("inf"), 0.5]
+    assert np.geterr() == before
+
+    def fail(g):
+        raise KeyError("hook")
+
+    x.register_hook(fail)
+    with pytest.raises(KeyError):
+        x.sqrt().sum().backward()
+    assert np.geterr() == before
+
+
+# aliasing, retained graphs, hooks, threads ----------------------------------------------------------------------------
+
+
+def test_results_never_share_memory_with_what_is_saved_or_delivered():
+    x = adjoint.rand(6, dtype=adjoint.float64, requires_grad=True)
+    seen = []
+    y = x.tanh()
+    y.register_hook(lambda g: seen.append(g))
+    z = (y * 2.0 + y) * y
+    for _ in range(3):
+        z.sum().backward(retain_graph=True)
+    first = [array.numpy().copy() for array in (*seen, y.detach(), x.grad)]
+    x.grad.mul_(0)
+    for k, value in enumerate(seen):
+        value.mul_(7)
+        assert not np.may_share_memory(value.numpy(), x.grad.numpy()), k
+    x.grad = None
+    for _ in range(3):
+        z.sum().backward(retain_graph=True)
+    np.testing.assert_array_equal(y.detach().numpy(), first[-2])
+    np.testing.assert_array_equal(x.grad.numpy(), first[-1])
+
+
+def test_root_without_arguments_is_checked_as_ever():
+    x = adjoint.tensor([1.0, 2.0], requires_grad=True)
+    with pytest.raises(RuntimeError, match="grad can be implicitly created only for scalar outputs"):
+        x.tanh().backward()
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        adjoint.tensor(1.0).backward()
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        adjoint.autograd.grad(x.sum(), adjoint.tensor(1.0))
+    with pytest.raises(RuntimeError, match="appears to not have been used"):
+        adjoint.autograd.grad(x.sum(), adjoint.tensor(1.0, requires_grad=True))
+    leaf = adjoint.tensor(3.0, requires_grad=True)
+    leaf.backward()
+    leaf.backward()
+    assert leaf.grad.item() == 2
+    assert adjoint.autograd.grad(leaf, (leaf, leaf))[1].item() == 1
+    y = x.sum()
+    y.backward()
+    with pytest.raises(RuntimeError, match="second time"):
+        (y * x.sum()).backward() or x.exp().sum().backward() or twice(x)
+
+
+def twice(x):
+    y = (x * x).sum()
+    y.backward()
+    y.backward()
+
+
+def test_threads_share_programs():
+    x = adjoint.rand(2000, dtype=adjoint.float64)
+    expected = (np.tanh(x.numpy()) * 2 + 1) ** 2
+    failures = []
+
+    def work():
+        for _ in range(50):
+            leaf = x.clone().requires_grad_()
+            y = (leaf.tanh() * 2 + 1) ** 2
+            y.sum().backward()
+            if not np.array_equal(y.detach().numpy(), expected) or leaf.grad is None:
+                failures.append(y)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+def test_arrays_long_enough_to_let_other_threads_run():
+    x = adjoint.rand(70_000, dtype=adjoint.float64, requires_grad=True)
+    y = x.tanh()
+    y.sum().backward()
+    np.testing.assert_array_equal(y.detach().numpy(), np.tanh(x.detach().numpy()))
+    result = y.detach().numpy()
+    np.testing.assert_array_equal(x.grad.numpy(), 1 - result * result)
+
+
+# methods and attributes -----------------------------------------------------------------------------------------------
+
+
+def test_methods_of_operations_behave_as_functions_in_a_class():
+    import inspect
+    import pickle
+
+    method = adjoint.Tensor.tanh
+    x = adjoint.tensor([0.0, 1.0])
+    assert x.tanh.__self__ is x and method(x).tolist() == x.tanh().tolist() and repr(method) == "<method Tensor.tanh>"
+    assert (method.__name__, method.__qualname__) == ("tanh", "Tensor.tanh") and "tanh" in method.__doc__
+    assert str(inspect.signature(adjoint.Tensor.add)).startswith("(self, other")
+    assert str(inspect.signature(x.add)).startswith("(other")
+    assert pickle.loads(pickle.dumps(method)) is method
+    assert x.add_(1, alpha=2).tolist() == [2, 3] and adjoint.Tensor.add_.__doc__ == "In-place version of add()."
+    with pytest.raises(TypeError, match="got an unexpected keyword argument"):
+        x.tanh(wrong=1)
+    with pytest.raises(TypeError, match="takes"):
+        x.tanh(1, 2)
+    with pytest.raises(TypeError, match="missing 1 required positional argument"):
+        adjoint.tanh()
+
+    class Net:
+        act = adjoint.tanh
+
+    assert Net().act(x).tolist() == x.tanh().tolist()
+
+
+def test_attributes_of_tensors_and_nodes():
+    x = adjoint.tensor([0.0, 1.0], requires_grad=True)
+    assert x.__dict__ == {}
+    x.label = "input"
+    y = x.tanh()
+    y.grad_fn.label = "node"
+    assert (x.__dict__, y.grad_fn.label) == ({"label": "input"}, "node")
