@@ -674,7 +674,13 @@ def _(ops, t, y):
 @multilinear(name="linalg_cross", axes=("dim",), method=False, function=False)
 def linalg_cross(xp, input: Array, other: Array, *, dim=-1):
     """The vector product along an axis of length 3, broadcast."""
-    return xp.linalg.cross(input, other, axis=dim)
+    # three products of slices are several times faster than numpy.linalg.cross
+    a, b = xp.broadcast_arrays(input, other)
+    result = xp.empty(a.shape, dtype=xp.result_type(input, other))
+    places = [(*(slice(None),) * dim, k) for k in range(3)]
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        result[places[i]] = a[places[j]] * b[places[k]] - a[places[k]] * b[places[j]]
+    return result
 
 
 @linalg_cross.vjp("input")

@@ -359,7 +359,7 @@ def _(ops, g, dim, index, src_shape):
 def scatter_add(xp, input: Array, dim, index: Constant, src: Array):
     """A copy of input with the elements of src added at the places that index names along one axis."""
     result, target, where, part = _scattered(xp, input, dim, index, src)
-    xp.add.at(target, where, part)
+    xp.add_at(target, where, part)
     return result
 
 

@@ -206,15 +206,33 @@ def _(ops, t, input, dim):
     return ops.recurrence(input[part(dim, 1)], _before(ops, input, dim) * t, dim, False)
 
 
+#: From this number of recurrences beside each other on, one step after the other is faster than recursive doubling.
+LANES = 16
+
+
+def _recurrence_by_steps(xp, links, input, dim, reverse):
+    y = xp.astype(xp.moveaxis(input, dim, 0), xp.result_type(links, input), copy=True)
+    links = xp.moveaxis(links, dim, 0)
+    n = y.shape[0]
+    steps = range(n - 2, -1, -1) if reverse else range(1, n)
+    for k in steps:
+        y[k] += links[k] * y[k + 1] if reverse else links[k - 1] * y[k - 1]
+    result = xp.empty(input.shape, dtype=y.dtype)
+    result[...] = xp.moveaxis(y, 0, dim)
+    return result
+
+
 @general(axes=("dim",), method=False, function=False)
 def recurrence(xp, links: Array, input: Array, dim, reverse):
     """y with y[k + 1] = input[k + 1] + links[k] * y[k] along an axis; links is one shorter than input.
 
     In reverse y[k] = input[k] + links[k] * y[k + 1]. Made by recursive doubling (Hillis and Steele 1986).
     """
+    n, step = input.shape[dim], 1
+    if n and input.size // n >= LANES:
+        return _recurrence_by_steps(xp, links, input, dim, reverse)
     y = xp.asarray(input, copy=True)
     reach = xp.asarray(links, copy=True)
-    n, step = input.shape[dim], 1
     while step < n:
         # reach[k] is the product of the links from k to k + step
         early, late = part(dim, 0, n - step), part(dim, step, n)

@@ -156,8 +156,7 @@ def _kthvalue(xp, input: Array, k, dim=-1, keepdim=False):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}")
     if not input.ndim:
         return _itself(xp, input)
-    order = xp.argsort(input, axis=dim, stable=True)
-    return _pick(xp, input, order[part(dim, k - 1, k)], dim, keepdim)
+    return _pick(xp, input, _at_rank(xp, input, k - 1, dim), dim, keepdim)
 
 
 declare_picked("kthvalue", _kthvalue)
