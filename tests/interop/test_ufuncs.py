@@ -51,7 +51,9 @@ def samples_of(name: str) -> list[Sample]:
     shapes = [(2, 3), (3,)][: ufunc.nin]
     if name == "ldexp":
         return [lambda f, r: f(r(2, 3), np.array([1, -2, 3]))]
+    with_numbers: list[Sample] = [lambda f, r: f(drawn(name, r, (3,)), 2), lambda f, r: f(2, drawn(name, r, (3,)))]
     return [
+        *with_numbers[: 2 * (ufunc.nin == 2)],
         lambda f, r: f(*[drawn(name, r, shape) for shape in shapes]),
         lambda f, r: f(*[drawn(name, r, ()) for _ in shapes]),
         lambda f, r: f(*[drawn(name, r, shape) for shape in shapes], where=MASK, out=outputs(f, r)),
@@ -148,6 +150,8 @@ def test_method(name: str, method: str) -> None:
         (lambda t: np.add(t, np.ones(3)), "float64"),
         (lambda t: np.ones(3) * t, "float64"),
         (lambda t: np.multiply(t, 2.5), "float32"),
+        (lambda t: np.maximum(t, 0.5), "float32"),
+        (lambda t: np.arctan2(0.5, t), "float32"),
         (lambda t: 2.5 * t, "float32"),
         (lambda t: np.float64(2.5) * t, "float32"),
         (lambda t: np.multiply(t, np.array(2.5)), "float64"),

@@ -133,6 +133,8 @@ def promoted(*values: Any) -> list[Tensor]:
     >>> [x.dtype for x in promoted(adjoint.ones(2), 1.5)], [x.dtype for x in promoted(adjoint.ones(2), [1.5])]
     ([adjoint.float32, adjoint.float32], [adjoint.float64, adjoint.float64])
     """
+    if all(map(is_tensor, values)) and len({kind_of(value) for value in values}) == 1:
+        return list(values)
     operands = [operand(value) for value in values]
     kind = result_kind(*operands)
     return [cast(v, kind) if is_tensor(v) else number(v, kind) for v in operands]

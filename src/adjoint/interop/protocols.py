@@ -57,7 +57,7 @@ def array_ufunc(ufunc: numpy.ufunc, method: str, inputs: tuple[Any, ...], kwargs
     Raises TypeError for a ufunc without a derivative of which a Tensor that requires grad is an operand.
     """
     if not kwargs and method == "__call__" and ufunc in QUICK:
-        values = _all_of_one_kind(inputs)
+        values = _all_of_one_kind(inputs, QUICK[ufunc].rule.scalars)
         if values is not None:
             return QUICK[ufunc](*values)
     if not _all_known((*inputs, *_outs(kwargs)), "__array_ufunc__"):
@@ -67,8 +67,11 @@ def array_ufunc(ufunc: numpy.ufunc, method: str, inputs: tuple[Any, ...], kwargs
     return _on_arrays(f"numpy.ufunc {ufunc.__name__}", getattr(ufunc, method), inputs, kwargs)
 
 
-def _all_of_one_kind(inputs: tuple[Any, ...]) -> list[Any] | None:
-    """The inputs as Tensors and Python numbers, if all arrays have the same floating point dtype; else None."""
+def _all_of_one_kind(inputs: tuple[Any, ...], scalars: bool) -> list[Any] | None:
+    """The inputs as Tensors, if all arrays have the same floating point dtype; else None.
+
+    scalars: Python numbers may be among them.
+    """
     kind = None
     values = []
     for value in inputs:
@@ -76,7 +79,7 @@ def _all_of_one_kind(inputs: tuple[Any, ...]) -> list[Any] | None:
             array = value._array
         elif type(value) is _ndarray:
             array, value = value, new_tensor(value)
-        elif type(value) is float or type(value) is int:
+        elif scalars and (type(value) is float or type(value) is int):
             values.append(value)
             continue
         else:

@@ -181,6 +181,8 @@ def _reduced_kind(ufunc: numpy.ufunc, a: Tensor, dtype: Any) -> tuple[Any, Any]:
         signature = (kind, kind, None)
     if ufunc in (numpy.logical_and, numpy.logical_or, numpy.logical_xor):
         return _BOOL, _BOOL
+    if dtype is None and own.kind in "fc" and ufunc in REDUCTIONS:
+        return own, own
     options: dict[str, Any] = {} if signature is None else {"signature": signature}
     kinds = ufunc.resolve_dtypes((None, own, None), reduction=True, **options)  # type: ignore[arg-type]
     return kinds[1], kinds[2]
