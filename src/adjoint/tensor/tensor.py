@@ -385,8 +385,10 @@ class Tensor(ArithmeticTensor):
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         return doors.array_namespace(api_version)
 
-    def __dlpack__(self, **options: Any) -> Any:
-        return doors.dlpack(self, **options)
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+    ) -> Any:
+        return doors.dlpack(self, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return doors.dlpack_device(self)  # type: ignore[no-any-return]
