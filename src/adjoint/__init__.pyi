@@ -484,7 +484,7 @@ from adjoint.arrays.dtypes import dtype as dtype
 
 e: builtins.float
 
-def einsum(equation: builtins.str | Tensor, *operands: Any) -> Tensor:
+def einsum(*args: Any) -> Tensor:
     """The sum of products of the operands' elements that an equation in Einstein's notation names."""
 
 def embedding(weight: Tensor, indices: Tensor, padding_idx: builtins.int = -1, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Tensor:

@@ -462,12 +462,13 @@ def addmm_dtypes(input, a, b):
 
 
 def _addmv_dtypes(input, a, b):
-    return (
-        f"addmv input tensors must have the same dtype, but got {long_name(input)}, {long_name(a)}, and {long_name(b)}"
-    )
+    names = long_name(input), long_name(a), long_name(b)
+    return "addmv input tensors must have the same dtype, but got {}, {}, and {}".format(*names)
 
 
 def _baddbmm_dtypes(input, a, b):
+    if input.dtype == a.dtype:
+        return f"expected scalar type {long_name(a)} but found {long_name(b)}"
     names = [from_numpy_dtype(x.dtype).c_name for x in (input, a, b)]
     return "Input dtypes must be the same, got: input {}, batch1: {}, batch2: {}".format(*names)
 
@@ -538,6 +539,7 @@ def baddbmm(xp, input: Array, batch1: Array, batch2: Array, *, beta=1, alpha=1):
 
 
 def _check_addmv(input, mat, vec, beta, alpha):
+    check_same_dtype(_addmv_dtypes, input, mat, vec)
     _check_mv(mat, vec)
     rows = mat._array.shape[0]
     if input._array.shape not in ((), (1,), (rows,)):
@@ -545,7 +547,6 @@ def _check_addmv(input, mat, vec, beta, alpha):
         raise RuntimeError(
             f"size mismatch, got input ({input._array.shape[0]}), mat ({a[0]}x{a[1]}), vec ({vec._array.shape[0]})"
         )
-    check_same_dtype(_addmv_dtypes, input, mat, vec)
 
 
 @general(core="(m),(m,k),(k)->(m)", inplace=True, check=_check_addmv)

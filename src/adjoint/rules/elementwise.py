@@ -785,7 +785,8 @@ def check_fits(input, value):
         most = 2 ** (8 * own.itemsize - (own.numpy.kind == "i")) - 1
         overflows = not -most - 1 <= value <= most
     if overflows:
-        raise RuntimeError(f"value cannot be converted to type {own.c_name} without overflow")
+        name = own.c_name if own.itemsize > 2 else f"{own.name}_t"
+        raise RuntimeError(f"value cannot be converted to type {name} without overflow")
 
 
 @elementwise(

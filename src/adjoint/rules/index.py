@@ -595,6 +595,12 @@ def check_value(operation, input, value):
         raise RuntimeError(
             f"{operation}_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
         )
+    kind = getattr(value, "dtype", None)
+    is_complex = isinstance(value, complex) or (kind is not None and kind.is_complex)
+    if is_complex and operation == "index_fill" and not input.dtype.is_complex:
+        raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
+    if is_complex and kind is not None and not input.dtype.is_complex:
+        raise RuntimeError(f"value cannot be converted to type {input.dtype.c_name} without overflow")
     check_fits(input, value)
 
 
@@ -660,7 +666,7 @@ def _(ops, g, input_shape, index):
 def _check_put(input, index, source, accumulate):
     _check_take(input, index)
     if index.numel() != source.numel():
-        raise RuntimeError(
+        raise IndexError(
             "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
             f"{source.numel()}, index.numel() = {index.numel()}"
         )
@@ -747,7 +753,7 @@ TOO_FEW = "Number of elements of source < number of ones in mask"
 
 def _check_masked_scatter(input, mask, source):
     if mask._array.dtype.kind != "b":
-        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.c_name}")
+        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.long_name}")
     same_dtype(input, source, "masked_scatter: expected self and source to have same dtypes but got {} and {}")
     shape = broadcast_shapes(mask.shape, input.shape)
     repeats = 1

@@ -41,7 +41,9 @@ def _wrapped(array: Any, requires_grad: bool, function: str, device: Device = No
     if device is not None:
         as_device(device, function)
     result = new_tensor(array)
-    if requires_grad:
+    if requires_grad is not False:
+        if requires_grad is not True:
+            raise TypeError(f"{function}(): argument 'requires_grad' must be bool, not {type_name(requires_grad)}")
         if not errors.is_differentiable(from_numpy_dtype(array.dtype)):
             raise RuntimeError(errors.REQUIRES_GRAD_DTYPE)
         result._requires = True
@@ -253,7 +255,9 @@ def empty_strided(
     """
     shape, steps = check_shape("empty_strided", (tuple(size),)), tuple(stride)
     if len(shape) != len(steps):
-        raise RuntimeError("mismatch in length of strides and shape")
+        raise RuntimeError(
+            f"dimensionality of sizes ({len(shape)}) must match dimensionality of strides ({len(steps)})"
+        )
     n = 1 + sum((n - 1) * k for n, k in zip(shape, steps, strict=True)) if 0 not in shape else 0
     memory = numpy.empty(n, _kind(dtype, "empty_strided"))
     return _wrapped(as_strided(memory, shape, steps), requires_grad, "empty_strided", device)

@@ -492,6 +492,11 @@ class Tensor(ArithmeticTensor):
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Switch on (or off) that gradients are accumulated for this leaf; returns the tensor itself."""
+        if not isinstance(requires_grad, bool):
+            raise TypeError(
+                "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
+                f"{type_name(requires_grad)}"
+            )
         if requires_grad and self.is_leaf and not errors.is_differentiable(self.dtype):
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if self.is_leaf or not requires_grad:

@@ -185,15 +185,10 @@ class Region:
 
         def pack(tensor: Tensor) -> Tensor:
             number = len(notes)
-            if number >= len(self.places):
-                if self.early_stop:
-                    raise _Enough
-                notes.append(Note(tensor))
-                return tensor.detach()
             notes.append(Note(tensor))
-            if self.places[number]() is not None:
+            if number < len(self.places) and self.places[number]() is not None:
                 saved[number] = tensor.detach()
-            if self.early_stop and number + 1 == len(self.places):
+            if self.early_stop and number + 1 >= len(self.places):
                 raise _Enough
             return tensor.detach()
 

@@ -201,8 +201,6 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         raise RuntimeError(
             f"prelu: Type promoting not supported. Got {input.dtype.long_name} and {weight.dtype.long_name}"
         )
-    if weight.ndim > 1:
-        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
     if weight.numel() != 1:
         if not input.ndim:
             raise RuntimeError("Not allow zero-dim input tensor.")
@@ -212,6 +210,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
                 "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
                 f"{weight.numel()} and channel size = {channels}."
             )
+    if weight.ndim > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
     place = min(1, max(input.ndim - 1, 0))
     shape = [weight.numel() if axis == place else 1 for axis in range(input.ndim)]
     return ops.prelu_kernel(input, ops.reshape(weight, tuple(shape)))

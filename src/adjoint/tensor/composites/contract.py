@@ -12,7 +12,7 @@ from adjoint.arrays.namespace import is_array
 from adjoint.arrays.shapes import normalize_dim, normalize_dims
 from adjoint.core.graph import TensorBase
 from adjoint.core.recorded import operations
-from adjoint.rules.contract import check_batches, listed, matrices_do_not_fit
+from adjoint.rules.contract import check_batches, listed
 from adjoint.tensor.composites.declare import as_tensor, composite, ops, takes_out
 
 Tensor = Any
@@ -22,18 +22,18 @@ Tensor = Any
 
 
 @composite(method=False)
-def einsum(equation: str | Tensor, *operands: Any) -> Tensor:
+def einsum(*args: Any) -> Tensor:
     """The sum of products of the operands' elements that an equation in Einstein's notation names.
 
     Args:
-        equation: subscripts of each operand, separated by commas, and after "->" those of the result. A subscript that
-            is repeated in one operand takes a diagonal, one that is missing in the result is summed, "..." stands for
-            any number of axes that broadcast. Without "->" the result has the subscripts that occur once, in
-            alphabetical order.
-        operands: the tensors, or one sequence of them. Instead of an equation, each operand may be followed by the
-            list of its subscripts as numbers below 52, and all by the list for the result.
+        args: the equation and the tensors, or one sequence of them. The equation has subscripts of each operand,
+            separated by commas, and after "->" those of the result. A subscript that is repeated in one operand takes
+            a diagonal, one that is missing in the result is summed, "..." stands for any number of axes that broadcast.
+            Without "->" the result has the subscripts that occur once, in alphabetical order. Instead of an equation,
+            each operand may be followed by the list of its subscripts as numbers below 52, and all by the list for the
+            result.
 
-    Raises RuntimeError if the equation is malformed or sizes do not fit.
+    Raises RuntimeError if the equation is malformed or sizes do not fit, ValueError without operands.
 
     >>> import adjoint
     >>> a = adjoint.arange(6.0).reshape(2, 3)
@@ -41,17 +41,18 @@ def einsum(equation: str | Tensor, *operands: Any) -> Tensor:
     tensor([[ 5., 14.],
             [14., 50.]])
     """
-    tensors: Sequence[Any]
+    tensors: Sequence[Any] = args
+    equation, *operands = args if len(args) > 1 else (None,)
     if isinstance(equation, str):
         tensors = operands[0] if len(operands) == 1 and isinstance(operands[0], (tuple, list)) else operands
-        if not tensors:
-            raise ValueError(
-                "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
-                "subscripts list"
-            )
-    elif isinstance(equation, TensorBase) or is_array(equation):
-        equation, tensors = _from_sublists((equation, *operands))
-    else:
+    if len(args) < 2 or not tensors:
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+            "subscripts list"
+        )
+    if isinstance(equation, TensorBase) or is_array(equation):
+        equation, tensors = _from_sublists(args)
+    elif not isinstance(equation, str):
         raise TypeError(f"einsum(): argument 'equation' (position 1) must be str, not {type(equation).__name__}")
     for i, tensor in enumerate(tensors):
         if not (isinstance(tensor, TensorBase) or is_array(tensor)):
@@ -63,11 +64,6 @@ def einsum(equation: str | Tensor, *operands: Any) -> Tensor:
 def _from_sublists(arguments: Sequence[Any]) -> tuple[str, Sequence[Any]]:
     output = list(arguments[-1]) if len(arguments) % 2 else None
     pairs = len(arguments) // 2
-    if not pairs:
-        raise ValueError(
-            "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
-            "subscripts list"
-        )
     sublists = [list(arguments[2 * i + 1]) for i in range(pairs)]
     return contraction.equation_of_sublists(sublists, output), arguments[: 2 * pairs : 2]
 
@@ -320,9 +316,6 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of matrices in the order that needs the fewest multiplications; see linalg.multi_dot."""
     if len(matrices) == 1:
         return matrices[0]
-    for a, b in pairwise(matrices):
-        if a.ndim == b.ndim == 2 and a.shape[1] != b.shape[0]:
-            raise matrices_do_not_fit(a.shape, b.shape)
     return multi_dot(matrices)
 
 

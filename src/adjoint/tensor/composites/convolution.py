@@ -72,7 +72,7 @@ def _check_geometry(geometry: Geometry, output_padding: Sizes, groups: int) -> N
 
 def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
     if weight.dtype is not input.dtype:
-        if weight.dtype.is_complex != input.dtype.is_complex:
+        if input.dtype.is_complex and not weight.dtype.is_complex:
             raise RuntimeError(
                 f"Input type (CPU{input.dtype.long_name}Type) and weight type (torch.{weight.dtype.long_name}Tensor) "
                 "should be the same"
@@ -105,6 +105,15 @@ def _check_bias(bias: Sizes | None, channels: int, given: str) -> None:
         )
 
 
+def _check_kernel(kernel: Sizes) -> None:
+    if not all(kernel):
+        height, width = (1, *kernel)[-2:]
+        got = f" kernel_height: {height} kernel_width: {width}"
+        if len(kernel) == 3:
+            got = f": {' x '.join(map(str, kernel))} (TxHxW)"
+        raise RuntimeError(f"kernel size should be greater than zero, but got{got}")
+
+
 def _times(sizes: Sequence[int]) -> str:
     return "(" + " x ".join(map(str, sizes)) + ")"
 
@@ -118,8 +127,7 @@ def _check_convolution(input: Sizes, weight: Sizes, bias: Sizes | None, geometry
         )
     _check_bias(bias, weight[0], f"weight of size {listed(weight)}")
     image, kernel = input[2:], weight[2:]
-    if not all(kernel):
-        raise RuntimeError(f"Kernel size: {_times(kernel)}. A kernel needs at least one element along each axis")
+    _check_kernel(kernel)
     padded = [n + 2 * p for n, p in zip(image, geometry.padding, strict=True)]
     spans = [d * (k - 1) + 1 for k, d in zip(kernel, geometry.dilation, strict=True)]
     if any(span > n for span, n in zip(spans, padded, strict=True)):
@@ -308,6 +316,7 @@ def _check_transposed(
             f"{weight[0]} channels, but got {input[1]} channels instead"
         )
     _check_bias(bias, weight[1] * groups, f"transposed=1, weight of size {listed(weight)}")
+    _check_kernel(weight[2:])
     rows = zip(output_padding, geometry.stride, geometry.dilation, strict=True)
     if any(extra >= s and extra >= d for extra, s, d in rows):
         sides = _SIDES[len(output_padding)]

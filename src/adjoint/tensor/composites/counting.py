@@ -398,7 +398,7 @@ def _points(function: str, input: Tensor, weight: Tensor | None, shape: tuple[in
     if weight.dtype is not input.dtype:
         raise RuntimeError(
             "adjoint.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same "
-            f"dtype, but got input(dtype {input.dtype.c_name}), and weight(dtype {weight.dtype.c_name})"
+            f"dtype, but got input({input.dtype.c_name}), and weight({weight.dtype.c_name})"
         )
     return array, _array_of(function, weight, "weight")
 

@@ -196,7 +196,10 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
     if tuple(pivots.shape[-1:]) != LU.shape[-1:]:
         raise RuntimeError("linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix")
     if tuple(pivots.shape[:-1]) != LU.shape[:-2]:
-        raise RuntimeError("linalg.lu_solve: Batch dimensions of LU and pivots do not match")
+        raise RuntimeError(
+            "linalg.lu_solve: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
+            f"{listed(pivots.shape)} instead"
+        )
     if not left:
         return ops.conj_transpose(_lu_solution(LU, pivots, ops.conj_transpose(B), not adjoint))
     return _lu_solution(LU, pivots, B, adjoint)
@@ -420,7 +423,8 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
         raise RuntimeError(f"torch.linalg.ldl_solve: Expected pivots to be integers. Got {long_name(pivots._array)}")
     if LD.dtype is not B.dtype:
         raise RuntimeError(
-            f"torch.linalg.ldl_solve: LD dtype {LD.dtype.long_name} does not match b dtype {B.dtype.long_name}"
+            f"Expected b and A to have the same dtype, but found b of type {B.dtype.long_name} and A of type "
+            f"{LD.dtype.long_name} instead."
         )
     missing = RuntimeError("derivative for aten::linalg_ldl_solve is not implemented")
     result = ops.linalg_ldl_solve(LD, pivots, B, hermitian=hermitian)
@@ -545,12 +549,10 @@ def _check_ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool) -> None:
         raise RuntimeError(f"{name}: input must have at least 2 dimensions.")
     if other.ndim < 2:
         raise RuntimeError(f"{name}: other must have at least 2 dimensions.")
-    if other.shape[axis] < tau.shape[-1]:
-        raise RuntimeError(f"{name}: other.shape[{axis}] must be greater than or equal to tau.shape[-1]")
-    if tau.shape[-1] != min(other.shape[axis], input.shape[-1]):
-        raise RuntimeError(f"{name}: tau.shape[-1] must be equal to min(other.shape[{axis}], input.shape[-1])")
     if other.shape[axis] != input.shape[-2]:
         raise RuntimeError(f"{name}: other.shape[{axis}] must be equal to input.shape[-2]")
+    if tau.shape[-1] != min(other.shape[axis], input.shape[-1]):
+        raise RuntimeError(f"{name}: tau.shape[-1] must be equal to min(other.shape[{axis}], input.shape[-1])")
     if input.ndim - tau.ndim != 1:
         raise RuntimeError(
             f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal to {tau.ndim} and "

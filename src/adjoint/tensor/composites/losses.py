@@ -373,8 +373,10 @@ def poisson_nll_loss(
 
 def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
     """Raise torch's errors unless target names a class for each place of the input."""
+    if input.ndim > 1 and not target.ndim:
+        raise ValueError(f"Expected input batch_size ({input.shape[0]}) to match target batch_size (0).")
     if not 0 <= input.ndim - target.ndim <= 1 or (input.ndim == target.ndim and target.ndim > 1):
-        if input.ndim == 2:
+        if input.ndim <= 2:
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
         wanted = [input.shape[0], *input.shape[2:]]
         raise RuntimeError(f"Expected target size {wanted}, got {list(target.shape)}")
@@ -892,7 +894,7 @@ def _padded_targets(targets: Any, lengths: Any, samples: int) -> Any:
 def _check_ctc(log_probs: Tensor, blank: int) -> None:
     if log_probs.ndim != 3:
         raise RuntimeError(
-            f"Expected 3-dimensional tensor, but got {log_probs.ndim}-dimensional tensor for argument #1 'log_probs' "
+            f"Expected 3-dimensional tensor, but got {log_probs.ndim + 1}-dimensional tensor for argument #1 'log_probs' "
             "(while checking arguments for ctc_loss_allocate_outputs)"
         )
     if not log_probs.is_floating_point() or finfo(log_probs.dtype).bits == 16:

@@ -98,9 +98,19 @@ class _Windows:
             raise RuntimeError("stride should not be zero")
         if min(self.padding) < 0:
             raise RuntimeError(f"pad must be non-negative, but got pad: {min(self.padding)}")
-        if min(self.kernel) <= 0 or min(self.stride) < 0:
-            what = "kernel_size" if min(self.kernel) <= 0 else "stride"
-            raise RuntimeError(f"{self.function}: {what} should be greater than zero")
+        if not self.function.startswith("avg") or min(self.kernel) == 0:
+            self._check_positive("kernel size", "k", self.kernel)
+        self._check_windows()
+        self._check_positive("stride", "d", self.stride)
+
+    def _check_positive(self, what: str, letter: str, values: Sizes) -> None:
+        if min(values) <= 0:
+            values = (1, *values) if len(values) == 1 else values
+            sides = ("T", "H", "W")[3 - len(values) :]
+            got = " ".join(f"{letter}{side}: {n}" for side, n in zip(sides, values, strict=True))
+            raise RuntimeError(f"{what} should be greater than zero, but got {got}")
+
+    def _check_windows(self) -> None:
         if min(self.dilation) <= 0:
             sides = ("T", "H", "W")[3 - len(self.dilation) :]
             text = " ".join(f"dilation{side}: {d}" for side, d in zip(sides, self.dilation, strict=True))
@@ -813,13 +823,13 @@ def _check_margins(mode: str, input: Tensor, pad: Sizes, n: int) -> None:
             )
         if mode == "circular" and max(before, behind) > size:
             raise RuntimeError("Padding value causes wrapping around more than once.")
+        if size + before + behind <= 0 and n == 1 and mode != "circular":
+            raise RuntimeError(f"input (W: {size}) is too small. Calculated output W: {size + before + behind}")
         if size + before + behind < 0:
             if mode == "circular":
                 raise RuntimeError("Negative padding value is resulting in an empty dimension")
             result = [*shape[:axis], size + before + behind, *shape[axis + 1 :]]
             raise RuntimeError(f"Trying to create tensor with negative dimension {size + before + behind}: {result}")
-        if size + before + behind == 0 and n == 1 and mode != "circular":
-            raise RuntimeError(f"input (W: {size}) is too small. Calculated output W: 0")
 
 
 @composite(namespace="nn.functional", method=False)

@@ -70,20 +70,32 @@ def uniform_(self: Tensor, *bounds: float, generator: Generator | None = None, *
 
     Raises RuntimeError if from exceeds to, NotImplementedError for integers.
     """
-    low, high = _from_and_to("uniform_", bounds, named, 0.0, 1.0)
+    low, high = _from_and_to("uniform_", _number, bounds, named, 0.0, 1.0)
     return _overwrite(self, "uniform", lambda shape: draws.uniform(generator, shape, self._array.dtype, low, high))
 
 
-def _from_and_to(function: str, bounds: tuple[Any, ...], named: dict[str, Any], low: Any, high: Any) -> tuple[Any, Any]:
+def _integer(function: str, name: str, place: int, value: Any) -> int:
+    value = value.item() if isinstance(value, TensorBase) else value  # type: ignore[attr-defined]
+    if not isinstance(value, numbers.Integral):
+        raise TypeError(f"{function}(): argument '{name}' (position {place}) must be int, not {type_name(value)}")
+    return int(value)
+
+
+def _from_and_to(
+    function: str, convert: Callable[..., Any], bounds: tuple[Any, ...], named: dict[str, Any], low: Any, high: Any
+) -> tuple[Any, Any]:
     """The arguments called from and to, the first of which Python has no parameter of this name for."""
     given = dict(zip(("from", "to"), bounds, strict=False))
-    unknown = next((name for name in named if name not in ("from", "to")), None)
-    if unknown is not None:
-        raise TypeError(f"{function}() got an unexpected keyword argument '{unknown}'")
-    if len(bounds) > 2 or set(given) & set(named):
-        raise TypeError(f"{function}() takes at most two bounds, from and to")
-    values = {"from": low, "to": high, **given, **named}
-    return values["from"], values["to"]
+    if len(bounds) > 2:
+        raise TypeError(f"{function}() takes from 0 to 2 positional arguments but {len(bounds)} were given")
+    for name in named:
+        if name not in ("from", "to"):
+            raise TypeError(f"{function}() got an unexpected keyword argument '{name}'")
+        if name in given:
+            raise TypeError(f"{function}() got multiple values for argument '{name}'")
+    given.update(named)
+    checked = {name: convert(function, name, 1 + (name == "to"), value) for name, value in given.items()}
+    return checked.get("from", low), checked.get("to", high)
 
 
 @composite(namespace=None, name="random_")
@@ -95,7 +107,7 @@ def random_(self: Tensor, *bounds: int, generator: Generator | None = None, **na
     """
     if len(bounds) == 1 and "to" not in named:
         bounds = (0, bounds[0])
-    low, high = _from_and_to("random_", bounds, named, 0, None)
+    low, high = _from_and_to("random_", _integer, bounds, named, 0, None)
     kind = self._array.dtype
     if (bounds or named) and high is not None:
         return _overwrite(self, "random", lambda shape: draws.integers(generator, low, high, shape, kind))
@@ -112,6 +124,7 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Gen
 @composite(namespace=None, name="log_normal_")
 def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with numbers whose logarithms are normally distributed. Raises RuntimeError unless std is positive."""
+    mean, std = _number("log_normal_", "mean", 1, mean), _number("log_normal_", "std", 2, std)
     return _overwrite(
         self, "log_normal", lambda shape: draws.log_normal(generator, shape, self._array.dtype, mean, std)
     )
@@ -120,18 +133,21 @@ def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator:
 @composite(namespace=None, name="exponential_")
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with exponentially distributed numbers, of mean 1 / lambd. Raises RuntimeError unless that is positive."""
+    lambd = _number("exponential_", "lambd", 1, lambd)
     return _overwrite(self, "exponential", lambda shape: draws.exponential(generator, shape, self._array.dtype, lambd))
 
 
 @composite(namespace=None, name="cauchy_")
 def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with numbers of Cauchy's distribution. Raises RuntimeError unless sigma is positive."""
+    median, sigma = _number("cauchy_", "median", 1, median), _number("cauchy_", "sigma", 2, sigma)
     return _overwrite(self, "cauchy", lambda shape: draws.cauchy(generator, shape, self._array.dtype, median, sigma))
 
 
 @composite(namespace=None, name="geometric_")
 def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     """Fill with numbers of trials until one succeeds, each with probability p. Raises RuntimeError unless 0 < p < 1."""
+    p = _number("geometric_", "p", 1, p)
     return _overwrite(self, "geometric", lambda shape: draws.geometric(generator, shape, self._array.dtype, p))
 
 

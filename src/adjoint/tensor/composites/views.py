@@ -120,8 +120,10 @@ def view(input: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Ten
         dtype, shape = shape[0], ()
     if size is not None and not shape:
         shape = (size,)
-    if (dtype is None) == (not shape) or (shape and isinstance(shape[0], (str, float, type(None)))):
-        given = [type_name(n) for n in shape] + ([] if dtype is None else ["dtype=adjoint.dtype"])
+    wrong = any(isinstance(n, (str, float, type(None), dtype_class)) for n in shape)
+    if (dtype is None) == (not shape) or wrong:
+        given = ["adjoint.dtype" if isinstance(n, dtype_class) else type_name(n) for n in shape]
+        given += [] if dtype is None else ["dtype=adjoint.dtype"]
         raise TypeError(
             f"view() received an invalid combination of arguments - got ({', '.join(given)}), but expected one of:\n"
             " * (adjoint.dtype dtype)\n * (tuple of ints size)"
