@@ -278,3 +278,14 @@ def test_node_creation_hook(x: adjoint.Tensor) -> None:
         adjoint.autograd.grad(y, x, create_graph=True)
     x.exp()
     assert names[:3] == ["MulBackward0", "SumBackward0", "AddBackward0"] and len(names) > 3
+
+
+def test_a_value_is_unpacked_once_by_each_pass() -> None:
+    unpacked: list[str] = []
+    x = adjoint.ones(3, requires_grad=True)
+    with graph.saved_tensors_hooks(lambda t: t, lambda t: (unpacked.append("once"), t)[1]):
+        y = x.exp().sin()
+    y.sum().backward(retain_graph=True)
+    assert unpacked == ["once"] * 2
+    y.sum().backward()
+    assert unpacked == ["once"] * 4

@@ -95,6 +95,7 @@ cdef class CopySlices(Node):
 
 
 cpdef object raw_ops(object array)
+cdef bint is_hooked(object entry)
 cpdef object pack_by_mode(SavedTensor saved, TensorBase tensor, Node owner)
 cpdef TensorBase unpacked(SavedTensor saved, Node owner)
 cpdef object check_saved(SavedTensor saved, Node owner)

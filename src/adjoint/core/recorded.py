@@ -146,6 +146,11 @@ def raw_ops(array):
     return found
 
 
+def is_hooked(entry):
+    """True if a hook gives this saved value."""
+    return isinstance(entry, SavedTensor) and cython.cast(SavedTensor, entry).unpack_hook is not None
+
+
 def keeps_large(entry):
     """True if a saved value is a large array, or a tensor that has one."""
     if isinstance(entry, TensorBase):
@@ -227,9 +232,12 @@ class Term:
 
 
     def direct(self, node, g):
-        """The cotangent by a program, or None."""
+        """The cotangent by a program, or None; None also where hooks unpack values, which are asked only once."""
         n: cython.Py_ssize_t = len(self.arguments)
         program: Program = self.program
+        for k in self.arguments:
+            if is_hooked(node.entry(k)):
+                return None
         if program is not None:
             # no saved value but arrays
             if n == 0:
