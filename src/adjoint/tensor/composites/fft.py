@@ -41,12 +41,6 @@ def _resized(input: Tensor, dims: tuple[int, ...], sizes: tuple[int, ...]) -> Te
     return ops.resize_axes(input, dims, sizes)
 
 
-def _check_points(sizes: Sequence[int]) -> None:
-    for n in sizes:
-        if n < 1:
-            raise RuntimeError(f"Invalid number of data points ({n}) specified")
-
-
 def _full(input: Tensor, dims: tuple[int, ...], sizes: tuple[int, ...], norm: str, inverse: bool) -> Tensor:
     """From a whole signal to its whole spectrum, or back."""
     if not dims:

@@ -894,8 +894,8 @@ def _padded_targets(targets: Any, lengths: Any, samples: int) -> Any:
 def _check_ctc(log_probs: Tensor, blank: int) -> None:
     if log_probs.ndim != 3:
         raise RuntimeError(
-            f"Expected 3-dimensional tensor, but got {log_probs.ndim + 1}-dimensional tensor for argument #1 'log_probs' "
-            "(while checking arguments for ctc_loss_allocate_outputs)"
+            f"Expected 3-dimensional tensor, but got {log_probs.ndim + 1}-dimensional tensor for argument #1 "
+            "'log_probs' (while checking arguments for ctc_loss_allocate_outputs)"
         )
     if not log_probs.is_floating_point() or finfo(log_probs.dtype).bits == 16:
         raise NotImplementedError(f"\"ctc_loss_cpu\" not implemented for '{log_probs.dtype.long_name}'")
