@@ -8,7 +8,8 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from adjoint.core import graph
+from adjoint.arrays.size import type_name
+from adjoint.core import errors, graph
 from adjoint.core.engine import run_number, will_run
 from adjoint.core.graph import AccumulateGrad, TensorBase, gradient_edge, needs_grad
 from adjoint.core.hooks import RemovableHandle
@@ -101,7 +102,7 @@ class GradientEdge(NamedTuple):
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """The edge of a tensor that requires grad; unlike the tensor, it does not keep the values in memory.
 
-    Raises RuntimeError for a tensor that does not require grad.
+    Raises RuntimeError for a tensor that does not require grad, TypeError for what is no tensor.
 
     >>> import adjoint
     >>> x = adjoint.ones(2, requires_grad=True)
@@ -110,6 +111,8 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     >>> adjoint.autograd.grad(edge, x, adjoint.ones(2))
     (tensor([3., 3.]),)
     """
+    if not isinstance(tensor, TensorBase):
+        raise TypeError(errors.must_be_tensor("get_gradient_edge", "tensor", 0, tensor))
     if not needs_grad(tensor):
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
     node = gradient_edge(tensor)
@@ -142,7 +145,8 @@ def register_multi_grad_hook(
     mode "all": once per pass, when all gradients that the pass computes are there, as `fn(gradients)` with None for
     tensors that the pass does not reach. mode "any": once per pass, as `fn(gradient)` with the first of them.
 
-    Raises ValueError for another mode, AssertionError for a tensor that does not require grad.
+    Raises ValueError for another mode, AssertionError for a tensor that does not require grad, TypeError for what is
+    no tensor.
 
     >>> import adjoint
     >>> a = adjoint.ones(2, requires_grad=True)
@@ -155,6 +159,10 @@ def register_multi_grad_hook(
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     tensors = list(tensors)
+    for place, tensor in enumerate(tensors):
+        if not isinstance(tensor, TensorBase):
+            said = f"expected Tensor as element {place} in argument 0, but got {type_name(tensor)}"
+            raise TypeError(f"register_multi_grad_hook(): {said}")
     if not all(needs_grad(tensor) for tensor in tensors):
         raise AssertionError("Expected gradient function to be set")
     make = _WaitForAll if mode == "all" else _TakeFirst
@@ -226,5 +234,11 @@ def is_leaf_edge(edge: GradientEdge) -> bool:
 
 
 def as_edge(target: TensorBase | GradientEdge) -> GradientEdge:
-    """The edge of a tensor; an edge as it is."""
-    return target if isinstance(target, GradientEdge) else GradientEdge(gradient_edge(target), target._output_nr)
+    """The edge of a tensor; an edge as it is. Raises RuntimeError for one that does not begin with a node."""
+    if not isinstance(target, GradientEdge):
+        return GradientEdge(gradient_edge(target), target._output_nr)
+    if not isinstance(target.node, graph.Node):
+        raise RuntimeError(
+            f"GradientEdge's first object must be an autograd.graph.Node but got {type_name(target.node)}"
+        )
+    return target

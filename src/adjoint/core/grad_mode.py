@@ -157,6 +157,9 @@ class set_grad_enabled(_GradMode):
     def _clone(self) -> _GradMode:
         return type(self)(self._enabled)
 
+    def __repr__(self) -> str:
+        return f"adjoint.autograd.grad_mode.set_grad_enabled(mode={self._enabled})"
+
     def __call__(self, function: F) -> F:
         self._switch(self._outer)
         return super().__call__(function)
@@ -302,6 +305,6 @@ def increment_version(tensor: TensorBase | Iterable[TensorBase]) -> None:
         raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
     tensors = list(tensor)
     if not all(isinstance(member, TensorBase) for member in tensors):
-        raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
+        raise RuntimeError("increment_version expects each element of the iterable to be a tensor")
     for member in tensors:
         bump_version(member)

@@ -11,7 +11,7 @@ import numpy
 from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.namespace import namespace
 from adjoint.arrays.once import warn_once
-from adjoint.arrays.size import Size
+from adjoint.arrays.size import Size, type_name
 from adjoint.core import errors
 from adjoint.core.batches import mapped, running
 from adjoint.core.edges import GradientEdge, as_edge
@@ -74,7 +74,7 @@ def backward(
     if create_graph:
         warn_once(errors.CYCLE_OF_GRADIENTS, stacklevel=2)
     roots = as_sequence(tensors)
-    wanted = None if inputs is None else as_sequence(inputs)
+    wanted = None if inputs is None else as_sequence(inputs, are_inputs=True)
     if wanted is not None and not wanted:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     cotangents = make_cotangents(roots, grad_tensors, create_graph)
@@ -145,7 +145,7 @@ def grad(
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         )
-    roots, wanted = as_sequence(outputs), as_sequence(inputs)
+    roots, wanted = as_sequence(outputs), as_sequence(inputs, are_inputs=True)
     if is_grads_batched:
         return grad_of_batch(roots, wanted, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads)
     if not wanted:
@@ -235,13 +235,15 @@ def finish(
     return value if isinstance(value, TensorBase) else new_tensor(value)
 
 
-def as_sequence(targets: Any) -> list[Target]:
-    """One Tensor or edge or several, as a list."""
+def as_sequence(targets: Any, are_inputs: bool = False) -> list[Target]:
+    """One Tensor or edge or several, as a list. Raises TypeError for what is neither, RuntimeError among inputs."""
     if isinstance(targets, (TensorBase, GradientEdge)):
         return [targets]
     members = list(targets)
     for member in members:
         if not isinstance(member, (TensorBase, GradientEdge)):
+            if are_inputs:
+                raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type_name(member)}")
             raise TypeError(f"expected Tensors, got {type(member).__name__}: {member!r:.60}")
     return members
 

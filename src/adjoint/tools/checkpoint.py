@@ -482,6 +482,8 @@ def create_selective_checkpoint_contexts(
     """
     if callable(policy_fn_or_list):
         policy = policy_fn_or_list
+    elif not isinstance(policy_fn_or_list, (list, tuple)):
+        raise TypeError("policy_fn_or_list must be either a function or a list of ops.")
     else:
         names = {_name_of(entry) for entry in policy_fn_or_list}
 

@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 from adjoint.arrays.size import type_name
+from adjoint.core import errors
 from adjoint.tensor.creation import empty
 from adjoint.tensor.tensor import Tensor
 from adjoint.tensor.volatile import DEPRECATED, make_volatile
@@ -45,6 +46,8 @@ class Variable(metaclass=VariableMeta):
             raise TypeError(f"Variable data has to be a tensor, but got {type_name(data)}")
         variable = empty(0) if data is None else data.detach()
         if requires_grad:
+            if not errors.is_differentiable(variable.dtype):
+                raise RuntimeError(errors.REQUIRES_GRAD_DTYPE)
             variable.requires_grad_()
         if volatile:
             make_volatile(variable)
