@@ -15,10 +15,10 @@ from .report import quantity
 HEAD = """\
 # Benchmarks
 
-Written by `python -m benchmarks --document docs/benchmarks.md`; `benchmarks/README.md` says how times are taken. A number
-in a column of a library is how many times faster adjoint is; in the column NumPy how many times adjoint's time is that of
-forward and backward pass written by hand, with formulas and without a library. Ratios are medians of those within each
-round; times are adjoint's, forward and backward, unless the workload says otherwise.
+Written by `python -m benchmarks --document docs/benchmarks.md`; `benchmarks/README.md` says how times are taken. A
+number in a column of a library is how many times faster adjoint is; in the column NumPy how many times adjoint's time
+is that of forward and backward pass written by hand, with formulas and without a library. Ratios are medians of those
+within each round; times are adjoint's, forward and backward, unless the workload says otherwise.
 """
 NODES = """\
 ## One node

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from ..workload import Data, Steps
@@ -33,7 +35,7 @@ LAYERS, BATCH = (784, 512, 512, 10), 256
 def classifier_data() -> Data:
     rng = np.random.default_rng(0)
     data = {"x": normal(rng, BATCH, LAYERS[0]), "labels": rng.integers(LAYERS[-1], size=BATCH)}
-    for k, (before, after) in enumerate(zip(LAYERS, LAYERS[1:], strict=False)):
+    for k, (before, after) in enumerate(pairwise(LAYERS)):
         data[f"w{k}"], data[f"b{k}"] = normal(rng, after, before, fan=before), normal(rng, after, fan=100)
     return data
 

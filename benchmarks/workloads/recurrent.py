@@ -1,4 +1,4 @@
-"""A recurrent network of 100 small steps: h = tanh(W h + U x + b), the mean of the last state, all parameters leaves."""
+"""A recurrent network of 100 small steps: h = tanh(W h + U x + b), the sum of the last state, gradients of W, U, b."""
 
 from __future__ import annotations
 

@@ -8,10 +8,10 @@
 tensor([2., 4., 6.])
 """
 
+import typing as _typing
 from collections.abc import Callable as _Callable
 from importlib import import_module as _import_module
 from math import e, inf, nan, pi
-from typing import TYPE_CHECKING
 from typing import Any as _Any
 
 from adjoint import core
@@ -76,7 +76,7 @@ from adjoint.transforms.vmap import vmap
 
 from . import autograd, fft, linalg, masked, memory, nn, random, special
 
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from . import func, profiler, testing, utils
 
 __version__ = "0.1.0.dev0"

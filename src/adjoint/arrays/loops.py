@@ -1,19 +1,20 @@
 """Programs of elementwise steps on NumPy's own inner loops, without what a ufunc does before and after each call.
 
-A call of a ufunc takes about ten times as long as its inner loop on a few elements, and on many elements each call makes
-an array that goes out of the cache and back. A `Program` is a list of steps, each of which is a ufunc or the choice
-`where`. It runs all its steps on one block after the other, calls the loops directly, and makes one array: the result.
-The loops are those that the ufunc itself would call, so that results are the same to the last bit.
+A call of a ufunc takes about ten times as long as its inner loop on a few elements, and on many elements each call
+makes an array that goes out of the cache and back. A `Program` is a list of steps, each of which is a ufunc or the
+choice `where`. It runs all its steps on one block after the other, calls the loops directly, and makes one array: the
+result. The loops are those that the ufunc itself would call, so that results are the same to the last bit.
 
-It is for real arrays of one type and of plain layout, with numbers, arrays of no axes, or arrays that are repeated along
-leading axes among them, and gives None for everything else, and where a loop has raised a flag of floating point errors:
-the caller then goes the usual way, in which NumPy warns or raises as it was told to. In plain Python there are no programs.
+It is for real arrays of one type and of plain layout, with numbers, arrays of no axes, or arrays that are repeated
+along leading axes among them, and gives None for everything else, and where a loop has raised a flag of floating point
+errors: the caller then goes the usual way, in which NumPy warns or raises as it was told to. In plain Python there are
+no programs.
 """
 
 try:
     import cython
 except ModuleNotFoundError:
-    from adjoint.core import _cython_shim as cython
+    from adjoint.arrays import _cython_shim as cython
 
 
 # what a step may do besides calling a ufunc: pick elements by truth values

@@ -1,9 +1,9 @@
 """Automatic differentiation: `backward`, `grad` and what belongs to them, under torch.autograd's names."""
 
 import sys as _sys
+import typing as _typing
 from importlib import import_module as _import_module
 from types import ModuleType as _ModuleType
-from typing import TYPE_CHECKING
 
 from adjoint.core.anomaly import detect_anomaly, set_detect_anomaly
 from adjoint.core.grad_mode import (
@@ -23,7 +23,7 @@ from adjoint.tensor.differentiate import backward, grad
 
 from . import anomaly_mode, grad_mode
 
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from adjoint.transforms.custom import custom
 
     from . import forward_ad, function, functional, graph, profiler, profiler_legacy, profiler_util, variable

@@ -38,9 +38,10 @@ cpdef object summed(object first, object second, bint create_graph)
 cpdef list run_backward(
     list roots, list cotangents, bint retain_graph, bint create_graph, object captures, int n_captures, bint accumulate
 )
-cpdef object root_of(TensorBase tensor)
+cdef object _ndarray
+cpdef object root_of(TensorBase tensor, object given, bint create_graph)
 cpdef bint backward_from(TensorBase tensor)
-cpdef list gradients_of(TensorBase output, object inputs, bint retain_graph, bint create_graph)
+cpdef list gradients_of(TensorBase output, object inputs, object cotangent, bint retain_graph, bint create_graph)
 cpdef long long run_number()
 cpdef bint accumulates()
 cpdef bint will_run(Node node)

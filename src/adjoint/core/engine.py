@@ -15,7 +15,7 @@ one, or one in another thread) has notes in that node, this pass keeps its own i
 try:
     import cython
 except ModuleNotFoundError:
-    from adjoint.core import _cython_shim as cython
+    from adjoint.arrays import _cython_shim as cython
 
 import contextvars
 import operator
@@ -38,12 +38,15 @@ if cython.compiled:
         Node,
         Slot,
         TensorBase,
+        dtype_of,
         gradient_edge,
+        has_layout,
         is_large,
         needs_grad,
         new_tensor,
         next_sequence_nr,
         output_number,
+        shape_of,
     )
     from cython.cimports.adjoint.core.modes import ThreadState, current
 else:
@@ -53,12 +56,15 @@ else:
         Node,
         Slot,
         TensorBase,
+        dtype_of,
         gradient_edge,
+        has_layout,
         is_large,
         needs_grad,
         new_tensor,
         next_sequence_nr,
         output_number,
+        shape_of,
     )
     from adjoint.core.modes import ThreadState, current
 
@@ -77,6 +83,7 @@ def quiet_errors():
         return variable, variable.get()
 
 
+_ndarray = numpy.ndarray
 _ERRORS, _QUIET = quiet_errors()
 _active_runs: set = set()
 # held while a pass marks its nodes, during which no code of the user runs
@@ -422,24 +429,35 @@ def run_pass(roots: list, cotangents: list, retain_graph, create_graph, captures
     return run.captured
 
 
-def root_of(tensor: TensorBase):
-    """(node, output number) and the cotangent 1, for a plain tensor of one element where nothing unusual is on.
+def root_of(tensor: TensorBase, given, create_graph):
+    """Node, output number and cotangent of a plain tensor where nothing unusual is on.
 
-    None for all others, which are to be checked in detail.
+    given: the cotangent, or None for 1, which is right for one element. None is returned for whatever is to be checked
+    in detail.
     """
     state: ThreadState = current()
     if state.unusual or state.batches or state.dual_stack or not needs_grad(tensor):
         return None
-    one = one_like(tensor._array)
-    if one is None or getattr(tensor, "_draw", None) is not None:
+    array = tensor._array
+    if given is None:
+        cotangent = one_like(array)
+    else:
+        cotangent = cython.cast(TensorBase, given)._array
+        if type(array) is not _ndarray or type(cotangent) is not _ndarray:
+            return None
+        if not has_layout(cotangent, shape_of(array), dtype_of(array)):
+            return None
+        if create_graph:
+            cotangent = given
+    if cotangent is None or getattr(tensor, "_draw", None) is not None:
         return None
     node: Node = gradient_edge(tensor)
-    return None if node is None else (node, tensor._output_nr, one)
+    return None if node is None else (node, tensor._output_nr, cotangent)
 
 
 def backward_from(tensor: TensorBase) -> bool:
     """Run the backward pass of one tensor without further arguments; False if that needs the checks of `backward`."""
-    root = root_of(tensor)
+    root = root_of(tensor, None, False)
     if root is None:
         return False
     node, nr, one = root
@@ -450,7 +468,7 @@ def backward_from(tensor: TensorBase) -> bool:
     return True
 
 
-def gradients_of(output: TensorBase, inputs, retain_graph, create_graph):
+def gradients_of(output: TensorBase, inputs, cotangent, retain_graph, create_graph):
     """The gradients of one tensor for several, None for those that it does not depend on, raw or as Tensors.
 
     None instead of a list where that needs the checks of `grad`.
@@ -471,7 +489,7 @@ def gradients_of(output: TensorBase, inputs, retain_graph, create_graph):
             captures[node] = wanted = []
         wanted.append((tensor._output_nr, place))
         place += 1
-    root = root_of(output)
+    root = root_of(output, cotangent, create_graph)
     if root is None or place == 0:
         return None
     node, nr, one = root

@@ -179,7 +179,7 @@ def modified(array: Any, node: Any, output_nr: int, counter: Any, expected: int,
 
 def freed(node: Any) -> str:
     """The message for saved values that were freed; which they were and by whom, as far as locations were recorded."""
-    notes = {} if node is None else node.__dict__
+    notes = {} if node is None else getattr(node, "__dict__", {})
     if "_ad_freed_at" not in notes:
         return FREED
     made = f" ({described(notes['_ad_saved_at'])})" if "_ad_saved_at" in notes else ""

@@ -8,7 +8,7 @@ to `.grad`. The invariants that hold here are listed in this folder's README.
 try:
     import cython
 except ModuleNotFoundError:
-    from adjoint.core import _cython_shim as cython
+    from adjoint.arrays import _cython_shim as cython
 
 import itertools
 import threading
@@ -635,6 +635,10 @@ if not cython.compiled:
     def has_shape(array, shape):
         """True if an array has this shape."""
         return array.shape == shape
+
+    def has_layout(array, shape, dtype):
+        """... and this dtype."""
+        return array.shape == shape and array.dtype == dtype
 
     weak = weakref.ref
 

@@ -7,7 +7,7 @@ more of each operation (shapes, memory, ranges for other programs) sets `detaile
 try:
     import cython
 except ModuleNotFoundError:
-    from adjoint.core import _cython_shim as cython
+    from adjoint.arrays import _cython_shim as cython
 
 from time import perf_counter_ns
 

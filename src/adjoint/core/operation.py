@@ -6,7 +6,7 @@ An `Operation` is made from a declared rule. What it records, plans and nodes, s
 try:
     import cython
 except ModuleNotFoundError:
-    from adjoint.core import _cython_shim as cython
+    from adjoint.arrays import _cython_shim as cython
 
 import inspect
 from collections import namedtuple
@@ -74,9 +74,10 @@ _asarray = numpy.asarray
 _REQUIRED = inspect.Parameter.empty
 _ALIASES = {"axis": "dim", "axes": "dims", "keepdims": "keepdim", "self": "input", "x": "input", "a": "input"}
 
-# ufuncs that are quicker as Python's operators
-_TIMES, _PLUS, _MINUS, _OVER = range(1, 5)
-_SYMBOLS = {numpy.multiply: _TIMES, numpy.add: _PLUS, numpy.subtract: _MINUS, numpy.divide: _OVER}
+# ufuncs that are quicker as Python's operators, or as numpy.dot
+_TIMES, _PLUS, _MINUS, _OVER, _DOT = range(1, 6)
+_SYMBOLS = {numpy.multiply: _TIMES, numpy.add: _PLUS, numpy.subtract: _MINUS, numpy.divide: _OVER, numpy.matmul: _DOT}
+_dot = numpy.dot
 
 _REAL = (numpy.dtype("float32"), numpy.dtype("float64"))
 _FLOAT32, _FLOAT64 = _REAL
@@ -263,7 +264,7 @@ class Operation:
         return program.one(left if first else right, False)
 
     def traced(self, arguments):
-        """The program of the kernel; None if there is none, which is then remembered where it holds for all arguments."""
+        """The program of the kernel; None if there is none, which is remembered where it holds for all arguments."""
         if self.is_ufunc:
             program = traced(lambda xp, *values: self.numpy_kernel(*values), arguments)
         else:
@@ -285,6 +286,8 @@ class Operation:
                 out = left - right
             elif self.symbol == _OVER:
                 out = left / right
+            elif self.symbol == _DOT and 0 < left.ndim <= 2 and 0 < right.ndim <= 2:
+                out = _dot(left, right)
             else:
                 out = self.numpy_kernel(left, right)
         except Exception as error:
@@ -425,7 +428,9 @@ class Operation:
         if self.has_axes and found is not None:
             ndim: cython.int = found._array.ndim
             for place in self.axes:
-                values[place] = normalize_dims(values[place], ndim)
+                dim = values[place]
+                if dim is not None and not (type(dim) is int and 0 <= dim < ndim):
+                    values[place] = normalize_dims(dim, ndim)
             for place in self.new_axes:
                 values[place] = normalize_dims(values[place], ndim + 1)
         if self.rule.check is not None:
@@ -950,7 +955,8 @@ def recorded_shape(out, node: OpNode):
 
 def shares_memory(source, result):
     """True if a view operation really gave a view (reshape may copy)."""
-    source, result = underlying(source), underlying(result)
+    if type(source) is not _ndarray or type(result) is not _ndarray:
+        source, result = underlying(source), underlying(result)
     if type(source) is not _ndarray:
         return False
     base = result.base

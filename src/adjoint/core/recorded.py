@@ -8,7 +8,7 @@ history of a tensor of which a view was modified in place.
 try:
     import cython
 except ModuleNotFoundError:
-    from adjoint.core import _cython_shim as cython
+    from adjoint.arrays import _cython_shim as cython
 
 import weakref
 

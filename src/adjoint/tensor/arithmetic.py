@@ -3,7 +3,7 @@
 try:
     import cython
 except ModuleNotFoundError:
-    from adjoint.core import _cython_shim as cython
+    from adjoint.arrays import _cython_shim as cython
 
 if cython.compiled:
     from cython.cimports.adjoint.core.graph import TensorBase

@@ -128,10 +128,11 @@ def grad(
     (tensor(2.),)
     """
     members = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
-    plain = grad_outputs is None and only_inputs and not is_grads_batched and isinstance(outputs, TensorBase)
+    plain = grad_outputs is None or isinstance(grad_outputs, TensorBase)
+    plain = plain and only_inputs and not is_grads_batched and isinstance(outputs, TensorBase)
     if plain and not (materialize_grads and allow_unused is False):
         retain = create_graph if retain_graph is None else retain_graph
-        quick = gradients_of(outputs, members, retain, create_graph)
+        quick = gradients_of(outputs, members, grad_outputs, retain, create_graph)
         if quick is not None:
             unused = allow_unused or materialize_grads
             return finished(quick, members, unused, create_graph, materialize_grads)

@@ -14,13 +14,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
+import numpy
+
 from adjoint.arrays import pytree
 from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.pytree import TreeDef
 from adjoint.arrays.size import Size
 from adjoint.core import errors
 from adjoint.core.grad_mode import enable_grad
-from adjoint.core.graph import TensorBase
+from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.tensor.differentiate import check_implicit, grad, make_cotangent
 from adjoint.tensor.table import ops
 from adjoint.transforms import forward
@@ -623,10 +625,20 @@ def puller(outputs: list[Tensor], primals: list[Tensor], wanted: Wanted) -> Pull
                     is_grads_batched=True)  # type: ignore[no-any-return]  # fmt: skip
 
     def pull_one(number: int, cotangents: Tensor) -> Sequence[Tensor | None]:
-        found = grad(outputs[number], primals, cotangents[0], True, wanted.create_graph, allow_unused=True)
-        return [None if g is None else g.unsqueeze(0) for g in found]
+        cotangent = reshaped(cotangents, cotangents._array.shape[1:])
+        found = grad(outputs[number], primals, cotangent, True, wanted.create_graph, allow_unused=True)
+        if wanted.create_graph:
+            return [None if g is None else g.unsqueeze(0) for g in found]
+        return [None if g is None else reshaped(g, (1, *g._array.shape)) for g in found]
 
     return pull_batch if wanted.vectorize else pull_one
+
+
+def reshaped(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """A tensor without history in another shape; without the work of an operation where it holds a plain array."""
+    array = tensor._array
+    result: Tensor = new_tensor(array.reshape(shape)) if type(array) is numpy.ndarray else tensor.reshape(shape)
+    return result
 
 
 def pusher(evaluate: Evaluation, primals: list[Tensor], wanted: Wanted) -> Push:

@@ -18,6 +18,8 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
+import numpy
+
 from adjoint.arrays.dtypes import finfo
 from adjoint.arrays.namespace import namespace, underlying
 from adjoint.core.graph import new_tensor
@@ -155,6 +157,10 @@ def n_directions(tensors: Sequence[Tensor]) -> int:
 def basis(tensor: Tensor, start: int, stop: int, unit: complex) -> Tensor:
     """The basis vectors number start to stop of the space of a tensor, times unit, along a new first dimension."""
     xp, dtype = namespace(tensor._array), tensor._array.dtype
+    if stop == start + 1 and type(tensor._array) is numpy.ndarray and unit == 1:
+        single = numpy.zeros((1, *tensor._array.shape), dtype)
+        single.reshape(-1)[start] = 1
+        return new_tensor(single)
     ones = xp.arange(tensor.numel())[None, :] == xp.arange(start, stop)[:, None]
     vectors: Tensor = new_tensor(xp.reshape(xp.astype(ones, dtype), (stop - start, *tensor.shape)))
     return vectors if unit == 1 else vectors * unit
