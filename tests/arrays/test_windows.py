@@ -18,6 +18,10 @@ def both(monkeypatch: pytest.MonkeyPatch, function: Any, *arguments: Any) -> tup
         return found, function(np, *arguments)
 
 
+def spread_back(xp: Any, *arguments: Any) -> Any:
+    return TABLE["on_places"].kernel(xp)(*arguments)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(
     "maps",
@@ -44,10 +48,8 @@ def test_loops_do_what_whole_arrays_do(monkeypatch: pytest.MonkeyPatch, maps: An
         assert places[0].dtype == places[1].dtype
         image = array.shape[2:]
         once = bool(all(found.transposed.passes == 1 for found in maps))
-        spread = TABLE["on_places"].kernel(np)
-        np.testing.assert_array_equal(
-            *both(monkeypatch, lambda _, *given: spread(*given), tops[1], places[1], image, len(image), once)
-        )
+        spread = both(monkeypatch, spread_back, tops[1], places[1], image, len(image), once)
+        np.testing.assert_array_equal(*spread)
 
 
 def test_places_outside_of_an_image() -> None:

@@ -64,9 +64,11 @@ class AxisMap:
         """
         found = []
         for steps in self.steps:
-            if len(steps) > 1 or not all(isinstance(step.of, slice) for step in steps):
+            if len(steps) > 1:
                 return None
             for into, of, _ in steps:
+                if not isinstance(of, slice):
+                    return None
                 found.append((into.start, into.stop, of.start, of.step or 1))
         return self.n, self.results, numpy.array(found, numpy.int64).reshape(-1, 4)
 

@@ -89,10 +89,10 @@ if compiled:
     class Machine:
         """Steps and where their registers lie.
 
-        steps: (way, ufunc and the place of the loop among its types, or a loop of our own and None, registers), where the
-        last register is that of the result. scratch: the offset of each register in a thread's own memory, None for
-        those in arrays. strides: of rows and columns, for those in scratch. block, group: how many columns, and rows, are
-        worked on at once; with several rows a block has all columns.
+        steps: (way, ufunc and the place of the loop among its types, or a loop of our own and None, registers), where
+        the last register is that of the result. scratch: the offset of each register in a thread's own memory, None
+        for those in arrays. strides: of rows and columns, for those in scratch. block, group: how many columns, and
+        rows, are worked on at once; with several rows a block has all columns.
         """
 
         def __init__(self, steps, scratch, strides, n_bytes, block, group, total_size):

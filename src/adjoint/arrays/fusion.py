@@ -11,9 +11,9 @@ declared for this: functions of ufuncs, selections, and sums or maxima along the
 function does with its arguments, such as a look at their values, raises inside a symbol; then the function is called as
 it is, now and later.
 
-Elements get the very operations that NumPy would apply, by the same loops. Only sums of all elements add their blocks in
-another order. Where an operation divides by zero or overflows and NumPy would tell, the function is called again as it
-is, so that NumPy does.
+Elements get the very operations that NumPy would apply, by the same loops. Only sums of all elements add their blocks
+in another order. Where an operation divides by zero or overflows and NumPy would tell, the function is called again
+as it is, so that NumPy does.
 """
 
 from __future__ import annotations
@@ -162,7 +162,9 @@ class Symbol:
         out.node = node
         return out
 
-    def _reduced(self, ufunc: Any, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, **options: Any) -> Any:
+    def _reduced(
+        self, ufunc: Any, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, **options: Any
+    ) -> Any:
         keepdims = options.pop("keepdims", False)
         node = array.node
         if any([dtype is not None, out not in (None, (None,)), options, node.dtype not in _FLOATS]):
@@ -201,7 +203,7 @@ class Symbol:
         if wanted == self.shape:
             return self
         node, step = self.node, self.node.step
-        if isinstance(step, tuple) and step[0] == "reduce" and wanted == (*node.shape, *(1,) * (len(wanted) - self.ndim)):
+        if _is_reduction(node) and wanted == (*node.shape, *(1,) * (len(wanted) - self.ndim)):
             (source,) = node.arguments
             if len(wanted) == len(source.shape):
                 return Symbol(self.trace, self.trace.note((*step[:3], True), (source,), node.dtype, wanted))
@@ -226,17 +228,19 @@ def _operator(ufunc: Any, turned: bool, in_place: bool) -> Callable[..., Any]:
     return lambda self, *other: ufunc(self, *other)
 
 
-for _name, _ufunc in {
+_BINARY: dict[str, Any] = {
     "add": numpy.add, "sub": numpy.subtract, "mul": numpy.multiply, "truediv": numpy.divide, "and": numpy.bitwise_and,
     "or": numpy.bitwise_or, "xor": numpy.bitwise_xor,
-}.items():  # fmt: skip
+}  # fmt: skip
+_OTHERS: dict[str, Any] = {
+    "lt": numpy.less, "le": numpy.less_equal, "gt": numpy.greater, "ge": numpy.greater_equal, "eq": numpy.equal,
+    "ne": numpy.not_equal, "neg": numpy.negative, "abs": numpy.absolute, "invert": numpy.invert,
+}  # fmt: skip
+for _name, _ufunc in _BINARY.items():
     setattr(Symbol, f"__{_name}__", _operator(_ufunc, False, False))
     setattr(Symbol, f"__r{_name}__", _operator(_ufunc, True, False))
     setattr(Symbol, f"__i{_name}__", _operator(_ufunc, False, True))
-for _name, _ufunc in {
-    "lt": numpy.less, "le": numpy.less_equal, "gt": numpy.greater, "ge": numpy.greater_equal, "eq": numpy.equal,
-    "ne": numpy.not_equal, "neg": numpy.negative, "abs": numpy.absolute, "invert": numpy.invert,
-}.items():  # fmt: skip
+for _name, _ufunc in _OTHERS.items():
     setattr(Symbol, f"__{_name}__", _operator(_ufunc, False, False))
 Symbol.__hash__ = None  # type: ignore[assignment]
 
@@ -540,7 +544,8 @@ def _symbols(value: Any, trace: Trace, inputs: list[Node]) -> Any:
 
 def _program(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Program | None:
     """Call a function with symbols; None if what it does cannot be noted."""
-    trace, inputs = Trace(), []
+    trace = Trace()
+    inputs: list[Node] = []
     try:
         symbols = [_symbols(value, trace, inputs) for value in arguments]
         results = function(*symbols, **{name: _symbols(value, trace, inputs) for name, value in keywords.items()})
@@ -614,8 +619,8 @@ _FLAGS: dict[str, int] = {}
 
 def _told(flags: int) -> bool:
     """True if NumPy would warn of one of these or raise."""
-    state = numpy.geterr()
-    return any([flags & bits and state[name] != "ignore" for name, bits in _flags().items()])
+    state: Any = numpy.geterr()
+    return any(flags & bits and state[name] != "ignore" for name, bits in _flags().items())
 
 
 def _flags() -> dict[str, int]:

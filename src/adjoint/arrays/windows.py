@@ -62,7 +62,7 @@ if compiled:
         return out
 
     def add_rows(values, rows, n):
-        """An array of n rows: the sums of those rows of `values` (m, width) that `rows` (m,), from 0 to n - 1, name alike."""
+        """n rows, each the sum of those of `values` (m, width) for which `rows` (m,) has its number."""
         values, rows = numpy.ascontiguousarray(values), numpy.ascontiguousarray(rows, numpy.int64)
         out = numpy.zeros((n, values.shape[1]), values.dtype)
         if rows.size and (rows.min() < 0 or rows.max() >= n):
