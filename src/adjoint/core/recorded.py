@@ -706,7 +706,9 @@ class OpNode(Node):
         return public.index(name)
 
     def _ad_saved_items(self) -> list:
-        """The tensors that the node keeps, by torch's names for them."""
+        """The tensors that the node keeps, by torch's names for them; none once they are freed."""
+        if self.freed:
+            return []
         items = []
         for k, (name, kind) in enumerate(zip(self.plan.public_names, self.plan.kinds)):
             entry = self.entry(k)

@@ -78,6 +78,16 @@ def test_a_value_that_two_nodes_keep_is_saved_until_both_have_run():
     del second
 
 
+def test_a_node_that_kept_many_values_has_none_after_it_ran():
+    x, weight, bias = adjoint.randn(4, 250), kilo(requires_grad=True), kilo(requires_grad=True)
+    with profile(profile_memory=True) as prof:
+        y = adjoint.nn.functional.layer_norm(x, (250,), weight, bias)
+        y.sum().backward()
+    assert len(y.grad_fn._ad_saved_items()) == 0
+    sizes = prof.memory_timeline().sizes["saved for backward"]
+    assert max(sizes) > 0 == sizes[-1]
+
+
 def test_memory_of_batches():
     x = adjoint.ones(4, 250)
     with profile(profile_memory=True) as prof:
