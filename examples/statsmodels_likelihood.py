@@ -48,7 +48,7 @@ def main() -> None:
     mean = np.exp(exog @ [1.0, 0.5, -0.3])
     endog = rng.poisson(mean * rng.gamma(2.0, 0.5, size=400))
 
-    start = np.array([np.log(endog.mean()), 0.0, 0.0, 1.0])
+    start = np.append(sm.Poisson(endog, exog).fit(disp=False).params, 0.5)
     ours = NegativeBinomial(endog, exog).fit(start, method="newton", disp=False)
     theirs = sm.NegativeBinomial(endog, exog).fit(disp=False, method="newton", maxiter=100)
     print(f"parameters      {ours.params.round(6)}, built in: {theirs.params.round(6)}")

@@ -1,8 +1,8 @@
 """Survival times with censoring: a Weibull regression with standard errors, and against SciPy a fit of one group.
 
 The data are the remission times, in weeks, of 42 patients with leukaemia, half of whom were given 6-mercaptopurine
-(E. Gehan, Biometrika 52 (1965) 203-223). The regression is a standard example, whose results R's survreg and others give
-as intercept 3.516 (0.252), control -1.267 (0.311), log scale -0.312 (0.147), log-likelihood -106.6.
+(E. Gehan, Biometrika 52 (1965) 203-223). The regression is a standard example; R's survreg, for one, gives the results
+below and the log-likelihood -106.6.
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ def vector(values: list[float]) -> Tensor:
 
 
 def log_likelihood(location: Tensor, log_scale: Tensor, time: Tensor, ended: Tensor) -> Tensor:
-    """Of log(time) = location + scale * W with W from the least-extreme-value distribution; censored where not ended."""
+    """Of log(time) = location + scale * W, W from the least-extreme-value distribution; censored where not ended."""
     z = (time.log() - location) / log_scale.exp()
     return (ended * (z - log_scale - time.log()) - z.exp()).sum()
 

@@ -13,9 +13,9 @@ LONGEST = 20.0
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_example(path, tmp_path):
+def test_example(path):
     start = time.perf_counter()
-    result = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, cwd=tmp_path)
+    result = subprocess.run([sys.executable, str(path)], capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
     assert 1 <= len(result.stdout.splitlines()) <= 10
     assert time.perf_counter() - start < LONGEST

@@ -12,7 +12,8 @@ from adjoint.solvers.colouring import Compression
 from adjoint.solvers.functions import ScalarFunction, VectorFunction
 from adjoint.solvers.optimize import DERIVATIVES
 
-SLOPPY = {"nelder-mead": 1e-3, "trust-ncg": 1e-3, "newton-cg": 1e-3, "trust-krylov": 1e-3, "slsqp": 1e-3, "cobyla": 1.0, "tnc": 1.0}
+#: How far from the solution a method may stop, where not within 1e-4.
+SLOPPY = dict.fromkeys(("nelder-mead", "trust-ncg", "newton-cg", "trust-krylov", "slsqp"), 1e-3) | {"tnc": 1.0}
 
 
 def rosenbrock(x):

@@ -197,7 +197,7 @@ class VectorFunction(FlatFunction):
         One more product, with a random vector, shows whether the pattern is complete; ValueError is raised if not.
         """
         known = self.at(x)
-        check = np.random.default_rng(0).uniform(1.0, 2.0, len(known["result"] if compression.by_rows else self.x))
+        check = np.random.default_rng(0).uniform(1.0, 2.0, compression.shape[not compression.by_rows])
         seeds = from_numpy(np.vstack([compression.seeds, check]))
         if compression.by_rows:
             end, by = known["result"], known["leaf"]

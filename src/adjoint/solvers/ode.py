@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -91,7 +93,7 @@ class Stepper:
             raise ValueError(f"odeint(): {method} {need}")
         self.rtol, self.atol, self.steps, self.max_steps = rtol, atol, steps, max_steps
 
-    def step(self, field: Field, t: Tensor, h: Tensor, y: Tensor, first: Tensor, args: Tree) -> tuple[Tensor, ...]:
+    def step(self, field: Field, t: Tensor, h: Tensor, y: Tensor, first: Tensor, args: Tree) -> tuple[Any, ...]:
         """The state after one step, and all slopes."""
         slopes = [first]
         for node, row in zip(self.tableau.nodes, self.tableau.stages, strict=True):
@@ -133,12 +135,12 @@ class Stepper:
 
     def follow(self, field: Field, y: Tensor, t0: Tensor, t1: Tensor, args: Tree, ends: list[float]) -> Tensor:
         """The state at t1 by steps that end at these fractions."""
-        for start, end in zip([0.0, *ends], ends, strict=False):
-            y = self.one(field, y, t0, t1, args, start, end)
+        for start, end in spans(ends):
+            y = self.one(field, t0, t1, args, start, end, y)
         return y
 
     def one(
-        self, field: Field, y: Tensor, t0: Tensor, t1: Tensor, args: Tree, start: float, end: float
+        self, field: Field, t0: Tensor, t1: Tensor, args: Tree, start: float, end: float, y: Tensor
     ) -> Tensor:
         """One step between two fractions of an interval."""
         t = t0 + start * (t1 - t0)
@@ -160,6 +162,11 @@ class Stepper:
         return min(length, 0.01 / rate if rate > 0 else length, 0.1 * length if rate > 0 else length)
 
 
+def spans(ends: list[float]) -> list[tuple[float, float]]:
+    """Where steps begin and end, as fractions, from where they end."""
+    return list(pairwise([0.0, *ends]))
+
+
 def combined(weights: Any, slopes: list[Tensor]) -> Tensor:
     """A weighted sum, without what has no weight."""
     terms = [weight * slope for weight, slope in zip(weights, slopes, strict=True) if weight]
@@ -177,16 +184,11 @@ def states(stepper: Stepper, field: Field, y: Tensor, t: Tensor, args: Tree, sna
         if snapshots is None or not is_grad_enabled() or current().dual_stack:
             y, guess, _ = stepper.cross(field, y, t[k], t[k + 1], args, guess)
         else:
+            start, *rest = plain((y, t[k], t[k + 1], args))
             with no_grad():
-                _, guess, ends = stepper.cross(field, *plain((y, t[k], t[k + 1], args)), guess)
-            y = checkpoint_chain(
-                [
-                    lambda y, k=k, start=start, end=end: stepper.one(field, y, t[k], t[k + 1], args, start, end)
-                    for start, end in zip([0.0, *ends], ends, strict=False)
-                ],
-                y,
-                snapshots=snapshots,
-            )
+                _, guess, ends = stepper.cross(field, start, rest[0], rest[1], rest[2], guess)
+            between = partial(stepper.one, field, t[k], t[k + 1], args)
+            y = checkpoint_chain([partial(between, a, b) for a, b in spans(ends)], y, snapshots=snapshots)
         found.append(y)
     return ops.stack(found, 0)
 
