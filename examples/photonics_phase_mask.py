@@ -11,7 +11,7 @@ import adjoint
 from adjoint import Tensor
 
 N, PIXEL, WAVELENGTH, DISTANCE = 64, 8e-6, 633e-9, 0.01
-STEPS = 40
+STEPS = 80
 
 
 def picture() -> np.ndarray:

@@ -44,7 +44,10 @@ def solution(q, t, **options):
     return odeint(logistic, q[0], t, q[1:], **options)
 
 
-@pytest.mark.parametrize("way", WAYS)
+SLOW = pytest.param("adjoint", marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("way", [SLOW if way == "adjoint" else way for way in WAYS])
 def test_against_the_closed_form_in_all_modes(way):
     def loss(f):
         return lambda q, t: (f(q, t) ** 2 * vector(1.0, 2.0, -0.5)).sum()
