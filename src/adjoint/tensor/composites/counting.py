@@ -360,16 +360,31 @@ def _bounds(xp: Any, points: Any, bounds: tuple[float, float] | None, d: int) ->
     return (low - 0.5, high + 0.5) if low == high else (low, high)
 
 
+def _bins_of(xp: Any, points: Any, edges: Any) -> Any:
+    """The bin of each point between the first and the last edge, the last of which belongs to the last bin."""
+    last = len(edges) - 2
+    if last < 0 or not points.size:
+        return xp.zeros(len(points), dtype=int)
+    # equal bins, up to rounding, are found by division; other ones by search
+    span = edges[-1] - edges[0]
+    if span > 0:
+        found = xp.minimum(((points - edges[0]) * ((last + 1) / span)).astype(int), last)
+        found -= points < edges[found]
+        found += (points >= edges[found + 1]) & (found < last)
+        if ((points >= edges[found]) & ((points < edges[found + 1]) | (found == last))).all():
+            return found
+    return xp.minimum(xp.searchsorted(edges, points, side="right") - 1, last)
+
+
 def _counts(xp: Any, points: Any, edges: list[Any], weight: Any, density: bool) -> Any:
     """Points (one in each row) counted by bins; the last bin of each coordinate holds its upper edge too."""
     shape = tuple(len(each) - 1 for each in edges)
     inside = xp.ones(len(points), dtype=bool)
-    bins = []
     for column, each in zip(points.T, edges, strict=True):
         inside &= (column >= each[0]) & (column <= each[-1])
-        bins.append(xp.minimum(xp.searchsorted(each, column, side="right") - 1, len(each) - 2))
     weights = None if weight is None else weight.reshape(-1)[inside]
-    flat = xp.ravel_multi_index([each[inside] for each in bins], shape) if inside.any() else xp.zeros(0, dtype=int)
+    bins = [_bins_of(xp, column[inside], each) for column, each in zip(points.T, edges, strict=True)]
+    flat = xp.ravel_multi_index(bins, shape) if inside.any() else xp.zeros(0, dtype=int)
     n = 1
     for length in shape:
         n *= length
