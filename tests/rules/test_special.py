@@ -166,14 +166,6 @@ def test_the_lower_incomplete_gamma_function_at_0_has_its_slope_there():
     assert x.grad.tolist() == [math.inf, 1.0, 0.0]
 
 
-@pytest.mark.parametrize("name", ["igamma", "igammac"])
-def test_by_the_order_of_an_incomplete_gamma_function_there_is_no_derivative(name):
-    a = adjoint.ones(2, requires_grad=True)
-    y = getattr(adjoint, name)(a, adjoint.ones(2))
-    with pytest.raises(NotImplementedError, match=f"the derivative for '{name}: input' is not implemented"):
-        y.sum().backward()
-
-
 def test_zeta():
     s, q = [1.5, 2.0, 6.0], [0.25, 1.0, 12.5]
     x = adjoint.tensor(s, dtype=adjoint.float64)

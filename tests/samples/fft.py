@@ -17,6 +17,10 @@ def half(*shape: int) -> Draw:
 
 #: Samples instead of derived ones.
 SAMPLES: dict[str, list[Sample]] = {
+    "trigonometric": [
+        {"input": draw(*shape), "name": name, "type": kind}
+        for name in ("dct", "dst") for kind in (1, 2, 3, 4) for shape in ((2, 5), (2,))
+    ],
     "fft_c2c": [
         {"input": SIGNAL, "dim": (0,), "norm": "backward", "inverse": False},
         {"input": IMAGE, "dim": (-2, 0), "norm": "ortho", "inverse": True},

@@ -67,8 +67,6 @@ SAMPLES: dict[str, list[Sample]] = {
         {"input": draw(low=1.0, high=4.0), "p": 1},
         {"input": EMPTY, "p": 2},
     ],
-    "igamma": _BY_OTHER,
-    "igammac": _BY_OTHER,
     "special_zeta": _BY_OTHER,
     "bessel_j": [{"input": draw(2, 3, low=-4.0, high=4.0), "order": order} for order in (2, 3)],
     "bessel_i": [

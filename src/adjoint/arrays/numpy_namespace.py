@@ -476,6 +476,7 @@ def pairwise_distances(a: Any, b: Any, p: float) -> Any:
 
 # LAPACK's factorizations, imported when first used
 _LAPACK = ("lu_factor", "order_of_pivots", "partial_cholesky", "ldl_factor", "ldl_solution", "geqrf")
+_MATRIX_FUNCTIONS = ("solve_sylvester", "solve_banded", "matrix_function")
 
 # names under which functions of this file stand in the namespace in numpy's place
 _INSTEAD = {"sum": fast_sum, "where": select}
@@ -496,6 +497,8 @@ class Namespace:
             value = getattr(importlib.import_module("scipy.special"), _SPECIAL[name])
         elif name in _LAPACK:
             value = getattr(importlib.import_module("adjoint.arrays.lapack"), name)
+        elif name in _MATRIX_FUNCTIONS:
+            value = getattr(importlib.import_module("adjoint.arrays.matrix_functions"), name)
         else:
             own = globals().get(name)
             value = own if own is not None and not name.startswith("_") else getattr(numpy, name)

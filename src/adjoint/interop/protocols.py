@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -62,9 +63,19 @@ def array_ufunc(ufunc: numpy.ufunc, method: str, inputs: tuple[Any, ...], kwargs
             return QUICK[ufunc](*values)
     if not _all_known((*inputs, *_outs(kwargs)), "__array_ufunc__"):
         return NotImplemented
-    if ufunc in UFUNCS:
+    if _is_known(ufunc):
         return METHODS[method](ufunc, *inputs, **kwargs)
     return _on_arrays(f"numpy.ufunc {ufunc.__name__}", getattr(ufunc, method), inputs, kwargs)
+
+
+def _is_known(ufunc: numpy.ufunc) -> bool:
+    """True for a ufunc in the table, which scipy.special's enter when the first of them is called."""
+    special = sys.modules.get("scipy.special")
+    if ufunc not in UFUNCS and special is not None and getattr(special, ufunc.__name__, None) is ufunc:
+        from adjoint.interop import scipy_functions
+
+        scipy_functions.load()
+    return ufunc in UFUNCS
 
 
 def _all_of_one_kind(inputs: tuple[Any, ...], scalars: bool) -> list[Any] | None:

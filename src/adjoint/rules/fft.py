@@ -88,3 +88,41 @@ def resize_axes(xp, input: Array, dim, sizes):
 @resize_axes.vjp("input")
 def _(ops, g, input_shape, dim):
     return ops.resize_axes(g, dim, tuple([input_shape[axis] for axis in dim]))
+
+
+# cosine and sine transforms -------------------------------------------------------------------------------------------
+# Their matrices are symmetric but for the ends; types 2 and 3 are each other's transpose but for the ends.
+
+#: By name and type: the type of the transpose, and how often the first and last elements count, before and behind it.
+_TRANSPOSED = {
+    ("dct", 1): (1, (2, 2), (0.5, 0.5)),
+    ("dct", 2): (3, (2, 1), (1, 1)),
+    ("dct", 3): (2, (1, 1), (0.5, 1)),
+    ("dct", 4): (4, (1, 1), (1, 1)),
+    ("dst", 1): (1, (1, 1), (1, 1)),
+    ("dst", 2): (3, (1, 2), (1, 1)),
+    ("dst", 3): (2, (1, 1), (1, 0.5)),
+    ("dst", 4): (4, (1, 1), (1, 1)),
+}
+
+
+def weighted_ends(ops, x, first, last):
+    """The first and last elements along the last axis multiplied by numbers."""
+    if first == last == 1 or not x.shape[-1]:
+        return x
+    if x.shape[-1] == 1:
+        return x * (first * last)
+    return ops.cat([x[..., :1] * first, x[..., 1:-1], x[..., -1:] * last], x.ndim - 1)
+
+
+@linear(method=False, function=False)
+def trigonometric(xp, input: Array, name, type):
+    """scipy.fft's dct or dst along the last axis, without normalization."""
+    return getattr(xp.fft, name)(input, type=type)
+
+
+@trigonometric.vjp("input")
+def _(ops, g, name, type):
+    other, before, behind = _TRANSPOSED[name, type]
+    turned = ops.trigonometric(weighted_ends(ops, g, *before), name, other)
+    return weighted_ends(ops, turned, *behind)

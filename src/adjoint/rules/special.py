@@ -280,8 +280,11 @@ def _incomplete_gamma(name, kernel, sign, doc):
         return sign * ops.exp(ops.xlogy(a - 1, other) - other - ops.lgamma(a))
 
     body.__doc__ = doc
-    no_formula = no_derivative(f"{name}: input")
-    return elementwise(name=name, input=no_formula, other=by_other, inplace=True)(body)
+
+    def by_input(ops, input, other):
+        return sign * ops.gammainc_derivative(input, other, 1)
+
+    return elementwise(name=name, input=by_input, other=by_other, inplace=True)(body)
 
 
 _incomplete_gamma("igamma", "gammainc", 1, "The regularized lower incomplete gamma function P(input, other).")

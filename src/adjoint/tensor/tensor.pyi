@@ -508,45 +508,6 @@ class Tensor(TensorBase):
     def hardswish_(self) -> Tensor:
         """In-place version of hardswish()."""
 
-    def matmul(self, other: Tensor) -> Tensor:
-        """The matrix product; vectors stand for a row on the left, a column on the right; leading axes broadcast."""
-
-    def mm(self, mat2: Tensor) -> Tensor:
-        """The product of two matrices, without broadcasting."""
-
-    def bmm(self, mat2: Tensor) -> Tensor:
-        """The products of matrices in pairs: (b, m, k) by (b, k, n)."""
-
-    def mv(self, vec: Tensor) -> Tensor:
-        """The product of a matrix with a vector."""
-
-    def dot(self, tensor: Tensor) -> Tensor:
-        """The sum of products of two vectors' elements, nothing conjugated."""
-
-    def vdot(self, other: Tensor) -> Tensor:
-        """The inner product of two vectors, the first conjugated."""
-
-    def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1) -> Tensor:
-        """beta * input + alpha * (mat1 @ mat2), input broadcast."""
-
-    def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1) -> Tensor:
-        """In-place version of addmm()."""
-
-    def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1) -> Tensor:
-        """beta * input + alpha * bmm(batch1, batch2), input broadcast."""
-
-    def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1) -> Tensor:
-        """In-place version of baddbmm()."""
-
-    def addmv(self, mat: Tensor, vec: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1) -> Tensor:
-        """beta * input + alpha * (mat @ vec), input broadcast."""
-
-    def addmv_(self, mat: Tensor, vec: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1) -> Tensor:
-        """In-place version of addmv()."""
-
-    def trace(self) -> Tensor:
-        """The sum of a matrix' diagonal."""
-
     def neg(self) -> Tensor:
         """numpy.negative, elementwise."""
 
@@ -1020,6 +981,45 @@ class Tensor(TensorBase):
 
     def sinc_(self) -> Tensor:
         """In-place version of sinc()."""
+
+    def matmul(self, other: Tensor) -> Tensor:
+        """The matrix product; vectors stand for a row on the left, a column on the right; leading axes broadcast."""
+
+    def mm(self, mat2: Tensor) -> Tensor:
+        """The product of two matrices, without broadcasting."""
+
+    def bmm(self, mat2: Tensor) -> Tensor:
+        """The products of matrices in pairs: (b, m, k) by (b, k, n)."""
+
+    def mv(self, vec: Tensor) -> Tensor:
+        """The product of a matrix with a vector."""
+
+    def dot(self, tensor: Tensor) -> Tensor:
+        """The sum of products of two vectors' elements, nothing conjugated."""
+
+    def vdot(self, other: Tensor) -> Tensor:
+        """The inner product of two vectors, the first conjugated."""
+
+    def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1) -> Tensor:
+        """beta * input + alpha * (mat1 @ mat2), input broadcast."""
+
+    def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1) -> Tensor:
+        """In-place version of addmm()."""
+
+    def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1) -> Tensor:
+        """beta * input + alpha * bmm(batch1, batch2), input broadcast."""
+
+    def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1) -> Tensor:
+        """In-place version of baddbmm()."""
+
+    def addmv(self, mat: Tensor, vec: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1) -> Tensor:
+        """beta * input + alpha * (mat @ vec), input broadcast."""
+
+    def addmv_(self, mat: Tensor, vec: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1) -> Tensor:
+        """In-place version of addmv()."""
+
+    def trace(self) -> Tensor:
+        """The sum of a matrix' diagonal."""
 
     def bincount(self, weights: Tensor | None = None, minlength: builtins.int = 0) -> Tensor:
         """How often each number from 0 on occurs, or the sum of its weights (float64 unless they are float32)."""

@@ -1,0 +1,55 @@
+"""Matrix equations and functions of matrices by SciPy, one matrix of a batch after the other."""
+
+from typing import Any
+
+import numpy
+
+
+def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
+    """x with a @ x + x @ b = q.
+
+    >>> solve_sylvester(numpy.array([[2.0]]), numpy.array([[1.0]]), numpy.array([[6.0]]))
+    array([[2.]])
+    """
+    from scipy.linalg import solve_sylvester as solution
+
+    batch = numpy.broadcast_shapes(a.shape[:-2], b.shape[:-2], q.shape[:-2])
+    a, b, q = [numpy.broadcast_to(x, batch + x.shape[-2:]) for x in (a, b, q)]
+    result = numpy.empty(q.shape, numpy.result_type(a, b, q))
+    for place in numpy.ndindex(*batch if q.size else (0,)):
+        result[place] = solution(a[place], b[place], q[place])
+    return result
+
+
+def solve_banded(diagonals: tuple[int, int], ab: Any, b: Any) -> Any:
+    """x with A x = b, where ab holds the diagonals of A.
+
+    >>> solve_banded((0, 0), numpy.array([[2.0, 4.0]]), numpy.array([[2.0], [2.0]]))
+    array([[1. ],
+           [0.5]])
+    """
+    from scipy.linalg import solve_banded as solution
+
+    return solution(diagonals, ab, b, check_finite=False)
+
+
+def matrix_function(a: Any, name: str, power: float | None = None) -> Any:
+    """A function of square matrices by its name in scipy.linalg; complex where that of one of them is.
+
+    >>> matrix_function(numpy.diag([4.0, 9.0]), "sqrtm")
+    array([[2., 0.],
+           [0., 3.]])
+    """
+    import scipy.linalg
+
+    if not a.size:
+        return a.copy()
+    function = getattr(scipy.linalg, name)
+    parameters = () if power is None else (power,)
+    found = [function(a[place], *parameters) for place in numpy.ndindex(*a.shape[:-2])]
+    result = numpy.stack(found).reshape(a.shape)
+    single = a.dtype in (numpy.float32, numpy.complex64)
+    if result.dtype.kind == "c" and a.dtype.kind != "c" and not result.imag.any():
+        result = result.real
+    kind = ("c8" if single else "c16") if result.dtype.kind == "c" else ("f4" if single else "f8")
+    return result.astype(kind, copy=False)

@@ -1,0 +1,85 @@
+"""HIPS autograd's interface over adjoint: its dependents run by changing an import.
+
+    from adjoint.compat.autograd import grad, numpy as np
+
+or, before anything imports autograd, for code that is not to be changed at all:
+
+    import adjoint.compat.autograd
+    adjoint.compat.autograd.install()
+
+Functions are differentiated as autograd does it, in reverse and forward mode to any order, with its convention for
+complex numbers. What differs: every function of NumPy that adjoint's table has is differentiable; containers of boxes
+are Python's own lists, tuples and dictionaries; boxes can be assigned to (`x[0] = y`), with NumPy's meaning.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+
+from adjoint.compat.autograd import (
+    builtins,
+    core,
+    differential_operators,
+    extend,
+    misc,
+    numpy,
+    test_util,
+    tracer,
+    util,
+    wrap_util,
+)
+from adjoint.compat.autograd._primitives import primitive
+from adjoint.compat.autograd.builtins import dict, isinstance, list, tuple, type
+from adjoint.compat.autograd.differential_operators import (
+    checkpoint,
+    deriv,
+    elementwise_grad,
+    grad,
+    grad_and_aux,
+    grad_named,
+    hessian,
+    hessian_tensor_product,
+    hessian_vector_product,
+    holomorphic_grad,
+    jacobian,
+    make_ggnvp,
+    make_hvp,
+    make_jvp,
+    make_jvp_reversemode,
+    make_vjp,
+    multigrad_dict,
+    tensor_jacobian_product,
+    value_and_grad,
+    vector_jacobian_product,
+)
+
+__all__ = [
+    "checkpoint", "deriv", "dict", "elementwise_grad", "grad", "grad_and_aux", "grad_named", "hessian",
+    "hessian_tensor_product", "hessian_vector_product", "holomorphic_grad", "install", "isinstance", "jacobian",
+    "list", "make_ggnvp", "make_hvp", "make_jvp", "make_jvp_reversemode", "make_vjp", "multigrad_dict", "primitive",
+    "tensor_jacobian_product", "tuple", "type", "value_and_grad", "vector_jacobian_product",
+]  # fmt: skip
+
+
+def install() -> None:
+    """Let `import autograd` and its submodules give this package, in the whole process.
+
+    Raises RuntimeError if autograd itself was imported before.
+
+    >>> install()
+    >>> import autograd.numpy as np
+    >>> np.__name__
+    'adjoint.compat.autograd.numpy'
+    """
+    known = sys.modules.get("autograd")
+    own = sys.modules[__name__]
+    if known is not None and known is not own:
+        raise RuntimeError("autograd was imported before install() was called; call it first")
+    for found in pkgutil.walk_packages(__path__, __name__ + "."):
+        if not any(part.startswith("_") for part in found.name.split(".")):
+            importlib.import_module(found.name)
+    for name, module in list(sys.modules.items()):
+        if name == __name__ or name.startswith(__name__ + "."):
+            sys.modules["autograd" + name.removeprefix(__name__)] = module

@@ -1,0 +1,444 @@
+"""Boxes: what a function under differentiation gets in the place of arrays and floats.
+
+A box is a Tensor with the face of an ndarray. Operations on boxes go through the table of NumPy's functions over
+Tensors in `adjoint.interop`; their results are boxes as long as derivatives are taken through them, and plain arrays
+otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+
+from adjoint.arrays.pytree import flatten
+from adjoint.core.graph import TensorBase, new_tensor
+from adjoint.core.modes import current
+from adjoint.interop.protocols import array_function, array_ufunc
+from adjoint.tensor.table import ops
+from adjoint.transforms.forward import has_tangent
+
+Tensor = Any
+Function = Callable[..., Any]
+
+
+class Box:
+    """The base of all boxes."""
+
+    __slots__ = ()
+
+    #: Kinds of values, and the class of their boxes.
+    type_mappings: dict[type, type] = {}
+
+
+class ArrayBox(Box):
+    """A number or array through which derivatives are taken.
+
+    It has ndarray's attributes and methods, and NumPy's functions take it. It can be indexed and assigned to, but not
+    turned into a plain number, which would lose the derivative; in a plain array it is an object.
+    """
+
+    __slots__ = ("_is_copy", "_tensor")
+    __array_priority__ = 100.0
+
+    def __init__(self, tensor: Tensor, is_copy: bool = False) -> None:
+        self._tensor = tensor
+        # where NumPy gives a view, and this is none
+        self._is_copy = is_copy
+
+    # what it is
+
+    @property
+    def _value(self) -> Any:
+        return raw(self._tensor)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of the axes."""
+        return self._tensor._array.shape  # type: ignore[no-any-return]
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return self._tensor._array.ndim  # type: ignore[no-any-return]
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self._tensor._array.size  # type: ignore[no-any-return]
+
+    @property
+    def dtype(self) -> numpy.dtype[Any]:
+        """NumPy's type of the elements."""
+        return self._tensor._array.dtype  # type: ignore[no-any-return]
+
+    @property
+    def T(self) -> Any:
+        """The axes in reverse order."""
+        return dispatch(numpy.transpose, (self,), {})
+
+    @property
+    def mT(self) -> Any:
+        """The last two axes exchanged."""
+        return dispatch(numpy.matrix_transpose, (self,), {})
+
+    @property
+    def real(self) -> Any:
+        """The real part."""
+        return dispatch(numpy.real, (self,), {})
+
+    @property
+    def imag(self) -> Any:
+        """The imaginary part."""
+        return dispatch(numpy.imag, (self,), {})
+
+    @property
+    def flat(self) -> Iterator[Any]:
+        """The elements, one after the other."""
+        return iter(self.ravel())  # type: ignore[attr-defined]
+
+    def __len__(self) -> int:
+        return len(self._tensor._array)
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.ndim:
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(len(self)))
+
+    def __bool__(self) -> bool:
+        return bool(self._tensor._array)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        return f"Autograd ArrayBox with value {self._value}"
+
+    __str__ = __repr__
+
+    def __reduce__(self) -> Any:
+        raise TypeError("an ArrayBox cannot be pickled or copied to another process; use autograd.tracer.getval()")
+
+    def __deepcopy__(self, memo: Any) -> ArrayBox:
+        return ArrayBox(ops.clone(self._tensor))
+
+    # indexing
+
+    def __getitem__(self, index: Any) -> Any:
+        index = values(index)
+        if type(index) is list:
+            index = numpy.asarray(index)
+        if _is_simple(index):
+            return wrap(self._tensor[index])
+        result = wrap(_picked(self._tensor, index))
+        if type(result) is ArrayBox:
+            result._is_copy = not any(isinstance(item, (numpy.ndarray, list)) for item in _items(index))
+        return result
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if self._is_copy:
+            raise ValueError(
+                "a reversed slice of a box is a copy, so that assigning to its elements would be lost; assign to the "
+                "elements of the array that it was taken from"
+            )
+        index, value, tensor = values(index), unwrap(value), self._tensor
+        if not isinstance(value, TensorBase):
+            value = new_tensor(numpy.asarray(value, self.dtype))
+        if value._array.dtype != tensor._array.dtype:
+            value = unwrap(dispatch(numpy.astype, (ArrayBox(value), self.dtype), {}))
+        if not _is_basic(index):
+            tensor, index, value = _by_places(tensor, index, value)
+        tensor[index] = value
+
+    # NumPy's protocols
+
+    def __array_ufunc__(self, ufunc: numpy.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return run_ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, function: Function, types: Any, args: Any, kwargs: Any) -> Any:
+        return dispatch(function, args, kwargs)
+
+    # methods that are not NumPy's functions of the same name
+
+    def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+        """Another type of elements; a plain array if that has no derivatives."""
+        kind = numpy.dtype(dtype)
+        if kind.kind not in "fc":
+            return self._tensor._array.astype(kind)
+        return dispatch(numpy.astype, (self, kind), {})
+
+    def reshape(self, *shape: Any, **kwargs: Any) -> Any:
+        """Another shape."""
+        return dispatch(numpy.reshape, (self, shape[0] if len(shape) == 1 else shape), kwargs)
+
+    def transpose(self, *axes: Any) -> Any:
+        """The axes in another order, reversed without arguments."""
+        return dispatch(numpy.transpose, (self, axes[0] if len(axes) == 1 else axes or None), {})
+
+    def flatten(self, order: Any = "C") -> Any:
+        """One axis."""
+        return dispatch(numpy.reshape, (self, (-1,)), {"order": order})
+
+    def copy(self, order: Any = "C") -> Any:
+        """The same values in memory of their own."""
+        return wrap(ops.clone(self._tensor))
+
+    def conjugate(self) -> Any:
+        """The complex conjugate."""
+        return dispatch(numpy.conjugate, (self,), {})
+
+    conj = conjugate
+
+    def item(self, *index: Any) -> Any:
+        """One element, as a box."""
+        if not index and self.size != 1:
+            raise ValueError("can only convert an array of size 1 to a Python scalar")
+        return self.reshape(-1)[index[0] if len(index) == 1 else 0] if len(index) < 2 else self[index]
+
+    def tolist(self) -> Any:
+        """Nested lists of boxes."""
+        return [row.tolist() if isinstance(row, ArrayBox) else row for row in self] if self.ndim else self
+
+
+def _items(index: Any) -> tuple[Any, ...]:
+    return index if type(index) is tuple else (index,)
+
+
+def _is_simple(index: Any) -> bool:
+    """True for an index that NumPy and torch read alike."""
+    kinds = set()
+    for item in _items(index):
+        kind = type(item)
+        if kind is slice:
+            if item.step is not None and item.step < 0:
+                return False
+        elif kind is numpy.ndarray:
+            if item.dtype.kind not in "bi" or not item.ndim:
+                return False
+        elif not (kind is int or item is None or item is Ellipsis):
+            return False
+        kinds.add(kind)
+    # next to arrays NumPy counts a number as one
+    return numpy.ndarray not in kinds or kinds <= {numpy.ndarray, slice}
+
+
+def _is_basic(index: Any) -> bool:
+    """True for an index of numbers and slices forward, which names no place twice."""
+    return _is_simple(index) and not any(type(item) is numpy.ndarray for item in _items(index))
+
+
+def _by_places(tensor: Tensor, index: Any, value: Tensor) -> tuple[Tensor, Any, Tensor]:
+    """An assignment as one to elements of the flat array, each named once: of several values it gets the last one."""
+    places = numpy.arange(tensor._array.size).reshape(tensor._array.shape)[index]
+    flat = ops.reshape(ops.expand(value, numpy.shape(places)), (-1,))
+    order = numpy.ravel(places)
+    once, last = numpy.unique(order[::-1], return_index=True)
+    if once.size < order.size:
+        order, flat = once, flat[order.size - 1 - last]
+    if not tensor.ndim:
+        return tensor, ..., flat[0]
+    return tensor, numpy.unravel_index(order, tensor._array.shape), flat
+
+
+def _picked(tensor: Tensor, index: Any) -> Tensor:
+    """The elements that NumPy picks, as a copy."""
+    places = numpy.arange(tensor._array.size).reshape(tensor._array.shape)[index]
+    return ops.reshape(tensor, (-1,))[places]
+
+
+# in and out -----------------------------------------------------------------------------------------------------------
+
+
+def raw(tensor: Tensor) -> Any:
+    """The array of a Tensor; a NumPy number if it has no axes."""
+    return tensor._array[()]
+
+
+def is_tracked(tensor: Tensor) -> bool:
+    """True if derivatives are being taken through a Tensor."""
+    return tensor.requires_grad or (bool(current().dual_stack) and has_tangent(tensor))
+
+
+def wrap(value: Any) -> Any:
+    """What an operation gave, as users see it: boxes for Tensors with derivatives, arrays and numbers for others."""
+    if isinstance(value, TensorBase):
+        return ArrayBox(value) if is_tracked(value) else raw(value)
+    if isinstance(value, (list, tuple, dict)):
+        leaves, structure = flatten(value)
+        return structure.unflatten([wrap(leaf) for leaf in leaves])
+    return value
+
+
+def _exchanged(change: Function, value: Any) -> Any:
+    """Nested containers with the boxes in them changed; the very same objects where there are none."""
+    if type(value) is ArrayBox:
+        return change(value)
+    if not holds_box(value):
+        return value
+    if isinstance(value, numpy.ndarray):
+        return _exchanged(change, value.tolist())
+    if isinstance(value, dict):
+        return type(value)((key, _exchanged(change, member)) for key, member in value.items())
+    members = [_exchanged(change, member) for member in value]
+    return type(value)._make(members) if hasattr(value, "_make") else type(value)(members)
+
+
+def unwrap(value: Any) -> Any:
+    """Nested containers with Tensors in the place of boxes."""
+    return _exchanged(lambda box: box._tensor, value)
+
+
+def values(value: Any) -> Any:
+    """Nested containers with plain values in the place of boxes."""
+    return _exchanged(lambda box: box._value, value)
+
+
+def holds_box(value: Any) -> bool:
+    """True for a box, or a container with one in it, which an array of objects may be, too."""
+    if type(value) is ArrayBox:
+        return True
+    if isinstance(value, numpy.ndarray):
+        return value.dtype.kind == "O" and any(type(member) is ArrayBox for member in value.flat)
+    if isinstance(value, (list, tuple)):
+        return any(holds_box(member) for member in value)
+    if isinstance(value, dict):
+        return any(holds_box(member) for member in value.values())
+    return False
+
+
+def isbox(value: Any) -> bool:
+    """True for a box."""
+    return isinstance(value, Box)
+
+
+def getval(value: Any) -> Any:
+    """The plain value of a box; anything else itself."""
+    return value._value if type(value) is ArrayBox else value
+
+
+# NumPy's functions ----------------------------------------------------------------------------------------------------
+
+#: Functions whose results have no derivative: they get plain values and give plain values.
+NO_TRACE: set[Any] = {
+    getattr(numpy, name)
+    for name in (
+        "floor", "ceil", "round", "rint", "around", "fix", "trunc", "all", "any", "argmax", "argmin", "argpartition",
+        "argsort", "argwhere", "nonzero", "flatnonzero", "count_nonzero", "searchsorted", "sign", "ndim", "shape",
+        "floor_divide", "logical_and", "logical_or", "logical_not", "logical_xor", "isfinite", "isinf", "isnan",
+        "isneginf", "isposinf", "allclose", "isclose", "array_equal", "array_equiv", "greater", "greater_equal", "less",
+        "less_equal", "equal", "not_equal", "iscomplexobj", "iscomplex", "isscalar", "isreal", "zeros_like",
+        "ones_like", "empty_like", "size", "result_type", "isrealobj", "signbit", "digitize", "nanargmax", "nanargmin",
+        "can_cast", "min_scalar_type", "common_type", "lexsort", "histogram", "bincount", "array_repr", "array_str",
+        "may_share_memory", "shares_memory", "broadcast_shapes", "unravel_index", "array2string", "isin",
+    )
+}  # fmt: skip
+
+
+def run_ufunc(ufunc: numpy.ufunc, method: str, inputs: Any, kwargs: Any) -> Any:
+    """A ufunc, or a method of one, on boxes."""
+    if ufunc in NO_TRACE:
+        return getattr(ufunc, method)(*values(inputs), **values(kwargs))
+    out = kwargs.get("out")
+    if out is not None and not holds_box(out):
+        raise TypeError(f"{ufunc.__name__}: out= is a plain array, which cannot hold a derivative; assign the result")
+    return wrap(array_ufunc(ufunc, method, unwrap(inputs), unwrap(kwargs)))
+
+
+def dispatch(function: Function, args: Any, kwargs: Any) -> Any:
+    """A function of NumPy on arguments in which there are boxes."""
+    if function in NO_TRACE:
+        return function(*values(args), **values(kwargs))
+    if isinstance(function, numpy.ufunc):
+        return run_ufunc(function, "__call__", args, kwargs)
+    return wrap(array_function(function, (), unwrap(args), unwrap(kwargs)))
+
+
+# operators ------------------------------------------------------------------------------------------------------------
+
+
+def _binary(ufunc: Any, direct: Function, name: str) -> None:
+    """Give ArrayBox an operator and its reflection; where all is of one type, the Tensors' own is the quickest."""
+
+    def forward(self: ArrayBox, other: Any) -> Any:
+        kind = type(other)
+        if kind is ArrayBox:
+            if self._tensor._array.dtype == other._tensor._array.dtype:
+                return wrap(direct(self._tensor, other._tensor))
+        elif kind is float:
+            return wrap(direct(self._tensor, other))
+        elif _is_foreign(other):
+            return NotImplemented
+        return run_ufunc(ufunc, "__call__", (self, other), {})
+
+    def reflected(self: ArrayBox, other: Any) -> Any:
+        if type(other) is float:
+            return wrap(direct(other, self._tensor))
+        return NotImplemented if _is_foreign(other) else run_ufunc(ufunc, "__call__", (other, self), {})
+
+    forward.__name__ = forward.__qualname__ = f"__{name}__"
+    reflected.__name__ = reflected.__qualname__ = f"__r{name}__"
+    setattr(ArrayBox, f"__{name}__", forward)
+    setattr(ArrayBox, f"__r{name}__", reflected)
+
+
+def _is_foreign(value: Any) -> bool:
+    """True for what an operator leaves to the other operand."""
+    return value is None or isinstance(value, (str, bytes, dict, set)) or getattr(value, "__array_ufunc__", 0) is None
+
+
+def _define() -> None:
+    import operator
+
+    binary = {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "pow": "power"}
+    binary |= {"mod": "remainder", "matmul": "matmul", "floordiv": "floor_divide", "divmod": "divmod"}
+    for name, ufunc in binary.items():
+        direct = divmod if name == "divmod" else getattr(operator, name)
+        # NumPy's remainder, power and product keep rules of their own
+        _binary(getattr(numpy, ufunc), direct if name in ("add", "sub", "mul", "truediv") else _by(ufunc), name)
+    for name, ufunc in {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater",
+                        "ge": "greater_equal"}.items():  # fmt: skip
+        setattr(ArrayBox, f"__{name}__", _comparison(getattr(numpy, ufunc), name))
+    for name, ufunc in {"neg": "negative", "pos": "positive", "abs": "absolute"}.items():
+        setattr(ArrayBox, f"__{name}__", _unary(getattr(numpy, ufunc)))
+    for name in _METHODS:
+        setattr(ArrayBox, name, _method(getattr(numpy, name)))
+
+
+def _by(ufunc: str) -> Function:
+    return lambda a, b: array_ufunc(getattr(numpy, ufunc), "__call__", (a, b), {})
+
+
+def _comparison(ufunc: Any, name: str) -> Function:
+    def compare(self: ArrayBox, other: Any) -> Any:
+        if _is_foreign(other):
+            return NotImplemented
+        return ufunc(self._value, getval(other))
+
+    return compare
+
+
+def _unary(ufunc: Any) -> Function:
+    return lambda self: run_ufunc(ufunc, "__call__", (self,), {})
+
+
+def _method(function: Function) -> Function:
+    def method(self: ArrayBox, *args: Any, **kwargs: Any) -> Any:
+        return dispatch(function, (self, *args), kwargs)
+
+    method.__name__ = function.__name__
+    method.__doc__ = f"numpy.{function.__name__} of this array."
+    return method
+
+
+_METHODS = (
+    "all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "clip", "compress", "cumprod", "cumsum",
+    "diagonal", "dot", "max", "mean", "min", "nonzero", "prod", "ravel", "repeat", "round", "searchsorted", "squeeze",
+    "std", "sum", "swapaxes", "take", "trace", "var",
+)  # fmt: skip
+
+_define()
+for _kind in (float, numpy.ndarray, numpy.float64, numpy.float32, numpy.float16, numpy.longdouble, complex,
+              numpy.complex64, numpy.complex128, numpy.clongdouble):  # fmt: skip
+    Box.type_mappings[_kind] = ArrayBox
+Box.type_mappings[ArrayBox] = ArrayBox

@@ -1,0 +1,365 @@
+"""Primitives: functions that run on plain values, with derivatives that their authors gave or NumPy's table has."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+
+from adjoint.arrays.pytree import flatten
+from adjoint.compat.autograd._boxes import ArrayBox, dispatch, holds_box, is_tracked, raw, unwrap, values, wrap
+from adjoint.compat.autograd._tracing import conjugated
+from adjoint.core.graph import TensorBase, needs_grad, new_tensor
+from adjoint.core.modes import current, is_grad_enabled
+from adjoint.tensor.table import ops
+from adjoint.transforms.forward import has_tangent
+from adjoint.transforms.function import Function as CustomFunction
+
+Function = Callable[..., Any]
+
+
+class Primitive:
+    """A function on plain values whose calls are recorded when boxes are among its arguments.
+
+    fun: the function. of_boxes: what is called for boxes if no derivative was defined for it.
+    """
+
+    def __init__(self, fun: Function, of_boxes: Function | None = None) -> None:
+        functools.update_wrapper(self, fun, updated=())
+        self.fun = fun
+        self.of_boxes = of_boxes
+        #: By the place of an argument: from (ans, *args, **kwargs) to what takes cotangents; None for no derivative.
+        self.vjps: dict[int, Function | None] = {}
+        self.jvps: dict[int, Function | None] = {}
+        #: For several arguments at once: from (argnums, ans, args, kwargs), and from (argnums, gs, ans, args, kwargs).
+        self.joint_vjp: Function | None = None
+        self.joint_jvp: Function | None = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not holds_box(args) and not (kwargs and holds_box(kwargs)):
+            return self.fun(*args, **kwargs)
+        if self.of_boxes is not None and not (self.vjps or self.jvps or self.joint_vjp or self.joint_jvp):
+            return self.of_boxes(*args, **kwargs)
+        return Call(self, args, kwargs).run()
+
+    def __getattr__(self, name: str) -> Any:
+        # a ufunc's methods and the like
+        if name == "fun":
+            raise AttributeError(name)
+        return getattr(self.fun, name)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<primitive {self.__name__}>"
+
+    def undefined(self, kind: str, argnums: Sequence[int]) -> NotImplementedError:
+        """The error for a derivative that was not defined."""
+        return NotImplementedError(f"{kind} of {self.__name__} wrt argnums {tuple(argnums)} not defined")
+
+    def pull(self, argnums: tuple[int, ...], g: Any, ans: Any, args: Any, kwargs: Any) -> Sequence[Any]:
+        """The cotangents of the arguments in these places; None for zero."""
+        if self.joint_vjp is not None:
+            return self.joint_vjp(argnums, ans, args, kwargs)(g)  # type: ignore[no-any-return]
+        makers = [self.vjps[argnum] for argnum in argnums]
+        return [None if maker is None else maker(ans, *args, **kwargs)(g) for maker in makers]
+
+    def push(self, argnums: tuple[int, ...], gs: list[Any], ans: Any, args: Any, kwargs: Any) -> Any:
+        """The tangent of the result; None for zero."""
+        if self.joint_jvp is not None:
+            return self.joint_jvp(argnums, gs, ans, args, kwargs)
+        total = None
+        for argnum, g in zip(argnums, gs, strict=True):
+            jvp = self.jvps[argnum]
+            part = None if jvp is None else jvp(g, ans, *args, **kwargs)
+            total = part if total is None else total if part is None else _sum(total, part)
+        return total
+
+    def check(self, kind: str, argnums: tuple[int, ...]) -> None:
+        """Raise NotImplementedError unless a derivative was defined for these arguments."""
+        joint, single = (self.joint_vjp, self.vjps) if kind == "VJP" else (self.joint_jvp, self.jvps)
+        if joint is None and any(argnum not in single for argnum in argnums):
+            raise self.undefined(kind, argnums)
+
+
+def _sum(a: Any, b: Any) -> Any:
+    leaves, structure = flatten(a)
+    return structure.unflatten([x + y for x, y in zip(leaves, structure.flatten_up_to(b), strict=True)])
+
+
+class Call:
+    """One call of a primitive: where the boxes are, and how the arguments are made with others in their places."""
+
+    def __init__(self, primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.primitive = primitive
+        self.kwargs = kwargs
+        self.leaves, self.structure = flatten(args)
+        self.places = [i for i, leaf in enumerate(self.leaves) if type(leaf) is ArrayBox]
+        self.tensors = [self.leaves[i]._tensor for i in self.places]
+        starts, n = [], 0
+        for child in self.structure.children:
+            starts.append(range(n, n + child.n_leaves))
+            n += child.n_leaves
+        #: By argument, which leaves are in it.
+        self.ranges = starts
+
+    def arguments(self, tensors: Sequence[Any], change: Function) -> Any:
+        """The arguments with these Tensors in place of the boxes."""
+        leaves = list(self.leaves)
+        for place, tensor in zip(self.places, tensors, strict=True):
+            leaves[place] = change(tensor)
+        return self.structure.unflatten(leaves)
+
+    def argnums(self, chosen: Sequence[bool]) -> tuple[int, ...]:
+        """The arguments that hold chosen boxes."""
+        places = [place for place, wanted in zip(self.places, chosen, strict=True) if wanted]
+        return tuple([n for n, span in enumerate(self.ranges) if any(place in span for place in places)])
+
+    def run(self) -> Any:
+        """Call the primitive on plain values and record the call."""
+        if not self.places:
+            return self.primitive.fun(*values(self.arguments((), raw)), **self.kwargs)
+        needed = [needs_grad(t) for t in self.tensors]
+        if is_grad_enabled() and any(needed):
+            self.primitive.check("VJP", self.argnums(needed))
+        if current().dual_stack:
+            moving = [has_tangent(t) for t in self.tensors]
+            if any(moving):
+                self.primitive.check("JVP", self.argnums(moving))
+        outputs = Recorded.apply(self, *self.tensors)
+        return wrap(self.answer(outputs, lambda t: t))
+
+    def answer(self, outputs: Any, change: Function) -> Any:
+        """The result with these Tensors in it."""
+        leaves = list(self.constants)
+        for place, tensor in zip(self.inexact, outputs, strict=True):
+            leaves[place] = change(tensor)
+        return self.structure_of_answer.unflatten(leaves)
+
+    def keep(self, ans: Any) -> list[Any]:
+        """Take the result of the primitive: which of its parts are numbers that have derivatives, as Tensors."""
+        self.constants, self.structure_of_answer = flatten(ans)
+        arrays = [numpy.asarray(leaf) if _is_inexact(leaf) else None for leaf in self.constants]
+        self.inexact = [i for i, array in enumerate(arrays) if array is not None]
+        return [new_tensor(arrays[i]) for i in self.inexact]
+
+    def cotangents(self, given: Any, argnums: tuple[int, ...]) -> list[Any]:
+        """For each box what was given for the argument that it is in."""
+        found: dict[int, Any] = {}
+        for argnum, value in zip(argnums, given, strict=True):
+            if value is not None:
+                span = self.ranges[argnum]
+                parts = self.structure.children[argnum].flatten_up_to(_dense(value))
+                found.update(zip(span, parts, strict=True))
+        return [found.get(place) for place in self.places]
+
+
+def _is_inexact(leaf: Any) -> bool:
+    if isinstance(leaf, (numpy.ndarray, numpy.generic)):
+        return leaf.dtype.kind in "fc"
+    return isinstance(leaf, (float, complex))
+
+
+class SparseObject:
+    """A cotangent that is 0 but in a few places: its vector space, and a function that adds it to an array in place."""
+
+    __slots__ = ("mut_add", "vs")
+
+    def __init__(self, vs: Any, mut_add: Function) -> None:
+        self.vs = vs
+        self.mut_add = mut_add
+
+
+def _dense(value: Any) -> Any:
+    return value.mut_add(value.vs.zeros()) if isinstance(value, SparseObject) else value
+
+
+class Recorded(CustomFunction):
+    """A call of a primitive in the graph. Derivatives run on plain values, or on boxes where they are recorded."""
+
+    @staticmethod
+    def forward(ctx: Any, call: Call, *tensors: Any) -> Any:
+        outputs = call.keep(call.primitive.fun(*call.arguments(tensors, raw), **call.kwargs))
+        taken = {id(t._array) for t in tensors}
+        outputs = [new_tensor(o._array.copy()) if id(o._array) in taken else o for o in outputs]
+        ctx.call, ctx.n = call, len(tensors)
+        ctx.save_for_backward(*tensors, *outputs)
+        ctx.save_for_forward(*tensors, *outputs)
+        return tuple(outputs)
+
+    @staticmethod
+    def backward(ctx: Any, *gs: Any) -> Any:
+        call: Call = ctx.call
+        saved = ctx.saved_tensors
+        change = wrap if is_grad_enabled() or current().dual_stack else raw
+        args = call.arguments(saved[: ctx.n], change)
+        ans = call.answer(saved[ctx.n :], change)
+        g = call.answer(gs, lambda t: change(conjugated(t)))
+        argnums = call.argnums(ctx.needs_input_grad[1:])
+        found = call.cotangents(call.primitive.pull(argnums, g, ans, args, call.kwargs), argnums)
+        return None, *[_fitted(v, t) for v, t in zip(found, saved[: ctx.n], strict=True)]
+
+    @staticmethod
+    def jvp(ctx: Any, _: Any, *tangents: Any) -> Any:
+        call: Call = ctx.call
+        saved = ctx.saved_tensors
+        args, ans = call.arguments(saved[: ctx.n], wrap), call.answer(saved[ctx.n :], wrap)
+        moving = [t is not None for t in tangents]
+        argnums = call.argnums(moving)
+        zeros = [ops.zeros_like(s) if t is None else t for s, t in zip(saved[: ctx.n], tangents, strict=True)]
+        all_of = call.arguments(zeros, wrap)
+        pushed = call.primitive.push(argnums, [all_of[n] for n in argnums], ans, args, call.kwargs)
+        outputs = saved[ctx.n :]
+        if pushed is None:
+            return tuple(ops.zeros_like(o) for o in outputs)
+        parts = call.structure_of_answer.flatten_up_to(pushed)
+        return tuple(_as_tangent(parts[i], o) for i, o in zip(call.inexact, outputs, strict=True))
+
+
+def _as_tensor(value: Any) -> Any:
+    value = unwrap(value)
+    return value if isinstance(value, TensorBase) else new_tensor(numpy.asarray(value))
+
+
+def _fitted(value: Any, model: Any) -> Any:
+    """A cotangent as the engine takes it: conjugated, real for a real argument, of its dtype."""
+    if value is None:
+        return None
+    tensor = _as_tensor(value)
+    if model._array.dtype.kind != "c" and tensor._array.dtype.kind == "c":
+        tensor = ops.real(tensor)
+    if tensor._array.dtype != model._array.dtype:
+        tensor = ops.cast(tensor, model.dtype)
+    if tensor._array.shape != model._array.shape:
+        extra = tensor._array.ndim - model._array.ndim
+        tensor = ops.sum_to_size(tensor, model._array.shape) if extra > 0 or tensor.numel() > model.numel() else (
+            ops.expand(tensor, model._array.shape)
+        )
+    return conjugated(tensor)
+
+
+def _as_tangent(value: Any, model: Any) -> Any:
+    tensor = _as_tensor(value)
+    if tensor._array.dtype != model._array.dtype:
+        tensor = ops.cast(ops.real(tensor) if model._array.dtype.kind != "c" else tensor, model.dtype)
+    return tensor if tensor._array.shape == model._array.shape else ops.expand(tensor, model._array.shape)
+
+
+# how authors give derivatives -----------------------------------------------------------------------------------------
+
+
+def primitive(f_raw: Function) -> Primitive:
+    """Make a function one whose calls on boxes are recorded, with derivatives given by defvjp and defjvp.
+
+    The function gets plain values for boxes.
+
+    >>> from adjoint.compat.autograd import grad
+    >>> @primitive
+    ... def double(x):
+    ...     return 2 * x
+    >>> defvjp(double, lambda ans, x: lambda g: 2 * g)
+    >>> float(grad(double)(1.0))
+    2.0
+    """
+    return Primitive(f_raw)
+
+
+def notrace_primitive(f_raw: Function) -> Function:
+    """Make a function one that gets plain values for boxes and whose results have no derivative."""
+
+    @functools.wraps(f_raw)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return f_raw(*values(args), **values(kwargs))
+
+    return call
+
+
+def register_notrace(trace_type: type, primitive_fun: Primitive) -> None:
+    """Let a primitive's results have no derivative."""
+    primitive_fun.of_boxes = notrace_primitive(primitive_fun.fun)
+
+
+def defvjp(fun: Primitive, *vjpmakers: Function | None, argnums: Sequence[int] | None = None) -> None:
+    """Define the derivative in reverse mode: one maker for each argument, or for those that argnums names.
+
+    A maker gets (ans, *args, **kwargs) and returns a function of the cotangent of ans, which returns that of the
+    argument; None says that there is none.
+    """
+    for argnum, maker in zip(range(len(vjpmakers)) if argnums is None else argnums, vjpmakers, strict=False):
+        fun.vjps[argnum] = maker
+
+
+def defvjp_argnum(fun: Primitive, vjpmaker: Function) -> None:
+    """The same by a maker that gets (argnum, ans, args, kwargs)."""
+
+    def joint(argnums: Sequence[int], ans: Any, args: Any, kwargs: Any) -> Function:
+        makers = [vjpmaker(argnum, ans, args, kwargs) for argnum in argnums]
+        return lambda g: [vjp(g) for vjp in makers]
+
+    fun.joint_vjp = joint
+
+
+def defvjp_argnums(fun: Primitive, vjpmaker: Function) -> None:
+    """The same by a maker that gets (argnums, ans, args, kwargs); its function returns a cotangent for each."""
+    fun.joint_vjp = vjpmaker
+
+
+def defjvp(fun: Primitive, *jvpfuns: Function | str | None, argnums: Sequence[int] | None = None) -> None:
+    """Define the derivative in forward mode: one function of (g, ans, *args, **kwargs) for each argument.
+
+    "same" says that the primitive is linear in the argument.
+    """
+    for argnum, jvp in zip(range(len(jvpfuns)) if argnums is None else argnums, jvpfuns, strict=False):
+        fun.jvps[argnum] = _linear_jvp(fun, argnum) if jvp == "same" else jvp  # type: ignore[assignment]
+
+
+def _linear_jvp(fun: Primitive, argnum: int) -> Function:
+    def jvp(g: Any, ans: Any, *args: Any, **kwargs: Any) -> Any:
+        return fun(*args[:argnum], g, *args[argnum + 1 :], **kwargs)
+
+    return jvp
+
+
+def defjvp_argnum(fun: Primitive, jvpmaker: Function) -> None:
+    """The same by a function of (argnum, g, ans, args, kwargs)."""
+
+    def joint(argnums: Sequence[int], gs: Sequence[Any], ans: Any, args: Any, kwargs: Any) -> Any:
+        parts = [jvpmaker(argnum, g, ans, args, kwargs) for argnum, g in zip(argnums, gs, strict=True)]
+        return functools.reduce(_sum, parts)
+
+    fun.joint_jvp = joint
+
+
+def defjvp_argnums(fun: Primitive, jvpmaker: Function) -> None:
+    """The same by a function of (argnums, gs, ans, args, kwargs)."""
+    fun.joint_jvp = jvpmaker
+
+
+def def_linear(fun: Primitive) -> None:
+    """Say that a primitive is linear in each argument."""
+
+    def joint(argnums: Sequence[int], gs: Sequence[Any], ans: Any, args: Any, kwargs: Any) -> Any:
+        parts = [_linear_jvp(fun, argnum)(g, ans, *args, **kwargs) for argnum, g in zip(argnums, gs, strict=True)]
+        return functools.reduce(_sum, parts)
+
+    fun.joint_jvp = joint
+
+
+# namespaces -----------------------------------------------------------------------------------------------------------
+
+
+def wrapped(function: Function) -> Primitive:
+    """A function of NumPy that also takes boxes, alone or in nested lists."""
+    return Primitive(function, functools.partial(_dispatched, function))
+
+
+def _dispatched(function: Function, *args: Any, **kwargs: Any) -> Any:
+    return dispatch(function, args, kwargs)
+
+
+def tracked(value: Any) -> bool:
+    """True for a box through which derivatives are taken."""
+    return type(value) is ArrayBox and is_tracked(value._tensor)

@@ -1,0 +1,205 @@
+"""Running a function on boxes, backward and forward: what all differential operators are made of.
+
+The gradients of HIPS autograd are the complex conjugates of torch's: what multiplies dz is given, not the direction of
+steepest ascent. So cotangents are conjugated on their way into the engine and on their way out.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy
+
+from adjoint.arrays.pytree import TreeDef, flatten
+from adjoint.compat.autograd._boxes import ArrayBox, is_tracked, raw, unwrap, wrap
+from adjoint.core.grad_mode import enable_grad
+from adjoint.core.graph import TensorBase, new_tensor, node_of
+from adjoint.core.modes import current
+from adjoint.tensor.differentiate import grad
+from adjoint.tensor.table import ops
+from adjoint.transforms import forward
+
+Tensor = Any
+Function = Callable[..., Any]
+
+INDEPENDENT = "Output seems independent of input."
+
+
+class _Depth(threading.local):
+    """How many functions are being run on boxes in this thread."""
+
+    count = 0
+
+
+_depth = _Depth()
+
+
+@contextmanager
+def tracing() -> Iterator[None]:
+    """A function is being run on boxes, with recording on."""
+    _depth.count += 1
+    try:
+        with enable_grad():
+            yield
+    finally:
+        _depth.count -= 1
+
+
+def entered(leaf: Any) -> Tensor:
+    """One argument as a Tensor. Raises TypeError for what has no derivatives."""
+    if type(leaf) is ArrayBox:
+        return leaf._tensor
+    if isinstance(leaf, TensorBase):
+        return leaf
+    array = numpy.asarray(leaf)
+    if array.dtype.kind == "i" and isinstance(leaf, numpy.ndarray):
+        array = array.astype(numpy.float64)
+    if array.dtype.kind not in "fc" or (not isinstance(leaf, numpy.ndarray) and type(leaf) is int):
+        raise TypeError(f"Can't differentiate w.r.t. type {type(leaf)}")
+    return new_tensor(array)
+
+
+def make_vjp(fun: Function, x: Any) -> tuple[Function, Any]:
+    """Run a function at x: what takes cotangents of its result to those of x, and the result."""
+    leaves, structure = flatten(x)
+    targets = [_target(leaf) for leaf in leaves]
+    with tracing():
+        # the function may write into its arguments, which must not reach those of the caller
+        y = fun(structure.unflatten([ArrayBox(ops.clone(target)) for target in targets]))
+    return _pullback(y, targets, structure)
+
+
+def _target(leaf: Any) -> Tensor:
+    tensor = entered(leaf)
+    if tensor.requires_grad:
+        return ops.view(tensor, tensor._array.shape)
+    with enable_grad():
+        target = ops.view(tensor, tensor._array.shape) if is_tracked(tensor) else tensor
+        target.requires_grad = True
+    return target
+
+
+def _pullback(y: Any, targets: list[Tensor], structure: TreeDef) -> tuple[Function, Any]:
+    outputs, shape_of_y = flatten(y)
+    places = [i for i, output in enumerate(outputs) if type(output) is ArrayBox]
+    roots = [outputs[i]._tensor for i in places]
+    nested = _depth.count > 0 and leads_elsewhere(roots, targets)
+    if not any(root.requires_grad for root in roots):
+        roots, places = [], []
+
+    def settled(tensor: Tensor) -> Any:
+        keep = nested or (bool(current().dual_stack) and forward.has_tangent(tensor))
+        return ArrayBox(tensor) if keep else raw(tensor)
+
+    def vjp(g: Any) -> Any:
+        if not roots:
+            warnings.warn(INDEPENDENT, stacklevel=2)
+            return structure.unflatten([zeros_like(target) for target in targets])
+        cotangents = shape_of_y.flatten_up_to(g)
+        cotangents = [_cotangent(cotangents[i], root) for i, root in zip(places, roots, strict=True)]
+        create = nested or any(is_tracked(c) for c in cotangents)
+        found = grad(roots, targets, cotangents, retain_graph=True, create_graph=create, allow_unused=True)
+        gradients = [
+            zeros_like(target) if t is None else (wrap if create else settled)(conjugated(t))
+            for target, t in zip(targets, found, strict=True)
+        ]
+        return structure.unflatten(gradients)
+
+    return vjp, shape_of_y.unflatten([settled(o._tensor) if type(o) is ArrayBox else o for o in outputs])
+
+
+def zeros_like(tensor: Tensor) -> Any:
+    """Plain zeros."""
+    return numpy.zeros_like(tensor._array)[()]
+
+
+def _cotangent(value: Any, root: Tensor) -> Tensor:
+    """A cotangent as a Tensor of the shape and dtype of a result, conjugated."""
+    value = unwrap(value)
+    if not isinstance(value, TensorBase):
+        value = new_tensor(numpy.asarray(value))
+    kind = root._array.dtype
+    if value._array.dtype.kind == "c" and kind.kind != "c":
+        value = ops.real(value)
+    if value._array.dtype != kind:
+        value = ops.cast(value, root.dtype)
+    if value._array.shape != root._array.shape:
+        value = ops.expand(value, root._array.shape)
+    return conjugated(value)
+
+
+def conjugated(tensor: Tensor) -> Tensor:
+    """The complex conjugate."""
+    return ops.conj(tensor) if tensor._array.dtype.kind == "c" else tensor
+
+
+def leads_elsewhere(roots: list[Tensor], targets: list[Tensor]) -> bool:
+    """True if results depend on more than the targets, or these on something: another derivation goes on around."""
+    if any(not target.is_leaf for target in targets):
+        return True
+    own = {id(target) for target in targets}
+    waiting = [node_of(root) for root in roots if root.requires_grad]
+    seen = set()
+    while waiting:
+        node = waiting.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        variable = getattr(node, "variable", None)
+        if variable is not None:
+            if id(variable) not in own:
+                return True
+            continue
+        waiting.extend(edge[0] for edge in node.next_functions)
+    return False
+
+
+def make_jvp(fun: Function, x: Any) -> Function:
+    """What takes tangents of x to the result of a function and its tangent."""
+
+    def jvp(g: Any) -> tuple[Any, Any]:
+        leaves, structure = flatten(x)
+        primals = [entered(leaf) for leaf in leaves]
+        tangents = [_tangent(t, p) for t, p in zip(structure.flatten_up_to(g), primals, strict=True)]
+        with forward.level() as number, tracing():
+            duals = [
+                forward.dual(ops.clone(p), t, number) for p, t in zip(primals, tangents, strict=True)
+            ]
+            y = fun(structure.unflatten([ArrayBox(dual) for dual in duals]))
+            outputs, shape_of_y = flatten(y)
+            pairs = [_apart(output, number) for output in outputs]
+        # outside of the level only tangents of outer ones are left
+        if not any(t is not None for _, t in pairs):
+            warnings.warn(INDEPENDENT, stacklevel=2)
+        values = [wrap(p) for p, _ in pairs]
+        moved = [_zeros_of(p) if t is None else wrap(t) for p, t in pairs]
+        return shape_of_y.unflatten(values), shape_of_y.unflatten(moved)
+
+    return jvp
+
+
+def _apart(output: Any, number: int) -> tuple[Any, Any]:
+    if type(output) is not ArrayBox:
+        return output, None
+    outer, inner = forward.around(number)
+    return forward.taken_apart(output._tensor, number, outer, inner)
+
+
+def _zeros_of(value: Any) -> Any:
+    return zeros_like(value) if isinstance(value, TensorBase) else numpy.zeros_like(value)[()]
+
+
+def _tangent(value: Any, primal: Tensor) -> Tensor:
+    value = unwrap(value)
+    if not isinstance(value, TensorBase):
+        value = new_tensor(numpy.asarray(value))
+    kind = primal._array.dtype
+    if value._array.dtype.kind == "c" and kind.kind != "c":
+        value = ops.real(value)
+    if value._array.dtype != kind:
+        value = ops.cast(value, primal.dtype)
+    return value if value._array.shape == primal._array.shape else ops.expand(value, primal._array.shape)

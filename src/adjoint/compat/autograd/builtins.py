@@ -1,0 +1,33 @@
+"""Python's containers under autograd.builtins' names.
+
+Containers of boxes are Python's own lists, tuples and dictionaries here, so these are the built-in types; isinstance
+and type also look through boxes.
+"""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+from adjoint.compat.autograd._boxes import getval
+
+dict = builtins.dict
+list = builtins.list
+tuple = builtins.tuple
+
+# what annotations and checks call the boxes of containers
+DictBox = builtins.dict
+SequenceBox = builtins.list
+
+
+def isinstance(x: Any, A: Any) -> bool:
+    """Python's isinstance of a value, or of what a box holds."""
+    return builtins.isinstance(getval(x), A) or builtins.isinstance(x, A)
+
+
+def type(x: Any, *more: Any) -> Any:
+    """Python's type of a value, or of what a box holds."""
+    return builtins.type(x, *more) if more else builtins.type(getval(x))
+
+
+__all__ = ["DictBox", "SequenceBox", "dict", "isinstance", "list", "tuple", "type"]

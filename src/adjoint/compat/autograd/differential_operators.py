@@ -1,0 +1,240 @@
+"""Derivatives as functions: gradients, Jacobians, Hessians, and their products with vectors.
+
+An argument may be a number, an array, or nested lists, tuples and dictionaries of such; a derivative by it has the same
+containers. `argnum` says which argument, or, as a tuple, which ones together.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+from adjoint.arrays.pytree import flatten
+from adjoint.compat.autograd import numpy as np
+from adjoint.compat.autograd._boxes import ArrayBox, unwrap, wrap
+from adjoint.compat.autograd._tracing import make_jvp as _make_jvp
+from adjoint.compat.autograd._tracing import make_vjp as _make_vjp
+from adjoint.compat.autograd._tracing import tracing
+from adjoint.compat.autograd._vspaces import vspace
+from adjoint.compat.autograd.wrap_util import unary_to_nary
+from adjoint.core.graph import TensorBase
+from adjoint.tools import checkpoint as _checkpoints
+
+Function = Callable[..., Any]
+
+make_vjp = unary_to_nary(_make_vjp)
+make_jvp = unary_to_nary(_make_jvp)
+
+_NOT_SCALAR = (
+    "Grad only applies to real scalar-output functions. Try jacobian, elementwise_grad or holomorphic_grad."
+)
+
+
+@unary_to_nary
+def grad(fun: Function, x: Any) -> Any:
+    """
+    Returns a function which computes the gradient of `fun` with respect to one argument, or several.
+
+    It takes the same arguments as `fun`, whose result must be one real number.
+
+    >>> grad(lambda x, y: x**2 * y)(3.0, 2.0)
+    np.float64(12.0)
+    """
+    vjp, ans = _make_vjp(fun, x)
+    return vjp(_one(ans))
+
+
+def _one(ans: Any) -> Any:
+    space = vspace(ans)
+    if space.size != 1:
+        raise TypeError(_NOT_SCALAR)
+    return space.ones()
+
+
+@unary_to_nary
+def elementwise_grad(fun: Function, x: Any) -> Any:
+    """The sums of the columns of the Jacobian, in one pass: its diagonal, where it is diagonal."""
+    vjp, ans = _make_vjp(fun, x)
+    space = vspace(ans)
+    if space.iscomplex:
+        raise TypeError("Elementwise_grad only applies to real-output functions.")
+    return vjp(space.ones())
+
+
+egrad = elementwise_grad
+
+
+@unary_to_nary
+def deriv(fun: Function, x: Any) -> Any:
+    """The derivative by one real number, in forward mode; the result may have any shape."""
+    return _make_jvp(fun, x)(vspace(x).ones())[1]
+
+
+@unary_to_nary
+def jacobian(fun: Function, x: Any) -> Any:
+    """The Jacobian, of the shape of the result followed by that of the argument."""
+    vjp, ans = _make_vjp(fun, x)
+    shape = vspace(ans).shape
+    rows = [vjp(g) for g in _unit_vectors(ans)]
+
+    def joined(*parts: Any) -> Any:
+        return np.reshape(np.stack(parts), (*shape, *np.shape(parts[0]))) if parts else np.zeros(shape)
+
+    if not rows:
+        leaves, structure = flatten(x)
+        return structure.unflatten([np.zeros((*shape, *np.shape(leaf))) for leaf in leaves])
+    columns = zip(*[flatten(row)[0] for row in rows], strict=True)
+    return flatten(x)[1].unflatten([joined(*parts) for parts in columns])
+
+
+def _unit_vectors(ans: Any) -> Any:
+    space = vspace(ans)
+    if not space.iscomplex:
+        return space.standard_basis()
+    # the rows of a complex Jacobian; the function is taken to be holomorphic
+    return [vector for i, vector in enumerate(space.standard_basis()) if i % 2 == 0]
+
+
+@unary_to_nary
+def holomorphic_grad(fun: Function, x: Any) -> Any:
+    """The derivative of a holomorphic function of complex numbers."""
+    if not vspace(x).iscomplex:
+        warnings.warn("Input to holomorphic_grad is not complex", stacklevel=3)
+    return elementwise_grad(lambda z: np.real(fun(z)))(x)
+
+
+def grad_named(fun: Function, argname: str) -> Function:
+    """The gradient by the argument of a name."""
+    return grad(fun, list(inspect.signature(fun).parameters).index(argname))  # type: ignore[no-any-return]
+
+
+@unary_to_nary
+def hessian(fun: Function, x: Any) -> Any:
+    """The matrix of second derivatives, exact."""
+    return jacobian(jacobian(fun))(x)
+
+
+@unary_to_nary
+def make_hvp(fun: Function, x: Any) -> Any:
+    """What multiplies the Hessian at x with vectors, and the gradient."""
+    return _make_vjp(grad(fun), x)
+
+
+def hessian_tensor_product(fun: Function, argnum: Any = 0) -> Function:
+    """The product of the Hessian with an array of the argument's shape, as a function of (*args, tensor, **kwargs)."""
+    fun_grad = grad(fun, argnum)
+
+    def vector_dot_grad(*args: Any, **kwargs: Any) -> Any:
+        *args_of_fun, vector = args
+        return np.tensordot(fun_grad(*args_of_fun, **kwargs), vector, np.ndim(vector))
+
+    return grad(vector_dot_grad, argnum)  # type: ignore[no-any-return]
+
+
+hessian_vector_product = hessian_tensor_product
+
+
+def tensor_jacobian_product(fun: Function, argnum: Any = 0) -> Function:
+    """The Jacobian multiplied from the left by an array, as a function of (*args, tensor, **kwargs)."""
+
+    def vector_dot_fun(*args: Any, **kwargs: Any) -> Any:
+        *args_of_fun, vector = args
+        return np.tensordot(vector, fun(*args_of_fun, **kwargs), axes=np.ndim(vector))
+
+    return jacobian(vector_dot_fun, argnum)  # type: ignore[no-any-return]
+
+
+vector_jacobian_product = tensor_jacobian_product
+
+
+@unary_to_nary
+def make_jvp_reversemode(fun: Function, x: Any) -> Function:
+    """What multiplies the Jacobian at x with vectors, by transposing reverse mode twice."""
+    vjp, y = _make_vjp(fun, x)
+    vjp_of_vjp, _ = _make_vjp(vjp, vspace(y).zeros())
+    return vjp_of_vjp
+
+
+def make_ggnvp(f: Function, g: Function = lambda x: 0.5 * np.sum(x**2, axis=-1), f_argnum: Any = 0) -> Function:
+    """What multiplies vectors with the generalized Gauss-Newton matrix of g(f(x)), at the point that it is called with.
+
+    By default that of half the sum of squares of f.
+    """
+
+    @unary_to_nary
+    def at(f: Function, x: Any) -> Function:
+        f_vjp, f_x = _make_vjp(f, x)
+        g_hvp, _ = _make_vjp(grad(g), f_x)
+        f_jvp, _ = _make_vjp(f_vjp, vspace(f_x).zeros())
+        return lambda v: f_vjp(g_hvp(f_jvp(v)))
+
+    return at(f, f_argnum)  # type: ignore[no-any-return]
+
+
+@unary_to_nary
+def value_and_grad(fun: Function, x: Any) -> tuple[Any, Any]:
+    """A function's value and gradient, as scipy.optimize wants them with jac=True."""
+    vjp, ans = _make_vjp(fun, x)
+    if vspace(ans).size != 1:
+        raise TypeError(
+            "value_and_grad only applies to real scalar-output functions. Try jacobian, elementwise_grad or "
+            "holomorphic_grad."
+        )
+    return ans, vjp(_one(ans))
+
+
+@unary_to_nary
+def grad_and_aux(fun: Function, x: Any) -> tuple[Any, Any]:
+    """Of a function with two results, the gradient of the first and the second as it is."""
+    vjp, (ans, aux) = _make_vjp(fun, x)
+    leaves, structure = flatten(aux)
+    zeros = structure.unflatten([vspace(leaf).zeros() if _has_space(leaf) else None for leaf in leaves])
+    return vjp((_one(ans), zeros)), aux
+
+
+def _has_space(leaf: Any) -> bool:
+    try:
+        vspace(leaf)
+    except TypeError:
+        return False
+    return True
+
+
+def multigrad_dict(fun: Function) -> Function:
+    """The gradients by all arguments at once, as a dictionary by their names."""
+    signature = inspect.signature(fun)
+
+    def grad_of_all(*args: Any, **kwargs: Any) -> dict[str, Any]:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+
+        def of_dict(given: dict[str, Any]) -> Any:
+            call = inspect.BoundArguments(signature, OrderedDict(given))
+            return fun(*call.args, **call.kwargs)
+
+        return grad(of_dict)(dict(bound.arguments))  # type: ignore[no-any-return]
+
+    return grad_of_all
+
+
+def checkpoint(fun: Function) -> Function:
+    """The same function, whose intermediate values are computed again for the backward pass instead of kept."""
+
+    @functools.wraps(fun)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        def on_tensors(*args: Any, **kwargs: Any) -> Any:
+            with tracing():
+                return unwrap(fun(*_boxed(args), **_boxed(kwargs)))
+
+        return wrap(_checkpoints.checkpoint(on_tensors, *unwrap(args), use_reentrant=False, **unwrap(kwargs)))
+
+    return call
+
+
+def _boxed(tree: Any) -> Any:
+    leaves, structure = flatten(tree)
+    return structure.unflatten([ArrayBox(leaf) if isinstance(leaf, TensorBase) else leaf for leaf in leaves])

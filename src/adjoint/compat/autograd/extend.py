@@ -1,0 +1,31 @@
+"""What new primitives are defined with."""
+
+from adjoint.compat.autograd._boxes import Box
+from adjoint.compat.autograd._primitives import (
+    SparseObject,
+    def_linear,
+    defjvp,
+    defjvp_argnum,
+    defjvp_argnums,
+    defvjp,
+    defvjp_argnum,
+    defvjp_argnums,
+    notrace_primitive,
+    primitive,
+    register_notrace,
+)
+from adjoint.compat.autograd._vspaces import VSpace, vspace
+
+
+class JVPNode:
+    """Names forward mode where register_notrace asks for which mode it is meant."""
+
+
+class VJPNode:
+    """Names reverse mode there."""
+
+
+__all__ = [
+    "Box", "JVPNode", "SparseObject", "VJPNode", "VSpace", "def_linear", "defjvp", "defjvp_argnum", "defjvp_argnums",
+    "defvjp", "defvjp_argnum", "defvjp_argnums", "notrace_primitive", "primitive", "register_notrace", "vspace",
+]  # fmt: skip

@@ -1,0 +1,51 @@
+"""Nested containers of arrays as one vector, and back, both ways differentiable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from adjoint.arrays import pytree
+from adjoint.compat.autograd import numpy as np
+
+Function = Callable[..., Any]
+
+
+def flatten(value: Any) -> tuple[Any, Function]:
+    """All numbers of nested lists, tuples and dictionaries as one vector, and a function that undoes it.
+
+    Dictionaries are taken in the order of their keys. Integers become floats.
+
+    >>> vector, unflatten = flatten({"b": [1.0, 2.0], "a": np.ones(2)})
+    >>> vector
+    array([1., 1., 1., 2.])
+    >>> unflatten(2 * vector)["b"]
+    [np.float64(2.0), np.float64(4.0)]
+    """
+    leaves, structure = pytree.flatten(_sorted(value))
+    shapes = [np.shape(leaf) for leaf in leaves]
+    ends = numpy.cumsum([int(numpy.prod(shape)) for shape in shapes], dtype=int)
+    vector = np.concatenate([np.reshape(1.0 * leaf, (-1,)) for leaf in leaves]) if leaves else numpy.zeros(0)
+
+    def unflatten(vector: Any) -> Any:
+        starts = [0, *ends.tolist()][:-1]
+        parts = [np.reshape(vector[a:b], s)[()] for a, b, s in zip(starts, ends.tolist(), shapes, strict=True)]
+        return structure.unflatten(parts)
+
+    return vector, unflatten
+
+
+def _sorted(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _sorted(value[key]) for key in sorted(value)}
+    if type(value) in (list, tuple):
+        return type(value)(_sorted(member) for member in value)
+    return value
+
+
+def flatten_func(func: Function, example: Any) -> tuple[Function, Function, Any]:
+    """A function of containers as one of vectors to vectors, what makes containers of vectors, and the example's."""
+    vector, unflatten = flatten(example)
+    return (lambda x, *args: flatten(func(unflatten(x), *args))[0]), unflatten, vector

@@ -1,0 +1,34 @@
+"""What authors of primitives use to undo broadcasting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from adjoint.compat.autograd import numpy as np
+
+
+def unbroadcast(x: Any, target_meta: tuple[Any, ...], broadcast_idx: int = 0) -> Any:
+    """The sum over the axes along which an argument was broadcast, real if the argument was.
+
+    target_meta: what numpy_wrapper.metadata() says of the argument. broadcast_idx: where the axes that the argument did
+    not have are, 0 for in front, -1 for behind.
+    """
+    shape, ndim, _, is_complex = target_meta
+    while np.ndim(x) > ndim:
+        x = np.sum(x, axis=broadcast_idx)
+    for axis, size in enumerate(shape):
+        if size == 1 and np.shape(x)[axis] != 1:
+            x = np.sum(x, axis=axis, keepdims=True)
+    return np.real(x) if np.iscomplexobj(x) and not is_complex else x
+
+
+def unbroadcast_f(target: Any, f: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A function of cotangents whose results are summed to the shape of an argument.
+
+    >>> import numpy
+    >>> unbroadcast_f(numpy.ones(2), lambda g: 2 * g)(numpy.ones((3, 2)))
+    array([6., 6.])
+    """
+    target_meta = np.metadata(target)
+    return lambda g: unbroadcast(f(g), target_meta)

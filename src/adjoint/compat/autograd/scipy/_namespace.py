@@ -1,0 +1,46 @@
+"""SciPy's namespaces with functions that also take boxes."""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import scipy.special
+
+from adjoint.compat.autograd._boxes import NO_TRACE, unwrap, wrap
+from adjoint.compat.autograd._primitives import Primitive, wrapped
+from adjoint.interop import scipy_functions
+from adjoint.interop.declare import FUNCTIONS
+
+scipy_functions.load()
+NO_TRACE |= {scipy.special.gammasgn}
+
+
+def known(name: str, of_scipy: Callable[..., Any]) -> Primitive:
+    """A function of SciPy, by its name in the table, that also takes boxes."""
+    return Primitive(of_scipy, functools.partial(_on_boxes, FUNCTIONS[name]))
+
+
+def _on_boxes(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    return wrap(function(*unwrap(args), **unwrap(kwargs)))
+
+
+def wrap_namespace(old: types.ModuleType, new: dict[str, Any]) -> None:
+    """Fill a namespace with everything of a module of SciPy, what has derivatives made primitives."""
+    for name in dir(old):
+        if name.startswith("_") or name in new:
+            continue
+        value = getattr(old, name)
+        if isinstance(value, types.ModuleType):
+            continue
+        if f"{old.__name__}.{name}" in FUNCTIONS:
+            value = known(f"{old.__name__}.{name}", value)
+        elif isinstance(value, numpy.ufunc):
+            value = wrapped(value)
+        elif callable(value) and not isinstance(value, type):
+            # no derivative, unless its user gives one
+            value = Primitive(value)
+        new[name] = value

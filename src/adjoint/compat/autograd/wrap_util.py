@@ -1,0 +1,58 @@
+"""From functions of one argument to functions of several."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+Function = Callable[..., Any]
+
+
+def unary_to_nary(unary_operator: Function) -> Function:
+    """Let an operator on functions of one argument take functions of several.
+
+    The new operator has a second argument, argnum: the place of the argument that the function is seen as a function
+    of, or a tuple of places, for which it is seen as a function of a tuple.
+    """
+
+    @functools.wraps(unary_operator)
+    def nary_operator(fun: Function, argnum: Any = 0, *nary_op_args: Any, **nary_op_kwargs: Any) -> Function:
+        assert type(argnum) in (int, tuple, list), argnum
+
+        def nary_f(*args: Any, **kwargs: Any) -> Any:
+            if isinstance(argnum, int):
+                x = args[argnum]
+            else:
+                x = tuple(args[i] for i in argnum)
+
+            def unary_f(x: Any) -> Any:
+                values = list(args)
+                for place, value in ((argnum, x),) if isinstance(argnum, int) else zip(argnum, x, strict=True):
+                    values[place] = value
+                return fun(*values, **kwargs)
+
+            unary_f.__name__ = get_name(fun)
+            return unary_operator(unary_f, x, *nary_op_args, **nary_op_kwargs)
+
+        operator, name = get_name(unary_operator), get_name(fun)
+        nary_f.__name__ = nary_f.__qualname__ = f"{operator}_of_{name}_wrt_argnum_{argnum}"
+        nary_f.__doc__ = (
+            f"    {operator} of function {name} with respect to argument number {argnum}. Takes the\n"
+            f"    same arguments as {name} but returns the {operator}.\n    "
+        )
+        return nary_f
+
+    return nary_operator
+
+
+def get_name(f: Any) -> str:
+    """The name of a function, for messages."""
+    while isinstance(f, functools.partial):
+        f = f.func
+    return getattr(f, "__name__", "[unknown name]")
+
+
+def get_doc(f: Any) -> str | None:
+    """The documentation of a function."""
+    return getattr(f, "__doc__", None)

@@ -1,0 +1,18 @@
+"""SciPy's functions over Tensors, with SciPy's signatures, one file per package: "scipy.linalg.expm" in the table.
+
+They are loaded when SciPy's ufuncs first meet a Tensor or `adjoint.scipy` is imported, so that NumPy's alone do not
+import SciPy.
+"""
+
+from importlib import import_module
+
+from adjoint.interop.functions import load as load_functions_of_numpy
+
+_PACKAGES = ("special", "linalg", "stats", "signal", "fft", "integrate")
+
+
+def load() -> None:
+    """Fill the table of functions, and that of ufuncs with those of scipy.special."""
+    load_functions_of_numpy()
+    for package in _PACKAGES:
+        import_module(f"adjoint.interop.scipy_functions.{package}")

@@ -1,0 +1,158 @@
+"""Matrix equations and functions of matrices: Sylvester's equation, banded systems, roots, logarithms.
+
+H stands for the conjugate transpose.
+"""
+
+from .declare import Array, general
+from .linalg import H, check_matrix, check_square
+
+# Sylvester's equation -------------------------------------------------------------------------------------------------
+
+
+def _check_sylvester(A, B, Q):
+    check_square("solve_sylvester", A._array)
+    check_square("solve_sylvester", B._array)
+    check_matrix("solve_sylvester", Q._array, "Q")
+    rows, columns = A._array.shape[-1], B._array.shape[-1]
+    if Q._array.shape[-2:] != (rows, columns):
+        raise RuntimeError(
+            f"solve_sylvester: Q must be {rows} by {columns} as A and B are, but it is "
+            f"{' by '.join(map(str, Q._array.shape[-2:]))}"
+        )
+
+
+@general(core="(m,m),(n,n),(m,n)->(m,n)", method=False, function=False, check=_check_sylvester)
+def sylvester(xp, A: Array, B: Array, Q: Array):
+    """X with A X + X B = Q."""
+    return xp.solve_sylvester(A, B, Q)
+
+
+@sylvester.vjp("A", "B", "Q")
+def _(ops, g, A, B, y, needs):
+    of_q = ops.sylvester(H(ops, A), H(ops, B), g)
+    return (
+        -(of_q @ H(ops, y)) if needs[0] else None,
+        -(H(ops, y) @ of_q) if needs[1] else None,
+        of_q,
+    )
+
+
+@sylvester.jvp("A")
+def _(ops, t, A, B, y):
+    return -ops.sylvester(A, B, t @ y)
+
+
+@sylvester.jvp("B")
+def _(ops, t, A, B, y):
+    return -ops.sylvester(A, B, y @ t)
+
+
+@sylvester.jvp("Q")
+def _(ops, t, A, B):
+    return ops.sylvester(A, B, t)
+
+
+# banded systems -----------------------------------------------------------------------------------------------------
+# Row r of the stored matrix is the diagonal on which the row number exceeds that of the column by r - u: its element j
+# is A[j + r - u, j]. Places outside of A are never read.
+
+
+def _check_banded(ab, b, lower, upper):
+    rows, n = ab._array.shape
+    if rows != lower + upper + 1:
+        raise ValueError(
+            f"invalid values for the number of lower and upper diagonals: l+u+1 ({lower + upper + 1}) does not equal "
+            f"ab.shape[0] ({rows})"
+        )
+    if b._array.shape[0] != n:
+        raise ValueError(f"shapes of ab {ab._array.shape} and b {b._array.shape} are not compatible")
+
+
+@general(method=False, function=False, check=_check_banded)
+def banded_solution(xp, ab: Array, b: Array, lower, upper):
+    """x with A x = b for a matrix A with few diagonals, stored as scipy.linalg.solve_banded has it; b has two axes."""
+    return xp.solve_banded((lower, upper), ab, b)
+
+
+def _banded_adjoint(ops, ab, lower, upper):
+    """The conjugate transpose, stored alike: the diagonals in reverse order, each moved along."""
+    rows = [ops.roll(ab[r : r + 1], (r - upper,), (1,)) for r in range(lower + upper, -1, -1)]
+    return ops.conjugated(ops.cat(rows, 0))
+
+
+def _banded_product(ops, ab, x, lower, upper):
+    """A x."""
+    n = x.shape[0]
+    total = 0 * x
+    for r in range(lower + upper + 1):
+        d = r - upper
+        if abs(d) < n:
+            first, last = max(0, -d), n - max(0, d)
+            part = ab[r, first:last][:, None] * x[first:last]
+            total = total + ops.constant_pad_nd(part, (0, 0, first + d, n - last - d))
+    return total
+
+
+def _banded_outer(ops, v, x, lower, upper):
+    """The stored part of v H(x)."""
+    n = x.shape[0]
+    rows = []
+    for r in range(lower + upper + 1):
+        d = r - upper
+        first, last = min(max(0, -d), n), max(n - max(0, d), 0)
+        if first >= last:
+            rows.append(0 * ops.sum(x, (1,)))
+            continue
+        diagonal = ops.sum(v[first + d : last + d] * ops.conjugated(x[first:last]), (1,))
+        rows.append(ops.constant_pad_nd(diagonal, (first, n - last)))
+    return ops.stack(rows, 0)
+
+
+@banded_solution.vjp("ab", "b")
+def _(ops, g, ab, y, lower, upper, needs):
+    of_b = ops.banded_solution(_banded_adjoint(ops, ab, lower, upper), g, upper, lower)
+    return (-_banded_outer(ops, of_b, y, lower, upper) if needs[0] else None), of_b
+
+
+@banded_solution.jvp("ab")
+def _(ops, t, ab, y, lower, upper):
+    return -ops.banded_solution(ab, _banded_product(ops, t, y, lower, upper), lower, upper)
+
+
+@banded_solution.jvp("b")
+def _(ops, t, ab, lower, upper):
+    return ops.banded_solution(ab, t, lower, upper)
+
+
+# functions of matrices ------------------------------------------------------------------------------------------------
+
+
+def _check_function(A, name, power):
+    check_square(name, A._array)
+
+
+@general(core="(n,n)->(n,n)", method=False, function=False, check=_check_function)
+def matrix_function(xp, A: Array, name, power=None):
+    """A function of a matrix, by its name in scipy.linalg: sqrtm, logm, signm, or fractional_matrix_power.
+
+    Mathias (1996): the derivative in direction E is the upper right block of f([[A, E], [0, A]]).
+    """
+    return xp.matrix_function(A, name, power)
+
+
+def _derivative(ops, A, direction, name, power):
+    n = A.shape[-1]
+    above = ops.cat([A, direction], A.ndim - 1)
+    below = ops.cat([ops.zeros_like(A), A], A.ndim - 1)
+    return ops.matrix_function(ops.cat([above, below], A.ndim - 2), name, power)[..., :n, n:]
+
+
+@matrix_function.vjp("A")
+def _(ops, g, A, name, power):
+    # Higham (2008), "Functions of matrices", 3.2; a real matrix may have a complex root
+    return H(ops, _derivative(ops, A + ops.zeros_like(g), H(ops, g), name, power))
+
+
+@matrix_function.jvp("A")
+def _(ops, t, A, name, power):
+    return _derivative(ops, A, t, name, power)

@@ -1,0 +1,18 @@
+"""scipy.signal, whose functions also take Tensors."""
+
+from __future__ import annotations
+
+from typing import Any as _Any
+
+import scipy.signal as _signal
+
+from adjoint.interop.namespaces import over_tensors as _over_tensors
+
+globals().update({name: getattr(_signal, name) for name in _signal.__all__})
+globals().update(_over_tensors("scipy.signal.", _signal))
+
+__all__ = list(_signal.__all__)
+
+
+def __getattr__(name: str) -> _Any:
+    return getattr(_signal, name)

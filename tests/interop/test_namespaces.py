@@ -1,0 +1,91 @@
+"""adjoint.numpy and adjoint.scipy: the libraries' own functions on plain values, adjoint's on Tensors."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy
+import pytest
+import scipy.special
+import scipy.stats
+
+import adjoint
+from adjoint import numpy as np
+from adjoint.scipy import fft, integrate, linalg, signal, special, stats
+
+X = adjoint.tensor([0.5, 2.0], dtype=adjoint.float64, requires_grad=True)
+
+
+def test_plain_values_run_the_librarys_own_functions() -> None:
+    assert np.sin is numpy.sin and np.linalg.solve is numpy.linalg.solve and np.float64 is numpy.float64
+    assert set(numpy.__all__) <= set(dir(np))
+    assert special.expit is scipy.special.expit
+    for value, expected in (
+        (np.array([1, 2]), numpy.array([1, 2])),
+        (special.logsumexp([1.0, 2.0]), scipy.special.logsumexp([1.0, 2.0])),
+        (stats.norm.logpdf(0.3, 1.0), scipy.stats.norm.logpdf(0.3, 1.0)),
+        (stats.norm(1.0, 2.0).cdf(0.3), scipy.stats.norm(1.0, 2.0).cdf(0.3)),
+        (linalg.expm(numpy.eye(2)), numpy.e * numpy.eye(2)),
+    ):
+        assert type(value) is type(expected)
+        numpy.testing.assert_allclose(value, expected)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: np.array([X[0], 1.0]),
+        lambda: np.array([[X[0], 1.0], [0, X[1]]]),
+        lambda: np.asarray([X, (1.0, 2.0)]),
+        lambda: np.full(3, X[0]),
+        lambda: np.array(X),
+        lambda: np.stack([X, X]),
+        lambda: np.array({"a": 1}["a"] * X),
+    ],
+)
+def test_tensors_in_data_stay_in_the_graph(make: object) -> None:
+    assert make().requires_grad  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: special.logsumexp(X),
+        lambda: special.gammaln(X),
+        lambda: linalg.expm(np.array([[X[0], 0.0], [1.0, X[1]]])),
+        lambda: signal.convolve(X, [1.0, 2.0]),
+        lambda: fft.fft(X),
+        lambda: fft.dct(X),
+        lambda: integrate.trapezoid(X),
+        lambda: stats.norm.logpdf(0.3, loc=X),
+        lambda: stats.gamma(X).cdf(1.0),
+        lambda: stats.multivariate_normal.logpdf(X, [0.0, 1.0]),
+        lambda: np.linalg.norm(X),
+        lambda: np.fft.fft(X),
+    ],
+)
+def test_functions_of_tensors(call: object) -> None:
+    assert call().requires_grad  # type: ignore[operator]
+
+
+def test_frozen_distributions_of_tensors_have_what_has_derivatives() -> None:
+    frozen = stats.norm(X, 2.0)
+    numpy.testing.assert_allclose(frozen.logpdf(0.3).detach(), scipy.stats.norm([0.5, 2.0], 2.0).logpdf(0.3))
+    with pytest.raises(AttributeError, match="there is no derivative of it"):
+        frozen.rvs()
+    assert "norm" in repr(stats.norm)
+
+
+def test_scipys_ufuncs_know_tensors_without_adjoint_scipy() -> None:
+    code = (
+        "import adjoint, scipy.special as s, sys; x = adjoint.tensor([0.5], requires_grad=True); "
+        "assert s.gammaln(x).requires_grad and 'adjoint.scipy' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_importing_adjoint_imports_neither_scipy_nor_the_namespaces() -> None:
+    names = {"scipy", "adjoint.numpy", "adjoint.scipy", "adjoint.compat"}
+    code = f"import adjoint, sys; assert not {names} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)

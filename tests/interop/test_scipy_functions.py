@@ -1,0 +1,433 @@
+"""SciPy's functions over Tensors: values and dtypes are SciPy's, gradients agree with central differences."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.fft
+import scipy.integrate
+import scipy.linalg
+import scipy.signal
+import scipy.special
+import scipy.stats
+
+import adjoint
+from adjoint.interop import scipy_functions
+from adjoint.interop.declare import FUNCTIONS
+from adjoint.interop.scipy_functions.special import FUNCTIONS_OF_UFUNCS, OPERATIONS
+from adjoint.interop.scipy_functions.stats import DISTRIBUTIONS
+from adjoint.interop.ufuncs import UFUNCS
+
+scipy_functions.load()
+RNG = np.random.default_rng(7)
+Call = Callable[..., Any]
+
+
+def positive(*shape: int) -> np.ndarray:
+    return RNG.uniform(0.5, 2.5, shape)
+
+
+def fraction(*shape: int) -> np.ndarray:
+    return RNG.uniform(0.1, 0.9, shape)
+
+
+def normal(*shape: int) -> np.ndarray:
+    return RNG.normal(size=shape)
+
+
+def square(n: int = 3) -> np.ndarray:
+    a = normal(n, n)
+    return a @ a.T + np.eye(n)
+
+
+def check(function: Call, *arrays: np.ndarray, over_tensors: Call | None = None, rtol: float = 1e-9) -> None:
+    """Compare values with SciPy's, and the gradient by all arrays with central differences in a random direction."""
+    expected = results(function(*arrays))
+    tensors = [adjoint.tensor(a, requires_grad=a.dtype.kind in "fc") for a in arrays]
+    found = results((over_tensors or function)(*tensors))
+    assert len(found) == len(expected)
+    for ours, theirs in zip(found, expected, strict=True):
+        assert ours.shape == theirs.shape
+        assert ours.detach().numpy().dtype == theirs.dtype
+        np.testing.assert_allclose(ours.detach().numpy(), theirs, rtol=rtol, atol=1e-12)
+    places = [i for i, y in enumerate(found) if y.requires_grad]
+    weights = [noise(expected[i]) for i in places]
+    inputs = [t for t in tensors if t.requires_grad]
+    gradients = adjoint.autograd.grad([found[i] for i in places], inputs, [adjoint.tensor(w) for w in weights])
+    steps = [noise(a) if a.dtype.kind in "fc" else 0 * a for a in arrays]
+    ahead, behind = (
+        results(function(*[a + sign * 1e-6 * v for a, v in zip(arrays, steps, strict=True)])) for sign in (1, -1)
+    )
+    numeric = sum(inner(w, (ahead[i] - behind[i]) / 2e-6) for w, i in zip(weights, places, strict=True))
+    moved = [v for a, v in zip(arrays, steps, strict=True) if a.dtype.kind in "fc"]
+    exact = sum(inner(g.numpy(), v) for g, v in zip(gradients, moved, strict=True))
+    assert exact == pytest.approx(numeric, rel=2e-5, abs=2e-6)
+
+
+def results(value: Any) -> list[Any]:
+    """All arrays among what a function gave, without those of integers and truth values."""
+    if isinstance(value, (tuple, list)):
+        return [each for member in value for each in results(member)]
+    if isinstance(value, (int, bool, type(None))) and not isinstance(value, np.generic):
+        return []
+    array = value if isinstance(value, adjoint.Tensor) else np.asarray(value)
+    raw = array.detach().numpy() if isinstance(array, adjoint.Tensor) else array
+    return [array] if raw.dtype.kind in "fc" else []
+
+
+def noise(a: np.ndarray) -> np.ndarray:
+    made = RNG.normal(size=a.shape)
+    return made + 1j * RNG.normal(size=a.shape) if a.dtype.kind == "c" else np.asarray(made)
+
+
+def inner(a: Any, b: Any) -> float:
+    return float(np.sum(np.conj(a) * b).real)
+
+
+# scipy.special --------------------------------------------------------------------------------------------------------
+
+#: Where the arguments of ufuncs are drawn, if not between 0.5 and 2.5.
+DOMAINS: dict[str, tuple[Call, ...]] = {
+    **dict.fromkeys(
+        ("logit", "ndtri", "erfinv", "erfcinv", "exprel", "ellipk", "ellipe", "ellipkm1", "erf", "spence"), (fraction,)
+    ),
+    **dict.fromkeys(("dawsn", "expit", "log_expit", "i0", "i0e", "j0", "ndtr", "log_ndtr", "cosm1"), (normal,)),
+    **dict.fromkeys(("gammaincinv", "gammainccinv", "chdtri", "stdtrit"), (positive, fraction)),
+    **dict.fromkeys(("betainc", "betaincc", "betaincinv", "betainccinv"), (positive, positive, fraction)),
+    "ndtri_exp": (lambda *shape: -positive(*shape),),
+    "binom": (lambda *shape: positive(*shape) + 3, positive),
+    "stdtr": (positive, normal),
+    "inv_boxcox": (positive, fraction),
+}
+#: Ufuncs whose first arguments are constants: numbers, or integers.
+ORDERS: dict[str, tuple[Any, ...]] = {
+    "jv": (1.5,), "jn": (2,), "yv": (1.5,), "yn": (2,), "iv": (0.7,), "ive": (0.7,), "kn": (2,), "expn": (2,),
+    "hyp2f1": (0.5, 1.5, 2.5), "hyp1f1": (0.5, 1.5), "pdtr": (2.0,), "pdtrc": (2.0,), "kve": (),
+}  # fmt: skip
+UFUNC_NAMES = sorted(
+    name for name in (OPERATIONS | FUNCTIONS_OF_UFUNCS) if isinstance(getattr(scipy.special, name, None), np.ufunc)
+)
+
+
+@pytest.mark.parametrize("name", UFUNC_NAMES)
+def test_ufuncs(name: str) -> None:
+    ufunc = getattr(scipy.special, name)
+    assert ufunc in UFUNCS
+    orders = ORDERS.get(name, ())
+    draws = DOMAINS.get(name, (positive,) * (ufunc.nin - len(orders)))
+    arguments = [draw(*shape) for draw, shape in zip(draws, ((2, 3), (3,), (2, 1)), strict=False)]
+    if name in ("hyp2f1", "hyp1f1"):
+        arguments = [fraction(2, 3)]
+    check(lambda *x: ufunc(*orders, *x), *arguments, rtol=1e-7)
+
+
+@pytest.mark.parametrize("name", ["erf", "gammaln", "expit", "betaln"])
+def test_ufuncs_keep_single_precision(name: str) -> None:
+    ufunc = getattr(scipy.special, name)
+    arrays = [positive(3).astype("f4") for _ in range(ufunc.nin)]
+    found = ufunc(*[adjoint.tensor(a) for a in arrays])
+    assert found.dtype is adjoint.float32
+    np.testing.assert_allclose(found.numpy(), ufunc(*arrays), rtol=1e-6)
+
+
+def test_a_ufunc_of_which_there_is_no_derivative_says_so() -> None:
+    x = adjoint.tensor([0.5], requires_grad=True)
+    with pytest.raises(TypeError, match="no derivative"):
+        scipy.special.struve(1.0, x)
+    with pytest.raises(TypeError, match="the order must be one integer"):
+        scipy.special.expn(np.array([1, 2]), adjoint.tensor([0.5, 1.0], requires_grad=True))
+    with pytest.raises(TypeError, match="the parameters must be numbers"):
+        scipy.special.hyp2f1(x, 1.0, 2.0, x)
+    with pytest.raises(TypeError, match="the order must be one integer"):
+        FUNCTIONS["scipy.special.polygamma"]([1, 2], x)
+
+
+# functions ------------------------------------------------------------------------------------------------------------
+
+D = np.array(np.arange(1.0, 4.0))
+BANDS = np.array([[0.0, 1.0, 2.0, 1.0], [5.0, 6.0, 7.0, 8.0], [1.0, -1.0, 0.5, 0.0]])
+#: By name: lists of positional arrays (what is no array is passed as it is), and keywords.
+SAMPLES: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {
+    "special.logsumexp": [
+        ((normal(2, 3),), {}), ((normal(2, 3),), {"axis": 1, "keepdims": True}),
+        ((normal(2, 3), 1, positive(3)), {}), ((normal(2, 3), 0, normal(3)), {"return_sign": True}),
+    ],
+    "special.softmax": [((normal(2, 3),), {}), ((normal(2, 3, 2),), {"axis": (0, 2)})],
+    "special.log_softmax": [((normal(2, 3),), {"axis": 0}), ((normal(2, 3),), {})],
+    "special.polygamma": [((2, positive(3)), {}), ((0, positive(3)), {})],
+    "special.multigammaln": [((positive(3) + 2, 3), {})],
+    "special.zeta": [((2.5, positive(3)), {})],
+    "special.spherical_jn": [((n, positive(3)), {"derivative": d}) for n in (0, 2) for d in (False, True)],
+    "special.sinc": [((normal(3),), {})],
+    "special.factorial": [((positive(3),), {})],
+    "special.comb": [((positive(3) + 3, positive(3)), {}), ((positive(3), positive(3)), {"repetition": True})],
+    "linalg.inv": [((square(),), {})],
+    "linalg.det": [((square(),), {})],
+    "linalg.pinv": [((normal(4, 3),), {}), ((normal(3, 4),), {"return_rank": True})],
+    "linalg.pinvh": [],
+    "linalg.norm": [((normal(3, 4),), {}), ((normal(3, 4), 1, 0), {}), ((normal(3, 4),), {"ord": "nuc"})],
+    "linalg.solve": [
+        ((square(), normal(3)), {}), ((square(), normal(3, 2)), {"transposed": True}),
+        ((square(), normal(3)), {"assume_a": "pos"}), ((square(), normal(3)), {"assume_a": "sym", "lower": True}),
+        ((square(), normal(3)), {"assume_a": "lower triangular"}),
+    ],
+    "linalg.solve_triangular": [
+        ((square(), normal(3)), {"trans": t, "lower": low}) for t in (0, 1, "C") for low in (False, True)
+    ] + [((square(), normal(3, 2)), {"unit_diagonal": True})],
+    "linalg.cholesky": [((square(),), {"lower": low}) for low in (False, True)],
+    "linalg.cho_factor": [],
+    "linalg.cho_solve": [],
+    "linalg.lu": [((square(),), {}), ((square(),), {"permute_l": True}), ((square(),), {"p_indices": True})],
+    "linalg.lu_factor": [((square(),), {})],
+    "linalg.lu_solve": [],
+    "linalg.qr": [((square(),), {}), ((normal(4, 3),), {"mode": "economic"}), ((square(),), {"mode": "r"}),
+                  ((square(),), {"pivoting": True})],
+    "linalg.svd": [((normal(4, 3),), {"full_matrices": False}), ((square(),), {"compute_uv": False})],
+    "linalg.svdvals": [((normal(4, 3),), {})],
+    "linalg.polar": [((normal(3, 3),), {"side": s}) for s in ("left", "right")],
+    "linalg.eigh": [((square() + np.diag(3 * D),), {}), ((square(),), {"lower": False, "eigvals_only": True}),
+                    ((square(),), {"subset_by_index": [1, 2], "eigvals_only": True})],
+    "linalg.eigvalsh": [((square(),), {}), ((square(), square()), {}), ((square(), square()), {"type": 3})],
+    "linalg.eig": [],
+    "linalg.eigvals": [((square() + normal(3, 3) * 0.1,), {})],
+    "linalg.eigh_tridiagonal": [((positive(4), positive(3)), {"eigvals_only": True})],
+    "linalg.expm": [((normal(3, 3),), {})],
+    "linalg.sqrtm": [((square(),), {})],
+    "linalg.logm": [((square(),), {})],
+    "linalg.signm": [((square() - 2 * np.eye(3),), {})],
+    "linalg.fractional_matrix_power": [((square(), 0.3), {})],
+    **{f"linalg.{name}": [((normal(3, 3),), {})] for name in ("cosm", "sinm", "tanm", "coshm", "sinhm", "tanhm")},
+    "linalg.expm_frechet": [((normal(3, 3), normal(3, 3)), {}), ((square(), square()), {"compute_expm": False})],
+    "linalg.solve_sylvester": [((square(), square(2), normal(3, 2)), {})],
+    "linalg.solve_continuous_lyapunov": [((square(), normal(3, 3)), {})],
+    "linalg.solve_lyapunov": [((square(), normal(3, 3)), {})],
+    "linalg.solve_discrete_lyapunov": [((0.2 * normal(3, 3), normal(3, 3)), {})],
+    "linalg.solve_banded": [(((1, 1), BANDS, normal(4)), {}), (((1, 1), BANDS, normal(4, 2)), {})],
+    "linalg.solveh_banded": [((BANDS[:2], normal(4)), {}), ((BANDS[1:], normal(4, 2)), {"lower": True})],
+    "linalg.lstsq": [((normal(m, 3), normal(*shape)), {}) for m, shape in ((5, (5,)), (5, (5, 2)), (2, (2,)))],
+    "linalg.block_diag": [((normal(2, 2), normal(3)), {})],
+    "linalg.toeplitz": [((normal(3),), {}), ((normal(3), normal(4)), {})],
+    "linalg.hankel": [((normal(3),), {}), ((normal(3), normal(4)), {})],
+    "linalg.circulant": [((normal(4),), {})],
+    "linalg.khatri_rao": [((normal(2, 3), normal(4, 3)), {})],
+    "linalg.companion": [((positive(4),), {})],
+    "linalg.solve_toeplitz": [((np.array([4.0, 1.0, 0.5]), normal(3)), {})],
+    "linalg.matmul_toeplitz": [((normal(3), normal(3)), {})],
+    "signal.convolve": [((normal(7), normal(3), m), {}) for m in ("full", "same", "valid")]
+    + [((normal(4, 5), normal(2, 3), "full", how), {}) for how in ("direct", "fft")],
+    "signal.fftconvolve": [((normal(4, 5), normal(4, 3)), {"axes": 1, "mode": m}) for m in ("full", "valid")],
+    "signal.oaconvolve": [((normal(4, 5), normal(4, 3)), {"axes": 1})],
+    "signal.correlate": [((normal(7), normal(3), m), {}) for m in ("full", "same", "valid")],
+    "signal.convolve2d": [((normal(4, 5), normal(2, 3), "same"), {})],
+    "signal.correlate2d": [((normal(4, 5), normal(2, 3)), {})],
+    "signal.detrend": [((normal(2, 5),), {}), ((normal(5, 2),), {"axis": 0, "type": "constant"})],
+    **{f"fft.{name}": [((normal(2, 6),), {}), ((normal(2, 6), 8, 0, "ortho"), {})]
+       for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")},
+    **{f"fft.{name}": [((normal(3, 4),), {}), ((normal(3, 4), (2, 4)), {"workers": 1})]
+       for name in ("fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn")},
+    **{f"fft.{name}": [((normal(3, 4),), {})] for name in ("fftshift", "ifftshift")},
+    **{f"fft.{name}": [((normal(2, 5),), {"type": t, "norm": n}) for t in (1, 2, 3, 4)
+                        for n in (None, "ortho", "forward")]
+       + [((normal(3, 2),), {"axis": 0, "n": n, "orthogonalize": o}) for n, o in ((2, True), (4, False))]
+       for name in ("dct", "idct", "dst", "idst")},
+    "integrate.trapezoid": [((normal(4), positive(4).cumsum()), {})],
+    "integrate.cumulative_trapezoid": [((normal(4), positive(4).cumsum()), {"initial": 0}),
+                                       ((normal(2, 4),), {"axis": 0}),
+                                       ((normal(2, 4), positive(2, 4).cumsum(1)), {})],
+    "integrate.simpson": [((normal(5),), {"dx": 0.5}), ((normal(2, 4),), {"x": D.tolist() + [5.0]})],
+    "stats.multivariate_normal.logpdf": [((normal(4, 3), normal(3)), {"cov": 2.0}), ((normal(3),), {}),
+                                         ((normal(4), np.zeros(1)), {}),
+                                         ((normal(2, 3), normal(3)), {"cov": [1.0, 2.0, 3.0]})],
+    "stats.multivariate_normal.pdf": [((normal(4, 3), normal(3)), {"cov": np.eye(3) + 1})],
+    "stats.multivariate_normal.entropy": [],
+    "stats.dirichlet.logpdf": [((np.array([0.2, 0.3, 0.5]), positive(3)), {})],
+    "stats.dirichlet.pdf": [],
+    "stats.multinomial.logpmf": [],
+    "stats.multinomial.pmf": [],
+    "linalg.null_space": [],
+}  # fmt: skip
+OF_DISTRIBUTIONS = {
+    name for name in FUNCTIONS if name.split(".")[1:2] == ["stats"] and name.split(".")[2] in DISTRIBUTIONS
+}
+
+
+def of_scipy(name: str) -> Any:
+    found: Any = scipy
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def test_every_function_has_samples() -> None:
+    known = {name.removeprefix("scipy.") for name in FUNCTIONS if name.startswith("scipy.")}
+    known -= {name.removeprefix("scipy.") for name in OF_DISTRIBUTIONS}
+    assert known == set(SAMPLES)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "options"),
+    [(name, *sample) for name, samples in SAMPLES.items() for sample in samples],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_functions(name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> None:
+    places = [i for i, value in enumerate(arguments) if isinstance(value, np.ndarray)]
+
+    def with_arrays(function: Call) -> Call:
+        def call(*arrays: Any) -> Any:
+            values = list(arguments)
+            for place, array in zip(places, arrays, strict=True):
+                values[place] = array
+            return function(*values, **options)
+
+        return call
+
+    if name in ("fft.irfft", "fft.hfft", "fft.irfft2", "fft.irfftn"):
+        arguments = (arguments[0] + 0j, *arguments[1:])
+    arrays = [arguments[i] for i in places]
+    if name == "stats.dirichlet.logpdf":
+        arrays = arrays[1:]
+        places = places[1:]
+    check(with_arrays(of_scipy(name)), *arrays, over_tensors=with_arrays(FUNCTIONS[f"scipy.{name}"]))
+
+
+F = {name.removeprefix("scipy."): function for name, function in FUNCTIONS.items() if name.startswith("scipy.")}
+COMPOSED: dict[str, tuple[Call, tuple[np.ndarray, ...]]] = {
+    "cho_solve": (
+        lambda f, a, b: f["linalg.cho_solve"](f["linalg.cho_factor"](a, lower=True), b),
+        (square(), normal(3)),
+    ),
+    "cho_solve, upper": (lambda f, a, b: f["linalg.cho_solve"](f["linalg.cho_factor"](a), b), (square(), normal(3, 2))),
+    **{
+        f"lu_solve, {t}": (
+            lambda f, a, b, t=t: f["linalg.lu_solve"](f["linalg.lu_factor"](a), b, trans=t),
+            (square(), normal(3)),
+        )
+        for t in (0, 1, 2)
+    },
+    "eigenvectors": (lambda f, a: abs(f["linalg.eig"](a)[1]), (square() + np.diag(3 * D),)),
+    "pinvh": (lambda f, a: f["linalg.pinvh"](a + a.T), (square(),)),
+    "entropy": (lambda f, a: f["stats.multivariate_normal.entropy"](None, a + a.T), (square(),)),
+    "covariance": (lambda f, x, a: f["stats.multivariate_normal.logpdf"](x, None, a + a.T), (normal(2, 3), square())),
+    "singular": (
+        lambda f, x, a: f["stats.multivariate_normal.logpdf"](x, None, a + a.T, allow_singular=True),
+        (normal(2, 3), square()),
+    ),
+    "dirichlet": (lambda f, x, a: f["stats.dirichlet.pdf"](x / x.sum(), a), (positive(3), positive(3))),
+    "multinomial": (lambda f, p: f["stats.multinomial.logpmf"]([1, 2, 1], 4, p / p.sum()), (positive(3),)),
+    "multinomial, pmf": (lambda f, p: f["stats.multinomial.pmf"]([1, 2, 1], 4, p / p.sum()), (positive(3),)),
+    "kve": (lambda f, v, z: scipy.special.kve(v, z), (positive(3), positive(3))),
+}
+
+
+class _OfScipy:
+    def __getitem__(self, name: str) -> Any:
+        return of_scipy(name)
+
+
+@pytest.mark.parametrize("name", COMPOSED)
+def test_functions_together(name: str) -> None:
+    call, arrays = COMPOSED[name]
+    check(lambda *x: call(_OfScipy(), *x), *arrays, over_tensors=lambda *x: call(F, *x), rtol=1e-7)
+
+
+# distributions --------------------------------------------------------------------------------------------------------
+
+#: Shape parameters.
+SHAPES: dict[str, tuple[Any, ...]] = {
+    "t": (positive(3) + 1,), "gamma": (positive(3),), "chi2": (positive(3),), "beta": (positive(3), positive(3)),
+    "lognorm": (positive(3),), "weibull_min": (positive(3),), "pareto": (positive(3),), "invgamma": (positive(3),),
+    "f": (positive(3), positive(3)), "poisson": (positive(3),), "bernoulli": (fraction(3),),
+    "geom": (fraction(3),), "nbinom": (positive(3), fraction(3)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(OF_DISTRIBUTIONS))
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_distributions(name: str) -> None:
+    _, _, distribution, method = name.split(".")
+    of = DISTRIBUTIONS[distribution]
+    function, ours = of_scipy(name.removeprefix("scipy.")), FUNCTIONS[name]
+    shapes = SHAPES.get(distribution, ())
+    if method == "ppf":
+        check(function, fraction(3), *shapes, np.array(0.3), np.array(1.7), over_tensors=ours, rtol=1e-7)
+        return
+    if of.discrete:
+        fixed = (4,) if distribution == "binom" else ()
+        shapes = (fraction(3),) if distribution == "binom" else shapes
+        counts = np.array([1.0, 0.0, 1.0] if distribution == "bernoulli" else [1.0, 2.0, 3.0])
+        if not (distribution == "bernoulli" and method.startswith("log")):
+            check(
+                lambda *p: function(counts, *fixed, *p),
+                *shapes,
+                over_tensors=lambda *p: ours(counts, *fixed, *p),
+                rtol=1e-7,
+            )
+        # below and above what can be counted, and what is no count
+        others = np.array([[-1.0, 0.0, 1.0], [2.0, 3.0, 1.5]])
+        found = ours(others, *fixed, *map(adjoint.tensor, shapes)).numpy()
+        np.testing.assert_allclose(found, function(others, *fixed, *shapes), rtol=1e-7, atol=1e-12)
+        return
+    low, high = (0.3, 0.3 + 1.7 * (1.0 if of.high == 1.0 else 2.5))
+    inside = np.linspace(low + (0.2 if of.low != 1.0 else 1.9), high - 0.1, 3)
+    check(function, inside, *shapes, np.array(0.3), np.array(1.7), over_tensors=ours, rtol=1e-7)
+    # outside of the support and without location and scale, only values
+    everywhere = np.array([[-2.0], [0.4], [3.0]])
+    found = ours(adjoint.tensor(everywhere), *shapes)
+    np.testing.assert_allclose(found.numpy(), function(everywhere, *shapes), rtol=1e-7, atol=1e-12)
+    assert np.isnan(ours(adjoint.tensor(everywhere), *shapes, scale=-1.0).numpy()).all()
+
+
+def test_places_outside_of_the_support_have_gradient_0() -> None:
+    x = adjoint.tensor([-1.0, 0.5, 2.0], dtype=adjoint.float64, requires_grad=True)
+    a = adjoint.tensor(2.0, dtype=adjoint.float64, requires_grad=True)
+    FUNCTIONS["scipy.stats.beta.pdf"](x, a, 3.0).sum().backward()
+    assert x.grad[0] == 0 and x.grad[2] == 0 and np.isfinite(a.grad.item())
+
+
+# what is refused ------------------------------------------------------------------------------------------------------
+
+T = adjoint.tensor(square(), requires_grad=True)
+V = adjoint.tensor(positive(4), requires_grad=True)
+REFUSED: list[tuple[str, tuple[Any, ...], dict[str, Any], type[Exception], str]] = [
+    ("linalg.qr", (T,), {"mode": "raw"}, TypeError, "there are the modes"),
+    ("linalg.polar", (T,), {"side": "up"}, ValueError, "`side` must be"),
+    ("linalg.eigh", (T,), {"subset_by_value": [0, 1]}, TypeError, "no subset_by_value"),
+    ("linalg.eig", (T,), {"left": True}, TypeError, "only right eigenvectors"),
+    ("linalg.eigh_tridiagonal", (V, V[1:]), {"select": "i"}, TypeError, "only select='a'"),
+    ("linalg.null_space", (T,), {}, TypeError, "its basis is arbitrary"),
+    ("linalg.solve_sylvester", (T, T, T[:2]), {}, RuntimeError, "Q must be 3 by 3"),
+    ("linalg.solve_banded", ((1, 2), BANDS, V), {}, ValueError, r"l\+u\+1 \(4\) does not equal"),
+    ("linalg.solve_banded", ((1, 1), BANDS, V[:3]), {}, ValueError, "are not compatible"),
+    ("signal.convolve", (V, T), {}, ValueError, "the same dimensionality"),
+    ("signal.convolve", (V, V), {"mode": "all"}, ValueError, "acceptable mode flags"),
+    ("signal.convolve2d", (T, T), {"boundary": "wrap"}, TypeError, "only boundary='fill'"),
+    ("signal.correlate2d", (T, T), {"fillvalue": 1}, TypeError, "only boundary='fill'"),
+    ("signal.detrend", (V,), {"type": "cubic"}, ValueError, "must be 'linear' or 'constant'"),
+    ("signal.detrend", (V,), {"bp": 2}, TypeError, "no break points"),
+    ("integrate.cumulative_trapezoid", (V,), {"initial": 1}, ValueError, "must be `None` or `0`"),
+    ("integrate.simpson", (V, V), {}, TypeError, "no derivative by the places x"),
+    ("integrate.simpson", (T, np.ones((3, 3))), {}, TypeError, "x must have one axis"),
+]
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case[0])
+def test_refused(case: Any) -> None:
+    name, arguments, options, error, message = case
+    with pytest.raises(error, match=message):
+        F[name](*arguments, **options)
+
+
+def test_signatures_have_scipys_names() -> None:
+    for name in F:
+        if name.startswith(("linalg.", "signal.")) and name not in ("linalg.null_space", "linalg.eigh_tridiagonal"):
+            ours = list(inspect.signature(F[name]).parameters)
+            theirs = list(inspect.signature(of_scipy(name)).parameters)
+            assert ours[: len(theirs)] == theirs or set(theirs) - set(ours) <= STRUCTURE, name
+
+
+#: Parameters of newer versions of SciPy that only say which method is used.
+STRUCTURE = {"assume_a", "lower", "blocksize", "method", "kwds"}

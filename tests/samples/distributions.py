@@ -1,0 +1,62 @@
+"""Samples of distribution functions, Bessel functions of real order, and integrals of elementary functions."""
+
+from __future__ import annotations
+
+from samples.draws import EMPTY, Sample, draw
+
+_POSITIVE = (0.5, 3.0)
+_FRACTION = (0.1, 0.9)
+_COUNT = {"low": 0.5, "high": 4.0}
+
+#: Where the inputs of elementwise operations are drawn: (low, high) for all, or by input.
+DOMAINS: dict[str, tuple[float, float] | dict[str, tuple[float, float]]] = {
+    "beta": _POSITIVE,
+    "betainc": {"a": _POSITIVE, "b": _POSITIVE, "x": _FRACTION},
+    "betaincinv": {"a": _POSITIVE, "b": _POSITIVE, "x": _FRACTION},
+    "betaln": _POSITIVE,
+    "cosine_integral": _POSITIVE,
+    "erfcinv": (0.2, 1.8),
+    "exp1": _POSITIVE,
+    "expi": _POSITIVE,
+    "gamma": _POSITIVE,
+    "gammainccinv": {"input": _POSITIVE, "other": _FRACTION},
+    "gammaincinv": {"input": _POSITIVE, "other": _FRACTION},
+    "kv": {"v": (-3.0, 3.0), "z": _POSITIVE},
+    "spence": _POSITIVE,
+    "stdtr": {"df": _POSITIVE, "t": (-3.0, 3.0)},
+    "stdtrit": {"df": _POSITIVE, "p": _FRACTION},
+}
+
+_BY_Z: list[Sample] = [
+    {"v": 1.5, "z": draw(2, 3, low=0.5, high=3.0)},
+    {"v": -0.7, "z": draw(low=0.5, high=3.0)},
+    {"v": 2, "z": EMPTY},
+]
+_INCOMPLETE: list[Sample] = [
+    {"input": draw(2, 1, low=0.5, high=3.0), "other": draw(3, **_COUNT)},
+    {"input": draw(low=0.1, high=0.5), "other": draw(4, low=0.01, high=0.1)},
+    {"input": 2.5, "other": draw(3, **_COUNT)},
+    {"input": draw(3, **_COUNT), "other": 2.5},
+]
+
+#: Samples besides those derived from the signature.
+MORE: dict[str, list[Sample]] = {
+    "betainc": [{"a": draw(2, 1, **_COUNT), "b": 1.5, "x": draw(3, low=0.1, high=0.9), "orders": (1, 1)}],
+    "exprel": [{"input": draw(5, low=-0.03, high=0.03)}],
+    "kv": [{"v": draw(3, **_COUNT), "z": draw(3, **_COUNT), "order": n, "scaled": True} for n in (0, 1)],
+    "stdtr": [{"df": draw(2, 1, **_COUNT), "t": draw(3), "order": 1}],
+}
+
+#: Samples instead of derived ones.
+SAMPLES: dict[str, list[Sample]] = {
+    **dict.fromkeys(("jv", "yv", "iv", "ive"), _BY_Z),
+    **dict.fromkeys(("igamma", "igammac"), _INCOMPLETE),
+    "expn": [{"input": draw(2, 3, low=0.5, high=3.0), "n": n} for n in (0, 1, 3)],
+    "gammainc_derivative": [{**sample, "order": 1} for sample in _INCOMPLETE],
+    "hyp1f1": [{"z": draw(2, 3), "upper": (0.5,), "lower": 1.5}],
+    "hyp2f1": [{"z": draw(2, 3, low=-0.8, high=0.8), "upper": (0.5, 1.5), "lower": 2.5}],
+}
+
+#: Operations on real numbers only.
+REAL_ONLY = set(DOMAINS) | set(MORE) | set(SAMPLES)
+REAL_ONLY |= {"dawsn", "ellipe", "ellipk", "erfi", "fresnel_c", "fresnel_s", "sine_integral"}
