@@ -753,7 +753,8 @@ TOO_FEW = "Number of elements of source < number of ones in mask"
 
 def _check_masked_scatter(input, mask, source):
     if mask._array.dtype.kind != "b":
-        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.long_name}")
+        given = mask.dtype.long_name
+        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {given}")
     same_dtype(input, source, "masked_scatter: expected self and source to have same dtypes but got {} and {}")
     shape = broadcast_shapes(mask.shape, input.shape)
     repeats = 1
