@@ -301,6 +301,7 @@ def test_primitives_to_third_order_in_both_modes(make: Fun) -> None:
     check_grads(f, (0, 1), order=3)(2.0, 3.0)
     check_grads(lambda x: f(np.sin(x), x), order=2)(X)
     assert_same(f(X, 2.0), X * X * 2.0)
+    assert_same(copy.copy(f)(X, 2.0), X * X * 2.0)
 
 
 def test_keyword_arguments_reach_the_formulas() -> None:
