@@ -436,9 +436,13 @@ CALLS: dict[str, Callable[[Maker], Call]] = {
     "masked.prod": lambda x: call(x(3, 4), 0, mask=x.mask(3, 4)),
     "masked.softmax": lambda x: call(x(3, 4), 0, mask=x.mask(3, 4)),
     "masked.softmin": lambda x: call(x(3, 4), 0, mask=x.mask(3, 4)),
-    "masked.std": lambda x: call(x(3, 4), 0, True, mask=x.given([[1, 1, 1, 1], [1, 0, 1, 1], [1, 1, 1, 0]], dtype="bool")),
+    "masked.std": lambda x: call(
+        x(3, 4), 0, True, mask=x.given([[1, 1, 1, 1], [1, 0, 1, 1], [1, 1, 1, 0]], dtype="bool")
+    ),
     "masked.sum": lambda x: call(x(3, 4), 0, mask=x.mask(3, 4)),
-    "masked.var": lambda x: call(x(3, 4), 0, True, mask=x.given([[1, 1, 1, 1], [1, 0, 1, 1], [1, 1, 1, 0]], dtype="bool")),
+    "masked.var": lambda x: call(
+        x(3, 4), 0, True, mask=x.given([[1, 1, 1, 1], [1, 0, 1, 1], [1, 1, 1, 0]], dtype="bool")
+    ),
     "masked_fill": lambda x: call(x(5, 5), x.mask(5, 5), 0),
     "masked_scatter": lambda x: call(x(5, 5), x.mask(5, 5), x(5, 5)),
     "masked_select": lambda x: call(x(5, 5), x.mask(5, 5)),
