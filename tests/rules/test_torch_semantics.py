@@ -123,7 +123,8 @@ def test_scatter_multiplies() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "args"), [("t_", ()), ("transpose_", (0, 1)), ("unsqueeze_", (0,)), ("squeeze_", ()), ("swapaxes_", (0, 1))]
+    ("name", "args"),
+    [("t_", ()), ("transpose_", (0, 1)), ("unsqueeze_", (0,)), ("squeeze_", ()), ("swapaxes_", (0, 1))],
 )
 def test_tangents_are_reshaped_in_place_too(name: str, args: tuple[int, ...]) -> None:
     fw = torch.autograd.forward_ad
