@@ -26,7 +26,7 @@ from adjoint.arrays.dtypes import (
     uint32,
     uint64,
 )
-from adjoint.interop.array_api import fft, linalg
+from adjoint.interop.array_api import fft, linalg, special
 from adjoint.interop.array_api.creation import (
     arange,
     asarray,
@@ -113,7 +113,7 @@ __all__ = [
     "fft", "finfo", "flip", "float32", "float64", "from_dlpack", "full", "full_like", "iinfo", "inf", "int16", "int32",
     "int64", "int8", "isdtype", "linalg", "linspace", "matmul", "matrix_transpose", "max", "mean", "meshgrid", "min",
     "moveaxis", "nan", "newaxis", "nonzero", "ones", "ones_like", "permute_dims", "pi", "prod", "repeat", "reshape",
-    "result_type", "roll", "searchsorted", "sort", "squeeze", "stack", "std", "sum", "take", "take_along_axis",
+    "result_type", "roll", "searchsorted", "sort", "special", "squeeze", "stack", "std", "sum", "take", "take_along_axis",
     "tensordot", "tile", "tril", "triu", "uint16", "uint32", "uint64", "uint8", "unique_all", "unique_counts",
     "unique_inverse", "unique_values", "unstack", "var", "vecdot", "where", "zeros", "zeros_like",
     *_ELEMENTWISE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 
 import numpy
@@ -131,7 +132,8 @@ FUNCTIONS_OF_UFUNCS = {
 def _fill():
     tables = {name: operations[own] for name, own in OPERATIONS.items()} | FUNCTIONS_OF_UFUNCS
     for name, over_tensors in tables.items():
-        ufunc = getattr(scipy.special, name)
+        # in its array API mode SciPy wraps them
+        ufunc = inspect.unwrap(getattr(scipy.special, name))
         # SciPy has some under two names, and some that are NumPy's
         if isinstance(ufunc, numpy.ufunc) and ufunc not in UFUNCS:
             ufunc_over_tensors(ufunc, over_tensors)

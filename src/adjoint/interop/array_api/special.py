@@ -1,0 +1,33 @@
+"""Special functions, for SciPy: in its array API mode it takes those that a namespace has."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import Any
+
+import numpy
+
+from adjoint.interop import scipy_functions, ufuncs
+from adjoint.interop.table import FUNCTIONS
+
+
+@functools.cache
+def _table() -> dict[str, Any]:
+    """All functions of scipy.special over Tensors; in the array API mode its own are wrapped ufuncs."""
+    import scipy.special
+
+    scipy_functions.load()
+    prefix = "scipy.special."
+    found = {name.removeprefix(prefix): own for name, own in FUNCTIONS.items() if name.startswith(prefix)}
+    for name, own in vars(scipy.special).items():
+        ufunc = inspect.unwrap(own) if callable(own) else own
+        if isinstance(ufunc, numpy.ufunc) and ufunc in ufuncs.UFUNCS:
+            found[name] = functools.partial(ufuncs.call, ufunc)
+    return found
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("_") or name not in _table():
+        raise AttributeError(f"there is no special function {name!r} over Tensors")
+    return _table()[name]
