@@ -98,7 +98,10 @@ _doors.load = _open_doors
 _guests.watch()
 
 # imported when they are first used, which spares time at import
-_LATER = frozenset(("distributed", "func", "implicit", "integrate", "optimize", "profiler", "testing", "utils"))
+_LATER = frozenset(
+    ("compat", "distributed", "func", "implicit", "integrate", "numpy", "optimize", "profiler", "scipy", "testing")
+    + ("utils",)
+)
 __all__ = sorted({name for name in globals() if not name.startswith("_")} - {"arrays", "core", "rules"} | _LATER)
 
 

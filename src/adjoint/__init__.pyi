@@ -326,6 +326,8 @@ def column_stack(tensors: Sequence[Tensor]) -> Tensor:
 def combinations(input: Tensor, r: builtins.int = 2, with_replacement: builtins.bool = False) -> Tensor:
     """All ways to take r elements of a vector in their order, as rows; with_replacement: any more than once."""
 
+from adjoint import compat as compat
+
 def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     """real + 1j * imag"""
 
@@ -456,6 +458,8 @@ def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def dist(input: Tensor, other: Tensor, p: builtins.float = 2) -> Tensor:
     """The p-norm of input - other, broadcast, over all axes."""
+
+from adjoint import distributed as distributed
 
 def div(input: Tensor, other: Tensor, *, rounding_mode: builtins.str | None = None) -> Tensor:
     """input / other, broadcast; rounding_mode "floor" or "trunc" rounds the quotient, whose derivative is 0 then."""
@@ -1054,6 +1058,8 @@ def not_equal(input: Tensor | builtins.complex, other: Tensor | builtins.complex
 def numel(input: Tensor) -> builtins.int:
     """The number of elements."""
 
+from adjoint import numpy as numpy
+
 def ones(*size: Any, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, **out: Any) -> Tensor:
     """Ones of the given shape."""
 
@@ -1233,6 +1239,8 @@ def scatter_add(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, *,
 
 def scatter_reduce(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor:
     """A copy with the elements of src that index sends to one place along an axis reduced: "sum", "prod" ..."""
+
+from adjoint import scipy as scipy
 
 def searchsorted(sorted_sequence: Tensor, input: Tensor | builtins.float, *, out_int32: builtins.bool = False, right: builtins.bool = False, side: builtins.str | None = None, out: Tensor | None = None, sorter: Tensor | None = None) -> Tensor:
     """Where each value would be put into a sequence, sorted along the last axis, to keep it sorted."""
