@@ -185,8 +185,10 @@ def test_increment_and_preserve_version() -> None:
     increment([x, x[:1]])
     increment(iter([x]))
     assert x._version == 4
-    for wrong in (3, [3], "ab"):
-        with pytest.raises(RuntimeError, match=r"increment_version expect a Iterable\[Tensor\] as input"):
+    with pytest.raises(RuntimeError, match=r"increment_version expect a Iterable\[Tensor\] as input"):
+        increment(3)
+    for wrong in ([3], "ab", [x, 3]):
+        with pytest.raises(RuntimeError, match="increment_version expects each element of the iterable to be a tensor"):
             increment(wrong)
     assert x._version == 4
     with adjoint.autograd._unsafe_preserve_version_counter((x, x)):

@@ -52,7 +52,7 @@ def saved_by(name: str, mask: int, is_complex: bool = False) -> tuple[str, ...]:
         ("add", 0b01, ()),
         ("add", 0b10, ("alpha",)),
         ("true_divide", 0b01, ("other",)),
-        ("true_divide", 0b11, ("other", "y")),
+        ("true_divide", 0b11, ("other", "input")),
         ("where", 0b01, ("condition",)),
     ],
 )

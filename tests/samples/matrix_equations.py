@@ -8,6 +8,7 @@ _BANDS: list[Sample] = [
     {"ab": draw(3, 5, then=lambda a: a + [[0], [4], [0]]), "b": draw(5, 2), "lower": 1, "upper": 1},
     {"ab": draw(4, 2, then=lambda a: a + [[0], [0], [0], [4]]), "b": draw(2, 1), "lower": 0, "upper": 3},
     {"ab": draw(3, 4, then=lambda a: a + [[4], [0], [0]]), "b": draw(4, 1), "lower": 2, "upper": 0},
+    {"ab": draw(2, 3, 4, then=lambda a: a + [[0], [4], [0]]), "b": draw(4, 2), "lower": 1, "upper": 1},
 ]
 
 #: Samples instead of derived ones.

@@ -30,14 +30,15 @@ BY_LINES = frozenset(
 IN_ONE_PIECE = frozenset(
     ("along_axes", "maxima", "places_of_maxima", "cdist", "cofactors", "convolution", "convolution_weight")
     + ("transposed_convolution", "diagonal", "embed_diagonal", "embedding", "embedding_counts", "embedding_sum")
-    + ("fft_c2r", "fft_r2c", "fold_windows", "geqrf", "embed_view", "identity", "index_add", "index_put", "index_reduce")
+    + ("fft_c2r", "fft_r2c", "fold_windows", "geqrf", "embed_view", "identity", "index_add", "index_put")
     + ("inverse_or_inf", "linalg_cholesky", "linalg_cholesky_ex", "linalg_cross", "linalg_det", "linalg_eig")
     + ("linalg_eigh", "linalg_inv", "linalg_ldl_factor_ex", "linalg_ldl_solve", "linalg_lu_factor_ex", "linalg_qr")
-    + ("linalg_matrix_exp", "linalg_pinv", "linalg_slogdet", "linalg_solve", "linalg_solve_ex", "linalg_svd", "lu_order")
-    + ("linalg_solve_triangular", "lu_permutation", "nanmedian_all", "nll_loss", "nll_spread", "nonzero_places", "put")
+    + ("linalg_matrix_exp", "linalg_pinv", "linalg_slogdet", "linalg_solve", "linalg_solve_ex", "linalg_svd")
+    + ("linalg_solve_triangular", "lu_order", "lu_permutation", "nanmedian_all", "nll_loss", "nll_spread")
+    + ("nonzero_places", "put", "index_reduce")
     + ("on_places", "from_places", "polar", "renorm", "reshape", "resize_axes", "sample", "sample_input", "sum_at")
     + ("sample_weight", "scatter", "scatter_add", "scatter_reduce", "sorted_places", "take", "trace", "unfold", "view")
-    + ("gather",)
+    + ("gather", "trigonometric", "sylvester", "matrix_function")
 )
 LARGEST_PIECE = 1 << 28
 
@@ -57,7 +58,17 @@ def by_elements(kernel: Callable[..., Any], *values: Any, **options: Any) -> Any
     """Run an elementwise kernel on every chunk of arrays that are broadcast against each other."""
     import dask.array as da
 
-    return da.core.elemwise(functools.partial(kernel, **options) if options else kernel, *values)
+    arrays = [i for i, value in enumerate(values) if isinstance(value, (da.Array, numpy.ndarray))]
+    if len(arrays) == len(values) and not options:
+        return da.core.elemwise(kernel, *values)
+
+    def call(*blocks: Any) -> Any:
+        arguments = list(values)
+        for i, block in zip(arrays, blocks, strict=True):
+            arguments[i] = block
+        return kernel(*arguments, **options)
+
+    return da.core.elemwise(call, *[values[i] for i in arrays])
 
 
 def by_lines(rule: Any, *values: Any, **options: Any) -> Any:

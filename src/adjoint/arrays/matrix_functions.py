@@ -30,7 +30,12 @@ def solve_banded(diagonals: tuple[int, int], ab: Any, b: Any) -> Any:
     """
     from scipy.linalg import solve_banded as solution
 
-    return solution(diagonals, ab, b, check_finite=False)
+    batch = numpy.broadcast_shapes(ab.shape[:-2], b.shape[:-2])
+    ab, b = [numpy.broadcast_to(x, batch + x.shape[-2:]) for x in (ab, b)]
+    result = numpy.empty(b.shape, numpy.result_type(ab, b))
+    for place in numpy.ndindex(*batch if b.size else (0,)):
+        result[place] = solution(diagonals, ab[place], b[place], check_finite=False)
+    return result
 
 
 def matrix_function(a: Any, name: str, power: float | None = None) -> Any:

@@ -140,7 +140,7 @@ class Operation:
         self.results = None
         self.node_types = {}
         self.__name__ = self.__qualname__ = self.name
-        self.__doc__ = rule.doc or f"numpy.{self.numpy_kernel.__name__}, elementwise."
+        self.__doc__ = rule.doc or f"numpy.{getattr(self.numpy_kernel, '__name__', self.name)}, elementwise."
         if cython.compiled:
             let_be_called(self)
 

@@ -58,54 +58,55 @@ def _(ops, t, A, B):
 
 
 def _check_banded(ab, b, lower, upper):
-    rows, n = ab._array.shape
+    rows, n = ab._array.shape[-2:]
     if rows != lower + upper + 1:
         raise ValueError(
             f"invalid values for the number of lower and upper diagonals: l+u+1 ({lower + upper + 1}) does not equal "
             f"ab.shape[0] ({rows})"
         )
-    if b._array.shape[0] != n:
+    if b._array.shape[-2] != n:
         raise ValueError(f"shapes of ab {ab._array.shape} and b {b._array.shape} are not compatible")
 
 
-@general(method=False, function=False, check=_check_banded)
+@general(core="(d,n),(n,m)->(n,m)", method=False, function=False, check=_check_banded)
 def banded_solution(xp, ab: Array, b: Array, lower, upper):
-    """x with A x = b for a matrix A with few diagonals, stored as scipy.linalg.solve_banded has it; b has two axes."""
+    """x with A x = b for a matrix A with few diagonals, stored as scipy.linalg.solve_banded has it."""
     return xp.solve_banded((lower, upper), ab, b)
 
 
 def _banded_adjoint(ops, ab, lower, upper):
     """The conjugate transpose, stored alike: the diagonals in reverse order, each moved along."""
-    rows = [ops.roll(ab[r : r + 1], (r - upper,), (1,)) for r in range(lower + upper, -1, -1)]
-    return ops.conjugated(ops.cat(rows, 0))
+    last = ab.ndim - 1
+    rows = [ops.roll(ab[..., r : r + 1, :], (r - upper,), (last,)) for r in range(lower + upper, -1, -1)]
+    return ops.conjugated(ops.cat(rows, last - 1))
 
 
 def _banded_product(ops, ab, x, lower, upper):
     """A x."""
-    n = x.shape[0]
+    n = x.shape[-2]
     total = 0 * x
     for r in range(lower + upper + 1):
         d = r - upper
         if abs(d) < n:
             first, last = max(0, -d), n - max(0, d)
-            part = ab[r, first:last][:, None] * x[first:last]
+            part = ab[..., r, first:last][..., None] * x[..., first:last, :]
             total = total + ops.constant_pad_nd(part, (0, 0, first + d, n - last - d))
     return total
 
 
 def _banded_outer(ops, v, x, lower, upper):
     """The stored part of v H(x)."""
-    n = x.shape[0]
+    n, columns = x.shape[-2], (x.ndim - 1,)
     rows = []
     for r in range(lower + upper + 1):
         d = r - upper
         first, last = min(max(0, -d), n), max(n - max(0, d), 0)
         if first >= last:
-            rows.append(0 * ops.sum(x, (1,)))
+            rows.append(0 * ops.sum(x, columns))
             continue
-        diagonal = ops.sum(v[first + d : last + d] * ops.conjugated(x[first:last]), (1,))
+        diagonal = ops.sum(v[..., first + d : last + d, :] * ops.conjugated(x[..., first:last, :]), columns)
         rows.append(ops.constant_pad_nd(diagonal, (first, n - last)))
-    return ops.stack(rows, 0)
+    return ops.stack(rows, x.ndim - 2)
 
 
 @banded_solution.vjp("ab", "b")

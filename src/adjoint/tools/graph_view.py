@@ -246,7 +246,7 @@ def saved_tensors(targets: Target | Iterable[Target]) -> SavedTensors:
     seen: set[int] = set()
     entries = SavedTensors()
     for node in nodes_of(targets):
-        location = node.__dict__.get("_ad_saved_at")
+        location = getattr(node, "_ad_saved_at", None)
         line = None if location is None else described(location)
         for name, entry in node._ad_saved_items():
             entries.append(_entry(type(node).__name__, name, _array_of(entry), seen, line))
