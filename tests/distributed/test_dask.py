@@ -83,7 +83,9 @@ def failure_of(rule: Rule) -> str | None:
 
 @pytest.mark.parametrize("rule", TABLE.values(), ids=list(TABLE))
 def test_rule_on_dask_arrays(rule: Rule) -> None:
-    assert failure_of(rule) == GAPS.get(rule.name)
+    # the words may be those of another version of dask
+    failure = failure_of(rule)
+    assert (failure is None) == (rule.name not in GAPS), failure
 
 
 def test_gaps_name_rules() -> None:
