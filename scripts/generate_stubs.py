@@ -32,7 +32,7 @@ import builtins
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias, overload
 
-import numpy
+import numpy as _numpy
 from numpy.typing import NDArray
 
 from adjoint.arrays.dtypes import dtype as _dtype
@@ -72,6 +72,7 @@ def annotated(annotation: Any) -> Verbatim:
     """An annotation as text, with builtins for what is hidden."""
     text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
     text = "Any" if annotation is inspect.Parameter.empty else text.replace("typing.", "")
+    text = re.sub(r"(?<![\w.])numpy\.", "_numpy.", text)  # adjoint.numpy is called so
     return Verbatim(re.sub(r"(?<![\w.])(\w+)(?![\w.])", lambda m: HIDDEN.get(m[0], m[0]), text))
 
 

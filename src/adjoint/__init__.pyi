@@ -5,7 +5,7 @@ import builtins
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias, overload
 
-import numpy
+import numpy as _numpy
 from numpy.typing import NDArray
 
 from adjoint.arrays.dtypes import dtype as _dtype
@@ -597,7 +597,7 @@ def frexp(input: Tensor, *, out: Sequence[Tensor] | None = None) -> MantissaExpo
 
 from adjoint.interop.dlpack import from_dlpack as from_dlpack
 
-def from_numpy(ndarray: numpy.ndarray[Any, Any]) -> Tensor:
+def from_numpy(ndarray: _numpy.ndarray[Any, Any]) -> Tensor:
     """A tensor that shares the memory of a NumPy array."""
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False) -> Tensor:

@@ -91,7 +91,7 @@ def unused():
 
 @program
 def accumulated():
-    """Passes under no_sync() accumulate locally, and are exchanged together; a second pass without wait() is refused."""
+    """Passes under no_sync() accumulate locally, and are exchanged together; a second one without wait() is refused."""
     x = leaf(2)
     with GradientReducer([x]) as reducer:
         with reducer.no_sync():
@@ -99,7 +99,8 @@ def accumulated():
         assert (x.grad == RANK + 1).all()
         x.sum().backward()
         again = raised(lambda: x.sum().backward())
-        assert again.startswith("RuntimeError: the gradient of parameter 0, of shape [2], was accumulated a second time")
+        expected = "RuntimeError: the gradient of parameter 0, of shape [2], was accumulated a second time"
+        assert again.startswith(expected), again
         reducer.wait()
         # the refused pass had accumulated before its hook ran, after its value had been sent
         assert (x.grad == (RANKS + 1) / 2 + 1).all()
@@ -134,7 +135,8 @@ def late():
         x.sum().backward()
         text = raised(reducer.wait)
         assert text.startswith(f"RuntimeError: rank 0 of {RANKS} has waited 0."), text
-        assert text.endswith("for bucket 1 of 1: another rank has failed, or has not called wait() after this backward pass")
+        reason = "another rank has failed, or has not called wait() after this backward pass"
+        assert text.endswith(f"for bucket 1 of 1: {reason}"), text
     COMM.Barrier()
     print("noticed", flush=True)
     COMM.Abort(0)

@@ -172,7 +172,11 @@ REFUSED = [
     (lambda x: x.numpy(), TypeError, "would have to be computed: say tensor.compute().numpy()"),
     (np.asarray, TypeError, "would have to be computed: say tensor.compute().numpy()"),
     (lambda x: x.stride(), TypeError, "arrays of dask have no strides"),
-    (lambda x: adjoint.view_as_real(x * 1j), NotImplementedError, "dask arrays have no view_as, which this operation needs"),
+    (
+        lambda x: adjoint.view_as_real(x * 1j),
+        NotImplementedError,
+        "dask arrays have no view_as, which this operation needs",
+    ),
 ]
 
 
@@ -203,7 +207,8 @@ def test_sums_over_shards_on_a_cluster_of_processes() -> None:
 
     parts = [(X[i : i + 9], Y[i : i + 9]) for i in range(0, 40, 9)]
     parameters = {"w": np.array([1.0, 2.0, 3.0]), "b": np.array(0.5)}
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, cluster.get_client() as client:
+    workers = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+    with workers as cluster, cluster.get_client() as client:
         at = distributed.value_and_grad(fn, parts, client, progress=True)
         value, gradients = at(parameters)
         again = at(parameters)

@@ -561,7 +561,11 @@ ERRORS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     ),
     (lambda: X.scatter(0, integers([5])), TypeError, "scatter(): give either src, a Tensor, or value, a number"),
     (lambda: X.scatter(0, integers([5]), 1.0), RuntimeError, "index 5 is out of bounds for dimension 0 with size 2"),
-    (lambda: X.scatter(0, integers([0]), 1.0, reduce="mean"), RuntimeError, "reduce argument must be either add or multiply"),
+    (
+        lambda: X.scatter(0, integers([0]), 1.0, reduce="mean"),
+        RuntimeError,
+        "reduce argument must be either add or multiply",
+    ),
     (lambda: X.index_select(0, integers([0])), IndexError, "index_select(): Index is supposed to be a vector"),
     (lambda: X.index_select(0, integers(-1)), IndexError, "index out of range in self"),
     (lambda: X.index_add(0, integers(0), X), RuntimeError, "Number of indices (1) should be equal to source.size(dim)"),

@@ -118,8 +118,9 @@ def in_one_piece(rule: Any, *values: Any, **options: Any) -> Any:
             return value
         if value.nbytes > LARGEST_PIECE:
             raise NotImplementedError(
-                f"{rule.name} on dask arrays needs an array of {value.nbytes >> 20} MiB in one piece, more than the "
-                f"{LARGEST_PIECE >> 20} MiB that are allowed: divide it along an axis that the operation does not need"
+                f"{rule.name} on dask arrays needs an array of {int(value.nbytes) >> 20} MiB in one piece, more than "
+                f"the {LARGEST_PIECE >> 20} MiB that are allowed: divide it along an axis that the operation "
+                "does not need"
             )
         leaves.append(value)
         return Place(len(leaves) - 1)
@@ -180,8 +181,8 @@ def aligned(array: Any, axes: set[int], chunks: list[tuple[int, ...]]) -> Any:
             own[i] = chunks[i]
         else:
             raise NotImplementedError(
-                f"dask arrays of shapes that differ beside the axis worked along ({n} and {sum(chunks[i])} in axis {i}) "
-                "cannot be divided into chunks alike: cut the longer one first"
+                f"dask arrays of shapes that differ beside the axis worked along ({n} and {sum(chunks[i])} in axis "
+                f"{i}) cannot be divided into chunks alike: cut the longer one first"
             )
     return array.rechunk(own) if own else array
 

@@ -197,7 +197,8 @@ def sum_at(shape: tuple[int, ...], where: tuple[Any, ...], values: Any) -> Any:
         result = numpy.zeros(shape, values.dtype)
         result[where] = values
         return result
-    if len(where) == 1 and len(shape) > 1 and values.size >= _MANY and values.dtype.kind in "fc" and values.dtype.itemsize >= 4:
+    fits_sparse = values.dtype.kind in "fc" and values.dtype.itemsize >= 4
+    if len(where) == 1 and len(shape) > 1 and values.size >= _MANY and fits_sparse:
         return _sum_rows(shape, where[0], values)
     result = numpy.zeros(shape, values.dtype)
     if len(where) == len(shape) == 1:

@@ -5,7 +5,7 @@ import builtins
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias, overload
 
-import numpy
+import numpy as _numpy
 from numpy.typing import NDArray
 
 from adjoint.arrays.dtypes import dtype as _dtype

@@ -99,8 +99,8 @@ def value_and_grad(
     differentiates `fn` at its shards, on NumPy arrays; values and gradients are added up pairwise in a fixed order.
 
     Args:
-        fn: takes the parameters (a tree of leaves that require grad) and a shard, gives a Tensor of one element. It must
-            be picklable by cloudpickle, and import what it needs itself.
+        fn: takes the parameters (a tree of leaves that require grad) and a shard, gives a Tensor of one element. It
+            must be picklable by cloudpickle, and import what it needs itself.
         shards: the pieces of data: arrays, trees of arrays, paths ..., whatever `fn` takes; or futures of them.
         client: a `distributed.Client`, or the address of a scheduler.
         progress: draw a progress bar (rich) while shards are worked on.

@@ -24,8 +24,8 @@ import numpy
 
 from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.core.grad_mode import no_grad
-from adjoint.core.graph import new_tensor
 from adjoint.core.hooks import RemovableHandle
+from adjoint.tensor.creation import from_numpy
 from adjoint.tensor.tensor import Tensor
 
 #: What MPI has no type for is exchanged, and added up, in float32.
@@ -48,8 +48,9 @@ def mpi() -> Any:
 class Bucket:
     """Some parameters of one dtype, and the flat arrays in which their gradients are exchanged.
 
-    sent: the gradients one after the other, then a number for each, 1 if it was accumulated in this pass; padded so that
-    each rank has a part of the same size. parts: what this rank has received of its own part, a row from each rank.
+    sent: the gradients one after the other, then a number for each, 1 if it was accumulated in this pass; padded so
+    that each rank has a part of the same size. parts: what this rank has received of its own part, a row from each
+    rank.
     """
 
     def __init__(self, members: list[tuple[int, Tensor]], ranks: int) -> None:
@@ -85,8 +86,8 @@ class Bucket:
         for place, (number, parameter) in enumerate(self.members):
             stop = start + parameter._array.size
             if self.received[self.size + place]:
-                value = (self.received[start:stop] / divisor).astype(parameter._array.dtype)
-                value = new_tensor(value.reshape(parameter._array.shape))
+                values = (self.received[start:stop] / divisor).astype(parameter._array.dtype)
+                value = from_numpy(values.reshape(parameter._array.shape))
                 if parameter.grad is None:
                     parameter.grad = value
                 else:
@@ -200,8 +201,9 @@ class GradientReducer:
             waited = time.monotonic() - begin
             if self.timeout is not None and waited > self.timeout:
                 raise RuntimeError(
-                    f"rank {self.comm.Get_rank()} of {self.ranks} has waited {waited:.1f} s for bucket {self._done + 1} of "
-                    f"{len(self.buckets)}: another rank has failed, or has not called wait() after this backward pass"
+                    f"rank {self.comm.Get_rank()} of {self.ranks} has waited {waited:.1f} s "
+                    f"for bucket {self._done + 1} of {len(self.buckets)}: "
+                    "another rank has failed, or has not called wait() after this backward pass"
                 )
             time.sleep(0 if waited < 0.01 else 0.001)
         with no_grad():
@@ -288,8 +290,8 @@ def check_agreement(comm: Any, parameters: Sequence[Tensor]) -> None:
     for rank, theirs in enumerate(all_of_them):
         if len(theirs) != len(all_of_them[0]):
             raise ValueError(
-                f"rank {rank} has {len(theirs)} parameters, but rank 0 has {len(all_of_them[0])}: all ranks must give the "
-                "same ones in the same order"
+                f"rank {rank} has {len(theirs)} parameters, but rank 0 has {len(all_of_them[0])}: all ranks must give "
+                "the same ones in the same order"
             )
         for number, (first, other) in enumerate(zip(all_of_them[0], theirs, strict=True)):
             if first != other:
@@ -318,7 +320,7 @@ def broadcast_parameters(parameters: Iterable[Tensor], comm: Any = None, root: i
         for parameter in given:
             value = numpy.ascontiguousarray(parameter._array).reshape(parameter._array.shape)
             comm.Bcast(value.reshape(-1).view(numpy.uint8), root)
-            parameter.copy_(new_tensor(value))
+            parameter.copy_(from_numpy(value))
 
 
 @contextlib.contextmanager

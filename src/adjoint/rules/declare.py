@@ -80,13 +80,17 @@ else:
         """Annotates a kernel's parameter: an array through which no gradient flows (an index, a mask)."""
 
 
-class Parameter(NamedTuple):
-    """A parameter of a kernel; those of inspect check their names, which takes time at every import."""
-
+class _ParameterFields(NamedTuple):
     name: str
     default: Any = inspect.Parameter.empty
     annotation: Any = inspect.Parameter.empty
     kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
+
+
+class Parameter(_ParameterFields):
+    """A parameter of a kernel; those of inspect check their names, which takes time at every import."""
+
+    __slots__ = ()
 
     empty = inspect.Parameter.empty
     KEYWORD_ONLY = inspect.Parameter.KEYWORD_ONLY
