@@ -46,7 +46,6 @@ help:
 	@echo 'make test     all the tests, the core compiled and as plain Python, then lint'
 	@echo '              (make test ARGS="-m '"'not slow'"'" for a quick round)'
 	@echo 'make test-distributed   gradients on several processes (installs an MPI library)'
-	@echo 'make test-distributed   gradients on several processes (installs an MPI library)'
 	@echo 'make errors   does a test exercise every raise statement?'
 	@echo 'make bench    speed beside other libraries (installs them: large)'
 	@echo 'make bench-check  have the core paths become slower? counts instructions; needs valgrind'

@@ -1,9 +1,14 @@
 """The README's example runs and prints what it says."""
 
 import re
+import runpy
 from pathlib import Path
 
-README = Path(__file__).resolve().parents[1] / "README.md"
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+README = ROOT / "README.md"
+FLOORS = runpy.run_path(str(ROOT / "tests" / "architecture" / "test_floors.py"))
 
 
 def test_example_prints_what_it_says(capsys):
@@ -17,3 +22,21 @@ def test_example_prints_what_it_says(capsys):
 def test_example_is_short():
     example = re.search(r"```python\n(.*?)```", README.read_text(), re.DOTALL)[1]
     assert len(example.strip().splitlines()) <= 20
+
+
+def test_every_package_has_its_floor():
+    rows = re.findall(r"^\| (\d) \| (.*?) \|", README.read_text(), re.MULTILINE)
+    said = {name: int(floor) for floor, names in rows for name in re.findall(r"`(\w+)`", names)}
+    package = ROOT / "src" / "adjoint"
+    found = {file.parent.name for file in package.glob("*/__init__.py")}
+    found |= {file.stem for file in package.glob("[a-z]*.py")}
+    assert said == {name: FLOORS["floor"](f"adjoint.{name}") for name in found}
+
+
+@pytest.mark.parametrize("page", [README, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
+def test_links_and_paths_are_there(page):
+    text = page.read_text()
+    named = re.findall(r"\]\(([^)#:]+)\)", text)
+    named += re.findall(r"`((?:src|tests|docs|scripts|benchmarks)/[\w./]*)`", text)
+    assert named
+    assert [path for path in named if not (ROOT / path).exists() and path != "docs/benchmarks.md"] == []

@@ -466,7 +466,7 @@ def spherical_bessel_j(xp, input: Array, order=0):
 
 
 def _spherical_j1(xp, x):
-    # DLMF 10.49.3, twenty times as fast as scipy's; near 0, where that cancels, the power series 10.53.1
+    # DLMF 10.49.3, faster than scipy's, the more so near 0; there, where that cancels, the power series 10.53.1
     near, endless = xp.abs(x) < 1, xp.isinf(x)
     far = xp.where(near | endless, 1, x)
     closed = (xp.sin(far) / far - xp.cos(far)) / far
