@@ -1,6 +1,7 @@
 """Imports inside adjoint go to the same floor or down, wherever they stand: module, function or .pxd."""
 
 import ast
+import graphlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -68,3 +69,24 @@ def test_the_test_sees_an_import_that_climbs(statement: str) -> None:
 def test_the_test_sees_a_cimport_that_climbs() -> None:
     assert climbing(Path("adjoint/core/engine.pxd"), "from adjoint.tensor.arithmetic cimport add")
     assert not climbing(Path("adjoint/tensor/arithmetic.pxd"), "from adjoint.core.engine cimport run")
+
+
+def file_of(name: str) -> str | None:
+    """The module that holds an imported name: the longest part of it that is a file, or a package's __init__."""
+    parts = name.removeprefix("cython.cimports.").split(".")
+    for end in range(len(parts), 0, -1):
+        path = "/".join(parts[:end])
+        for candidate in (f"{path}.py", f"{path}/__init__.py"):
+            if (SOURCE / candidate).is_file():
+                return candidate
+    return None
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    """Also where an import waits in a function: what two files need of each other belongs in a third."""
+    graph = {}
+    for file in (each for each in FILES if each.suffix == ".py"):
+        found = {file_of(name) for name in imported(file, (SOURCE / file).read_text()) if name.startswith("adjoint")}
+        graph[str(file)] = found - {None, str(file)}
+    assert len(graph) > 200
+    list(graphlib.TopologicalSorter(graph).static_order())  # raises CycleError, which names the circle

@@ -25,6 +25,7 @@ from adjoint.core.graph import SavedTensor, TensorBase, needs_grad
 from adjoint.core.modes import current
 from adjoint.core.recorded import OpNode, pack_by_mode, save_input, unpacked
 from adjoint.core.saved_hooks import saved_tensors_hooks
+from adjoint.tools.reentrant import checkpoint_reentrant
 
 Tensor = Any
 Contexts = tuple[contextlib.AbstractContextManager[Any], contextlib.AbstractContextManager[Any]]
@@ -194,7 +195,7 @@ class Region:
 
         args, kwargs = pytree.map(_take, self.arguments)
         with (
-            same_random_numbers(self.random_state),
+            random.replayed(self.random_state),
             enable_grad(),
             self.again(),
             saved_tensors_hooks(pack, lambda kept: kept),
@@ -240,20 +241,6 @@ class Region:
             for name, run in runs.items():
                 text += f"\nSaved during the {name}:" + "".join(f"\n  {i}: {note}" for i, note in enumerate(run))
         return text
-
-
-@contextlib.contextmanager
-def same_random_numbers(state: Any) -> Iterator[None]:
-    """A block that draws random numbers from a state on and leaves the generator as it was; for None, as usual."""
-    if state is None:
-        yield
-        return
-    before = random.get_rng_state()
-    random.set_rng_state(state)
-    try:
-        yield
-    finally:
-        random.set_rng_state(before)
 
 
 def _keep(value: Any) -> Any:
@@ -318,8 +305,6 @@ def checkpoint(
             f"determinism_check should be one of ['default', 'none'], but got {determinism_check}"
         )
     if use_reentrant:
-        from adjoint.tools.reentrant import checkpoint_reentrant
-
         if kwargs:
             raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
         if context_fn is not noop_context_fn or debug:

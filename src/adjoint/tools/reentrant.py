@@ -11,7 +11,6 @@ from adjoint.core.engine import accumulates
 from adjoint.core.grad_mode import enable_grad
 from adjoint.core.graph import TensorBase, needs_grad
 from adjoint.tensor.differentiate import backward
-from adjoint.tools.checkpoint import same_random_numbers
 from adjoint.transforms.function import Function
 
 NO_GRADIENT_NEEDED = "None of the inputs have requires_grad=True. Gradients will be None"
@@ -51,7 +50,7 @@ class CheckpointFunction(Function):
         args = list(ctx.others)
         for i, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
             args[i] = tensor.detach().requires_grad_(needs_grad(tensor))
-        with same_random_numbers(ctx.random_state), enable_grad():
+        with random.replayed(ctx.random_state), enable_grad():
             outputs = ctx.function(*args)
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         pairs = [

@@ -4,7 +4,7 @@ from importlib import import_module
 
 _FAMILIES = (
     "reductions", "creation", "shapes", "places", "statistics", "calculus", "polynomials", "products", "linalg",
-    "fourier",
+    "fourier", "padding",
 )  # fmt: skip
 
 
