@@ -30,7 +30,7 @@ HEADER = '''# ruff: noqa
 
 import builtins
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias, overload
+from typing import Any, NamedTuple, TypeAlias, TypeVar, overload
 
 import numpy as _numpy
 from numpy.typing import NDArray
@@ -49,6 +49,7 @@ TYPES = '''
 Dims: TypeAlias = builtins.int | Sequence[builtins.int] | None
 Dtype: TypeAlias = _dtype | type
 Device: TypeAlias = _device | builtins.str | builtins.int | None
+Sub = TypeVar("Sub", bound="Tensor")
 Operand: TypeAlias = Tensor | NDArray[Any] | builtins.complex
 '''
 # names that mean something else inside Tensor or adjoint, where methods and dtypes are called so
@@ -96,6 +97,8 @@ def definition(name: str, function: Callable[..., Any], *, method: bool = False)
     """A function of a stub."""
     signature = inspect.signature(function)
     parameters = [plain(parameter) for parameter in signature.parameters.values()]
+    if parameters and parameters[0].name == "self":
+        parameters[0] = parameters[0].replace(name="input", annotation=Verbatim("Tensor"))
     if method:
         parameters[0] = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
     result = annotated(signature.return_annotation)
@@ -178,7 +181,7 @@ def module_stub(module: ModuleType, names: list[str]) -> Iterator[str]:
             yield f"{name}: _tensortype\n"
         elif isinstance(value, (float, str, NoneType)):
             yield f"{name}: {annotated(type(value).__name__.removesuffix('Type'))}\n"
-        elif isinstance(value, Operation) or value.__module__.startswith("adjoint.tensor.c"):
+        elif isinstance(value, Operation) or re.match(r"adjoint$|adjoint\.tensor\.c", value.__module__):
             yield definitions(name, value)
         elif not hasattr(value, "__qualname__"):
             # an instance of a public class

@@ -15,6 +15,14 @@ from math import e, inf, nan, pi
 from typing import Any as _Any
 
 from adjoint import core
+from adjoint.arrays.blocks import get_num_threads, set_num_threads
+from adjoint.arrays.determinism import (
+    are_deterministic_algorithms_enabled,
+    get_deterministic_debug_mode,
+    is_deterministic_algorithms_warn_only_enabled,
+    set_deterministic_debug_mode,
+    use_deterministic_algorithms,
+)
 from adjoint.arrays.dtypes import (
     ALIASES as _ALIASES,
 )
@@ -67,6 +75,7 @@ from adjoint.interop import guests as _guests
 from adjoint.interop.dlpack import from_dlpack
 from adjoint.tensor import creation as _creation
 from adjoint.tensor.binding import functions as _functions
+from adjoint.tensor.files import load, save
 from adjoint.tensor.formatting import set_printoptions
 from adjoint.tensor.protocols import doors as _doors
 from adjoint.tensor.tensor import Tensor
@@ -84,6 +93,7 @@ __version__ = "0.1.0.dev0"
 newaxis = None
 
 _public = _functions[""] | {name: getattr(_creation, name) for name in _creation.PUBLIC} | _ALIASES | _TENSOR_TYPES
+_public["range"] = _creation.range_
 globals().update(_public)
 core.check_switches()
 

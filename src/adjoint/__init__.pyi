@@ -3,7 +3,7 @@
 
 import builtins
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias, overload
+from typing import Any, NamedTuple, TypeAlias, TypeVar, overload
 
 import numpy as _numpy
 from numpy.typing import NDArray
@@ -47,14 +47,23 @@ from adjoint.arrays.size import Size as Size
 def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Absolute value; real for complex input."""
 
+def abs_(input: Tensor) -> Tensor:
+    """In-place version of abs()."""
+
 def absolute(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Alias of abs()."""
 
 def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.arccos, elementwise."""
 
+def acos_(input: Tensor) -> Tensor:
+    """In-place version of acos()."""
+
 def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Inverse hyperbolic cosine; the two square roots of its derivative keep to the principal branch."""
+
+def acosh_(input: Tensor) -> Tensor:
+    """In-place version of acosh()."""
 
 def adaptive_avg_pool1d(input: Tensor, output_size: builtins.int | Sequence[builtins.int]) -> Tensor:
     """The mean of windows of about equal size that cover the image."""
@@ -80,8 +89,14 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: builtins.complex =
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1, out: Tensor | None = None) -> Tensor:
     """beta * input + alpha * (mat @ vec), input broadcast."""
 
+def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1) -> Tensor:
+    """In-place version of addmv()."""
+
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1) -> Tensor:
     """beta * input + alpha * outer(vec1, vec2), input broadcast."""
+
+def adjoint(input: Tensor) -> Tensor:
+    """The matrices (the last two axes) transposed, and conjugated if complex. A view of real ones."""
 
 def affine_grid_generator(theta: Tensor, size: Sequence[builtins.int], align_corners: builtins.bool) -> Tensor:
     """As nn.functional.affine_grid()."""
@@ -122,14 +137,26 @@ def arange(start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = No
 def arccos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Alias of acos()."""
 
+def arccos_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """Alias of acos_()."""
+
 def arccosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Alias of acosh()."""
+
+def arccosh_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """Alias of acosh_()."""
 
 def arcsin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Alias of asin()."""
 
+def arcsin_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """Alias of asin_()."""
+
 def arcsinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Alias of asinh()."""
+
+def arcsinh_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """Alias of asinh_()."""
 
 def arctan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Alias of atan()."""
@@ -137,8 +164,16 @@ def arctan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def arctan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Alias of atan2()."""
 
+def arctan_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """Alias of atan_()."""
+
 def arctanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Alias of atanh()."""
+
+def arctanh_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """Alias of atanh_()."""
+
+from adjoint.arrays.determinism import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 
 def argmax(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """The first place of the maximum along an axis, or in the flattened input."""
@@ -155,6 +190,9 @@ def argwhere(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def as_strided(input: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
     """A view of the memory that a tensor lies in, with any size and strides, which count elements."""
 
+def as_strided_(input: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
+    """In-place version of as_strided(): the same tensor, with other axes, of the same memory."""
+
 def as_strided_copy(input: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None, *, out: Any = None) -> Tensor:
     """A copy of what as_strided() gives a view of."""
 
@@ -170,8 +208,14 @@ def asarray(obj: Any, *, dtype: Any = None, device: Device = None, copy: builtin
 def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.arcsin, elementwise."""
 
+def asin_(input: Tensor) -> Tensor:
+    """In-place version of asin()."""
+
 def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.arcsinh, elementwise."""
+
+def asinh_(input: Tensor) -> Tensor:
+    """In-place version of asinh()."""
 
 def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.arctan, elementwise."""
@@ -179,8 +223,14 @@ def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.arctan2, elementwise."""
 
+def atan_(input: Tensor) -> Tensor:
+    """In-place version of atan()."""
+
 def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.arctanh, elementwise."""
+
+def atanh_(input: Tensor) -> Tensor:
+    """In-place version of atanh()."""
 
 def atleast_1d(*tensors: Tensor) -> Any:
     """Each tensor with at least one axis; a tuple unless there is one tensor."""
@@ -273,6 +323,9 @@ cdouble: _dtype
 def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.ceil, elementwise."""
 
+def ceil_(input: Tensor) -> Tensor:
+    """In-place version of ceil()."""
+
 def celu(input: Tensor, alpha: builtins.float = 1.0, inplace: builtins.bool = False) -> Tensor:
     """input where it is positive, alpha * (exp(input / alpha) - 1) elsewhere: smooth for every alpha."""
 
@@ -308,14 +361,26 @@ def chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = 0) -> builtin
 def clamp(input: Tensor | builtins.complex, min: Tensor | builtins.complex | None = None, max: Tensor | builtins.complex | None = None, *, out: Tensor | None = None) -> Tensor:
     """input with values below min raised to it and above max lowered to it (max wins where min > max)."""
 
+def clamp_(input: Tensor, min: Tensor | builtins.complex | None = None, max: Tensor | builtins.complex | None = None) -> Tensor:
+    """In-place version of clamp()."""
+
 def clamp_max(input: Tensor | builtins.complex, max: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """input with values above max lowered to it."""
+
+def clamp_max_(input: Tensor, max: Tensor | builtins.complex) -> Tensor:
+    """In-place version of clamp_max()."""
 
 def clamp_min(input: Tensor | builtins.complex, min: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """input with values below min raised to it."""
 
+def clamp_min_(input: Tensor, min: Tensor | builtins.complex) -> Tensor:
+    """In-place version of clamp_min()."""
+
 def clip(input: Tensor | builtins.complex, min: Tensor | builtins.complex | None = None, max: Tensor | builtins.complex | None = None, *, out: Tensor | None = None) -> Tensor:
     """Alias of clamp()."""
+
+def clip_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """Alias of clamp_()."""
 
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy that is part of the graph; memory_format: how its axes lie in memory (default: as the tensor's do)."""
@@ -346,6 +411,9 @@ def conj(input: Tensor) -> Tensor:
 
 def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The complex conjugate; a real tensor itself."""
+
+def conj_physical_(input: Tensor) -> Tensor:
+    """In-place version of conj()."""
 
 def constant_pad_nd(input: Tensor, pad: Sequence[builtins.int], value: builtins.float = 0) -> Tensor:
     """Margins around the last axes filled with a number; see nn.functional.pad()."""
@@ -385,8 +453,14 @@ def corrcoef(input: Tensor) -> Tensor:
 def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.cos, elementwise."""
 
+def cos_(input: Tensor) -> Tensor:
+    """In-place version of cos()."""
+
 def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.cosh, elementwise."""
+
+def cosh_(input: Tensor) -> Tensor:
+    """In-place version of cosh()."""
 
 def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: builtins.float = 0.0, reduction: builtins.int = 1) -> Tensor:
     """nn.functional.cosine_embedding_loss() with the reduction as a number."""
@@ -424,8 +498,17 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: builtins.flo
 def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Degrees in radians."""
 
+def deg2rad_(input: Tensor) -> Tensor:
+    """In-place version of deg2rad()."""
+
 def det(input: Tensor) -> Tensor:
     """Alias of linalg.det()."""
+
+def detach(input: Tensor) -> Tensor:
+    """A tensor that shares memory and version, but not the graph."""
+
+def detach_(input: Tensor) -> Tensor:
+    """Take the tensor out of the graph that made it, so that it becomes a leaf."""
 
 def detach_copy(input: Tensor, *, out: Any = None) -> Tensor:
     """A copy of what detach() gives a view of."""
@@ -500,6 +583,9 @@ def empty(*size: Any, dtype: Any = None, device: Device = None, requires_grad: b
 def empty_like(input: Tensor, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, memory_format: Any = None, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
     """empty() of the shape and, unless another is given, the dtype of a tensor."""
 
+def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
+    """Memory of no particular content whose axes lie in memory in the order given, without gaps."""
+
 def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
     """Memory of no particular content, seen with the given sizes and strides, which count elements."""
 
@@ -514,8 +600,14 @@ def equal(input: Tensor, other: Tensor) -> builtins.bool:
 def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The error function."""
 
+def erf_(input: Tensor) -> Tensor:
+    """In-place version of erf()."""
+
 def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """1 - erf(input), exact where that is small."""
+
+def erfc_(input: Tensor) -> Tensor:
+    """In-place version of erfc()."""
 
 def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of the error function; infinite at -1 and 1."""
@@ -526,11 +618,20 @@ def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """2 to the power of input."""
 
+def exp2_(input: Tensor) -> Tensor:
+    """In-place version of exp2()."""
+
+def exp_(input: Tensor) -> Tensor:
+    """In-place version of exp()."""
+
 def expand_copy(input: Tensor, size: Sequence[builtins.int], *, implicit: builtins.bool = False, out: Any = None) -> Tensor:
     """A copy of what expand() gives a view of."""
 
 def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.expm1, elementwise."""
+
+def expm1_(input: Tensor) -> Tensor:
+    """In-place version of expm1()."""
 
 def eye(n: builtins.int, m: builtins.int | None = None, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False) -> Tensor:
     """The n by m matrix with ones on the diagonal."""
@@ -546,10 +647,16 @@ from adjoint import fft as fft
 def fill(input: Tensor | builtins.complex, value: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """value everywhere: what fill_ writes."""
 
+def fill_(input: Tensor, value: Tensor | builtins.complex) -> Tensor:
+    """In-place version of fill()."""
+
 from adjoint.arrays.dtypes import finfo as finfo
 
 def fix(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Alias of trunc()."""
+
+def fix_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """Alias of trunc_()."""
 
 def flatten(input: Tensor, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
     """The axes from start_dim to end_dim as one: a view if possible, the tensor itself if there is nothing to do."""
@@ -577,6 +684,9 @@ def float_power(input: Tensor | builtins.complex, exponent: Tensor | builtins.co
 def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.floor, elementwise."""
 
+def floor_(input: Tensor) -> Tensor:
+    """In-place version of floor()."""
+
 def floor_divide(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """The quotient rounded down, whose derivative is 0."""
 
@@ -592,6 +702,9 @@ def fmod(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, 
 def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """What truncation takes away: input - trunc(input)."""
 
+def frac_(input: Tensor) -> Tensor:
+    """In-place version of frac()."""
+
 def frexp(input: Tensor, *, out: Sequence[Tensor] | None = None) -> MantissaExponent:
     """The mantissa, of size [0.5, 1), and the exponent, an int32, in input = mantissa * 2 ** exponent."""
 
@@ -599,6 +712,9 @@ from adjoint.interop.dlpack import from_dlpack as from_dlpack
 
 def from_numpy(ndarray: _numpy.ndarray[Any, Any]) -> Tensor:
     """A tensor that shares the memory of a NumPy array."""
+
+def frombuffer(buffer: Any, *, dtype: Any, count: builtins.int = -1, offset: builtins.int = 0, requires_grad: builtins.bool = False) -> Tensor:
+    """A one-dimensional tensor over the memory of an object that has Python's buffer protocol."""
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False) -> Tensor:
     """A number repeated to the given shape; its type decides the dtype where none is given."""
@@ -614,6 +730,9 @@ def gather(input: Tensor, dim: builtins.int, index: Tensor, sparse_grad: builtin
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The greatest common divisor, not negative."""
 
+def gcd_(input: Tensor, other: Tensor) -> Tensor:
+    """In-place version of gcd()."""
+
 def ge(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """numpy.greater_equal, elementwise."""
 
@@ -624,6 +743,10 @@ def ger(input: Tensor, vec2: Tensor) -> Tensor:
     """Alias of outer()."""
 
 from adjoint.arrays.dtypes import get_default_dtype as get_default_dtype
+
+from adjoint.arrays.determinism import get_deterministic_debug_mode as get_deterministic_debug_mode
+
+from adjoint.arrays.blocks import get_num_threads as get_num_threads
 
 def get_rng_state() -> Tensor:
     """The state of the default generator, as a tensor of bytes."""
@@ -684,6 +807,9 @@ def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The modified Bessel function of the first kind of order 0."""
 
+def i0_(input: Tensor) -> Tensor:
+    """In-place version of i0()."""
+
 def igamma(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """The regularized lower incomplete gamma function P(input, other)."""
 
@@ -708,6 +834,9 @@ def index_fill(input: Tensor, dim: builtins.int, index: Tensor, value: Tensor | 
 
 def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: builtins.bool = False) -> Tensor:
     """A copy with values, broadcast, written at (or, if accumulate, added to) the places that the indices pick."""
+
+def index_put_(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: builtins.bool = False) -> Tensor:
+    """In-place version of index_put()."""
 
 def index_reduce(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor:
     """A copy with the slices of source that a vector of indices sends to one slice reduced: "prod", "mean" ..."""
@@ -751,6 +880,8 @@ def is_complex(input: Tensor) -> builtins.bool:
 
 def is_conj(input: Tensor) -> builtins.bool:
     """Whether a conjugate is still to be computed: never."""
+
+from adjoint.arrays.determinism import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
 
 def is_floating_point(input: Tensor) -> builtins.bool:
     """True for float16, bfloat16, float32 and float64."""
@@ -822,8 +953,14 @@ from adjoint.arrays.layout import layout as layout
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The least common multiple, not negative."""
 
+def lcm_(input: Tensor, other: Tensor) -> Tensor:
+    """In-place version of lcm()."""
+
 def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """input * 2 ** other, broadcast; integers become floating point."""
+
+def ldexp_(input: Tensor, other: Tensor) -> Tensor:
+    """In-place version of ldexp()."""
 
 def le(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """numpy.less_equal, elementwise."""
@@ -845,17 +982,31 @@ from adjoint import linalg as linalg
 def linspace(start: Any, end: Any, steps: builtins.int, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False) -> Tensor:
     """`steps` numbers from start to end, both included, evenly spaced."""
 
+from adjoint.tensor.files import load as load
+
 def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.log, elementwise."""
 
 def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.log10, elementwise."""
 
+def log10_(input: Tensor) -> Tensor:
+    """In-place version of log10()."""
+
 def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.log1p, elementwise."""
 
+def log1p_(input: Tensor) -> Tensor:
+    """In-place version of log1p()."""
+
 def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.log2, elementwise."""
+
+def log2_(input: Tensor) -> Tensor:
+    """In-place version of log2()."""
+
+def log_(input: Tensor) -> Tensor:
+    """In-place version of log()."""
 
 def log_softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
     """The logarithm of softmax(), without overflow; `dtype` is what the input is cast to before."""
@@ -886,6 +1037,9 @@ def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> T
 
 def logit(input: Tensor, eps: builtins.float | None = None, *, out: Tensor | None = None) -> Tensor:
     """log(input / (1 - input)), for input clamped to [eps, 1 - eps] where eps is given."""
+
+def logit_(input: Tensor, eps: builtins.float | None = None) -> Tensor:
+    """In-place version of logit()."""
 
 def logspace(start: Any, end: Any, steps: builtins.int, base: builtins.float = 10.0, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False) -> Tensor:
     """`steps` numbers from base**start to base**end, evenly spaced on a logarithmic scale."""
@@ -1004,6 +1158,9 @@ nan: builtins.float
 def nan_to_num(input: Tensor, nan: builtins.float = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None, *, out: Tensor | None = None) -> Tensor:
     """input with NaN and infinities replaced: by 0 and by the largest and smallest finite numbers unless given."""
 
+def nan_to_num_(input: Tensor, nan: builtins.float = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None) -> Tensor:
+    """In-place version of nan_to_num()."""
+
 def nanmean(input: Tensor, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
     """The mean over axes of the elements that are not NaN."""
 
@@ -1022,14 +1179,32 @@ def narrow(input: Tensor, dim: builtins.int, start: builtins.int | Tensor, lengt
 def narrow_copy(input: Tensor, dim: builtins.int, start: builtins.int | Tensor, length: builtins.int, *, out: Any = None) -> Tensor:
     """A copy of what narrow() gives a view of."""
 
+def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: builtins.bool, momentum: builtins.float, eps: builtins.float) -> builtins.tuple[Tensor, Tensor, Tensor]:
+    """nn.functional.batch_norm(), the mean, and one over the standard deviation of a channel; empty in evaluation."""
+
+def native_dropout(input: Tensor, p: builtins.float, train: builtins.bool | None) -> builtins.tuple[Tensor, Tensor]:
+    """Zeros in place of each element with probability p, the others divided by 1 - p; and where elements were kept."""
+
+def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: builtins.int, C: builtins.int, HxW: builtins.int, group: builtins.int, eps: builtins.float) -> builtins.tuple[Tensor, Tensor, Tensor]:
+    """nn.functional.group_norm(), the mean, and one over the standard deviation, both of shape (N, group)."""
+
+def native_layer_norm(input: Tensor, normalized_shape: Sequence[builtins.int], weight: Tensor | None, bias: Tensor | None, eps: builtins.float) -> builtins.tuple[Tensor, Tensor, Tensor]:
+    """nn.functional.layer_norm(), the mean, and one over the standard deviation, with axes of length one."""
+
 def ne(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """numpy.not_equal, elementwise."""
 
 def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.negative, elementwise."""
 
+def neg_(input: Tensor) -> Tensor:
+    """In-place version of neg()."""
+
 def negative(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Alias of neg()."""
+
+def negative_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """Alias of neg_()."""
 
 newaxis: None
 
@@ -1048,6 +1223,9 @@ def nonzero_static(input: Tensor, *, size: builtins.int, fill_value: builtins.in
 
 def norm(input: Tensor, p: builtins.float | builtins.str | None = 'fro', dim: Dims = None, keepdim: builtins.bool = False, dtype: _dtype | None = None) -> Tensor:
     """The norm of a tensor over axes (None: all), taken as a vector: linalg.vector_norm with ord=p."""
+
+def norm_except_dim(v: Tensor, pow: builtins.int = 2, dim: builtins.int = 0) -> Tensor:
+    """The norms of the slices along one axis, which is kept beside axes of length one; of all elements for dim -1."""
 
 def normal(mean: Tensor | builtins.float = 0.0, std: Tensor | builtins.float = 1.0, size: Any = None, *, generator: _Generator | None = None, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
     """Normally distributed numbers: of the size given, or one for each element of mean and std, broadcast."""
@@ -1142,6 +1320,9 @@ def quantile(input: Tensor, q: builtins.float | Tensor, dim: builtins.int | None
 def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Radians in degrees."""
 
+def rad2deg_(input: Tensor) -> Tensor:
+    """In-place version of rad2deg()."""
+
 def rand(*size: Any, generator: _Generator | None = None, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, **out: Any) -> Tensor:
     """Random numbers, uniform in [0, 1)."""
 
@@ -1165,6 +1346,9 @@ from adjoint import random as random
 def randperm(n: builtins.int, *, generator: _Generator | None = None, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, out: Tensor | None = None, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
     """The integers below n in random order."""
 
+def range(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False) -> Tensor:
+    """Numbers from start up to and including end, `step` apart, of the default dtype. Older: arange() has no end."""
+
 def ravel(input: Tensor) -> Tensor:
     """All elements as a vector: a view if possible."""
 
@@ -1173,6 +1357,9 @@ def real(input: Tensor) -> Tensor:
 
 def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.reciprocal, elementwise."""
+
+def reciprocal_(input: Tensor) -> Tensor:
+    """In-place version of reciprocal()."""
 
 def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """input where it is positive, 0 elsewhere; NaN stays NaN."""
@@ -1191,6 +1378,9 @@ def repeat_interleave(input: Tensor, repeats: builtins.int | Tensor | None = Non
 
 def reshape(input: Tensor, shape: builtins.int | Sequence[builtins.int]) -> Tensor:
     """The elements in row-major order under another shape (one size may be -1): a view if possible, else a copy."""
+
+def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
+    """resize_() to the shape of another tensor."""
 
 def resolve_conj(input: Tensor) -> Tensor:
     """The tensor itself: conjugates are computed at once."""
@@ -1213,6 +1403,9 @@ def rot90(input: Tensor, k: builtins.int = 1, dims: Sequence[builtins.int] = (0,
 def round(input: Tensor, *, decimals: builtins.int = 0, out: Tensor | None = None) -> Tensor:
     """input rounded to `decimals` places, halves to even."""
 
+def round_(input: Tensor, *, decimals: builtins.int = 0) -> Tensor:
+    """In-place version of round()."""
+
 def row_stack(tensors: Sequence[Tensor]) -> Tensor:
     """Alias of vstack()."""
 
@@ -1225,8 +1418,13 @@ def rrelu_(input: Tensor, lower: builtins.float = 0.125, upper: builtins.float =
 def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """1 / sqrt(input)"""
 
+def rsqrt_(input: Tensor) -> Tensor:
+    """In-place version of rsqrt()."""
+
 def rsub(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1, out: Tensor | None = None) -> Tensor:
     """other - alpha * input"""
+
+from adjoint.tensor.files import save as save
 
 def scalar_tensor(s: Any, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
     """A tensor without axes that holds a number, of the default dtype unless another is given."""
@@ -1247,6 +1445,9 @@ def searchsorted(sorted_sequence: Tensor, input: Tensor | builtins.float, *, out
 
 from adjoint.arrays.random import seed as seed
 
+def segment_reduce(data: Tensor, reduce: builtins.str, *, lengths: Tensor | None = None, indices: Tensor | None = None, offsets: Tensor | None = None, axis: builtins.int = 0, unsafe: builtins.bool = False, initial: builtins.float | None = None) -> Tensor:
+    """Segments of neighbours along an axis, each reduced to one element."""
+
 def select(input: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
     """The view of one slice along an axis, without that axis."""
 
@@ -1266,7 +1467,11 @@ from adjoint.arrays.dtypes import set_default_dtype as set_default_dtype
 
 from adjoint.tensor.types import set_default_tensor_type as set_default_tensor_type
 
+from adjoint.arrays.determinism import set_deterministic_debug_mode as set_deterministic_debug_mode
+
 from adjoint.core.grad_mode import set_grad_enabled as set_grad_enabled
+
+from adjoint.arrays.blocks import set_num_threads as set_num_threads
 
 from adjoint.tensor.formatting import set_printoptions as set_printoptions
 
@@ -1283,6 +1488,9 @@ short: _dtype
 def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """1 / (1 + exp(-input)), without overflow."""
 
+def sigmoid_(input: Tensor) -> Tensor:
+    """In-place version of sigmoid()."""
+
 def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """-1, 0 or 1, 0 for NaN; a truth value itself."""
 
@@ -1292,11 +1500,20 @@ def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.sin, elementwise."""
 
+def sin_(input: Tensor) -> Tensor:
+    """In-place version of sin()."""
+
 def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """sin(pi * input) / (pi * input), 1 at 0."""
 
+def sinc_(input: Tensor) -> Tensor:
+    """In-place version of sinc()."""
+
 def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.sinh, elementwise."""
+
+def sinh_(input: Tensor) -> Tensor:
+    """In-place version of sinh()."""
 
 def slice_copy(input: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Any = None) -> Tensor:
     """A copy of what slice() gives a view of."""
@@ -1330,8 +1547,14 @@ def split_with_sizes_copy(input: Tensor, split_sizes: Sequence[builtins.int], di
 def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.sqrt, elementwise."""
 
+def sqrt_(input: Tensor) -> Tensor:
+    """In-place version of sqrt()."""
+
 def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """input * input; truth values count as integers."""
+
+def square_(input: Tensor) -> Tensor:
+    """In-place version of square()."""
 
 def squeeze(input: Tensor, dim: Dims | None = None) -> Tensor:
     """A view without axes of length one: without all of them, or those among the named ones."""
@@ -1386,8 +1609,14 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: builtins.int | None = No
 def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.tan, elementwise."""
 
+def tan_(input: Tensor) -> Tensor:
+    """In-place version of tan()."""
+
 def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.tanh, elementwise."""
+
+def tanh_(input: Tensor) -> Tensor:
+    """In-place version of tanh()."""
 
 def tensor(data: Any, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """A tensor with a copy of the data: nested sequences of numbers, an array, a number."""
@@ -1451,6 +1680,12 @@ def true_divide(input: Tensor | builtins.complex, other: Tensor | builtins.compl
 def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.trunc, elementwise."""
 
+def trunc_(input: Tensor) -> Tensor:
+    """In-place version of trunc()."""
+
+def typename(obj: Any) -> builtins.str:
+    """The full name of an object's class, of a class itself, or of a tensor's type."""
+
 uint16: _dtype
 
 uint32: _dtype
@@ -1495,6 +1730,8 @@ def unsqueeze(input: Tensor, dim: builtins.int) -> Tensor:
 def unsqueeze_copy(input: Tensor, dim: builtins.int, *, out: Any = None) -> Tensor:
     """A copy of what unsqueeze() gives a view of."""
 
+from adjoint.arrays.determinism import use_deterministic_algorithms as use_deterministic_algorithms
+
 from adjoint import utils as utils
 
 def vander(x: Tensor, N: builtins.int | None = None, increasing: builtins.bool = False) -> Tensor:
@@ -1537,6 +1774,12 @@ def where(condition: Tensor, input: Any = ..., other: Any = ..., *, out: Tensor 
 
 def xlogy(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """input * log(other), 0 where input is 0."""
+
+def xlogy_(input: Tensor, other: Tensor | builtins.complex) -> Tensor:
+    """In-place version of xlogy()."""
+
+def zero_(input: Tensor) -> Tensor:
+    """In-place version of zero()."""
 
 def zeros(*size: Any, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, **out: Any) -> Tensor:
     """Zeros of the given shape."""

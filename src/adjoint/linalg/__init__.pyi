@@ -3,7 +3,7 @@
 
 import builtins
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias, overload
+from typing import Any, NamedTuple, TypeAlias, TypeVar, overload
 
 import numpy as _numpy
 from numpy.typing import NDArray

@@ -1,5 +1,6 @@
-"""What torch.nn has that is no class: the functions of `adjoint.nn.functional`."""
+"""The functions of torch.nn, in `adjoint.nn.functional`, and its Parameter. Modules are not part of adjoint."""
 
-from . import functional
+from . import functional, parameter
+from .parameter import Parameter
 
-__all__ = ["functional"]
+__all__ = ["Parameter", "functional", "parameter"]

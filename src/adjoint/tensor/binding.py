@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
+from adjoint.core import errors
+from adjoint.core.graph import TensorBase
 from adjoint.tensor import composites
 from adjoint.tensor.arithmetic import (
     bind_operators,
@@ -35,6 +38,17 @@ _IN_PLACE = {
     "bitwise_xor_": "__ixor__", "bitwise_left_shift_": "__ilshift__", "bitwise_right_shift_": "__irshift__",
 }  # fmt: skip
 
+# methods that torch has as functions too, without another declaration of theirs
+_AS_FUNCTIONS = (
+    "abs_", "acos_", "acosh_", "addmv_", "arccos_", "arccosh_", "arcsin_", "arcsinh_", "arctan_", "arctanh_",
+    "as_strided_", "asin_", "asinh_", "atan_", "atanh_", "ceil_", "clamp_", "clamp_max_", "clamp_min_", "clip_",
+    "conj_physical_", "cos_", "cosh_", "deg2rad_", "detach", "detach_", "erf_", "erfc_", "exp2_", "exp_", "expm1_",
+    "fill_", "fix_", "floor_", "frac_", "gcd_", "i0_", "index_put_", "lcm_", "ldexp_", "log10_", "log1p_", "log2_",
+    "log_", "logit_", "nan_to_num_", "neg_", "negative_", "rad2deg_", "reciprocal_", "resize_as_", "round_",
+    "rsqrt_", "sigmoid_", "sin_", "sinc_", "sinh_", "sqrt_", "square_", "tan_", "tanh_", "trunc_", "xlogy_",
+    "zero_",
+)  # fmt: skip
+
 
 def bind() -> None:
     """Fill `functions` and Tensor; called once."""
@@ -53,6 +67,8 @@ def bind() -> None:
             functions.setdefault(namespace, {})[name] = declared.function
         if declared.method:
             setattr(Tensor, declared.method, declared.function)
+    for name in _AS_FUNCTIONS:
+        functions[""].setdefault(name, _function_of(getattr(Tensor, name), name))
     for table in (_COMPARISONS, _LOGICAL, _REFLECTED, _SHIFTS):
         for name, special in table.items():
             setattr(Tensor, special, named(make_operator(operations[name]), special, operations[name].__doc__))
@@ -62,6 +78,19 @@ def bind() -> None:
         setattr(Tensor, special, named(_inplace_operator(getattr(Tensor, name)), special, f"As {name}()."))
     bind_operators(operations)
     inherit_operators(Tensor)
+
+
+def _function_of(method: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """A method as a function, which says so where its first argument is no Tensor."""
+
+    @wraps(method)
+    def function(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(input, TensorBase):
+            raise TypeError(errors.must_be_tensor(name, "input", 0, input))
+        return method(input, *args, **kwargs)
+
+    function.__module__, function.__qualname__ = "adjoint", name
+    return function
 
 
 def _reflected(operation: Callable[..., Any]) -> Callable[..., Any]:

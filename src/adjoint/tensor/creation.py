@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import warnings
 from functools import partial
 from typing import Any
 
@@ -114,6 +115,44 @@ def as_tensor(data: Any, dtype: Any = None, device: Device = None) -> Tensor:
     elif is_array(data):
         data = new_tensor(data)
     return data if dtype is None else data.to(dtype)
+
+
+def frombuffer(
+    buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
+) -> Tensor:  # fmt: skip
+    """A one-dimensional tensor over the memory of an object that has Python's buffer protocol.
+
+    offset: bytes to leave out in front; count: the number of elements, -1 for all. A write to the tensor is a write to
+    the buffer; over one that cannot be written, such as bytes, writing raises ValueError.
+
+    Raises ValueError if the buffer is too short or not a whole number of elements, and for an object without one.
+
+    >>> import adjoint
+    >>> adjoint.frombuffer(bytearray([1, 2, 3]), dtype=adjoint.uint8, offset=1)
+    tensor([2, 3], dtype=adjoint.uint8)
+    """
+    kind = _kind(dtype, "frombuffer")
+    try:
+        length = memoryview(buffer).nbytes
+    except TypeError as problem:
+        raise ValueError("object does not implement Python buffer protocol.") from problem
+    size, rest = kind.itemsize, length - offset
+    if not length or not count:
+        raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
+    if not 0 <= offset < length:
+        raise ValueError(
+            f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({length} bytes) minus 1"
+        )
+    if count < 0 and rest % size:
+        raise ValueError(
+            f"buffer length ({length} bytes) after offset ({offset} bytes) must be a multiple of element size ({size})"
+        )
+    if count * size > rest:
+        raise ValueError(
+            f"requested buffer length ({count} * {size} bytes) after offset ({offset} bytes) must not be greater than "
+            f"actual buffer length ({length} bytes)"
+        )
+    return _wrapped(numpy.frombuffer(buffer, kind, max(count, -1), offset), requires_grad, "frombuffer")
 
 
 def asarray(
@@ -263,6 +302,34 @@ def empty_strided(
     return _wrapped(as_strided(memory, shape, steps), requires_grad, "empty_strided", device)
 
 
+def empty_permuted(
+    size: Any, physical_layout: Any, *, dtype: Any = None, device: Device = None, requires_grad: bool = False,
+    layout: Any = None, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """Memory of no particular content whose axes lie in memory in the order given, without gaps.
+
+    Raises RuntimeError unless physical_layout names each axis once.
+
+    >>> import adjoint
+    >>> adjoint.empty_permuted((2, 3, 5), (0, 2, 1)).stride()
+    (15, 1, 3)
+    """
+    shape, order = check_shape("empty_permuted", (tuple(size),)), tuple(physical_layout)
+    if len(shape) != len(order):
+        raise RuntimeError(
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. "
+            f"len(size) = {len(shape)} is not equal to len(physical_layout) = {len(order)}"
+        )
+    if sorted(order) != [*range(len(shape))]:
+        wrong = next((axis for axis in order if not 0 <= axis < len(shape)), None)
+        raise RuntimeError(
+            "Duplicate dim not allowed" if wrong is None
+            else f"Dimension out of range (expected to be between 0 and {len(shape) - 1}, but got {wrong})"
+        )  # fmt: skip
+    memory = numpy.empty([shape[axis] for axis in order], _kind(dtype, "empty_permuted"))
+    return _wrapped(memory.transpose(numpy.argsort(order)), requires_grad, "empty_permuted", device)
+
+
 zeros_like = _like("zeros")
 ones_like = _like("ones")
 empty_like = _like("empty")
@@ -320,6 +387,36 @@ def arange(
     else:
         values = (start + step * numpy.arange(n)).astype(kind.numpy)
     return _wrapped(values, requires_grad, "arange", device)
+
+
+def range_(
+    start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Numbers from start up to and including end, `step` apart, of the default dtype. Older: arange() has no end.
+
+    Raises RuntimeError if step is 0 or leads away from end.
+    """
+    if end is None:
+        raise TypeError('range() missing 1 required positional arguments: "end"')
+    warnings.warn(RANGE_IS_DEPRECATED, UserWarning, stacklevel=2)
+    start, end, step = (_python_number(value) for value in (start, end, step))
+    kind = get_default_dtype() if dtype is None else as_dtype(dtype, "range")
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    # products, not sums, of steps: the last one does not miss the end by the rounding of all before
+    steps = numpy.arange(math.floor((end - start) / step) + 1, dtype=numpy.float64)
+    values = (start + step * steps).astype(kind.numpy)
+    return _wrapped(values, requires_grad, "range", device)
+
+
+RANGE_IS_DEPRECATED = (
+    "adjoint.range is deprecated because its behavior is inconsistent with Python's range builtin. Instead, use "
+    "adjoint.arange, which produces values in [start, end)."
+)
+range_.__name__ = range_.__qualname__ = "range"
 
 
 def _python_number(value: Any) -> Any:
@@ -558,6 +655,20 @@ def is_tensor(obj: object) -> bool:
     return isinstance(obj, TensorBase)
 
 
+def typename(obj: Any) -> str:
+    """The full name of an object's class, of a class itself, or of a tensor's type.
+
+    >>> import adjoint
+    >>> adjoint.typename(adjoint.zeros(1)), adjoint.typename(3)
+    ('adjoint.FloatTensor', 'int')
+    """
+    if isinstance(obj, TensorBase):
+        return str(obj.type())  # type: ignore[attr-defined]
+    kind = obj if isinstance(obj, type) or hasattr(obj, "__qualname__") else type(obj)
+    module = getattr(kind, "__module__", None)
+    return kind.__qualname__ if module in (None, "builtins") else f"{module}.{kind.__qualname__}"
+
+
 def numel(input: Tensor) -> int:
     """The number of elements."""
     return int(_array_of(input, "numel").size)
@@ -602,5 +713,5 @@ PUBLIC = (
     "empty_like", "empty_strided", "full_like", "arange", "linspace", "logspace", "eye", "rand", "randn", "randint",
     "randperm", "rand_like", "randn_like", "randint_like", "get_rng_state", "set_rng_state", "is_tensor", "numel",
     "result_type", "is_floating_point", "is_complex", "is_nonzero", "is_same_size", "is_signed", "scalar_tensor",
-    "tril_indices", "triu_indices",
+    "tril_indices", "triu_indices", "empty_permuted", "frombuffer", "typename",
 )  # fmt: skip

@@ -5,10 +5,11 @@ Methods that are operations are not written here: `binding` attaches them from t
 
 from __future__ import annotations
 
+import builtins
 import numbers
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, overload
+from typing import Any, TypeVar, cast, overload
 
 import numpy
 
@@ -33,6 +34,8 @@ from adjoint.tensor.stochastic import reinforce
 from adjoint.tensor.storage import UntypedStorage, address, bounds, share_memory, share_start, share_version, storage_of
 from adjoint.tensor.table import ops
 from adjoint.tensor.volatile import get_volatile, is_volatile, make_volatile, set_volatile
+
+Sub = TypeVar("Sub", bound="Tensor")
 
 _CPU = device("cpu")
 _CORE_FIELDS = frozenset(
@@ -442,11 +445,37 @@ class Tensor(ArithmeticTensor):
         """The tensor in the computer's main memory: itself."""
         return self
 
+    def as_subclass(self, cls: builtins.type[Sub]) -> Sub:
+        """The tensor as an instance of a subclass: the same memory and history.
+
+        Raises TypeError for a class that is no subclass of Tensor.
+        """
+        return _cast(self.view(self.shape), cls)
+
+    @staticmethod
+    def _make_subclass(cls: builtins.type[Sub], data: Tensor, require_grad: bool = False) -> Sub:
+        """Data without its history as a leaf of a subclass, for the __new__ of one."""
+        return cast(Sub, _cast(data.detach(), cls).requires_grad_(require_grad))
+
     # tensors like this one -------------------------------------------------------------------------------------------
 
     def new_tensor(self, data: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
         """A copy of the data as a tensor with this one's dtype."""
         return creation.tensor(data, dtype=dtype or self.dtype, requires_grad=requires_grad, device=device)
+
+    def new(self, *data: Any, device: Any = None) -> Tensor:
+        """A tensor of this one's dtype: of the shape given, or with a copy of the data. Older: see new_tensor().
+
+        Raises TypeError for data that are no sequence.
+        """
+        return new_tensor(array_from_arguments(data, self.dtype, device))  # type: ignore[return-value]
+
+    def new_empty_strided(
+        self, size: Any, stride: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None
+    ) -> Tensor:
+        """Memory of no particular content with this tensor's dtype, seen with the given sizes and strides."""
+        kind = dtype or self.dtype
+        return creation.empty_strided(size, stride, dtype=kind, requires_grad=requires_grad, device=device)
 
     def new_zeros(self, *size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
         """Zeros with this tensor's dtype."""
@@ -639,6 +668,17 @@ def batched_as(tensor: Tensor, made: Tensor) -> Tensor:
     """A new tensor as one that may be another for each member of a batch, if the given one may be."""
     made._array = in_batch_of(made._array, tensor._array)
     return made
+
+
+def _cast(alias: Tensor, cls: type[Sub]) -> Sub:
+    """A tensor that nobody else has, as an instance of a subclass."""
+    if not (isinstance(cls, type) and issubclass(cls, Tensor)):
+        raise TypeError(
+            "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your "
+            "class inherits from Tensor."
+        )
+    alias.__class__ = cls
+    return cast(Sub, alias)
 
 
 def _user_attributes(tensor: Tensor) -> dict[str, Any]:

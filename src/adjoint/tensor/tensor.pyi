@@ -3,7 +3,7 @@
 
 import builtins
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias, overload
+from typing import Any, NamedTuple, TypeAlias, TypeVar, overload
 
 import numpy as _numpy
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from adjoint.core.hooks import RemovableHandle
 Dims: TypeAlias = builtins.int | Sequence[builtins.int] | None
 Dtype: TypeAlias = _dtype | type
 Device: TypeAlias = _device | builtins.str | builtins.int | None
+Sub = TypeVar("Sub", bound="Tensor")
 Operand: TypeAlias = Tensor | NDArray[Any] | builtins.complex
 
 class ATau(NamedTuple):
@@ -394,8 +395,20 @@ class Tensor(TensorBase):
     def cpu(self) -> Tensor:
         """The tensor in the computer's main memory: itself."""
 
+    def as_subclass(self, cls: builtins.type[Sub]) -> Sub:
+        """The tensor as an instance of a subclass: the same memory and history."""
+
+    def _make_subclass(self, data: Tensor, require_grad: builtins.bool = False) -> Sub:
+        """Data without its history as a leaf of a subclass, for the __new__ of one."""
+
     def new_tensor(self, data: Any, *, dtype: Any = None, requires_grad: builtins.bool = False, device: Any = None) -> Tensor:
         """A copy of the data as a tensor with this one's dtype."""
+
+    def new(self, *data: Any, device: Any = None) -> Tensor:
+        """A tensor of this one's dtype: of the shape given, or with a copy of the data. Older: see new_tensor()."""
+
+    def new_empty_strided(self, size: Any, stride: Any, *, dtype: Any = None, requires_grad: builtins.bool = False, device: Any = None) -> Tensor:
+        """Memory of no particular content with this tensor's dtype, seen with the given sizes and strides."""
 
     def new_zeros(self, *size: Any, dtype: Any = None, requires_grad: builtins.bool = False, device: Any = None) -> Tensor:
         """Zeros with this tensor's dtype."""
@@ -1624,6 +1637,15 @@ class Tensor(TensorBase):
     def __idiv__(self, *args: Any, **kwargs: Any) -> Tensor:
         """Alias of __itruediv__()."""
 
+    def apply_(self, callable: Callable[[Any], Any]) -> Tensor:
+        """Replace each element by what a function of a Python number makes of it. Slow: one call for each element."""
+
+    def map_(self, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+        """Replace each element by a function of it and of another tensor's, which is broadcast."""
+
+    def map2_(self, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
+        """Replace each element by a function of it and of two other tensors', which are broadcast."""
+
     def uniform_(self, *bounds: builtins.float, generator: _Generator | None = None, **named: builtins.float) -> Tensor:
         """Fill with numbers uniform in [from, to), which are 0 and 1 unless given (from and to, or by keyword)."""
 
@@ -1890,6 +1912,15 @@ class Tensor(TensorBase):
 
     def as_strided_scatter(self, src: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
         """A copy with src in place of what as_strided() gives a view of."""
+
+    def adjoint(self) -> Tensor:
+        """The matrices (the last two axes) transposed, and conjugated if complex. A view of real ones."""
+
+    def fill_diagonal_(self, fill_value: builtins.complex, wrap: builtins.bool = False) -> Tensor:
+        """Write a number where all indices are equal; with wrap, a tall matrix's diagonal begins again at the top."""
+
+    def dim_order(self, *, ambiguity_check: builtins.bool = False) -> builtins.tuple[builtins.int, ...]:
+        """The axes from the one with the largest stride to the one with the smallest, as they lie in memory."""
 
     def __eq__(self, other: object) -> Tensor: ...  # type: ignore[override]
 

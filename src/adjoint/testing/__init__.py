@@ -6,5 +6,6 @@
 from adjoint.tools.gradcheck import check_derivatives
 
 from .comparison import assert_close
+from .making import make_tensor
 
-__all__ = ["assert_close", "check_derivatives"]
+__all__ = ["assert_close", "check_derivatives", "make_tensor"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from adjoint.arrays import random
@@ -24,9 +24,32 @@ NO_OUTPUT = "none of output has requires_grad=True, this checkpoint() is not nec
 
 def checkpoint_reentrant(function: Callable[..., Any], preserve_rng_state: bool, args: tuple[Any, ...]) -> Any:
     """Call `function(*args)`; only tensors among args themselves are differentiated by, and parameters of its own."""
-    if not any(isinstance(arg, TensorBase) and needs_grad(arg) for arg in args):
-        warnings.warn(NO_GRADIENT_NEEDED, stacklevel=3)
+    check_backward_validity(args, stacklevel=4)
     return CheckpointFunction.apply(function, preserve_rng_state, *args)
+
+
+def check_backward_validity(inputs: Iterable[Any], stacklevel: int = 2) -> None:
+    """Warn unless one of the inputs is a tensor that requires grad: a backward pass would never come here."""
+    if not any(isinstance(each, TensorBase) and needs_grad(each) for each in inputs):
+        warnings.warn(NO_GRADIENT_NEEDED, stacklevel=stacklevel)
+
+
+def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The tensors among the inputs as leaves without their history, that require grad as before; all else as it is.
+
+    Raises RuntimeError for anything but a tuple.
+
+    >>> import adjoint
+    >>> from adjoint.utils.checkpoint import detach_variable
+    >>> x = adjoint.ones(1, requires_grad=True)
+    >>> detach_variable((2 * x, 3))
+    (tensor([2.], requires_grad=True), 3)
+    """
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
+    return tuple(
+        each.detach().requires_grad_(needs_grad(each)) if isinstance(each, TensorBase) else each for each in inputs
+    )
 
 
 class CheckpointFunction(Function):
@@ -48,8 +71,8 @@ class CheckpointFunction(Function):
         if not accumulates():
             raise RuntimeError(ONLY_BACKWARD)
         args = list(ctx.others)
-        for i, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
-            args[i] = tensor.detach().requires_grad_(needs_grad(tensor))
+        for i, tensor in zip(ctx.places, detach_variable(ctx.saved_tensors), strict=True):
+            args[i] = tensor
         with random.replayed(ctx.random_state), enable_grad():
             outputs = ctx.function(*args)
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)

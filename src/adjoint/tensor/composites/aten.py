@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from adjoint.arrays.dtypes import float64
 from adjoint.arrays.size import type_name
+from adjoint.tensor import creation
 from adjoint.tensor.composites import activations, contract, losses, normalization
 from adjoint.tensor.composites.declare import COMPOSITES, composite, ops
 
@@ -174,6 +176,92 @@ def group_norm(
 ) -> Tensor:
     """nn.functional.group_norm()."""
     return normalization.group_norm(input, num_groups, weight, bias, eps)
+
+
+# Normalisations that also return what they divided by. These statistics are constants for the derivative.
+
+
+@_function
+def native_layer_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """nn.functional.layer_norm(), the mean, and one over the standard deviation, with axes of length one."""
+    output = normalization.layer_norm(input, normalized_shape, weight, bias, eps)
+    axes = tuple(range(input.ndim - len(normalized_shape), input.ndim))
+    return output, *_statistics(input, axes, eps, keepdim=True)
+
+
+@_function
+def native_group_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    N: int,
+    C: int,
+    HxW: int,
+    group: int,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """nn.functional.group_norm(), the mean, and one over the standard deviation, both of shape (N, group).
+
+    N samples with C channels of HxW elements each. Raises RuntimeError if the input has another number of elements.
+    """
+    if input.numel() != N * C * HxW:
+        raise RuntimeError(f"Expected input to have N * C * HxW = {N * C * HxW} elements, but got {input.numel()}")
+    output = normalization.group_norm(input, group, weight, bias, eps)
+    return output, *_statistics(ops.reshape(input, (N, group, -1)), (2,), eps, keepdim=False)
+
+
+@_function
+def native_batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """nn.functional.batch_norm(), the mean, and one over the standard deviation of a channel; empty in evaluation."""
+    output = normalization.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    if not training:
+        return output, creation.empty(0, dtype=input.dtype), creation.empty(0, dtype=input.dtype)
+    return output, *_statistics(input, (0, *range(2, input.ndim)), eps, keepdim=False)
+
+
+def _statistics(input: Tensor, axes: tuple[int, ...], eps: float, keepdim: bool) -> tuple[Tensor, Tensor]:
+    input = input.detach()
+    variance = input.var(axes, correction=0, keepdim=keepdim)
+    return input.mean(axes, keepdim=keepdim), ops.rsqrt(variance + eps)
+
+
+@_function
+def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
+    """Zeros in place of each element with probability p, the others divided by 1 - p; and where elements were kept.
+
+    Nothing is dropped if train is False. Raises ValueError unless p is between 0 and 1.
+    """
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if train is False or p == 0:
+        return input * 1, creation.ones(tuple(input.shape), dtype=bool)
+    kept = creation.rand(tuple(input.shape), dtype=float64) >= p
+    return input * kept * (0.0 if p == 1 else 1 / (1 - p)), kept
+
+
+@_function
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
+    """The norms of the slices along one axis, which is kept beside axes of length one; of all elements for dim -1.
+
+    >>> import adjoint
+    >>> adjoint.norm_except_dim(adjoint.tensor([[3.0, 4.0], [6.0, 8.0]]))
+    tensor([[ 5.],
+            [10.]])
+    """
+    if dim == -1:
+        return v.norm(pow)
+    return v.norm(pow, tuple(axis for axis in range(v.ndim) if axis != dim), keepdim=True)
 
 
 # others ---------------------------------------------------------------------------------------------------------------

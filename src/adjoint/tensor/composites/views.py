@@ -516,3 +516,71 @@ def as_strided_scatter(
     """
     offset = None if storage_offset is None else storage_offset - input.storage_offset()
     return _scattered(input, src, lambda whole: as_strided(whole, size, stride, offset))
+
+
+# matrices -------------------------------------------------------------------------------------------------------------
+
+
+@composite()
+def adjoint(input: Tensor) -> Tensor:
+    """The matrices (the last two axes) transposed, and conjugated if complex. A view of real ones.
+
+    Raises RuntimeError for fewer than two axes.
+
+    >>> import adjoint
+    >>> adjoint.tensor([[1, 2j]]).adjoint()
+    tensor([[1.-0.j],
+            [0.-2.j]])
+    """
+    if input._array.ndim < 2:
+        raise RuntimeError(
+            "tensor.adjoint() is only supported on matrices or batches of matrices. "
+            f"Got {input._array.ndim}-D tensor."
+        )
+    return input.mH
+
+
+@composite(namespace=None, name="fill_diagonal_")
+def fill_diagonal_(input: Tensor, fill_value: complex, wrap: bool = False) -> Tensor:
+    """Write a number where all indices are equal; with wrap, a tall matrix's diagonal begins again at the top.
+
+    Raises RuntimeError for fewer than two axes, and for more than two of different lengths.
+
+    >>> import adjoint
+    >>> adjoint.zeros(2, 3).fill_diagonal_(4)
+    tensor([[4., 0., 0.],
+            [0., 4., 0.]])
+    """
+    shape = tuple(input._array.shape)
+    if len(shape) < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if len(shape) > 2 and len(set(shape)) > 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    diagonal = input
+    while diagonal.ndim > 1:
+        diagonal = ops.diagonal(diagonal, 0, 0, -1)
+    diagonal.fill_(fill_value)
+    rows, columns = shape[:2]
+    if wrap and len(shape) == 2:
+        # a row of the matrix is left out between two runs of the diagonal
+        for start in range(columns + 1, rows, columns + 1):
+            ops.diagonal(shapes.narrow(input, 0, start, rows - start)).fill_(fill_value)
+    return input
+
+
+@composite(namespace=None)
+def dim_order(input: Tensor, *, ambiguity_check: bool = False) -> tuple[int, ...]:
+    """The axes from the one with the largest stride to the one with the smallest, as they lie in memory.
+
+    ambiguity_check: raise RuntimeError where axes of length one leave more than one answer.
+
+    >>> import adjoint
+    >>> adjoint.empty_permuted((2, 3, 5), (0, 2, 1)).dim_order()
+    (0, 2, 1)
+    """
+    strides, shape = input.stride(), tuple(input._array.shape)
+    if ambiguity_check and (1 in shape or len(set(strides)) < len(strides)):
+        raise RuntimeError(
+            "The tensor does not have unique dim order, or cannot map to exact one of the given memory formats."
+        )
+    return tuple(sorted(range(len(shape)), key=lambda axis: -strides[axis]))

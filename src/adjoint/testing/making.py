@@ -1,0 +1,94 @@
+"""make_tensor: random data for tests, without the numbers that make a test fail for no reason."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from adjoint.arrays.dtypes import dtype as dtype_class
+from adjoint.arrays.dtypes import finfo, float64, iinfo
+from adjoint.arrays.layout import memory_format as memory_format_class
+from adjoint.arrays.size import check_shape
+from adjoint.tensor import creation
+from adjoint.tensor.table import ops
+from adjoint.tensor.tensor import Tensor
+
+
+def make_tensor(
+    *shape: Any,
+    dtype: dtype_class,
+    device: Any = None,
+    low: float | None = None,
+    high: float | None = None,
+    requires_grad: bool = False,
+    noncontiguous: bool = False,
+    exclude_zero: bool = False,
+    memory_format: memory_format_class | None = None,
+) -> Tensor:
+    """A tensor of uniform random numbers, at least low and less than high; of complex ones both parts.
+
+    Unless given, the bounds are -9 and 9 for floating-point and complex numbers, -9 and 10 for integers, 0 and 10 for
+    unsigned ones, 0 and 2 for bools; those beyond the type's range are its ends. noncontiguous: every second element of
+    a larger tensor along the last axis. exclude_zero: 1 in place of a zero, or the smallest normal number.
+
+    Raises:
+        ValueError: requires_grad for integers or bools, bounds that are NaN or in the wrong order, or both
+            noncontiguous and a memory_format.
+
+    >>> import adjoint
+    >>> t = adjoint.testing.make_tensor(2, 3, dtype=adjoint.float64, low=1, requires_grad=True)
+    >>> t.shape, bool((t >= 1).all())
+    (adjoint.Size([2, 3]), True)
+    """
+    size = check_shape("make_tensor", shape)
+    if requires_grad and not (dtype.is_floating_point or dtype.is_complex):
+        raise ValueError(
+            f"`requires_grad=True` is not supported for boolean and integral dtypes, but got {dtype=}"
+        )
+    if noncontiguous and memory_format is not None:
+        raise ValueError(f"The parameters `noncontiguous` and `memory_format` are mutually exclusive, but got "
+                         f"{noncontiguous=} and {memory_format=}.")  # fmt: skip
+    bounds = _bounds(dtype, low, high)
+    numel = math.prod(size)
+    spread = noncontiguous and numel > 1
+    wide = (*size[:-1], 2 * size[-1]) if spread else tuple(size)
+    result = _drawn(wide, dtype, *bounds)
+    if spread:
+        result = result[..., ::2]
+    elif memory_format is not None:
+        result = result.clone(memory_format=memory_format)
+    if exclude_zero:
+        smallest: Any = finfo(dtype).tiny if dtype.is_floating_point or dtype.is_complex else 1
+        result[result == 0] = complex(smallest, smallest) if dtype.is_complex else smallest
+    if device is not None:
+        result = result.to(device)
+    return result.requires_grad_(requires_grad)  # type: ignore[no-any-return]
+
+
+def _bounds(dtype: dtype_class, low: float | None, high: float | None) -> tuple[float, float]:
+    """The bounds to draw between, inside of what the type holds."""
+    if dtype.is_floating_point or dtype.is_complex:
+        usual, ends = (-9.0, 9.0), (finfo(dtype).min, finfo(dtype).max)
+    elif dtype.name == "bool":
+        usual, ends = (0, 2), (0, 2)
+    else:
+        usual = (-9, 10) if dtype.is_signed else (0, 10)
+        ends = (iinfo(dtype).min, iinfo(dtype).max)
+    found = []
+    for given, default in zip((low, high), usual, strict=True):
+        if given is not None and math.isnan(given):
+            raise ValueError(f"`low` and `high` cannot be NaN, but got {low=} and {high=}")
+        found.append(default if given is None else min(max(given, ends[0]), ends[1]))
+    if found[0] >= found[1]:
+        raise ValueError(f"`low` must be less than `high`, but got {found[0]} >= {found[1]}")
+    return found[0], found[1]
+
+
+def _drawn(size: tuple[int, ...], dtype: dtype_class, low: float, high: float) -> Any:
+    if not (dtype.is_floating_point or dtype.is_complex):
+        return creation.randint(math.ceil(low), math.ceil(high), size, dtype=dtype)
+    parts = (*size, 2) if dtype.is_complex else size
+    # in double precision, and each half on its own: the difference of the bounds may be out of range
+    share = creation.rand(parts, dtype=float64)
+    values = (low * (1 - share) + high * share).clamp(low, math.nextafter(high, -math.inf))
+    return ops.view_as_complex(values).to(dtype) if dtype.is_complex else values.to(dtype)
