@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
+import numpy as np
 import pytest
 
+import adjoint
 from adjoint.interop.declare import FUNCTIONS
 from adjoint.interop.protocols import numpy_name
 from numpy_checks import check_gradients, check_values, function_of
@@ -64,3 +67,12 @@ def test_every_function_has_a_sample() -> None:
     assert own - ALL.keys() == {"fromfile", "loadtxt", "genfromtxt"}
     assert [name for name in ALL if name not in FUNCTIONS] == []
     assert all(numpy_name(function_of(name)).split(".")[-1] for name in ALL)
+
+
+@pytest.mark.parametrize("options", [{}, {"where": np.array([True, True, False])}, {"mean": np.ones(())}], ids=repr)
+def test_the_deviation_of_equal_numbers_has_gradient_zero(options: dict[str, Any]) -> None:
+    of = [1.0, 1.0, 3.0] if "where" in options else [1.0] * 3
+    for values in (of, 1.0) if not options else (of,):
+        t = adjoint.tensor(values, dtype=adjoint.float64, requires_grad=True)
+        np.std(t, **options).backward()  # type: ignore[attr-defined]
+        assert t.grad is not None and not t.grad.any()

@@ -30,7 +30,7 @@ from adjoint.compat.autograd import (
     util,
     wrap_util,
 )
-from adjoint.compat.autograd._primitives import primitive
+from adjoint.compat.autograd._older import primitive
 from adjoint.compat.autograd.builtins import dict, isinstance, list, tuple, type
 from adjoint.compat.autograd.differential_operators import (
     checkpoint,

@@ -7,6 +7,7 @@ otherwise.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -28,8 +29,15 @@ class Box:
 
     __slots__ = ()
 
+    _value: Any
+
     #: Kinds of values, and the class of their boxes.
     type_mappings: dict[type, type] = {}
+
+    @classmethod
+    def register(cls, value_type: type) -> None:
+        """Note that this is the class of boxes of a type of values."""
+        Box.type_mappings[value_type] = Box.type_mappings[cls] = cls
 
 
 class ArrayBox(Box):
@@ -128,7 +136,7 @@ class ArrayBox(Box):
     def __getitem__(self, index: Any) -> Any:
         index = values(index)
         if type(index) is list:
-            index = numpy.asarray(index)
+            index = numpy.asarray(index) if index else numpy.asarray(index, int)
         if _is_simple(index):
             return wrap(self._tensor[index])
         result = wrap(_picked(self._tensor, index))
@@ -154,10 +162,15 @@ class ArrayBox(Box):
     # NumPy's protocols
 
     def __array_ufunc__(self, ufunc: numpy.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if overrides(inputs):
+            return NotImplemented
         return run_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, function: Function, types: Any, args: Any, kwargs: Any) -> Any:
         return dispatch(function, args, kwargs)
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        return importlib.import_module("adjoint.compat.autograd.numpy")
 
     # methods that are not NumPy's functions of the same name
 
@@ -314,7 +327,9 @@ def isbox(value: Any) -> bool:
 
 def getval(value: Any) -> Any:
     """The plain value of a box; anything else itself."""
-    return value._value if type(value) is ArrayBox else value
+    while isinstance(value, Box):
+        value = value._value
+    return value
 
 
 # NumPy's functions ----------------------------------------------------------------------------------------------------
@@ -335,8 +350,23 @@ NO_TRACE: set[Any] = {
 }  # fmt: skip
 
 
+#: What has its own way with ufuncs and leaves the choice to others.
+_OWN_WAY = (None, numpy.ndarray.__array_ufunc__)
+
+
+def overrides(inputs: Any) -> bool:
+    """True if a foreign array among the operands has a say in what a ufunc does, as those of xarray have."""
+    for value in inputs:
+        kind = type(value)
+        if kind is not ArrayBox and getattr(kind, "__array_ufunc__", None) not in _OWN_WAY:
+            return not isinstance(value, TensorBase)
+    return False
+
+
 def run_ufunc(ufunc: numpy.ufunc, method: str, inputs: Any, kwargs: Any) -> Any:
     """A ufunc, or a method of one, on boxes."""
+    if overrides(inputs):
+        return getattr(ufunc, method)(*inputs, **kwargs)
     if ufunc in NO_TRACE:
         return getattr(ufunc, method)(*values(inputs), **values(kwargs))
     out = kwargs.get("out")

@@ -9,7 +9,18 @@ from typing import Any
 import numpy
 
 from adjoint.arrays.pytree import flatten
-from adjoint.compat.autograd._boxes import ArrayBox, dispatch, holds_box, is_tracked, raw, unwrap, values, wrap
+from adjoint.compat.autograd._boxes import (
+    ArrayBox,
+    dispatch,
+    getval,
+    holds_box,
+    is_tracked,
+    raw,
+    unwrap,
+    values,
+    wrap,
+)
+from adjoint.compat.autograd._nodes import holds_traced, record, trace_primitives_map
 from adjoint.compat.autograd._tracing import conjugated
 from adjoint.core.graph import TensorBase, needs_grad, new_tensor
 from adjoint.core.modes import current, is_grad_enabled
@@ -38,6 +49,8 @@ class Primitive:
         self.joint_jvp: Function | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if holds_traced((args, kwargs)):
+            return record(self, args, **kwargs)
         if not holds_box(args) and not (kwargs and holds_box(kwargs)):
             return self.fun(*args, **kwargs)
         if self.of_boxes is not None and not (self.vjps or self.jvps or self.joint_vjp or self.joint_jvp):
@@ -272,14 +285,9 @@ def notrace_primitive(f_raw: Function) -> Function:
 
     @functools.wraps(f_raw)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return f_raw(*values(args), **values(kwargs))
+        return f_raw(*map(getval, values(args)), **{name: getval(value) for name, value in values(kwargs).items()})
 
     return call
-
-
-def register_notrace(trace_type: type, primitive_fun: Primitive) -> None:
-    """Let a primitive's results have no derivative."""
-    primitive_fun.of_boxes = notrace_primitive(primitive_fun.fun)
 
 
 def defvjp(fun: Primitive, *vjpmakers: Function | None, argnums: Sequence[int] | None = None) -> None:
@@ -353,7 +361,8 @@ def def_linear(fun: Primitive) -> None:
 
 def wrapped(function: Function) -> Primitive:
     """A function of NumPy that also takes boxes, alone or in nested lists."""
-    return Primitive(function, functools.partial(_dispatched, function))
+    made = trace_primitives_map[function] = Primitive(function, functools.partial(_dispatched, function))
+    return made
 
 
 def _dispatched(function: Function, *args: Any, **kwargs: Any) -> Any:

@@ -63,9 +63,16 @@ def entered(leaf: Any) -> Tensor:
     return new_tensor(array)
 
 
+def taken_apart(x: Any) -> tuple[list[Any], TreeDef]:
+    """The numbers and arrays in an argument. Raises TypeError for None, which holds none."""
+    if x is None:
+        raise TypeError(f"Can't differentiate w.r.t. type {type(x)}")
+    return flatten(x)
+
+
 def make_vjp(fun: Function, x: Any) -> tuple[Function, Any]:
     """Run a function at x: what takes cotangents of its result to those of x, and the result."""
-    leaves, structure = flatten(x)
+    leaves, structure = taken_apart(x)
     targets = [_target(leaf) for leaf in leaves]
     with tracing():
         # the function may write into its arguments, which must not reach those of the caller
@@ -90,6 +97,7 @@ def _pullback(y: Any, targets: list[Tensor], structure: TreeDef) -> tuple[Functi
     nested = _depth.count > 0 and leads_elsewhere(roots, targets)
     if not any(root.requires_grad for root in roots):
         roots, places = [], []
+        warnings.warn(INDEPENDENT, stacklevel=4)
 
     def settled(tensor: Tensor) -> Any:
         keep = nested or (bool(current().dual_stack) and forward.has_tangent(tensor))
@@ -97,7 +105,6 @@ def _pullback(y: Any, targets: list[Tensor], structure: TreeDef) -> tuple[Functi
 
     def vjp(g: Any) -> Any:
         if not roots:
-            warnings.warn(INDEPENDENT, stacklevel=2)
             return structure.unflatten([zeros_like(target) for target in targets])
         cotangents = shape_of_y.flatten_up_to(g)
         cotangents = [_cotangent(cotangents[i], root) for i, root in zip(places, roots, strict=True)]
@@ -162,7 +169,7 @@ def make_jvp(fun: Function, x: Any) -> Function:
     """What takes tangents of x to the result of a function and its tangent."""
 
     def jvp(g: Any) -> tuple[Any, Any]:
-        leaves, structure = flatten(x)
+        leaves, structure = taken_apart(x)
         primals = [entered(leaf) for leaf in leaves]
         tangents = [_tangent(t, p) for t, p in zip(structure.flatten_up_to(g), primals, strict=True)]
         with forward.level() as number, tracing():

@@ -10,6 +10,7 @@ import builtins
 from typing import Any
 
 from adjoint.compat.autograd._boxes import getval
+from adjoint.compat.autograd._vspaces import ContainerVSpace
 
 dict = builtins.dict
 list = builtins.list
@@ -18,6 +19,8 @@ tuple = builtins.tuple
 # what annotations and checks call the boxes of containers
 DictBox = builtins.dict
 SequenceBox = builtins.list
+
+DictVSpace = ListVSpace = NamedTupleVSpace = SequenceVSpace = TupleVSpace = ContainerVSpace
 
 
 def isinstance(x: Any, A: Any) -> bool:
@@ -30,4 +33,7 @@ def type(x: Any, *more: Any) -> Any:
     return builtins.type(x, *more) if more else builtins.type(getval(x))
 
 
-__all__ = ["DictBox", "SequenceBox", "dict", "isinstance", "list", "tuple", "type"]
+__all__ = [
+    "ContainerVSpace", "DictBox", "DictVSpace", "ListVSpace", "NamedTupleVSpace", "SequenceBox", "SequenceVSpace",
+    "TupleVSpace", "dict", "isinstance", "list", "tuple", "type",
+]  # fmt: skip

@@ -1,6 +1,7 @@
 """What new primitives are defined with."""
 
 from adjoint.compat.autograd._boxes import Box
+from adjoint.compat.autograd._passes import JVPNode, VJPNode, register_notrace
 from adjoint.compat.autograd._primitives import (
     SparseObject,
     def_linear,
@@ -12,18 +13,8 @@ from adjoint.compat.autograd._primitives import (
     defvjp_argnums,
     notrace_primitive,
     primitive,
-    register_notrace,
 )
 from adjoint.compat.autograd._vspaces import VSpace, vspace
-
-
-class JVPNode:
-    """Names forward mode where register_notrace asks for which mode it is meant."""
-
-
-class VJPNode:
-    """Names reverse mode there."""
-
 
 __all__ = [
     "Box", "JVPNode", "SparseObject", "VJPNode", "VSpace", "def_linear", "defjvp", "defjvp_argnum", "defjvp_argnums",

@@ -206,7 +206,13 @@ def _spread(name, a, axis, dtype, ddof, keepdims, where, mean_given, correction)
     n = count_along(a, axes, keepdims, where)
     free = builtins.max(n - ddof, 0) if isinstance(n, int) else ops.clamp(n - ddof, min=0)
     variance = total / free
-    return variance if name == "var" else ops.sqrt(variance)
+    return variance if name == "var" else _root(variance)
+
+
+def _root(variance):
+    """The square root, whose gradient is 0 where it is 0."""
+    none = ops.eq(variance, 0)
+    return ops.where(none, variance, ops.sqrt(ops.where(none, number(1, kind_of(variance)), variance)))
 
 
 @function("var")

@@ -26,15 +26,27 @@ def flatten(value: Any) -> tuple[Any, Function]:
     """
     leaves, structure = pytree.flatten(_sorted(value))
     shapes = [np.shape(leaf) for leaf in leaves]
+    kinds = [_kind_of(leaf) for leaf in leaves]
     ends = numpy.cumsum([int(numpy.prod(shape)) for shape in shapes], dtype=int)
     vector = np.concatenate([np.reshape(1.0 * leaf, (-1,)) for leaf in leaves]) if leaves else numpy.zeros(0)
 
     def unflatten(vector: Any) -> Any:
         starts = [0, *ends.tolist()][:-1]
-        parts = [np.reshape(vector[a:b], s)[()] for a, b, s in zip(starts, ends.tolist(), shapes, strict=True)]
-        return structure.unflatten(parts)
+        places = zip(starts, ends.tolist(), shapes, kinds, strict=True)
+        return structure.unflatten([_of_kind(np.reshape(vector[a:b], s), kind) for a, b, s, kind in places])
 
     return vector, unflatten
+
+
+def _kind_of(leaf: Any) -> numpy.dtype[Any]:
+    kind = leaf.dtype if hasattr(leaf, "dtype") else numpy.asarray(leaf).dtype
+    return kind if kind.kind in "fc" else numpy.dtype(float)
+
+
+def _of_kind(part: Any, kind: numpy.dtype[Any]) -> Any:
+    if part.dtype == kind or part.dtype.kind == "O":
+        return part[()]
+    return (np.real(part) if part.dtype.kind == "c" and kind.kind != "c" else part).astype(kind)[()]
 
 
 def _sorted(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Names of autograd.misc.tracers."""
+"""Functions as graphs of the primitives that they call."""
 
 from __future__ import annotations
 
@@ -6,10 +6,83 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from adjoint.compat.autograd._nodes import Node, toposort, trace
+from adjoint.compat.autograd.util import subvals
 
-def const_graph(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Callable[..., Any]:
-    """The function with its first arguments given: what it computes must not depend on values otherwise.
+Function = Callable[..., Any]
 
-    Nothing is cached: each call runs the function.
+
+class ConstGraphNode(Node):
+    """A call that can be made again, with other values of what was traced."""
+
+    __slots__ = ("parents", "partial_fun")
+
+    def __init__(
+        self, value: Any, fun: Function, args: Any, kwargs: Any, parent_argnums: tuple[int, ...], parents: Any
+    ) -> None:
+        # the traced values themselves are not needed again
+        rest = subvals(args, [(n, None) for n in parent_argnums])
+        self.parents = parents
+        self.partial_fun = lambda given: fun(*subvals(rest, zip(parent_argnums, given, strict=True)), **kwargs)
+
+    def initialize_root(self) -> None:
+        """The argument."""
+        self.parents = ()
+
+
+def const_graph_unary(fun: Function) -> Function:
+    """A function of one argument that is run once: later calls repeat the primitives that this run called."""
+    waiting: list[Function] = [fun]
+    nodes: list[ConstGraphNode] = []
+
+    def cached(x: Any) -> Any:
+        if not nodes:
+            value, end = trace(ConstGraphNode.new_root(), waiting[0], x)
+            if end is None:
+                raise ValueError("Output is independent of input")
+            nodes.extend(reversed(list(toposort(end))))
+            # what the function holds can be freed
+            waiting.clear()
+            return value
+        values = {nodes[0]: x}
+        for node in nodes[1:]:
+            values[node] = node.partial_fun([values[parent] for parent in node.parents])
+        return values[nodes[-1]]
+
+    return cached
+
+
+def const_graph(fun: Function, *args: Any, **kwargs: Any) -> Function:
+    """The function with its first arguments given, run once: later calls repeat the primitives that this run called.
+
+    So its branches must not depend on values, and it must not depend on what changes besides its arguments.
     """
-    return functools.partial(fun, *args, **kwargs)
+    cached = const_graph_unary(lambda rest: fun(*args, *rest, **kwargs))
+
+    @functools.wraps(fun, updated=())
+    def call(*rest: Any) -> Any:
+        return cached(rest)
+
+    return call
+
+
+class FullGraphNode(Node):
+    """A call with all that it was given: recipe is (fun, args, kwargs, [(place of a parent, parent), ...])."""
+
+    __slots__ = ("recipe", "value")
+
+    def __init__(
+        self, value: Any, fun: Function, args: Any, kwargs: Any, parent_argnums: tuple[int, ...], parents: Any
+    ) -> None:
+        self.value = value
+        self.recipe = (fun, args, kwargs, list(zip(parent_argnums, parents, strict=True)))
+
+    def initialize_root(self) -> None:
+        """The arguments."""
+        self.value = None
+        self.recipe = (lambda x: x, (), {}, [])
+
+
+def full_graph(fun: Function, *args: Any, **kwargs: Any) -> Any:
+    """The node of a function's result; the calls that led to it are in its recipe."""
+    return trace(FullGraphNode.new_root(), lambda given: fun(*given, **kwargs), args)[1]

@@ -21,6 +21,7 @@ for _old, _name in _OLDER.items():
     globals()[_old] = -_numpy.inf if _name == "-inf" else globals()[_name]
 
 from adjoint.compat.autograd.numpy import fft, linalg, numpy_boxes, numpy_vspaces, random  # noqa: E402
+from adjoint.compat.autograd.numpy._own import c_, int8, int16, int32, int64, r_, where  # noqa: E402
 from adjoint.compat.autograd.numpy.numpy_boxes import ArrayBox, Box  # noqa: E402
 
 

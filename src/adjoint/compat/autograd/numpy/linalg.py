@@ -1,7 +1,35 @@
 """numpy.linalg, whose functions also take boxes."""
 
+from typing import Any as _Any
+
+import numpy as _numpy
 import numpy.linalg as _linalg
 
+from adjoint.compat.autograd import _boxes
+from adjoint.compat.autograd._primitives import wrapped as _wrapped
 from adjoint.compat.autograd.numpy._namespace import wrap_namespace as _wrap_namespace
 
+_primitive_eigh, _primitive_eigvalsh = _wrapped(_linalg.eigh), _wrapped(_linalg.eigvalsh)
+
 _wrap_namespace(_linalg, globals())
+
+
+def _triangle(a: _Any, UPLO: str) -> _Any:
+    """The Hermitian matrices that NumPy sees, of which it reads one triangle."""
+    if not _boxes.holds_box(a):
+        return a
+    a = _boxes.dispatch(_numpy.asarray, (a,), {})
+    kept, other = (_numpy.tril, -1) if UPLO.upper() == "L" else (_numpy.triu, 1)
+    diagonal = _numpy.eye(a.shape[-1]) * _numpy.real(a)
+    strict = kept(a, other)
+    return strict + _numpy.conj(_numpy.swapaxes(strict, -1, -2)) + diagonal
+
+
+def eigh(a: _Any, UPLO: str = "L") -> _Any:
+    """numpy.linalg.eigh; the derivative, too, is by the triangle that is read."""
+    return _primitive_eigh(_triangle(a, UPLO), UPLO)
+
+
+def eigvalsh(a: _Any, UPLO: str = "L") -> _Any:
+    """numpy.linalg.eigvalsh; the derivative, too, is by the triangle that is read."""
+    return _primitive_eigvalsh(_triangle(a, UPLO), UPLO)

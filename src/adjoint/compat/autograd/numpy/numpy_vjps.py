@@ -32,3 +32,27 @@ def unbroadcast_f(target: Any, f: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """
     target_meta = np.metadata(target)
     return lambda g: unbroadcast(f(g), target_meta)
+
+
+def match_complex(target: Any, x: Any) -> Any:
+    """x made complex or real, as the target is."""
+    is_complex = np.iscomplexobj(target)
+    if is_complex == np.iscomplexobj(x):
+        return x
+    return x + 0j if is_complex else np.real(x)
+
+
+def repeat_to_match_shape(
+    g: Any, shape: tuple[int, ...], dtype: Any, axis: Any, keepdims: bool
+) -> tuple[Any, int]:
+    """What a reduction gave, along the reduced axes as often as there were elements, and how many these were.
+
+    >>> repeat_to_match_shape(2.0, (3,), float, None, False)
+    (array([2., 2., 2.]), 3)
+    """
+    axes = range(len(shape)) if axis is None else [int(i) % len(shape) for i in np.atleast_1d(axis)]
+    kept = [1 if i in axes else n for i, n in enumerate(shape)]
+    repeats = 1
+    for i in axes:
+        repeats *= shape[i]
+    return np.broadcast_to(np.reshape(g, kept), shape) * np.ones((), dtype), repeats

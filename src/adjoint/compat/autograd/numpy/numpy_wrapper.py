@@ -1,5 +1,23 @@
 """How namespaces are filled, and NumPy's names once more."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 from adjoint.compat.autograd import numpy as _numpy
+
+numpy_version = _numpy.__version__
+
+
+def concatenate_args(axis: Any, *args: Any) -> Any:
+    """numpy.concatenate of arrays given one by one."""
+    return _numpy.concatenate(args, axis)
+
+
+def array_from_args(array_args: Sequence[Any], array_kwargs: dict[str, Any], *args: Any) -> Any:
+    """numpy.array of values given one by one; its other arguments stand in front."""
+    return _numpy.array(args, *array_args, **array_kwargs)
+
 
 globals().update({name: value for name, value in vars(_numpy).items() if not name.startswith("_")})

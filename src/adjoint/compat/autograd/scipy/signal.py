@@ -22,9 +22,12 @@ def convolve(
     """The convolution of A and B along axes, summed over products along others, for all pairs along the rest.
 
     axes: which axes of A and of B are convolved, by default the last ones of both. dot_axes: which axes of A and of B
-    are multiplied and summed. mode: "full" or "valid", where B is the smaller one, or A is. The result has the axes of
-    A that are in neither, then those of B, then the convolved ones.
+    are multiplied and summed. mode: "full"; "valid", where B is the smaller one, or A is; or "same", the middle part of
+    "full" that is as large as A. The result has the axes of A that are in neither, then those of B, then the convolved
+    ones.
     """
+    if mode == "same":
+        return _middle(convolve(A, B, axes, dot_axes), A, range(np.ndim(A)) if axes is None else axes[0])
     if mode not in ("full", "valid"):
         raise NotImplementedError(f"Mode {mode} not implemented.")
     if axes is None:
@@ -67,6 +70,12 @@ def convolve(
     of_small = list(range(n + first, n + len(rest_a) + len(rest_b)))
     order = (*of_large, *of_small, *convolved) if larger_is_a else (*of_small, *of_large, *convolved)
     return np.transpose(total, order)
+
+
+def _middle(full: Any, A: Any, convolved: Sequence[int]) -> Any:
+    sizes = [np.shape(A)[axis] for axis in convolved]
+    starts = [(n - size) // 2 for n, size in zip(np.shape(full)[np.ndim(full) - len(sizes) :], sizes, strict=True)]
+    return full[(..., *[slice(start, start + size) for start, size in zip(starts, sizes, strict=True)])]
 
 
 _wrap_namespace(_signal, globals())

@@ -1,0 +1,292 @@
+"""Graphs of nodes that a user defines: every call of a primitive on traced values makes one.
+
+A class of nodes says in __init__ what is kept of a call, and in initialize_root what a start is. What has to do with
+derivatives is in `_boxes` and `_tracing`; here values are passed on and written down, nothing more.
+
+    class Depth(Node):
+        def __init__(self, value, fun, args, kwargs, parent_argnums, parents):
+            self.depth = 1 + max(parent.depth for parent in parents)
+
+        def initialize_root(self):
+            self.depth = 0
+
+    value, node = trace(Depth.new_root(), lambda x: np.sin(x) * x, 2.0)     # node.depth is 2
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import threading
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy
+
+from adjoint.arrays.pytree import flatten
+from adjoint.compat.autograd._boxes import ArrayBox, Box
+from adjoint.compat.autograd.util import subvals
+
+Function = Callable[..., Any]
+
+
+class Node:
+    """What is kept of one call. Subclasses define both methods."""
+
+    __slots__: Sequence[str] = ()
+
+    def __init__(
+        self,
+        value: Any,
+        fun: Function,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        parent_argnums: tuple[int, ...],
+        parents: tuple[Any, ...],
+    ) -> None:
+        raise NotImplementedError(f"{type(self).__name__} does not define __init__, which is given every call")
+
+    def initialize_root(self, *args: Any, **kwargs: Any) -> None:
+        """Make this a node without parents."""
+        raise NotImplementedError(f"{type(self).__name__} does not define initialize_root")
+
+    @classmethod
+    def new_root(cls, *args: Any, **kwargs: Any) -> Node:
+        """A node to start from."""
+        root = cls.__new__(cls)
+        root.initialize_root(*args, **kwargs)
+        return root
+
+
+#: By the class of nodes, primitives whose calls make none.
+notrace_primitives: dict[type, set[Any]] = defaultdict(set)
+
+#: By the function that it was made of, the primitive.
+trace_primitives_map: dict[Any, Any] = {}
+
+
+class TraceStack(threading.local):
+    """Which functions are being traced: the inner ones have the higher numbers."""
+
+    top = -1
+
+    @contextmanager
+    def new_trace(self) -> Iterator[int]:
+        """One more."""
+        self.top += 1
+        try:
+            yield self.top
+        finally:
+            self.top -= 1
+
+
+trace_stack = TraceStack()
+
+
+class TracedBox(Box):
+    """A value whose uses are written down. It has the operators, methods and functions of an ndarray."""
+
+    __slots__ = ("_node", "_trace", "_value")
+    __array_priority__ = 110.0
+
+    def __init__(self, value: Any, trace: int, node: Any) -> None:
+        self._value, self._trace, self._node = value, trace, node
+
+    shape = property(lambda self: numpy.shape(self._value))
+    ndim = property(lambda self: numpy.ndim(self._value))
+    size = property(lambda self: int(numpy.prod(numpy.shape(self._value))))
+    dtype = property(lambda self: self._value.dtype)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if callable(getattr(numpy.ndarray, name)):
+            return functools.partial(record, _method(name), (self,))
+        return record(_attribute(name), (self,))
+
+    def __array_ufunc__(self, ufunc: numpy.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return record(_of(ufunc if method == "__call__" else getattr(ufunc, method)), inputs, **kwargs)
+
+    def __array_function__(self, function: Function, types: Any, args: Any, kwargs: Any) -> Any:
+        return record(_of(function), args, **kwargs)
+
+    def __getitem__(self, index: Any) -> Any:
+        return record(take, (self, index))
+
+    def __len__(self) -> int:
+        return len(self._value)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
+
+    def __bool__(self) -> bool:
+        return bool(self._value)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        return f"Autograd {type(self).__name__} with value {self._value}"
+
+    __str__ = __repr__
+
+
+_OPERATORS = {
+    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "pow": "power", "mod": "remainder",
+    "matmul": "matmul", "floordiv": "floor_divide",
+}  # fmt: skip
+_OTHERS = {
+    "neg": "negative", "pos": "positive", "abs": "absolute", "eq": "equal", "ne": "not_equal", "lt": "less",
+    "le": "less_equal", "gt": "greater", "ge": "greater_equal",
+}  # fmt: skip
+
+
+def _operator(name: str, ufunc: numpy.ufunc) -> None:
+    setattr(TracedBox, f"__{name}__", lambda *args: record(_of(ufunc), args))
+    if name in _OPERATORS:
+        setattr(TracedBox, f"__r{name}__", lambda a, b: record(_of(ufunc), (b, a)))
+
+
+for _name, _ufunc in (_OPERATORS | _OTHERS).items():
+    _operator(_name, getattr(numpy, _ufunc))
+
+
+def _of(function: Any) -> Any:
+    return trace_primitives_map.get(function, function)
+
+
+def take(container: Any, index: Any) -> Any:
+    """An element, or part, of a container or array."""
+    return container[index]
+
+
+@functools.cache
+def _method(name: str) -> Function:
+    def method(array: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(array, name)(*args, **kwargs)
+
+    method.__name__ = name
+    return method
+
+
+@functools.cache
+def _attribute(name: str) -> Function:
+    def attribute(array: Any) -> Any:
+        return getattr(array, name)
+
+    attribute.__name__ = name
+    return attribute
+
+
+class Regrouped:
+    """A function of the numbers and arrays in the containers that another one takes."""
+
+    def __init__(self, fun: Function, structure: Any) -> None:
+        self.fun, self.structure = fun, structure
+        self.__name__ = getattr(fun, "__name__", "call")
+
+    def __call__(self, *leaves: Any) -> Any:
+        args, kwargs = self.structure.unflatten(list(leaves))
+        return self.fun(*args, **kwargs)
+
+
+def holds_traced(value: Any) -> bool:
+    """True for a traced value, or a container with one in it."""
+    if trace_stack.top < 0:
+        return False
+    return any(type(leaf) is TracedBox for leaf in flatten(value)[0])
+
+
+def record(primitive: Any, args: tuple[Any, ...], *more: Any, **kwargs: Any) -> Any:
+    """Call a primitive on arguments with traced values in them, and make a node of it for the innermost trace."""
+    found, node, trace = _recorded(primitive, (*args, *more), kwargs)
+    return found if node is None else new_box(found, trace, node)
+
+
+def _recorded(primitive: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, int]:
+    leaves, structure = flatten((args, kwargs))
+    boxes = [leaf for leaf in leaves if type(leaf) is TracedBox]
+    trace = max(box._trace for box in boxes)
+    given, fun = args, primitive
+    inner = [box for box in boxes if box._trace == trace]
+    if sum(type(arg) is TracedBox and arg._trace == trace for arg in args) < len(inner):
+        given, fun, kwargs = tuple(leaves), Regrouped(primitive, structure), {}
+    argnums = tuple(n for n, arg in enumerate(given) if type(arg) is TracedBox and arg._trace == trace)
+    values = subvals(given, [(n, given[n]._value) for n in argnums])
+    parents = tuple(given[n]._node for n in argnums)
+    kind = type(parents[0])
+    ans = fun(*values, **kwargs)
+    if primitive in notrace_primitives[kind]:
+        return ans, None, trace
+    return ans, kind(ans, fun, values, kwargs, argnums, parents), trace
+
+
+def new_box(value: Any, trace: int, node: Any) -> Any:
+    """A traced value; of a container, one with traced values in it. Raises TypeError for what is neither."""
+    if isinstance(value, (list, tuple, dict)):
+        leaves, structure = flatten(value)
+        keys = structure.unflatten(list(range(len(leaves))))
+        places = {place: path for path, place in _paths(keys)}
+        return structure.unflatten([_part(value, places[i], trace, node) for i in range(len(leaves))])
+    if not isinstance(value, (Box, numpy.ndarray, numpy.generic, float, complex, int, bool)):
+        raise TypeError(f"Can't differentiate w.r.t. type {type(value)}")
+    return TracedBox(value if isinstance(value, Box) else numpy.asarray(value)[()], trace, node)
+
+
+def _paths(tree: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], int]]:
+    if isinstance(tree, int):
+        yield path, tree
+    else:
+        for key in tree if isinstance(tree, dict) else range(len(tree)):
+            yield from _paths(tree[key], (*path, key))
+
+
+def _part(value: Any, path: tuple[Any, ...], trace: int, node: Any) -> Any:
+    for key in path:
+        value, whole = value[key], value
+        node = type(node)(value, take, (whole, key), {}, (0,), (node,))
+    return new_box(value, trace, node)
+
+
+def trace(start_node: Any, fun: Function, x: Any) -> tuple[Any, Any]:
+    """Run a function at x, from a start node on: its value, and the node that made it, or None if none did."""
+    with trace_stack.new_trace() as number:
+        end = fun(new_box(x, number, start_node))
+        own = [leaf for leaf in flatten(end)[0] if type(leaf) is TracedBox and leaf._trace == number]
+        if own and type(end) is TracedBox:
+            return end._value, end._node
+        if own:
+            return _recorded(_as_it_is, (end,), {})[:2]
+    warnings.warn("Output seems independent of input.", stacklevel=2)
+    return end, None
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def toposort(end_node: Any, parents: Callable[[Any], Any] = operator.attrgetter("parents")) -> Iterator[Any]:
+    """The nodes that lead to one, each after all those that it leads to."""
+    waits: dict[Any, int] = {end_node: 1}
+    found = [end_node]
+    for node in found:
+        for parent in parents(node):
+            if parent not in waits:
+                waits[parent] = 0
+                found.append(parent)
+            waits[parent] += 1
+    ready = [end_node]
+    while ready:
+        node = ready.pop()
+        yield node
+        for parent in parents(node):
+            waits[parent] -= 1
+            if not waits[parent]:
+                ready.append(parent)
+
+
+__all__ = ["ArrayBox", "Node", "TracedBox", "new_box", "notrace_primitives", "record", "take", "toposort", "trace",
+           "trace_primitives_map", "trace_stack"]  # fmt: skip

@@ -1,0 +1,53 @@
+"""What autograd deprecated and still has: derivatives defined by methods of the primitive, and an older check."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from adjoint.compat.autograd._primitives import Primitive, defvjp
+from adjoint.compat.autograd._vspaces import vspace
+
+Function = Callable[..., Any]
+
+
+def _warn(old: str, new: str) -> None:
+    warnings.warn(f"The {old} method is deprecated; use {new}", stacklevel=3)
+
+
+class PrimitiveWithMethods(Primitive):
+    """A primitive whose derivatives can be defined by methods, one argument after the other."""
+
+    def defvjp(self, vjpmaker: Function, argnum: int = 0) -> None:
+        """The derivative by an argument, as a function of (g, ans, vs, gvs, *args, **kwargs)."""
+        _warn("defvjp", "extend.defvjp")
+
+        def staged(ans: Any, *args: Any, **kwargs: Any) -> Function:
+            return lambda g: vjpmaker(g, ans, vspace(args[argnum]), vspace(g), *args, **kwargs)
+
+        defvjp(self, staged, argnums=(argnum,))
+
+    def defgrad(self, gradfun: Function, argnum: int = 0) -> None:
+        """The derivative by an argument, as a function of (ans, *args, **kwargs) that gives one of g."""
+        _warn("defgrad", "extend.defvjp")
+        defvjp(self, gradfun, argnums=(argnum,))
+
+    def defvjp_is_zero(self, argnums: Iterable[int] = (0,)) -> None:
+        """Say that there is no derivative by some arguments."""
+        _warn("defvjp_is_zero", "extend.defvjp with None")
+        for argnum in argnums:
+            defvjp(self, None, argnums=(argnum,))
+
+
+def primitive(f_raw: Function) -> PrimitiveWithMethods:
+    """extend.primitive, with the methods that it had in older versions.
+
+    >>> from adjoint.compat.autograd import grad
+    >>> from adjoint.compat.autograd.extend import defvjp
+    >>> double = primitive(lambda x: 2 * x)
+    >>> defvjp(double, lambda ans, x: lambda g: 2 * g)
+    >>> float(grad(double)(1.0))
+    2.0
+    """
+    return PrimitiveWithMethods(f_raw)
