@@ -310,3 +310,71 @@ def test_draws_do_not_hold_themselves() -> None:
         assert dead() is None
     finally:
         gc.enable()
+
+
+# what is called at the end of a backward pass -------------------------------------------------------------------------
+
+ENGINE = Variable._execution_engine
+
+
+def hooked(x, *actions):
+    """x times 2, with a hook on x that asks for actions at the end."""
+    y = x * 2
+    for action in actions:
+        y.register_hook(lambda gradient, action=action: ENGINE.queue_callback(action))
+    return y
+
+
+def test_callbacks_run_after_all_nodes():
+    x, seen = adjoint.ones(2, requires_grad=True), []
+    y = hooked(x, lambda: seen.append(x.grad.tolist()), lambda: seen.append("second"))
+    y.sum().backward()
+    assert seen == [[2, 2], "second"]
+    (x * 3).sum().backward()
+    assert len(seen) == 2, "the next pass does not call them again"
+
+
+def test_a_callback_may_ask_for_another():
+    x, seen = adjoint.ones(2, requires_grad=True), []
+    hooked(x, lambda: ENGINE.queue_callback(lambda: seen.append("late"))).sum().backward()
+    assert seen == ["late"]
+
+
+def test_callbacks_belong_to_the_pass_that_runs():
+    x, order = adjoint.ones(2, requires_grad=True), []
+
+    def inner(gradient):
+        with adjoint.enable_grad():
+            hooked(x.detach().requires_grad_(), lambda: order.append("inner")).sum().backward()
+        order.append("outer node")
+
+    y = hooked(x, lambda: order.append("outer"))
+    y.register_hook(inner)
+    adjoint.autograd.grad(y.sum(), x)
+    assert order == ["inner", "outer node", "outer"]
+
+
+def test_callbacks_are_dropped_with_an_error():
+    x, seen = adjoint.ones(2, requires_grad=True), []
+    y = x * 1
+    y.register_hook(lambda gradient: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        hooked(y, lambda: seen.append(1)).sum().backward()
+    with pytest.raises(ZeroDivisionError):
+        hooked(x, lambda: 1 / 0, lambda: seen.append(2)).sum().backward()
+    assert seen == []
+
+
+def test_no_callbacks_outside_of_a_pass():
+    with pytest.raises(RuntimeError, match=r"Final callbacks can only be installed during backward pass."):
+        ENGINE.queue_callback(print)
+    assert not ENGINE.is_checkpoint_valid()
+
+
+@pytest.mark.parametrize("accumulate", [True, False])
+def test_is_checkpoint_valid(accumulate):
+    x, seen = adjoint.ones(2, requires_grad=True), []
+    y = x * 2
+    y.register_hook(lambda gradient: seen.append(ENGINE.is_checkpoint_valid()))
+    y.sum().backward() if accumulate else adjoint.autograd.grad(y.sum(), x)
+    assert seen == [accumulate]

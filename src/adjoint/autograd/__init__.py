@@ -27,7 +27,7 @@ if _typing.TYPE_CHECKING:
     from adjoint.transforms.custom import custom
 
     from . import forward_ad, function, functional, graph, profiler, profiler_legacy, profiler_util, variable
-    from .function import Function
+    from .function import Function, NestedIOFunction
     from .gradcheck import gradcheck, gradgradcheck
     from .profiler import ProfilerActivity as ProfilerActivity
     from .profiler import _profiler_enabled as _profiler_enabled
@@ -45,6 +45,7 @@ _LATER = {
     "profiler_util": "",
     "variable": "",
     "Function": "adjoint.autograd.function",
+    "NestedIOFunction": "adjoint.autograd.function",
     "ProfilerActivity": "adjoint.autograd.profiler",
     "Variable": "adjoint.autograd.variable",
     "_profiler_enabled": "adjoint.autograd.profiler",
@@ -56,6 +57,7 @@ _LATER = {
 
 __all__ = [
     "Function",
+    "NestedIOFunction",
     "SavedTensor",
     "Variable",
     "anomaly_mode",

@@ -9,6 +9,8 @@ from adjoint.transforms.function import (
     once_differentiable,
 )
 
+_ContextMethodMixin = FunctionCtx  # its older name
+
 __all__ = [
     "BackwardCFunction",
     "Function",

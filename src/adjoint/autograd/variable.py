@@ -1,5 +1,5 @@
 """Variable, the older name of Tensor."""
 
-from adjoint.tools.legacy import Variable, VariableMeta
+from adjoint.tools.legacy import ImperativeEngine, Variable, VariableMeta
 
-__all__ = ["Variable", "VariableMeta"]
+__all__ = ["ImperativeEngine", "Variable", "VariableMeta"]

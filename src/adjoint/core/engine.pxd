@@ -15,6 +15,7 @@ cdef class Run:
     cdef list ready
     cdef object watch
     cdef Noter noter
+    cdef list callbacks
     cdef object called_at
     cdef Slot slot(self, Node node)
     cdef bint claim(self, Node node)
@@ -44,6 +45,7 @@ cpdef bint backward_from(TensorBase tensor)
 cpdef list gradients_of(TensorBase output, object inputs, object cotangent, bint retain_graph, bint create_graph)
 cpdef long long run_number()
 cpdef bint accumulates()
+cpdef object call_at_end(object callback)
 cpdef bint will_run(Node node)
 cpdef object as_tensor(object cotangent, bint create_graph)
 cpdef object as_cotangent(object given, object before, bint create_graph, object hook)

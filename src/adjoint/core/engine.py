@@ -100,8 +100,8 @@ class Run:
     captures: what to hand back instead of accumulating, as {node: [(output number, place in the result)]}, or None
     to accumulate into every leaf. needed: the nodes from which a captured one can be reached; None means all.
     watch: in anomaly mode does each node's work in place of `evaluate`, as watch.evaluate(run, node), and calls it in
-    turn. noter: what notes the nodes that run and what they compute, around all that, or None. called_at: the user's
-    line, while locations are recorded.
+    turn. noter: what notes the nodes that run and what they compute, around all that, or None. callbacks: what is to be
+    called when all nodes have run, or None. called_at: the user's line, while locations are recorded.
     """
 
     def __init__(self, retain_graph, create_graph, captures, accumulate, n_captures):
@@ -117,6 +117,7 @@ class Run:
         state: ThreadState = current()
         self.watch = Watch() if state.anomaly else None
         self.noter = state.profiler
+        self.callbacks = None
         self.called_at = caller() if state.locations else None
 
     def slot(self, node: Node) -> Slot:
@@ -206,6 +207,10 @@ class Run:
         while ready:
             node = ready.pop() if len(ready) == 1 else heappop(ready)
             self.process(node)
+        if self.callbacks is not None:
+            # one may ask for another
+            for callback in self.callbacks:
+                callback()
 
     def process(self, node: Node):
         """Let one node pull its cotangent back and deliver the results."""
@@ -506,6 +511,19 @@ def accumulates() -> bool:
     """True if the innermost backward pass of the calling thread accumulates into all leaves that it reaches."""
     run: Run = current().run
     return run is not None and run.captures is None
+
+
+def call_at_end(callback) -> None:
+    """Call a function without arguments when the innermost backward pass of the calling thread has run all its nodes.
+
+    Raises RuntimeError if none runs. An error in the pass, or in a function called before, drops it.
+    """
+    run: Run = current().run
+    if run is None:
+        raise RuntimeError(errors.CALLBACK_OUTSIDE)
+    if run.callbacks is None:
+        run.callbacks = []
+    run.callbacks.append(callback)
 
 
 def will_run(node: Node) -> bool:

@@ -128,6 +128,7 @@ DEEPCOPY = (
 )
 
 
+CALLBACK_OUTSIDE = "Final callbacks can only be installed during backward pass."
 ENABLE_ANOMALY_MODE = (
     "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
     "adjoint.autograd.set_detect_anomaly(True, check_nan=False)."

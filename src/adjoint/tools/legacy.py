@@ -3,13 +3,37 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from adjoint.arrays.size import type_name
 from adjoint.core import errors
+from adjoint.core.engine import accumulates, call_at_end
 from adjoint.tensor.creation import empty
 from adjoint.tensor.tensor import Tensor
 from adjoint.tensor.volatile import DEPRECATED, make_volatile
+
+
+class ImperativeEngine:
+    """What torch shows of its engine as `Variable._execution_engine`."""
+
+    def queue_callback(self, callback: Callable[[], Any]) -> None:
+        """Call a function when the backward pass that runs now has run all its nodes; to be said in a hook, say.
+
+        Raises RuntimeError if no backward pass runs.
+
+        >>> import adjoint
+        >>> engine = adjoint.autograd.Variable._execution_engine
+        >>> x = adjoint.ones(2, requires_grad=True)
+        >>> handle = x.register_hook(lambda g: engine.queue_callback(lambda: print("gradients are there:", x.grad)))
+        >>> x.sum().backward()
+        gradients are there: tensor([1., 1.])
+        """
+        call_at_end(callback)
+
+    def is_checkpoint_valid(self) -> bool:
+        """Whether the backward pass that runs now accumulates into all leaves, as the older checkpoint needs it."""
+        return accumulates()
 
 
 class VariableMeta(type):
@@ -34,6 +58,8 @@ class Variable(metaclass=VariableMeta):
     >>> isinstance(x, adjoint.autograd.Variable), type(x)
     (True, <class 'adjoint.Tensor'>)
     """
+
+    _execution_engine = ImperativeEngine()
 
     def __new__(  # type: ignore[misc]
         cls, data: Any = None, requires_grad: bool = False, volatile: bool = False, _grad_fn: None = None
