@@ -259,6 +259,7 @@ CALLS: dict[str, Callable[[Maker], Call]] = {
     "dstack": lambda x: call([x(5, 5), x(5, 5)]),
     "einsum": lambda x: call("i,i", x(3), x(3)),
     "embedding": lambda x: call(x(4, 3), x.given([1, 2, 1], dtype="int64", constant=True)),
+    "embedding_bag": lambda x: call(x(5, 3), x.places(6, n=5), x.given([0, 2], dtype="int64", constant=True)),
     "eq": lambda x: call(x(5, lo=-3, hi=3), x(5, lo=-3, hi=3, nz=False)),
     "equal": lambda x: call(x(5), x(5)),
     "erf": lambda x: call(x(5, lo=-3, hi=3)),
@@ -526,6 +527,12 @@ CALLS: dict[str, Callable[[Maker], Call]] = {
     "nn.functional.embedding": lambda x: call(x.places(3, n=5), x(5, 3)),
     "nn.functional.embedding_bag": lambda x: call(x.places(2, 3, n=5), x(5, 3), mode="sum"),
     "nn.functional.feature_alpha_dropout": lambda x: call(x(2, 3, 2), 0.5, True),
+    "nn.functional.fractional_max_pool2d": lambda x: call(
+        x.distinct(1, 2, 6, 5), 2, (3, 2), _random_samples=x(1, 2, 2, lo=0, hi=1, constant=True)
+    ),
+    "nn.functional.fractional_max_pool3d": lambda x: call(
+        x.distinct(1, 1, 4, 6, 5), 2, (2, 3, 2), _random_samples=x(1, 1, 3, lo=0, hi=1, constant=True)
+    ),
     "nn.functional.fold": lambda x: call(x(1, 4, 4), (3, 3), 2),
     "nn.functional.gaussian_nll_loss": lambda x: call(x(5), x(5), x(5, lo=0.1), reduction="mean"),
     "nn.functional.gelu": lambda x: call(x(5, lo=-3, hi=3)),
@@ -836,6 +843,8 @@ ALIASES = {
     "nn.functional.adaptive_max_pool1d_with_indices": "nn.functional.adaptive_max_pool1d",
     "nn.functional.adaptive_max_pool2d_with_indices": "nn.functional.adaptive_max_pool2d",
     "nn.functional.adaptive_max_pool3d_with_indices": "nn.functional.adaptive_max_pool3d",
+    "nn.functional.fractional_max_pool2d_with_indices": "nn.functional.fractional_max_pool2d",
+    "nn.functional.fractional_max_pool3d_with_indices": "nn.functional.fractional_max_pool3d",
     "nn.functional.log_softmax": "log_softmax",
     "nn.functional.max_pool1d_with_indices": "nn.functional.max_pool1d",
     "nn.functional.max_pool2d_with_indices": "nn.functional.max_pool2d",

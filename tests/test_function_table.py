@@ -19,10 +19,10 @@ MEASURED = json.loads(TABLE["DATA"].read_text())
 REMEDY = "if that is intended, run: python scripts/generate_function_table.py --measure"
 
 #: Public functions without an entry of their own, and why.
-ELSEWHERE = {
-    "fft.fftfreq": "makes a tensor from numbers",
-    "fft.rfftfreq": "makes a tensor from numbers",
-}
+WINDOWS = ("bartlett", "blackman", "hamming", "hann", "kaiser")
+ELSEWHERE = dict.fromkeys(
+    ["fft.fftfreq", "fft.rfftfreq", *[f"{name}_window" for name in WINDOWS]], "makes a tensor from numbers"
+)
 
 
 def public() -> set[str]:

@@ -249,6 +249,9 @@ def avg_pool1d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int]
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1, out: Tensor | None = None) -> Tensor:
     """beta * input + alpha * bmm(batch1, batch2), input broadcast."""
 
+def bartlett_window(window_length: builtins.int, periodic: builtins.bool = True, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+    """The Bartlett window of size n: 1 - abs(2 k / N - 1) for k = 0 .. n - 1."""
+
 def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: builtins.bool, momentum: builtins.float, eps: builtins.float, cudnn_enabled: builtins.bool) -> Tensor:
     """nn.functional.batch_norm() with weight and bias first."""
 
@@ -286,6 +289,9 @@ def bitwise_right_shift(input: Tensor | builtins.complex, other: Tensor | builti
 
 def bitwise_xor(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """numpy.bitwise_xor, elementwise."""
+
+def blackman_window(window_length: builtins.int, periodic: builtins.bool = True, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+    """The Blackman window of size n: 0.42 - 0.5 cos(2 pi k / N) + 0.08 cos(4 pi k / N) for k = 0 .. n - 1."""
 
 def block_diag(*tensors: Tensor) -> Tensor:
     """The matrices as blocks along the diagonal of one; vectors and numbers are rows."""
@@ -577,6 +583,9 @@ def einsum(*args: Any) -> Tensor:
 def embedding(weight: Tensor, indices: Tensor, padding_idx: builtins.int = -1, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Tensor:
     """As nn.functional.embedding(), with the weight first."""
 
+def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: builtins.bool = False, mode: builtins.int = 0, sparse: builtins.bool = False, per_sample_weights: Tensor | None = None, include_last_offset: builtins.bool = False, padding_idx: builtins.int | None = None) -> builtins.tuple[Tensor, Tensor, Tensor, Tensor]:
+    """As nn.functional.embedding_bag() of one row of indices, with the weight first and the mode as a number."""
+
 def empty(*size: Any, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, **out: Any) -> Tensor:
     """Memory of the given shape and no particular content."""
 
@@ -777,6 +786,12 @@ def gt(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, ou
 
 half: _dtype
 
+def hamming_window(window_length: builtins.int, periodic: builtins.bool = True, alpha: builtins.float = 0.54, beta: builtins.float = 0.46, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+    """The Hamming window of size n: alpha - beta cos(2 pi k / N) for k = 0 .. n - 1."""
+
+def hann_window(window_length: builtins.int, periodic: builtins.bool = True, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+    """The Hann window of size n: (1 - cos(2 pi k / N)) / 2 for k = 0 .. n - 1."""
+
 def hardshrink(input: Tensor, lambd: builtins.float = 0.5) -> Tensor:
     """input where abs(input) > lambd, 0 elsewhere."""
 
@@ -935,6 +950,9 @@ def isreal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def istft(input: Tensor, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, normalized: builtins.bool = False, onesided: builtins.bool | None = None, length: builtins.int | None = None, return_complex: builtins.bool = False) -> Tensor:
     """The signal (..., time) from its short-time Fourier transform (..., frequencies, windows): stft's inverse."""
+
+def kaiser_window(window_length: builtins.int, periodic: builtins.bool = True, beta: builtins.float = 12.0, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+    """The Kaiser window of size n: i0(beta sqrt(1 - (2 k / N - 1)^2)) / i0(beta), i0 the modified Bessel function for k = 0 .. n - 1."""
 
 def kl_div(input: Tensor, target: Tensor, reduction: builtins.int = 1, *, log_target: builtins.bool = False) -> Tensor:
     """nn.functional.kl_div() with the reduction as a number."""

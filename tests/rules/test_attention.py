@@ -104,6 +104,21 @@ def test_embedding_bag(mode: str) -> None:
         np.testing.assert_allclose(even.numpy(), [reduced(list(bag), mode, but) for bag in INDICES])
 
 
+def test_bags_and_where_they_come_from() -> None:
+    flat, starts, table = adjoint.tensor(FLAT), adjoint.tensor(STARTS), adjoint.tensor(TABLE)
+    for number, mode in enumerate(("sum", "mean", "max")):
+        for but in (None, 1):
+            kept = [[i for i in bag if i != but] for bag in BAGS]
+            bags, bag_of, sizes, origins = adjoint.embedding_bag(table, flat, starts, mode=number, padding_idx=but)
+            np.testing.assert_allclose(bags.numpy(), [reduced(bag, mode, but) for bag in BAGS])
+            assert bag_of.tolist() == [0, 0, 0, 2, 2, 3]
+            assert sizes.tolist() == [len(bag) if number else 0 for bag in kept]
+            best = [np.take(bag, TABLE[bag].argmax(0)) if bag else np.zeros(3) for bag in kept]
+            np.testing.assert_array_equal(origins.numpy(), best if number == 2 else sizes.numpy())
+    empty = adjoint.embedding_bag(table, flat[:0], starts[:1], mode=2)
+    assert [part.tolist() for part in empty] == [[[0, 0, 0]], [], [0], [[0, 0, 0]]]
+
+
 def test_gradients_of_bags() -> None:
     flat, starts = adjoint.tensor(FLAT), adjoint.tensor(STARTS)
     table, factors = adjoint.tensor(TABLE, requires_grad=True), adjoint.tensor(np.arange(6.0), requires_grad=True)
@@ -241,6 +256,8 @@ ERRORS = [
     (lambda: F.embedding_bag(I[0], W, adjoint.tensor([1])), RuntimeError, r"offsets\[0\] has to be 0"),
     (lambda: F.embedding_bag(I + 1, W), RuntimeError, "but found idx to be 5"),
     (lambda: F.embedding_bag(I, W, mode="mode"), ValueError, "mode has to be one of sum, mean or max"),
+    (lambda: adjoint.embedding_bag(W, I, I[0]), RuntimeError, "input has to be a 1D Tensor, but got"),
+    (lambda: adjoint.embedding_bag(W, I[0], I[0], mode=3), RuntimeError, "`mode` must be sum, mean, or max."),
     (lambda: multihead(q[0, 0], k), AssertionError, r"For unbatched \(2-D\) `query`"),
     (lambda: F.one_hot(I, 3), RuntimeError, "Class values must be smaller than num_classes"),
     (lambda: F.one_hot(-I), RuntimeError, "Class values must be non-negative"),

@@ -1,9 +1,11 @@
 """Fourier transforms: values against NumPy and the sums that define them, arguments, torch's errors."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy import signal
 
 import adjoint
 
@@ -266,6 +268,7 @@ def test_errors_of_stft(options: dict[str, Any], error: type[Exception], said: s
         ({"input": adjoint.ones(8, 5) + 0j}, "match n_fft / 2 \\+ 1 when onesided=True, but got 8"),
         ({"onesided": False}, "match n_fft when onesided=False, but got 9"),
         ({"input": adjoint.ones(9, 0) + 0j}, "input tensor cannot be empty"),
+        ({"input": adjoint.ones(9, 1) + 0j}, "no element lies between the margins of 8 on both ends"),
         ({"hop_length": 17}, "expected 0 < hop_length <= win_length"),
         ({"win_length": 17}, "expected 0 < win_length <= n_fft"),
         ({"window": adjoint.ones(3)}, "Invalid window shape"),
@@ -277,3 +280,39 @@ def test_errors_of_stft(options: dict[str, Any], error: type[Exception], said: s
 def test_errors_of_istft(options: dict[str, Any], said: str) -> None:
     with pytest.raises(RuntimeError, match=said):
         adjoint.istft(**{"input": adjoint.ones(9, 5) + 0j, "n_fft": 16, **options})
+
+
+# windows --------------------------------------------------------------------------------------------------------------
+
+WINDOWS: dict[str, Any] = {"bartlett": {}, "blackman": {}, "hann": {}, "kaiser": {"beta": 12.0}}
+WINDOWS |= {"hamming": {}, "general_hamming": {"alpha": 0.6}}
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+@pytest.mark.parametrize("periodic", [True, False])
+def test_windows(name: str, periodic: bool) -> None:
+    if name == "general_hamming":
+        make = partial(adjoint.hamming_window, alpha=0.6, beta=0.4)
+    else:
+        make = getattr(adjoint, f"{name}_window")
+    for n in (0, 1, 2, 5, 8):
+        found = make(n, periodic=periodic, dtype=adjoint.float64)
+        expected = getattr(signal.windows, name)(n, *WINDOWS[name].values(), sym=not periodic)
+        np.testing.assert_allclose(found.numpy(), expected, atol=1e-12)
+        half = make(n, periodic, dtype=adjoint.float16)
+        np.testing.assert_array_equal(half.numpy(), found.numpy().astype("float32").astype("float16"))
+    assert make(3).dtype is adjoint.float32 and make(3, requires_grad=True).is_leaf
+
+
+@pytest.mark.parametrize(
+    ("args", "dtype", "error", "said"),
+    [
+        ((-1,), None, RuntimeError, "hann_window requires non-negative window_length, got window_length=-1"),
+        ((2.0,), None, TypeError, "argument 'window_length' .position 1. must be int, not float"),
+        ((3,), adjoint.int64, RuntimeError, "hann_window expects floating point dtypes"),
+        ((3,), adjoint.complex64, NotImplementedError, "not implemented for 'ComplexFloat'"),
+    ],
+)
+def test_errors_of_windows(args: Any, dtype: Any, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        adjoint.hann_window(*args, dtype=dtype)

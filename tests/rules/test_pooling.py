@@ -165,6 +165,45 @@ def test_adaptive_windows_over_several_axes() -> None:
     assert F.adaptive_avg_pool2d(adjoint.zeros(1, 2, 3, 4), 0).shape == (1, 2, 0, 0)
 
 
+DRAWN = {2: F.fractional_max_pool2d, 3: F.fractional_max_pool3d}
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_windows_at_drawn_places(n: int) -> None:
+    image, results, kernel = (7, 5, 6)[:n], (3, 1, 4)[:n], (2, 3, 1)[:n]
+    array, samples = drawn(2, 3, *image), np.random.default_rng(n).uniform(size=(2, 3, n))
+    array[1, 2].flat[[0, 1]] = nan
+    x = adjoint.tensor(array, requires_grad=True)
+    found, places = DRAWN[n](x, kernel, results, return_indices=True, _random_samples=adjoint.tensor(samples))
+    expected, where = np.empty((2, 3, *results)), np.empty((2, 3, *results), int)
+    for outer in np.ndindex(2, 3):
+        # the samples of an image belong to width and height, those of a volume to time, height and width
+        u = samples[outer][::-1] if n == 2 else samples[outer]
+        starts = []
+        for size, count, k, sample in zip(image, results, kernel, u, strict=True):
+            step = (size - k) / (count - 1) if count > 1 else 0
+            starts.append([int((i + sample) * step) - int(sample * step) for i in range(count - 1)] + [size - k])
+        for place in np.ndindex(*results):
+            seen = [range(s[i], s[i] + k) for s, i, k in zip(starts, place, kernel, strict=True)]
+            window = {at: array[(*outer, *at)] for at in itertools.product(*seen)}
+            missing = [at for at, value in window.items() if np.isnan(value)]
+            best = missing[-1] if missing else max(window, key=window.__getitem__)
+            expected[(*outer, *place)], where[(*outer, *place)] = window[best], np.ravel_multi_index(best, image)
+    np.testing.assert_array_equal(found.detach().numpy(), expected)
+    np.testing.assert_array_equal(places.numpy(), where)
+    found.nansum().backward()
+    assert x.grad.sum() == np.isfinite(expected).sum()
+    one = DRAWN[n](x[1], kernel, results, _random_samples=adjoint.tensor(samples[1:]))
+    np.testing.assert_array_equal(one.detach().numpy(), expected[1])
+
+
+def test_windows_are_drawn_and_their_number_may_be_a_share() -> None:
+    x = adjoint.arange(400.0).reshape(1, 1, 20, 20)
+    adjoint.manual_seed(0)
+    found = {tuple(F.fractional_max_pool2d(x, 2, output_ratio=(0.5, 0.7)).flatten().tolist()) for _ in range(8)}
+    assert len(found) > 1 and {len(values) for values in found} == {10 * 14}
+
+
 def test_way_back_from_maxima() -> None:
     x = adjoint.tensor(drawn(2, 3, 5, 6), requires_grad=True)
     y, places = F.max_pool2d(x, 2, return_indices=True)
@@ -283,6 +322,20 @@ WRONG = [
     (lambda: F.pad(X, (1, 1), "mirror"), "Unrecognised padding mode mirror"),
     (lambda: F.pixel_shuffle(X, 2), "input.size(-3)=1 is not divisible by 4"),
     (lambda: F.pixel_unshuffle(X, 4), "pixel_unshuffle expects height to be divisible by downscale_factor"),
+    (lambda: F.fractional_max_pool2d(X, 2, 6), "pool height 2 too large relative to input height 6"),
+    (lambda: F.fractional_max_pool2d(X, 0, 2), "kernel_size must be positive, but got [0, 0]"),
+    (lambda: F.fractional_max_pool2d(X, 2, -1), "Trying to create tensor with negative dimension -1"),
+    (lambda: F.fractional_max_pool2d(X, 2, (2, 2, 2)),
+     "fractional_max_pool2d: output_size must either be a single Int or tuple of Ints"),
+    (lambda: F.fractional_max_pool3d(X, (2, 2), 1), "kernel_size must either be a single Int or tuple of three Ints"),
+    (lambda: F.fractional_max_pool2d(X[:, :0], 2, 2), "but got[1, 0, 6, 6] with dimension 1 being empty."),
+    (lambda: F.fractional_max_pool2d(X.long(), 2, 2), "not implemented for 'Long'"),
+    (lambda: F.fractional_max_pool2d(X + 0j, 2, 2), "not implemented for 'ComplexFloat'"),
+    (lambda: F.fractional_max_pool2d(X, 2, 2, _random_samples=X.double()), "to have the same dtype as input"),
+    (lambda: F.fractional_max_pool2d(X, 2, 2, _random_samples=X), "_random_samples to have 3 dimensions, got 4"),
+    (lambda: F.fractional_max_pool2d(X, 2, 2, _random_samples=X[0, :0]), "no less then input batch size."),
+    (lambda: F.fractional_max_pool2d(X, 2, 2, _random_samples=X[0]), "equals to input channel size."),
+    (lambda: F.fractional_max_pool2d(X, 2, 2, _random_samples=X[0, :, :1]), "equals to 2; got 6."),
     (lambda: F.channel_shuffle(X, 2), "Number of channels must be divisible by groups. Got 1 channels and 2 groups."),
 ]  # fmt: skip
 
@@ -297,6 +350,20 @@ def test_messages(call: Callable[[], Any], message: str) -> None:
 def test_wrong_size_of_the_way_back() -> None:
     with pytest.raises(ValueError, match="dim 0 must be between 10 and 14"):
         F.max_unpool2d(X, X.long(), 2, output_size=(9, 9))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "said"),
+    [
+        ({}, ValueError, "requires specifying either an output_size or an output_ratio"),
+        ({"output_ratio": (0.5,) * 3}, ValueError, "requires output_ratio to either be"),
+        ({"input": X[0, 0], "output_size": 2}, IndexError, "Expected 3D or 4D tensor"),
+        ({"output_size": "two"}, TypeError, "'output_size' .position 3. must be tuple of ints, not str"),
+    ],
+)
+def test_arguments_of_drawn_windows(options: dict[str, Any], error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        F.fractional_max_pool2d(**{"input": X, "kernel_size": 2, **options})
 
 
 def test_types_of_numbers_without_kernel() -> None:

@@ -8,7 +8,7 @@ from adjoint.arrays import axis_maps, interpolation
 from samples.draws import Sample, apart, draw, index
 
 #: Operations on real numbers only.
-REAL_ONLY = {"maxima", "places_of_maxima"}
+REAL_ONLY = {"maxima", "places_of_maxima", "places_in_drawn_windows"}
 
 PLAIN: Sample = {"stride": (1,), "padding": (1,), "dilation": (1,), "groups": 1}
 STRIDED: Sample = {"stride": (2, 1), "padding": (1, 0), "dilation": (1, 2), "groups": 2}
@@ -50,6 +50,10 @@ SAMPLES: dict[str, list[Sample]] = {
     "on_places": [
         {"input": draw(2, 1, 3), "places": index([[3, 0, 0]], [[1, 2, 3]]), "image": (2, 2), "ndim": 2, "once": False},
         {"input": draw(2, 2), "places": index([3, 0], [1, 2]), "image": (4,), "ndim": 1, "once": True},
+    ],
+    "places_in_drawn_windows": [
+        {"input": draw(2, 5, 4, then=apart), "samples": np.array([[0.3, 0.9], [0.0, 0.6]]), "kernel": (2, 1),
+         "results": (3, 2)},
     ],
     "im2col": [{"input": draw(2, 1, 4, 5), "maps": WINDOWS}],
     "col2im": [{"input": draw(2, 6, 10), "maps": WINDOWS}],

@@ -93,6 +93,40 @@ def _(ops, g, places, ndim):
     return ops.from_places(g, places, ndim)
 
 
+# windows at places that are drawn -------------------------------------------------------------------------------------
+
+
+def _starts(xp, samples, size, kernel, count):
+    """Where windows begin along an axis, for samples of [0, 1): their distances are the two whole numbers next to the
+    mean one, in an order that follows from the sample."""
+    last = size - kernel
+    step = last / (count - 1) if count > 1 else 0.0
+    u = samples[..., None]
+    drawn = xp.astype((xp.arange(count) + u) * step, xp.int64) - xp.astype(u * step, xp.int64)
+    drawn[..., -1:] = last
+    return drawn
+
+
+@constant(method=False, function=False, batching="joint")
+def places_in_drawn_windows(xp, input: Array, samples: Constant, kernel, results):
+    """Where in its flat image the largest element of each window lies: the first one, or the last NaN."""
+    n = len(kernel)
+    outer, image = input.shape[: input.ndim - n], input.shape[input.ndim - n :]
+    places = xp.zeros((*outer, *(1,) * (2 * n)), dtype=xp.int64)
+    for axis, (size, k, count) in enumerate(zip(image, kernel, results, strict=True)):
+        starts = _starts(xp, samples[..., axis], size, k, count)
+        along = [1] * (2 * n)
+        along[axis], along[n + axis] = count, k
+        places = places * size + xp.reshape(starts[..., None] + xp.arange(k), (*outer, *along))
+    places = xp.reshape(places, (*outer, prod(results), prod(kernel)))
+    flat, all_places = xp.reshape(input, (*outer, prod(image))), xp.reshape(places, (*outer, prod(places.shape[-2:])))
+    seen = xp.reshape(xp.take_along_axis(flat, all_places, axis=-1), places.shape)
+    missing = xp.isnan(seen)
+    last = prod(kernel) - 1 - xp.argmax(xp.flip(missing, axis=-1), axis=-1)
+    chosen = xp.where(xp.any(missing, axis=-1), last, xp.argmax(seen, axis=-1))
+    return xp.reshape(xp.take_along_axis(places, chosen[..., None], axis=-1), (*outer, *results))
+
+
 # windows laid out -----------------------------------------------------------------------------------------------------
 
 

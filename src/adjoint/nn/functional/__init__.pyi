@@ -146,6 +146,18 @@ def feature_alpha_dropout(input: Tensor, p: builtins.float = 0.5, training: buil
 def fold(input: Tensor, output_size: builtins.int | Sequence[builtins.int], kernel_size: builtins.int | Sequence[builtins.int], dilation: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, stride: builtins.int | Sequence[builtins.int] = 1) -> Tensor:
     """The transpose of unfold(): what windows hold of each element of an image, added up."""
 
+def fractional_max_pool2d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], output_size: builtins.int | Sequence[builtins.int] | None = None, output_ratio: builtins.float | Sequence[builtins.float] | None = None, return_indices: builtins.bool = False, _random_samples: Tensor | None = None) -> Any:
+    """The largest elements of windows whose places are drawn at random; see Graham, Fractional Max-Pooling (2014)."""
+
+def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], output_size: builtins.int | Sequence[builtins.int] | None = None, output_ratio: builtins.float | Sequence[builtins.float] | None = None, return_indices: builtins.bool = False, _random_samples: Tensor | None = None) -> builtins.tuple[Tensor, Tensor]:
+    """As fractional_max_pool2d() with return_indices=True."""
+
+def fractional_max_pool3d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], output_size: builtins.int | Sequence[builtins.int] | None = None, output_ratio: builtins.float | Sequence[builtins.float] | None = None, return_indices: builtins.bool = False, _random_samples: Tensor | None = None) -> Any:
+    """The largest elements of windows whose places are drawn at random; see Graham, Fractional Max-Pooling (2014)."""
+
+def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], output_size: builtins.int | Sequence[builtins.int] | None = None, output_ratio: builtins.float | Sequence[builtins.float] | None = None, return_indices: builtins.bool = False, _random_samples: Tensor | None = None) -> builtins.tuple[Tensor, Tensor]:
+    """As fractional_max_pool3d() with return_indices=True."""
+
 def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | builtins.float, full: builtins.bool = False, eps: builtins.float = 1e-06, reduction: builtins.str = 'mean') -> Tensor:
     """The negative logarithm of the normal density: (log(var) + (input - target) ** 2 / var) / 2, reduced."""
 

@@ -14,6 +14,7 @@ FAMILIES = (
     "distances",
     "factorizations",
     "fft",
+    "fractional",
     "index",
     "linalg",
     "losses",
@@ -32,6 +33,7 @@ FAMILIES = (
     "special",
     "statistics",
     "views",
+    "window_functions",
 )
 
 

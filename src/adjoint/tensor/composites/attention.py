@@ -274,6 +274,19 @@ def embedding_bag(
     padding = -1 if padding_idx is None else padding_idx % size
     if max_norm is not None:
         _renormalize(weight, input, max_norm, norm_type)
+    return _bags(input, weight, offsets, scale_grad_by_freq, mode, per_sample_weights, include_last_offset, padding)
+
+
+def _bags(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None,
+    scale_grad_by_freq: bool,
+    mode: str,
+    per_sample_weights: Tensor | None,
+    include_last_offset: bool,
+    padding: int,
+) -> Tensor:
     rows = _embedding(weight, input, padding, scale_grad_by_freq)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights[..., None]
@@ -294,6 +307,63 @@ def embedding_bag(
             for x in (ops.where(counts[..., None], rows, 0), counts.to(weight.dtype))
         ]
     return sums if mode == "sum" else sums / ops.clamp(numbers, min=1)[..., None]
+
+
+_MODES = ("sum", "mean", "max")
+
+
+@composite(method=False, name="embedding_bag")
+def top_embedding_bag(
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """As nn.functional.embedding_bag() of one row of indices, with the weight first and the mode as a number.
+
+    mode: 0 for the sum, 1 for the mean, 2 for the maximum.
+
+    Returns the bags; the bag that each index lies in; how many indices count in each bag, if they are counted (not for
+    mode 0); and for mode 2 the index that each element of the result comes from, else the third result again.
+
+    >>> import adjoint
+    >>> weight = adjoint.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> adjoint.embedding_bag(weight, adjoint.tensor([0, 1, 1]), adjoint.tensor([0, 1]))[:2]
+    (tensor([[1., 2.],
+            [6., 8.]]), tensor([0, 1, 1]))
+    """
+    if mode not in range(3):
+        raise RuntimeError("`mode` must be sum, mean, or max.")
+    _require("embedding_bag", weight=weight, indices=indices, offsets=offsets)
+    if indices.ndim != 1:
+        raise RuntimeError(f"input has to be a 1D Tensor, but got Tensor of dimension {indices.ndim}")
+    bags = embedding_bag(
+        indices, weight, offsets, None, 2.0, scale_grad_by_freq, _MODES[mode], sparse, per_sample_weights,
+        include_last_offset, padding_idx,
+    )  # fmt: skip
+    starts = _starts(offsets, indices.shape[0], include_last_offset)
+    bag_of = numpy.searchsorted(starts, numpy.arange(indices.shape[0]), side="right") - 1
+    places, there = _in_rows(starts)
+    found = ops.index(indices, (places,))
+    counted = new_tensor(there) if padding_idx is None else new_tensor(there) & (found != padding_idx % len(weight))
+    sizes = counted.sum(1) if mode else ops.zeros_like(offsets[: len(bags)])
+    origins = sizes.clone()
+    if mode == 2:
+        rows = ops.where(counted[..., None], ops.embedding(weight.detach(), found), -math.inf)
+        origins = _origins(rows, ops.where(counted, found, 0))
+    return bags, new_tensor(bag_of).to(indices.dtype), sizes, origins
+
+
+def _origins(rows: Tensor, indices: Tensor) -> Tensor:
+    """The index (B, n) of the row (B, n, D) that has the largest element of its bag; 0 in a bag without any."""
+    if not rows.shape[1]:
+        return ops.sum(rows, 1).to(indices.dtype)
+    return ops.gather(indices, 1, ops.max(rows, 1, False).indices)
 
 
 # attention ----------------------------------------------------------------------------------------------------------

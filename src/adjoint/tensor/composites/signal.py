@@ -202,6 +202,8 @@ def istft(
     signal = ops.fold_windows(pieces * window, shape, len(shape) - 1, n_fft, hop)[..., start:stop]
     squares = ops.expand(window * window, (spectra.shape[-2], n_fft))
     weight = ops.fold_windows(squares, (whole,), 0, n_fft, hop)[start:stop]
+    if not weight.numel():
+        refuse(f": no element lies between the margins of {start} on both ends")
     if not abs(underlying(weight._array)).min() > 1e-11:
         refuse("window overlap add min: 1")
     signal = signal / weight
