@@ -123,14 +123,33 @@ def test_what_cannot_be_noted_is_called() -> None:
         lambda x: np.add.reduce(x, axis=0), lambda x: np.max(x), lambda x: np.maximum(x, [1.0] * COLUMNS),
         lambda x: (x - np.add.reduce(x, axis=None)) * x, lambda x: np.where(x, x, 1),
         lambda x: np.exp(x, where=x > 0, out=np.zeros(x.shape)), lambda x: np.frexp(x)[0] + 1,
+        lambda x: x + 1 if x is None or np.add.reduce(x, axis=None) > 1e9 else x - 1, lambda x: np.asarray(x) + 1,
+        lambda x: ((x > 0) & True) * x, lambda x: np.ldexp(x, x > 0), lambda x: np.multiply.reduce(x, axis=1),
+        lambda x: np.exp(x, out=np.empty(x.shape)), lambda x: np.greater(x, 0, out=x + 0) + x,
+        lambda x: np.add.reduce(x, axis=1, dtype=float), lambda x: x.astype(np.float32) + 1,
+        lambda x: (x + 1, np.float64(3)),
+        lambda x: np.add.reduce(np.add.reduce(x * x, axis=1), axis=None),
+        lambda x: tuple(x * (k + 0.5) for k in range(50)),
     ):  # fmt: skip
         assert compare(function, x) is None
+    assert compare(lambda x, y: x + y, x, x.astype(np.float32)) is None
     calls.clear()
     fusion.run(looks, (x,))
     assert calls == [fusion.Symbol, np.ndarray] or calls == [np.ndarray]
     calls.clear()
     fusion.run(looks, (x,))
     assert calls == [np.ndarray]
+
+
+def test_shapes_that_are_no_rows_and_columns_are_left_to_numpy() -> None:
+    x = rng.standard_normal((30, 40, 50))
+    for function in (
+        lambda x, y: x * y,
+        lambda x, y: np.add.reduce(np.add.reduce(x, axis=2, keepdims=True) * x + y, axis=(1, 2)),
+    ):
+        assert compare(function, x, x[:, :1]) is None
+    short = rng.standard_normal((1 << 14, 4))
+    assert compare(lambda x: x - np.add.reduce(x, axis=1, keepdims=True), short) is None
 
 
 def test_errors_of_the_function_are_raised() -> None:
@@ -218,11 +237,6 @@ def test_programs_are_forgotten_when_there_are_many(monkeypatch: pytest.MonkeyPa
     for k in range(10):
         np.testing.assert_array_equal(fusion.run(lambda x, k: x * k + 1, (x, k)), x * k + 1)
         assert len(fusion._programs) <= 3
-
-
-def test_refuses_numbers_of_threads() -> None:
-    with pytest.raises(ValueError, match=r"set_num_threads\(\): expected a number from 1 to 8, got 0"):
-        blocks.set_num_threads(0)
 
 
 NETWORK = {

@@ -7,6 +7,7 @@ import functools
 import pickle
 import subprocess
 import sys
+import types
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -557,6 +558,12 @@ def test_install() -> None:
     subprocess.run([sys.executable, "-c", PROGRAM], check=True)
     found = subprocess.run([sys.executable, "-c", LATE], capture_output=True, text=True)
     assert found.returncode and "RuntimeError: autograd was imported before install() was called" in found.stderr
+
+
+def test_install_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "autograd", types.ModuleType("autograd"))
+    with pytest.raises(RuntimeError, match=r"autograd was imported before install\(\) was called; call it first"):
+        ag.install()
 
 
 def test_every_name_of_numpy_is_there() -> None:

@@ -42,6 +42,7 @@ def test_nan_names_the_node_and_shows_its_origin(zero: adjoint.Tensor) -> None:
         ):
             loss.backward()
     (warning,) = shown
+    assert warning.filename == __file__
     text = str(warning.message)
     assert text.startswith("Error detected in SqrtBackward0. Traceback of forward call that caused the error:\n")
     assert "in loss_with_nan" in text and "root = x.sqrt()  # the culprit" in text
@@ -114,3 +115,19 @@ def test_normal_gradients_are_unchanged() -> None:
     with quietly(detect_anomaly):
         (adjoint.stack([x, x * x]).max(dim=0).values * x).sum().backward()
     assert x.grad.tolist() == [2 if x[0] >= x[0] ** 2 else 3, 12] or x.grad.tolist() == [2.5, 12]
+
+
+def test_where_warnings_are_errors_the_traceback_is_a_note(zero: adjoint.Tensor) -> None:
+    with set_detect_anomaly(True), pytest.raises(RuntimeError, match="SqrtBackward0' returned nan") as caught:
+        loss_with_nan(zero).backward()
+    (note,) = caught.value.__notes__
+    assert note.startswith("Error detected in SqrtBackward0. Traceback") and "# the culprit" in note
+
+
+def test_batches_of_cotangents(zero: adjoint.Tensor) -> None:
+    with quietly(detect_anomaly):
+        (found,) = adjoint.autograd.grad(zero.exp(), zero, adjoint.ones(3, 2), is_grads_batched=True)
+        assert found.tolist() == [[1, 1]] * 3
+        y = zero.sqrt() * 0
+        with pytest.raises(RuntimeError, match="returned nan"), pytest.warns(UserWarning, match="Error detected in"):
+            adjoint.autograd.grad(y, zero, adjoint.ones(3, 2), is_grads_batched=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,11 @@ import pytest
 
 import adjoint
 from adjoint import distributed
+from adjoint.arrays.dask_namespace import aligned
+from adjoint.arrays.namespace import namespace
+from adjoint.arrays.pytree import flatten
 from adjoint.core.graph import new_tensor
+from adjoint.interop.dask import at_shard
 from adjoint.rules import TABLE, Rule, derive
 from adjoint.tensor.differentiate import grad
 from adjoint.tensor.table import ops
@@ -190,6 +195,40 @@ def test_large_arrays_are_not_put_in_one_piece() -> None:
     x = adjoint.as_tensor(da.ones((10**5, 10**3), chunks=(10**3, 10**3)))
     with pytest.raises(NotImplementedError, match="linalg_qr on dask arrays needs an array of 762 MiB in one piece"):
         adjoint.linalg.qr(x)
+
+
+def test_gaps_of_dask_are_named() -> None:
+    x = adjoint.as_tensor(da.ones((4, 4), chunks=2))
+    with pytest.raises(NotImplementedError, match=r"dask arrays have no linalg\.nothing, which this operation needs"):
+        getattr(namespace(x._array).linalg, "nothing")  # noqa: B009
+    with pytest.raises(NotImplementedError, match=r"beside the axis worked along \(4 and 3 in axis 1\) cannot be"):
+        aligned(x._array, {0}, [(2, 2), (2, 1)])
+
+
+@pytest.mark.parametrize(
+    ("missing", "call", "text"),
+    [
+        ("dask.array", lambda: distributed.persist(adjoint.ones(2)), "lazy tensors need dask: pip install 'adjoint"),
+        ("distributed", lambda: distributed.value_and_grad(None, [1], None), "gradients on a cluster need dask's"),
+    ],
+)
+def test_what_is_not_installed_is_named(missing, call, text, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(ModuleNotFoundError, match=text):
+        call()
+
+
+def test_shards_that_give_no_number() -> None:
+    with pytest.raises(ValueError, match="value_and_grad needs at least one shard, but got none"):
+        distributed.value_and_grad(None, [], None)
+    leaves, tree = flatten({"w": adjoint.ones(3)})
+    arrays = [leaf._array for leaf in leaves]
+    value, gradient = at_shard(lambda p, shard: (p["w"] * shard).sum(), arrays, tree, 2.0, 0)
+    assert value == 6 and gradient.tolist() == [2, 2, 2]
+    text = r"the function must give a Tensor of one element, but gave tensor\(\[1\., 1\., 1\.\]"
+    with pytest.raises(TypeError, match=text) as caught:
+        at_shard(lambda p, shard: p["w"], arrays, tree, None, 5)
+    assert caught.value.__notes__ == ["while shard 5 was differentiated"]
 
 
 # a cluster ----------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import adjoint
@@ -102,3 +103,88 @@ def test_buckets_hold_one_dtype_and_so_many_bytes_the_last_parameters_first() ->
     parameters = [adjoint.ones(n, dtype=dtype, requires_grad=True) for n, dtype in sizes]
     found = [[number for number, _ in bucket] for bucket in mpi.divided(parameters, 100)]
     assert found == [[3], [2, 1], [0]]
+
+
+# one process that plays several -------------------------------------------------------------------------------------
+
+
+class Exchange:
+    """A message that has come, or never comes."""
+
+    def __init__(self, comes: bool) -> None:
+        self.comes = comes
+
+    def Test(self) -> bool:
+        return self.comes
+
+
+class Ranks:
+    """What rank 0 sees of a communicator whose other ranks send what it sends, or nothing at all.
+
+    others: the descriptions of parameters that the other ranks have.
+    """
+
+    def __init__(self, *others: list[tuple[tuple[int, ...], str]], comes: bool = True) -> None:
+        self.others, self.comes = others, comes
+
+    def Get_rank(self) -> int:
+        return 0
+
+    def Get_size(self) -> int:
+        return 1 + len(self.others)
+
+    def Dup(self) -> Ranks:
+        return self
+
+    def Free(self) -> None:
+        pass
+
+    def allgather(self, own: object) -> list[object]:
+        return [own, *self.others]
+
+    def Ialltoall(self, sent: np.ndarray, received: np.ndarray) -> Exchange:
+        received[...] = sent.reshape(received.shape)[0]
+        return Exchange(self.comes)
+
+    def Iallgather(self, sent: np.ndarray, received: np.ndarray) -> Exchange:
+        received.reshape(-1, sent.size)[...] = sent
+        return Exchange(self.comes)
+
+
+def test_one_rank_keeps_its_gradients() -> None:
+    w = adjoint.ones(3, requires_grad=True)
+    with GradientReducer([w], Ranks()) as reducer:
+        (w * 2).sum().backward()
+        reducer.wait()
+        assert w.grad.tolist() == [2, 2, 2] and repr(reducer).endswith("1 parameters in 1 buckets, rank 0 of 1>")
+
+
+def test_two_passes_before_the_exchange_is_over_are_refused() -> None:
+    w = adjoint.ones(3, requires_grad=True)
+    with GradientReducer([w], Ranks()) as reducer:
+        w.sum().backward()
+        with pytest.raises(RuntimeError, match=r"of parameter 0, of shape \[3\], was accumulated a second time before"):
+            w.sum().backward()
+        with reducer.no_sync():
+            w.sum().backward()
+
+
+def test_ranks_that_do_not_answer_are_waited_for_in_vain() -> None:
+    w = adjoint.ones(3, requires_grad=True)
+    with GradientReducer([w], Ranks([((3,), "float32")], comes=False), timeout=0.02) as reducer:
+        w.sum().backward()
+        with pytest.raises(RuntimeError, match=r"rank 0 of 2 has waited 0\.0 s for bucket 1 of 1: another rank"):
+            reducer.wait()
+
+
+@pytest.mark.parametrize(
+    ("other", "text"),
+    [
+        ([], "rank 1 has 0 parameters, but rank 0 has 1: all ranks must give the same ones in the same order"),
+        ([((2, 3), "float32")], r"parameter 0 is \[2, 3\] of float32 on rank 1, but \[3\] of float32 on rank 0"),
+        ([((3,), "float64")], r"parameter 0 is \[3\] of float64 on rank 1, but \[3\] of float32 on rank 0"),
+    ],
+)
+def test_ranks_must_have_the_same_parameters(other: list[tuple[tuple[int, ...], str]], text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        GradientReducer([adjoint.ones(3, requires_grad=True)], Ranks(other))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -13,6 +14,7 @@ import scipy.stats
 import adjoint
 from adjoint import numpy as np
 from adjoint.scipy import fft, integrate, linalg, signal, special, stats
+from adjoint.tensor.protocols import doors
 
 X = adjoint.tensor([0.5, 2.0], dtype=adjoint.float64, requires_grad=True)
 
@@ -89,3 +91,16 @@ def test_importing_adjoint_imports_neither_scipy_nor_the_namespaces() -> None:
     names = {"scipy", "adjoint.numpy", "adjoint.scipy", "adjoint.compat"}
     code = f"import adjoint, sys; assert not {names} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        (X.__array_namespace__().special, "there is no special function 'nothing' over Tensors"),
+        (adjoint.autograd, "module 'adjoint.autograd' has no attribute 'nothing'"),
+        (doors, "nothing"),
+    ],
+)
+def test_what_there_is_not(place: object, text: str) -> None:
+    with pytest.raises(AttributeError, match=f"^{re.escape(text)}$"):
+        getattr(place, "nothing")  # noqa: B009

@@ -245,6 +245,7 @@ def test_more_keys() -> None:
 
 W, I = adjoint.tensor(TABLE), adjoint.tensor(INDICES)
 q, k, v = tensors(Q, K, V)
+PAIR = adjoint.ones(3, 2, WIDTH).double(), adjoint.ones(5, 2, WIDTH).double()
 attend = F.scaled_dot_product_attention
 ERRORS = [
     (lambda: F.embedding(I + 1, W), IndexError, "index out of range in self"),
@@ -258,7 +259,49 @@ ERRORS = [
     (lambda: F.embedding_bag(I, W, mode="mode"), ValueError, "mode has to be one of sum, mean or max"),
     (lambda: adjoint.embedding_bag(W, I, I[0]), RuntimeError, "input has to be a 1D Tensor, but got"),
     (lambda: adjoint.embedding_bag(W, I[0], I[0], mode=3), RuntimeError, "`mode` must be sum, mean, or max."),
+    (lambda: F.embedding_bag(I, W[0]), ValueError, "weight has to be a 2D Tensor, but got Tensor of dimension 1"),
+    (lambda: F.embedding_bag(I[None], W), ValueError, "input has to be 1D or 2D Tensor, but got Tensor of dimension 3"),
+    (lambda: F.embedding_bag(I, W, I[0]), ValueError, "if input is 2D, then offsets has to be None"),
+    (lambda: F.embedding_bag(I[0], W, I), ValueError, "offsets has to be a 1D Tensor"),
+    (lambda: F.embedding_bag(I, W, mode="max", scale_grad_by_freq=True), ValueError, "scaling the gradient by"),
+    (lambda: F.embedding_bag(I, W, mode="max", sparse=True), ValueError, "max mode does not support sparse weights"),
+    (
+        lambda: F.embedding_bag(I, W, mode="sum", per_sample_weights=W),
+        ValueError,
+        r"per_sample_weights \(adjoint.Size\(\[5, 3\]\)\) is not None, then it must have the same shape as the input",
+    ),
+    (
+        lambda: F.embedding_bag(I, W, per_sample_weights=I.double()),
+        NotImplementedError,
+        r"only supported for mode='sum' \(got mode='mean'\)",
+    ),
+    (
+        lambda: F.embedding_bag(I, W, mode="sum", per_sample_weights=I.float()),
+        RuntimeError,
+        r"'weight' to have the same type .* type torch.DoubleTensor does not equal torch.FloatTensor",
+    ),
+    (
+        lambda: F.embedding_bag(I[0], W, I[0][:0], include_last_offset=True),
+        RuntimeError,
+        "include_last_offset: number of offset should be at least 1",
+    ),
+    (
+        lambda: F.embedding_bag(I[0], W, adjoint.tensor([0, 9])),
+        RuntimeError,
+        r"offsets\[-1\] can not be greater than input's length \d but got offsets\[-1\] of 9",
+    ),
+    (
+        lambda: F.embedding_bag(I, W, padding_idx=5),
+        RuntimeError,
+        "padding_idx must be within the number of embeddings, -5 through 4, but got 5",
+    ),
     (lambda: multihead(q[0, 0], k), AssertionError, r"For unbatched \(2-D\) `query`"),
+    (
+        lambda: multihead(*PAIR, attn_mask=adjoint.ones(2, 2)),
+        RuntimeError,
+        r"The shape of the 2D attn_mask is .*\[2, 2\]\), but should be \(",
+    ),
+    (lambda: multihead(*PAIR, is_causal=True), RuntimeError, "Need attn_mask if specifying the"),
     (lambda: F.one_hot(I, 3), RuntimeError, "Class values must be smaller than num_classes"),
     (lambda: F.one_hot(-I), RuntimeError, "Class values must be non-negative"),
     (lambda: attend(q[0, 0, 0], k, v), RuntimeError, "at least 2 dimensional"),

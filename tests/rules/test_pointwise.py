@@ -254,6 +254,11 @@ def test_nodes_are_named_by_overload():
             RuntimeError,
             "Expected object of scalar type Float but got scalar",
         ),
+        (
+            lambda: adjoint.complex(REAL, REAL.double()),
+            RuntimeError,
+            "Expected object of scalar type Float but got scalar type Double for second argument",
+        ),
         (lambda: WHOLE.frac(), NotImplementedError, "\"frac_cpu\" not implemented for 'Long'"),
         (lambda: WHOLE.frexp(), RuntimeError, "frexp() only supports floating-point dtypes"),
         (lambda: WHOLE.nextafter(WHOLE), NotImplementedError, "\"nextafter_cpu\" not implemented for 'Long'"),

@@ -181,6 +181,8 @@ def test_count_nonzero() -> None:
         (lambda t: t.linalg.vector_norm(t.zeros(0, 2), -1, 0), RuntimeError, "the -1 norm on the dimension 0"),
         (lambda t: t.linalg.vector_norm(t.ones(2), "fro"), TypeError, "argument 'ord' .* must be Number, not str"),
         (lambda t: t.linalg.vector_norm(tensor([1.0]), dtype=t.float32), RuntimeError, r"\(Double\) should be"),
+        (lambda t: t.linalg.vector_norm(t.ones(2), dtype=t.complex64), RuntimeError, "should be real for real inputs"),
+        (lambda t: t.linalg.vector_norm(t.ones(2) * 1j, dtype=t.float32), RuntimeError, "complex for complex inputs"),
         (lambda t: t.std(t.ones(2), 0, unbiased=True, correction=2), TypeError, "either unbiased or correction"),
         (lambda t: t.sum([1, 2]), TypeError, r"sum\(\): argument 'input' \(position 1\) must be Tensor, not list"),
     ],

@@ -97,6 +97,9 @@ class TestVolatile:
         with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
             x.add_(v)
         assert x.tolist() == [1, 2]
+        with adjoint.no_grad():
+            x.add_(v)
+        assert x.tolist() == [2, 3] and x.requires_grad and x.is_leaf and not x.volatile
 
     def test_switched_on_a_leaf(self, x: adjoint.Tensor) -> None:
         x.volatile = True

@@ -44,7 +44,8 @@ def function_of(problem: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
 
 @pytest.mark.parametrize(("rule", "kind"), CASES, ids=[f"{rule.name}-{kind}" for rule, kind in CASES])
 def test_rule(rule: Rule, kind: str) -> None:
+    first_order = {"check_forward_ad": True, "check_batched_grad": True, "check_batched_forward_grad": True}
     for problem in table.problems(rule, kind):
         func, inputs = function_of(problem)
-        assert gradcheck(func, inputs, fast_mode=True, check_forward_ad=True)
+        assert gradcheck(func, inputs, fast_mode=True, **first_order)
         assert gradgradcheck(func, inputs, fast_mode=True, check_fwd_over_rev=True)

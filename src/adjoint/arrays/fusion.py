@@ -147,7 +147,7 @@ class Symbol:
         (out,) = options.pop("out", (None,))
         if options or ufunc.nout != 1 or ufunc.signature is not None or not 1 <= ufunc.nin <= 2:
             raise Untraceable
-        if ufunc is numpy.clip or (out is not None and not isinstance(out, Symbol)):
+        if out is not None and not isinstance(out, Symbol):
             raise Untraceable
         nodes = self.trace.nodes_of(inputs)
         types = "".join([node.dtype.char for node in nodes])
@@ -297,8 +297,8 @@ class Program:
         late: set[int] = set()
         for node in self.order:
             if any(id(argument) in late for argument in node.arguments):
-                # made of complete sums: what is left is small
-                if prod(node.shape) == prod(self.shape):
+                # made of complete sums: what is left is small, and no sum
+                if prod(node.shape) == prod(self.shape) or _is_reduction(node):
                     raise Untraceable
                 self.after.append(node)
                 late.add(id(node))
@@ -497,9 +497,7 @@ def _evaluated(node: Node, values: dict[int, Any]) -> Any:
         return numpy.asarray(node.step(*arguments))
     if node.step[0] == "where":
         return numpy.asarray(numpy.where(*arguments))
-    if node.step[0] == "number":
-        return arguments[0].astype(node.dtype)
-    raise Untraceable
+    return arguments[0].astype(node.dtype)  # the step "number"
 
 
 # calls ----------------------------------------------------------------------------------------------------------------

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
-from adjoint.arrays.namespace import namespace
+from adjoint.arrays.namespace import namespace, underlying
 from adjoint.core import errors
 from adjoint.core.finite import watch_forward
 from adjoint.core.graph import Node, TensorBase
-from adjoint.core.locations import Location
+from adjoint.core.locations import Location, warn_caller
 from adjoint.core.modes import current, set_anomaly
 
 ENABLED = (
     "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging."
 )
 NO_FORWARD = "No forward pass information available. Enable detect anomaly during forward pass for more information."
+MADE = "Error detected in {}. Traceback of forward call that caused the error:\n{}"
+INDUCED = (
+    "\n\nPrevious calculation was induced by {}. Traceback of forward call that induced the previous calculation:\n{}"
+)
 #: Operations that choose, with a way to keep NaN out of the branch that they did not choose.
 SELECTIONS = {
     "Where": ("where()", "where(mask, f(where(mask, x, 1)), other)"),
@@ -123,8 +128,8 @@ class Watch:
         received = run.received(node)
         try:
             pulled = run.evaluate(node)
-        except BaseException:
-            warn_about(node)
+        except BaseException as error:
+            warn_about(node, error)
             raise
         if pulled is not None and state.check_nan:
             self.check(node, received, pulled)
@@ -135,11 +140,12 @@ class Watch:
         """Raise RuntimeError if a node made NaN."""
         for i, value in enumerate(pulled):
             if value is not None and count(value, is_nan):
-                warn_about(node)
-                raise RuntimeError(
+                error = RuntimeError(
                     f"Function '{errors.name_of(node)}' returned nan values in its {i}th output."
                     + self.origin(node, received, value)
                 )
+                warn_about(node, error)
+                raise error
 
     def follow_zeros(self, node: Node, received: Any, pulled: list[Any]) -> None:
         """Note for the nodes behind this one where the zeros come from that they are going to get."""
@@ -153,7 +159,7 @@ class Watch:
     def origin(self, node: Node, received: Any, value: Any) -> str:
         """Whether NaN is 0 times infinity, and whose zeros they were."""
         (cotangent,) = received if isinstance(received, list) and len(received) == 1 else (received,)
-        if cotangent is None or isinstance(cotangent, list) or cotangent.shape != value.shape:
+        if cotangent is None or isinstance(cotangent, list) or raw(cotangent).shape != raw(value).shape:
             return ""
         nan, zero = is_nan(raw(value)), is_zero(raw(cotangent))
         n = int((nan & zero).sum())
@@ -184,13 +190,13 @@ def listed(received: Any) -> list[Any]:
 
 
 def raw(value: Any) -> Any:
-    """The array of a cotangent, which may be a Tensor."""
-    return value._array if isinstance(value, TensorBase) else value
+    """The array of a cotangent, which may be a Tensor; of a batch the whole."""
+    return underlying(value._array if isinstance(value, TensorBase) else value)
 
 
 def is_nan(array: Any) -> Any:
     """Where there is NaN in an array."""
-    return namespace(array).isnan(array)
+    return array != array
 
 
 def is_zero(array: Any) -> Any:
@@ -211,25 +217,22 @@ def note_release(node: Node, location: Location) -> None:
             freed.__dict__["_ad_freed_at"] = location
 
 
-def warn_about(node: Node) -> None:
-    """Show where a node was made, and the nodes whose backward passes made it."""
-    lines = node.metadata.get("traceback_")
-    if lines is None:
-        warnings.warn(f"Error detected in {errors.name_of(node)}. {NO_FORWARD}", stacklevel=2)
-        return
-    warnings.warn(
-        f"Error detected in {errors.name_of(node)}. Traceback of forward call that caused the error:\n{''.join(lines)}",
-        stacklevel=2,
-    )
-    parent = node.metadata.get("parent_")
-    while parent is not None:
-        lines = parent.metadata.get("traceback_")
+def warn_about(node: Node, error: BaseException) -> None:
+    """Show where a node was made, and the nodes whose backward passes made it; as notes where warnings are errors."""
+    for text in history(node):
+        try:
+            warn_caller(text)
+        except UserWarning:
+            error.add_note(text)
+
+
+def history(node: Node) -> Iterator[str]:
+    """Where a node was made, in words, then the same of the nodes whose backward passes made it."""
+    text, maker = MADE, node
+    while maker is not None:
+        name, lines = errors.name_of(maker), maker.metadata.get("traceback_")
         if lines is None:
-            warnings.warn(f"Error detected in {errors.name_of(parent)}. {NO_FORWARD}", stacklevel=2)
+            yield f"Error detected in {name}. {NO_FORWARD}"
             return
-        warnings.warn(
-            f"\n\nPrevious calculation was induced by {errors.name_of(parent)}. Traceback of forward call that induced "
-            f"the previous calculation:\n{''.join(lines)}",
-            stacklevel=2,
-        )
-        parent = parent.metadata.get("parent_")
+        yield text.format(name, "".join(lines))
+        text, maker = INDUCED, maker.metadata.get("parent_")

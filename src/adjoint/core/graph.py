@@ -12,7 +12,6 @@ except ModuleNotFoundError:
 
 import itertools
 import threading
-import warnings
 import weakref
 from typing import NamedTuple
 
@@ -26,7 +25,7 @@ from adjoint.arrays.shapes import sum_to
 from adjoint.arrays.size import Size, device
 from adjoint.core import errors
 from adjoint.core.hooks import RETAIN, HookTable, RemovableHandle
-from adjoint.core.locations import caller
+from adjoint.core.locations import caller, warn_caller
 
 if cython.compiled:
     from cython.cimports.adjoint.core.modes import ThreadState, _inferring, current, thread_is_inferring
@@ -503,7 +502,7 @@ def warn_of_missing_grad(tensor: TensorBase):
     """Tell the user who reads .grad of a tensor that will not have any, as it is neither a leaf nor retains it."""
     node = node_of(tensor)
     if node is not None and tensor._retain is not node:
-        warnings.warn(errors.GRAD_OF_NON_LEAF, UserWarning, stacklevel=1 if cython.compiled else 3)
+        warn_caller(errors.GRAD_OF_NON_LEAF)
 
 
 # True once an assigned gradient lay in memory otherwise than its leaf

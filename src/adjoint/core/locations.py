@@ -5,7 +5,8 @@ from __future__ import annotations
 import linecache
 import os.path
 import sys
-from types import CodeType
+import warnings
+from types import CodeType, FrameType
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 _own: dict[CodeType, bool] = {}
@@ -21,14 +22,32 @@ def is_own(code: CodeType) -> bool:
     return known
 
 
+def calling_frame() -> FrameType | None:
+    """The frame that called into this package, None if no Python code did."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and is_own(frame.f_code):
+        frame = frame.f_back
+    return frame
+
+
 def caller() -> Location | None:
     """The code and line that called into this package, None if it was called by no Python code."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        if not is_own(frame.f_code):
-            return frame.f_code, frame.f_lineno
-        frame = frame.f_back  # type: ignore[assignment]
-    return None
+    frame = calling_frame()
+    return None if frame is None else (frame.f_code, frame.f_lineno)
+
+
+def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
+    """Give a warning at the line that called into this package.
+
+    The number of frames in between, which warnings.warn asks for, differs where modules are compiled: they have none.
+    """
+    frame = calling_frame()
+    if frame is None:
+        warnings.warn(message, category, stacklevel=2)
+        return
+    registry = frame.f_globals.setdefault("__warningregistry__", {})
+    module = frame.f_globals.get("__name__")
+    warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno, module, registry)
 
 
 def described(location: Location) -> str:

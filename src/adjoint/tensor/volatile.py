@@ -9,7 +9,6 @@ import warnings
 import weakref
 from typing import Any
 
-from adjoint.core import errors
 from adjoint.core.grad_mode import no_grad
 from adjoint.core.graph import TensorBase, registry
 from adjoint.core.modes import count_volatile, current
@@ -86,12 +85,13 @@ def volatile_apply(operation: Any, values: list[Any]) -> Any:
 
 
 def volatile_in_place(operation: Any, values: list[Any]) -> bool:
-    """An operation in place with volatile arguments; its tensor loses its history. False if there are none."""
-    if not among(values):
-        return False
+    """An operation in place with volatile arguments; its tensor loses its history.
+
+    False if there are none, and for a leaf that requires grad, which is written to under no_grad and stays what it is.
+    """
     tensor = values[0]
-    if tensor.requires_grad and tensor.is_leaf:
-        raise RuntimeError(errors.LEAF_IN_PLACE)
+    if not among(values) or (tensor.requires_grad and tensor.is_leaf):
+        return False
     with _Unwatched():
         operation.run_in_place(list(values))
     if tensor._view is None:
