@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import builtins
 import numbers
+import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar, cast, overload
@@ -48,6 +49,11 @@ _T_OF_OTHERS = (
     "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an "
     "error in a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*adjoint.arange(x.ndim "
     "- 1, -1, -1))` to reverse the dimensions of a tensor."
+)
+
+LOST_BY_CONVERSION = (
+    "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+    "Consider using tensor.detach() first."
 )
 
 
@@ -287,13 +293,20 @@ class Tensor(ArithmeticTensor):
             return number.real
         return number
 
+    def _warn_of_loss(self) -> None:
+        if self.requires_grad and is_grad_enabled():
+            # torch says so once in a process; each place where it happens loses the graph
+            warnings.warn(LOST_BY_CONVERSION, UserWarning, stacklevel=3)
+
     def __float__(self) -> float:
+        self._warn_of_loss()
         return float(self._number("double"))
 
     def __int__(self) -> int:
         return int(self._number("int64_t"))
 
     def __complex__(self) -> complex:
+        self._warn_of_loss()
         return complex(self._number())
 
     def __index__(self) -> int:
