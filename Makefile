@@ -32,7 +32,8 @@ endif
 VENV := .venv-$(VERSION)
 RUN := $(VENV)/bin/python
 DECLARATIONS := $(shell find src -name '*.pxd')
-COMPILED_FROM := $(DECLARATIONS) $(DECLARATIONS:.pxd=.py) src/adjoint/_compiled.py setup.py
+HEADERS := $(shell find src -name '*.h')
+COMPILED_FROM := $(HEADERS) $(DECLARATIONS) $(DECLARATIONS:.pxd=.py) src/adjoint/_compiled.py setup.py
 CORE_TESTS := $(wildcard tests/core tests/rules)
 
 # Tests of a compiled environment must not pass by falling back on the sources.

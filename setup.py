@@ -18,6 +18,7 @@ NO_COMPILER = "No C compiler was found that runs and finds Python's headers"
 NOT_COMPILED = "The core could not be compiled"
 CONSEQUENCE = ": adjoint runs as plain Python, slower and otherwise the same."
 
+HEADERS = [str(file) for file in sorted(Path("src/adjoint/arrays").glob("*.h"))]
 FLAGS = {"msvc": ["/O2"]}
 DIRECTIVES = {
     "language_level": 3,
@@ -37,7 +38,7 @@ def switch(name: str) -> bool:
 def extensions() -> list[Extension]:
     """One extension for each module of the list; a module's source is its .py file."""
     names = runpy.run_path(str(ROOT / "src/adjoint/_compiled.py"))["COMPILED"]
-    return [Extension(name, [f"src/{name.replace('.', '/')}.py"], depends=["setup.py"]) for name in names]
+    return [Extension(name, [f"src/{name.replace('.', '/')}.py"], depends=["setup.py", *HEADERS]) for name in names]
 
 
 class OptionalBuildExt(build_ext):
@@ -92,7 +93,7 @@ class OptionalBuildExt(build_ext):
             raise CCompilerError(f"Cython could not translate {error}") from error
         for extension, result in zip(self.extensions, translated, strict=True):
             extension.sources = result.sources
-            extension.include_dirs = [numpy.get_include()]
+            extension.include_dirs = [numpy.get_include(), "src/adjoint/arrays"]
             extension.define_macros = [("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")]
 
     def remove_outputs(self, in_place):

@@ -7,6 +7,7 @@ COMPILED = (
     "adjoint.arrays.loops",
     "adjoint.arrays.blocks",
     "adjoint.arrays.memory",
+    "adjoint.arrays.vectors",
     "adjoint.arrays.windows",
     "adjoint.core.modes",
     "adjoint.core.graph",

@@ -107,7 +107,8 @@ cdef extern from *:
         }
     }
 
-    static void adj_work(adj_job *job) {
+    static CYTHON_UNUSED void adj_work(void *of) {
+        adj_job *job = (adj_job *)of;
         char *memory = (char *)malloc(job->scratch + 64);
         if (memory == NULL) { adj_join(&job->flags, 1 << 30); return; }
         char *scratch = (char *)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
@@ -124,14 +125,15 @@ cdef extern from *:
        woken up when all pieces are done: so a worker that gets no processor delays nobody. */
     typedef struct {
         PyThread_type_lock start, done;
-        adj_job *job;
+        void (*work)(void *);
+        void *job;
         int state, woken;
     } adj_worker;
 
     static adj_worker adj_workers[ADJ_MOST_WORKERS];
-    static int adj_n_workers, adj_busy;
+    static CYTHON_UNUSED int adj_n_workers, adj_busy;
 
-    static int adj_new_worker(void) {
+    static CYTHON_UNUSED int adj_new_worker(void) {
         adj_worker *w = &adj_workers[adj_n_workers];
         w->start = PyThread_allocate_lock();
         w->done = PyThread_allocate_lock();
@@ -142,7 +144,7 @@ cdef extern from *:
         return adj_n_workers++;
     }
 
-    static void adj_worker_loop(int number) {
+    static CYTHON_UNUSED void adj_worker_loop(int number) {
     #if ADJ_THREADS
         adj_worker *w = &adj_workers[number];
         for (;;) {
@@ -150,7 +152,7 @@ cdef extern from *:
             __atomic_store_n(&w->woken, 0, __ATOMIC_RELEASE);
             int offered = 1;
             if (__atomic_compare_exchange_n(&w->state, &offered, 2, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-                adj_work(w->job);
+                w->work(w->job);
                 PyThread_release_lock(w->done);
             }
         }
@@ -159,17 +161,19 @@ cdef extern from *:
     #endif
     }
 
-    static void adj_run_job(adj_job *job, int helpers) {
+    /* work(job) in this thread and in as many helpers; what is to be done they deal out among each other */
+    static CYTHON_UNUSED void adj_run_job(void (*work)(void *), void *job, int helpers) {
     #if ADJ_THREADS
         for (int i = 0; i < helpers; i++) {
             adj_worker *w = &adj_workers[i];
             int asleep = 0;
+            w->work = work;
             w->job = job;
             __atomic_store_n(&w->state, 1, __ATOMIC_RELEASE);
             if (__atomic_compare_exchange_n(&w->woken, &asleep, 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
                 PyThread_release_lock(w->start);
         }
-        adj_work(job);
+        work(job);
         for (int i = 0; i < helpers; i++) {
             adj_worker *w = &adj_workers[i];
             int offered = 1;
@@ -180,7 +184,7 @@ cdef extern from *:
         }
     #else
         (void)helpers;
-        adj_work(job);
+        work(job);
     #endif
     }
 
@@ -223,19 +227,19 @@ cdef extern from *:
     ADJ_NUMBER(adj_number_4, float)
     ADJ_NUMBER(adj_number_8, double)
 
-    static int adj_set_loop(adj_step *step, PyObject *ufunc, int place) {
+    static CYTHON_UNUSED int adj_set_loop(adj_step *step, PyObject *ufunc, int place) {
         PyUFuncObject *u = (PyUFuncObject *)ufunc;
         step->loop = u->functions[place];
         step->data = u->data ? (void *)u->data[place] : NULL;
         return 0;
     }
-    static int adj_set_own_loop(adj_step *step, int which) {
+    static CYTHON_UNUSED int adj_set_own_loop(adj_step *step, int which) {
         PyUFuncGenericFunction own[] = {adj_choose_1, adj_choose_4, adj_choose_8, adj_number_4, adj_number_8};
         step->loop = own[which];
         step->data = NULL;
         return 0;
     }
-    static char *adj_data(PyObject *array) { return PyArray_BYTES((PyArrayObject *)array); }
+    static CYTHON_UNUSED char *adj_data(PyObject *array) { return PyArray_BYTES((PyArrayObject *)array); }
     """
     ctypedef struct adj_step:
         int way
@@ -265,10 +269,17 @@ cdef extern from *:
     int adj_n_workers, adj_busy
     int adj_new_worker()
     void adj_worker_loop(int number) nogil
-    void adj_run_job(adj_job *job, int helpers) nogil
+    void adj_work(void *job) noexcept nogil
+    void adj_run_job(void (*work)(void *) noexcept nogil, void *job, int helpers) nogil
     int adj_set_loop(adj_step *step, object ufunc, int place)
     int adj_set_own_loop(adj_step *step, int which)
     char *adj_data(object array)
+
+
+ctypedef void (*work_function)(void *) noexcept nogil
+
+@cython.locals(helpers=cython.int)
+cdef int share(work_function work, void *job, int threads) except -1
 
 
 cdef class Machine:
@@ -282,5 +293,5 @@ cdef class Machine:
     cdef public Py_ssize_t total_size
     cdef bint in_use
 
-    @cython.locals(job=adj_job, helpers=cython.int, n_pieces=Py_ssize_t, piece=Py_ssize_t)
+    @cython.locals(job=adj_job, n_pieces=Py_ssize_t, piece=Py_ssize_t)
     cpdef int run(self, list places, Py_ssize_t n_rows, Py_ssize_t n_columns, object totals, int threads) except -1

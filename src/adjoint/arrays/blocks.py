@@ -84,6 +84,20 @@ if compiled:
         os.register_at_fork(after_in_child=forget_workers)
     _threads = min(_MOST_THREADS, usable_processors())
 
+    def share(work, job, threads):
+        """work(job), a C function, in this thread and at the same time in others, if they are not at work already."""
+        global adj_busy
+        helpers = 0
+        if threads > 1 and not adj_busy:
+            helpers = helpers_for(threads)
+        if helpers:
+            adj_busy = 1
+        with cython.nogil:
+            adj_run_job(work, job, helpers)
+        if helpers:
+            adj_busy = 0
+        return 0
+
     @cython.final
     @cython.cclass
     class Machine:
@@ -123,7 +137,6 @@ if compiled:
             That is the or of C's FE_ constants; MemoryError if there was no memory for the blocks. The machine itself
             notes where arrays lie, so it is not to be run again before it is done: -2 says that another thread has it.
             """
-            global adj_busy
             if self.in_use:
                 return -2
             for register, array, row, column in places:
@@ -143,16 +156,8 @@ if compiled:
             piece = 8 * self.block if n_rows == 1 else 8 * self.group
             n_pieces = ((n_columns if n_rows == 1 else n_rows) + piece - 1) // piece
             job.piece, job.n_pieces = piece, n_pieces
-            helpers = 0
-            if threads > 1 and not adj_busy and n_pieces > 1:
-                helpers = helpers_for(threads)
             self.in_use = True
-            if helpers:
-                adj_busy = 1
-            with cython.nogil:
-                adj_run_job(cython.address(job), helpers)
-            if helpers:
-                adj_busy = 0
+            share(adj_work, cython.address(job), threads if n_pieces > 1 else 1)
             self.in_use = False
             if job.flags & (1 << 30):
                 raise MemoryError("no memory for the blocks at work")

@@ -21,6 +21,8 @@ from itertools import product
 from math import prod
 from typing import Any, NamedTuple
 
+from . import vectors
+
 Shape = tuple[int, ...]
 
 
@@ -254,6 +256,11 @@ def _samples(source: Any, stack: Stack, rows: int) -> Iterator[slice]:
         yield slice(n * i // count, n * (i + 1) // count)
 
 
+def _by_vectors(*arrays: Any) -> bool:
+    """True if the loops of `vectors` are there for these arrays."""
+    return vectors.can_do(*arrays)
+
+
 # the operation and its transposes -------------------------------------------------------------------------------------
 
 
@@ -274,6 +281,10 @@ def convolution(xp: Any, x: Any, w: Any, bias: Any, geometry: Geometry, groups: 
     outputs = geometry.outputs(x.shape[2:], w.shape[2:])
     y = xp.empty((x.shape[0], w.shape[0], *outputs), dtype=x.dtype)
     stack = _reading(tuple(x.shape[2:]), tuple(w.shape[2:]), outputs, geometry)
+    if _by_vectors(x, w, y):
+        weights = w.reshape(groups, w.shape[0] // groups, w.shape[1], len(stack.elements))
+        if vectors.convolve(x, weights, bias, y, stack):
+            return y
     matrix = _elements_first(xp, w, groups)
     for part in _samples(x, stack, w.shape[0]):
         y[part] = _products(xp, matrix, x[part], stack, bias)
@@ -289,6 +300,7 @@ def transposed(xp: Any, y: Any, w: Any, bias: Any, image: Shape, geometry: Geome
     # (groups, C / groups, *kernel, O / groups)
     turned = xp.reshape(w, (groups, w.shape[0] // groups, *w.shape[1:]))
     turned = xp.permute_dims(turned, (0, 2, *range(3, turned.ndim), 1))
+    by_vectors = _by_vectors(y, w, x)
     for backs in product(*axes):
         target = x[(slice(None), slice(None), *[back.image for back in backs])]
         if not all(back.elements for back in backs):
@@ -296,8 +308,12 @@ def transposed(xp: Any, y: Any, w: Any, bias: Any, image: Shape, geometry: Geome
             continue
         # a phase has every so many-th element of the kernel
         part = turned[(slice(None), slice(None), *[_every(back.elements) for back in backs])]
-        matrix = xp.reshape(part, (groups, per_group, prod(part.shape[2:])))
         stack = _stack(tuple([back.axis for back in backs]))
+        if by_vectors:
+            weights = xp.permute_dims(xp.reshape(part, (groups, per_group, len(stack.elements), -1)), (0, 1, 3, 2))
+            if vectors.convolve(y, weights, bias, target, stack):
+                continue
+        matrix = xp.reshape(part, (groups, per_group, prod(part.shape[2:])))
         for samples in _samples(y, stack, x.shape[1]):
             target[samples] = _products(xp, matrix, y[samples], stack, bias)
     return x
@@ -316,6 +332,10 @@ def weight(xp: Any, y: Any, x: Any, kernel: Shape, geometry: Geometry, groups: i
     outputs = tuple(y.shape[2:])
     rows, channels = y.shape[1] // groups, x.shape[1] // groups
     stack = _reading(tuple(x.shape[2:]), kernel, outputs, geometry)
+    if _by_vectors(x, y):
+        found = vectors.correlated(y, x, stack, groups)
+        if found is not None:
+            return found.reshape(groups * rows, channels, *kernel)
     total = xp.zeros((groups, rows, len(stack.elements) * channels), dtype=y.dtype)
     for part in _samples(x, stack, y.shape[1]):
         grids = _grids(xp, x[part], stack, groups)

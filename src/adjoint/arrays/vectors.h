@@ -1,0 +1,124 @@
+/* Loops over vectors of the processor, each compiled for several kinds of processor, of which the best is picked when
+   the program runs. `vectors_loops.h` has the loops; it is included once for each kind and each type of elements.
+
+   A kind is a width of vectors in bytes, and which instructions the compiler may use. Where the compiler has no vectors
+   of its own (MSVC) there are none of these loops, and callers do without. */
+
+#ifndef ADJOINT_VECTORS_H
+#define ADJOINT_VECTORS_H
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Images of channels as grids that a kernel reads at shifts of one flat axis; see convolution.py. All axes are three.
+   A phase writes source[start + i * step] to grid[first + i] for i < n along each axis. An element of the kernel reads
+   the grid of its phase at its shift. */
+typedef struct {
+    int64_t n_phases, n_elements, lengths[3], results[3], reach, table[];
+} adj_stack;
+
+typedef struct {
+    const adj_stack *stack;
+    char *source, *target, *weights, *bias, *totals;  /* the elements' type is known to the loop */
+    int64_t samples, groups, channels, rows;          /* channels and rows of one group */
+    int64_t source_strides[5], target_strides[5];     /* in elements: of samples, channels and three axes */
+    int64_t at_once, band, n_bands, n_pieces, parts;  /* samples or rows of an image that are worked on together */
+    int64_t next;
+    int failed;
+} adj_windows_job;
+
+#if defined(__GNUC__) && !defined(_MSC_VER)
+#define ADJ_INLINE static inline __attribute__((always_inline, unused))
+#define ADJ_JOIN_(a, b, c) a##_##b##_##c
+#define ADJ_JOIN(a, b, c) ADJ_JOIN_(a, b, c)
+#define ADJ_NAME(name) ADJ_JOIN(name, ADJ_T, ADJ_KIND)
+#define ADJ_SMALLER(a, b) ((a) < (b) ? (a) : (b))
+#define ADJ_LARGER(a, b) ((a) > (b) ? (a) : (b))
+
+#define adj_next(job) __atomic_fetch_add(&(job)->next, 1, __ATOMIC_ACQ_REL)
+
+#if defined(__x86_64__)
+#define ADJ_KINDS 3
+#else
+#define ADJ_KINDS 1
+#endif
+
+#define ADJ_KIND plain
+#define ADJ_TARGET
+#define ADJ_BYTES 16
+#define ADJ_TILE 4
+#define ADJ_T float
+#include "vectors_loops.h"
+#undef ADJ_T
+#define ADJ_T double
+#include "vectors_loops.h"
+#undef ADJ_T
+#undef ADJ_KIND
+#undef ADJ_TARGET
+#undef ADJ_BYTES
+#undef ADJ_TILE
+
+#if ADJ_KINDS == 3
+#define ADJ_KIND avx2
+#define ADJ_TARGET __attribute__((target("avx2,fma")))
+#define ADJ_BYTES 32
+#define ADJ_TILE 4
+#define ADJ_T float
+#include "vectors_loops.h"
+#undef ADJ_T
+#define ADJ_T double
+#include "vectors_loops.h"
+#undef ADJ_T
+#undef ADJ_KIND
+#undef ADJ_TARGET
+#undef ADJ_BYTES
+#undef ADJ_TILE
+
+#define ADJ_KIND avx512
+#define ADJ_TARGET __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")))
+#define ADJ_BYTES 64
+#define ADJ_TILE 8
+#define ADJ_T float
+#include "vectors_loops.h"
+#undef ADJ_T
+#define ADJ_T double
+#include "vectors_loops.h"
+#undef ADJ_T
+#undef ADJ_KIND
+#undef ADJ_TARGET
+#undef ADJ_BYTES
+#undef ADJ_TILE
+
+#define ADJ_KINDS_OF(name, type) {name##_##type##_plain, name##_##type##_avx2, name##_##type##_avx512}
+#else
+#define ADJ_KINDS_OF(name, type) {name##_##type##_plain}
+#endif
+/* adj_table(name)[are they doubles][kind] */
+#define ADJ_DISPATCH(name) \
+    static void (*const name##_table[2][ADJ_KINDS])(void *) = {ADJ_KINDS_OF(name, float), ADJ_KINDS_OF(name, double)};
+ADJ_DISPATCH(adj_convolve)
+ADJ_DISPATCH(adj_correlate)
+
+/* the best kind that this processor knows */
+static int adj_best_kind(void) {
+#if ADJ_KINDS == 3
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("fma"))
+        return 2;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return 1;
+#endif
+    return 0;
+}
+static void (*adj_convolve_of(int size, int kind))(void *) { return adj_convolve_table[size == 8][kind]; }
+static void (*adj_correlate_of(int size, int kind))(void *) { return adj_correlate_table[size == 8][kind]; }
+
+#else
+typedef void (*adj_vector_work)(void *);
+static int adj_best_kind(void) { return -1; }
+static adj_vector_work adj_convolve_of(int size, int kind) { (void)size; (void)kind; return NULL; }
+static adj_vector_work adj_correlate_of(int size, int kind) { (void)size; (void)kind; return NULL; }
+#endif
+#endif
