@@ -68,8 +68,8 @@ def acosh_(input: Tensor) -> Tensor:
 def adaptive_avg_pool1d(input: Tensor, output_size: builtins.int | Sequence[builtins.int]) -> Tensor:
     """The mean of windows of about equal size that cover the image."""
 
-def adaptive_max_pool1d(input: Tensor, output_size: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, Tensor]:
-    """As adaptive_max_pool1d() with return_indices=True."""
+def adaptive_max_pool1d(input: Tensor, output_size: builtins.int | Sequence[builtins.int], return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
+    """As adaptive_max_pool1d() with return_indices=True, whatever it is."""
 
 def add(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1, out: Tensor | None = None) -> Tensor:
     """input + alpha * other"""
@@ -1110,8 +1110,8 @@ def max(input: Tensor, dim: Any = None, keepdim: builtins.bool = False, *, other
 def max_pool1d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False) -> Tensor:
     """The largest element of each window; see nn.functional.max_pool1d()."""
 
-def max_pool1d_with_indices(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
-    """As max_pool1d() with return_indices=True."""
+def max_pool1d_with_indices(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
+    """As max_pool1d() with return_indices=True, whatever it is."""
 
 def max_pool2d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False) -> Tensor:
     """The largest element of each window; see nn.functional.max_pool2d()."""

@@ -141,8 +141,29 @@ def test_lstsq(dtype: str) -> None:
     np.testing.assert_allclose(result.residuals.numpy(), residuals)
     np.testing.assert_allclose(result.singular_values.numpy(), values)
     assert result.rank.item() == rank
-    assert adjoint.linalg.lstsq(A, B).residuals.numel() == 0
+    assert adjoint.linalg.lstsq(A, B).residuals.shape == (0,)
+    told = {driver: adjoint.linalg.lstsq(A[None], B[None], driver=driver) for driver in ("gels", "gelsy", "gelss")}
+    shapes = {driver: [tuple(part.shape) for part in result[1:]] for driver, result in told.items()}
+    assert shapes == {"gels": [(1, 3), (0,), (0,)], "gelsy": [(0,), (1,), (0,)], "gelss": [(1, 3), (1,), (1, 2)]}
+    mapped = adjoint.func.vmap(lambda x: adjoint.linalg.lstsq(x, B, driver="gelsd").residuals)(A[None])
+    np.testing.assert_allclose(mapped.numpy(), residuals[None])
     check_gradients(lambda x, y: adjoint.linalg.lstsq(x, y).solution, a, b)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "driver", "message"),
+    [
+        (((3,), (3,)), None, "input must have at least 2 dimensions"),
+        (((5, 3), (2, 5, 2)), None, "must be greater or equal to other.dim"),
+        (((5, 3), (4,)), None, r"input.size\(-2\) should match other.size\(-1\)"),
+        (((5, 3), (5, 1)), "qr", r"should be one of \(gels, gelsy, gelsd, gelss\)"),
+    ],
+)
+def test_errors_of_lstsq(shapes: tuple[tuple[int, ...], ...], driver: str | None, message: str) -> None:
+    with pytest.raises(RuntimeError, match=message):
+        adjoint.linalg.lstsq(*map(adjoint.ones, shapes), driver=driver)
+    with pytest.raises(RuntimeError, match="got input's dtype Float and other's dtype Double"):
+        adjoint.linalg.lstsq(adjoint.ones(2, 1), adjoint.ones(2, 1).double())
 
 
 # inverses and determinants --------------------------------------------------------------------------------------------

@@ -168,6 +168,8 @@ def test_weights_of_elements() -> None:
     np.testing.assert_allclose(
         F.huber_loss(*tensors(X, Y), weight=adjoint.tensor(P)).numpy(), (huber(X - Y, 1.0) * P).mean()
     )
+    z = F.mse_loss(*tensors(X + 1j * Y, Y), weight=adjoint.tensor(P), reduction="sum")
+    np.testing.assert_allclose(z.item(), ((X + 1j * Y - Y) ** 2 * P).sum())
 
 
 # extreme values -----------------------------------------------------------------------------------------------------

@@ -253,3 +253,52 @@ def test_conv_tbc_refuses(shapes: tuple[tuple[int, ...], ...], message: str) -> 
 def test_refused(call, error, message) -> None:
     with pytest.raises(error, match=message):
         call()
+
+
+def test_rank_with_a_bound_for_each_matrix() -> None:
+    pair = torch.tensor([[[2.0, 0.0], [0.0, 0.5]]]).expand(3, 2, 2)
+    assert torch.linalg.matrix_rank(pair, atol=torch.tensor([0.1, 1.0, 3.0])).tolist() == [2, 1, 0]
+    assert torch.linalg.matrix_rank(pair, rtol=torch.tensor([0.1, 0.3, 1.0])).tolist() == [2, 1, 0]
+    assert torch.linalg.matrix_rank(pair[0], tol=1.0).item() == 1
+    for function in (torch.linalg.matrix_rank, torch.linalg.pinv):
+        with pytest.raises(RuntimeError, match="must be batches of square matrices"):
+            function(torch.ones(2, 3), hermitian=True)
+
+
+def test_einsum_of_one_operand_is_a_view() -> None:
+    x = torch.arange(18.0).reshape(3, 2, 3).clone().requires_grad_()
+    for equation in ("iji->ji", "ijk->kij", "...->..."):
+        y = torch.einsum(equation, x)
+        assert y._base is x, equation
+        np.testing.assert_array_equal(y.detach().numpy(), np.einsum(equation, x.detach().numpy()))
+    torch.einsum("iji->ji", x).sum().backward()
+    assert x.grad.sum().item() == 6 and x.grad[1, 1, 1] == 1
+    assert not torch.einsum("ijk->ij", x)._is_view()
+    with pytest.raises(RuntimeError):
+        torch.einsum("ii->i", torch.ones(2, 3))
+
+
+def test_first_and_zeroth_power_of_matrices() -> None:
+    x = torch.tensor([[2.0, 1.0], [0.0, float("inf")]], requires_grad=True)
+    one, same = torch.linalg.matrix_power(x, 0), torch.linalg.matrix_power(x, 1)
+    assert one.tolist() == [[1.0, 0.0], [0.0, 1.0]] and same is not x and not same._is_view()
+    one.sum().backward()
+    assert x.grad.tolist() == [[0.0, 0.0], [0.0, 0.0]]
+
+
+def test_factors_of_whole_numbers() -> None:
+    ones = torch.ones(2, 2, dtype=torch.int64)
+    assert torch.addmm(ones, ones, ones, alpha=1.5, beta=2.5).tolist() == [[4, 4], [4, 4]]
+    assert torch.addmv(ones[0], ones, ones[0], alpha=0.5).tolist() == [1, 1]
+    for name in ("alpha", "beta"):
+        with pytest.raises(RuntimeError, match=f"argument {name} must not be a floating point number"):
+            torch.addr(ones, ones[0], ones[0], **{name: 0.5})
+
+
+def test_odds_and_ends_of_linear_algebra() -> None:
+    assert torch.linalg.vander(torch.tensor(2.0), N=3).tolist() == [[1.0, 2.0, 4.0]]
+    assert torch.func.vmap(lambda a: torch.geqrf(a).tau)(torch.ones(2, 3, 3)).shape == (2, 3)
+    with pytest.raises(RuntimeError, match="Incompatible shapes of A and B for the equation XA = B"):
+        torch.linalg.solve_ex(torch.eye(3), torch.ones(3), left=False)
+    weights = torch.tensor([1.0, 2.0, 1.0], dtype=torch.bfloat16)
+    assert torch.cov(torch.tensor([1.0, 2.0, 4.0], dtype=torch.bfloat16), aweights=weights).dtype is torch.bfloat16

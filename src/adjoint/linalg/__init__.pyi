@@ -97,7 +97,7 @@ def matrix_norm(A: Tensor, ord: builtins.float | builtins.str = 'fro', dim: buil
 def matrix_power(A: Tensor, n: builtins.int) -> Tensor:
     """The n-th power of square matrices, by repeated squaring; of the inverse for negative n."""
 
-def matrix_rank(A: Tensor, tol: builtins.float | None = None, hermitian: builtins.bool = False, *, atol: builtins.float | None = None, rtol: builtins.float | None = None) -> Tensor:
+def matrix_rank(A: Tensor, tol: Tensor | builtins.float | None = None, hermitian: builtins.bool = False, *, atol: Tensor | builtins.float | None = None, rtol: Tensor | builtins.float | None = None) -> Tensor:
     """How many singular values are larger than atol and than rtol times the largest (tol is an older name of atol)."""
 
 def multi_dot(tensors: Sequence[Tensor]) -> Tensor:

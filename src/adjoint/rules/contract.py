@@ -492,6 +492,9 @@ def check_expands(array, target):
 
 def _plus(xp, product, input, beta, alpha):
     """beta * input + alpha * product; with beta 0 not even NaN in input counts."""
+    if product.dtype.kind in "iu":
+        # torch takes factors of whole numbers as whole numbers
+        beta, alpha = int(beta), int(alpha)
     if alpha != 1:
         product = product * alpha
     if beta == 0:

@@ -193,7 +193,7 @@ def _(ops, t, y0, upper):
 # without derivative ---------------------------------------------------------------------------------------------------
 
 
-@general(method=False, function=False, dtypes="any", core="(),()->()", node="NotImplemented")
+@general(method=False, function=False, dtypes="any", batching="joint", node="NotImplemented")
 def underivable(xp, input: Array, result: Constant, error):
     """The result, made of the input by an operation without derivative; whoever asks for one gets the error."""
     return result

@@ -32,20 +32,20 @@ def adaptive_avg_pool3d(input: Tensor, output_size: builtins.int | Sequence[buil
 def adaptive_max_pool1d(input: Tensor, output_size: builtins.int | Sequence[builtins.int], return_indices: builtins.bool = False) -> Any:
     """The largest element of windows of about equal size that cover the image."""
 
-def adaptive_max_pool1d_with_indices(input: Tensor, output_size: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, Tensor]:
-    """As adaptive_max_pool1d() with return_indices=True."""
+def adaptive_max_pool1d_with_indices(input: Tensor, output_size: builtins.int | Sequence[builtins.int], return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
+    """As adaptive_max_pool1d() with return_indices=True, whatever it is."""
 
 def adaptive_max_pool2d(input: Tensor, output_size: builtins.int | Sequence[builtins.int], return_indices: builtins.bool = False) -> Any:
     """The largest element of windows of about equal size that cover the image."""
 
-def adaptive_max_pool2d_with_indices(input: Tensor, output_size: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, Tensor]:
-    """As adaptive_max_pool2d() with return_indices=True."""
+def adaptive_max_pool2d_with_indices(input: Tensor, output_size: builtins.int | Sequence[builtins.int], return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
+    """As adaptive_max_pool2d() with return_indices=True, whatever it is."""
 
 def adaptive_max_pool3d(input: Tensor, output_size: builtins.int | Sequence[builtins.int], return_indices: builtins.bool = False) -> Any:
     """The largest element of windows of about equal size that cover the image."""
 
-def adaptive_max_pool3d_with_indices(input: Tensor, output_size: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, Tensor]:
-    """As adaptive_max_pool3d() with return_indices=True."""
+def adaptive_max_pool3d_with_indices(input: Tensor, output_size: builtins.int | Sequence[builtins.int], return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
+    """As adaptive_max_pool3d() with return_indices=True, whatever it is."""
 
 def affine_grid(theta: Tensor, size: Sequence[builtins.int], align_corners: builtins.bool | None = None) -> Tensor:
     """The grid for grid_sample() that maps an image by affine matrices."""
@@ -245,20 +245,20 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
 def max_pool1d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
     """The largest element of each window; the gradient goes to the first of them."""
 
-def max_pool1d_with_indices(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
-    """As max_pool1d() with return_indices=True."""
+def max_pool1d_with_indices(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
+    """As max_pool1d() with return_indices=True, whatever it is."""
 
 def max_pool2d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
     """The largest element of each window; the gradient goes to the first of them."""
 
-def max_pool2d_with_indices(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
-    """As max_pool2d() with return_indices=True."""
+def max_pool2d_with_indices(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
+    """As max_pool2d() with return_indices=True, whatever it is."""
 
 def max_pool3d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
     """The largest element of each window; the gradient goes to the first of them."""
 
-def max_pool3d_with_indices(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
-    """As max_pool3d() with return_indices=True."""
+def max_pool3d_with_indices(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
+    """As max_pool3d() with return_indices=True, whatever it is."""
 
 def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, output_size: Sequence[builtins.int] | None = None) -> Tensor:
     """Images of zeros with elements at the places that max_pool1d() gave with return_indices=True."""

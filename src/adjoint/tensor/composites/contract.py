@@ -58,7 +58,25 @@ def einsum(*args: Any) -> Tensor:
         if not (isinstance(tensor, TensorBase) or is_array(tensor)):
             raise TypeError(f"expected Tensor as element {i} in argument 1, but got {type(tensor).__name__}")
     explicit = contraction.explicit_equation(equation, tuple([tensor.ndim for tensor in tensors]))
+    if len(tensors) == 1 and isinstance(tensors[0], TensorBase):
+        view = _rearranged(tensors[0], *explicit.split("->"))
+        if view is not None:
+            return view
     return ops.einsum(tuple(tensors), explicit)
+
+
+def _rearranged(tensor: Tensor, subscripts: str, output: str) -> Tensor | None:
+    """A view with axes in the order of the output, and diagonals taken; None if anything is to be summed."""
+    sizes = dict(zip(subscripts, tensor.shape, strict=True))
+    if set(output) != set(subscripts) or any(sizes[c] != n for c, n in zip(subscripts, tensor.shape, strict=True)):
+        return None
+    labels = list(subscripts)
+    for c in output:
+        while labels.count(c) > 1:
+            first, second = [axis for axis, label in enumerate(labels) if label == c][:2]
+            tensor = ops.diagonal(tensor, 0, first, second)
+            labels = [label for axis, label in enumerate(labels) if axis not in (first, second)] + [c]
+    return ops.permute(tensor, tuple([labels.index(c) for c in output]))
 
 
 def _from_sublists(arguments: Sequence[Any]) -> tuple[str, Sequence[Any]]:
@@ -231,6 +249,10 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: f
     tensor([[1., 2.],
             [1., 2.]])
     """
+    if not (input.is_floating_point() or input.is_complex()):
+        for name, factor in (("beta", beta), ("alpha", alpha)):
+            if isinstance(factor, float):
+                raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
     return ops.addmm(input, *_as_row_and_column(vec1, vec2), beta=beta, alpha=alpha)
 
 

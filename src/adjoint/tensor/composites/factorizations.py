@@ -317,7 +317,7 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     if vector:
         B = B[..., None]
     check_matrix("linalg.solve", B._array, "B")
-    check_sides("linalg.solve", A._array, B._array, left or vector)
+    check_sides("linalg.solve", A._array, B._array, left)
     turned = not (left or vector)
     result, info = ops.linalg_solve_ex(_swapped(A), _swapped(B)) if turned else ops.linalg_solve_ex(A, B)
     failed = _first_failure(info) if check_errors else None
@@ -647,7 +647,8 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
         raise RuntimeError(
             f"linalg.vander supports floating point, complex, and integer tensors, but got {x.dtype.long_name}"
         )
-    n = N if N is not None else x.shape[-1] if x.ndim else 1
+    x = x if x.ndim else ops.reshape(x, (1,))
+    n = N if N is not None else x.shape[-1]
     if n <= 1:
         raise RuntimeError("N must be greater than 1.")
     shape = (*x.shape, n - 1)

@@ -169,25 +169,57 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     """X that minimises the sum of squares of A X - B; of several such X the smallest.
 
     Shapes: A (..., m, n), B (..., m, k) or (..., m); the solution is (..., n, k) or (..., n). It is differentiable for
-    matrices of constant rank. The pseudoinverse serves for all drivers; with "gels", "gelsd" and "gelss" residuals
-    are computed where m > n and all matrices have full rank, with the latter two singular values.
+    matrices of constant rank. The pseudoinverse serves for all drivers, which differ in what else they tell: "gels",
+    "gelsd" and "gelss" the residuals, where m > n and all matrices have full rank; "gelsd" and "gelss" singular values;
+    all but "gels" the ranks. What is not told is empty.
+
+    Raises RuntimeError for shapes or dtypes that do not fit, and for another driver.
 
     >>> import adjoint
     >>> adjoint.linalg.lstsq(adjoint.tensor([[1.0], [1.0]]), adjoint.tensor([[1.0], [3.0]])).solution
     tensor([[2.0000]])
     """
-    vector = B.ndim == A.ndim - 1 and A.shape[:-1] == B.shape
+    vector = _check_least_squares(A, B, driver)
     columns = B[..., None] if vector else B
     solution = pinv(A, rtol=rcond) @ columns
     rank = matrix_rank(A, rtol=rcond)
+    # of the inputs, so that it belongs to the graph as the residuals do
+    residuals = ops.abs(ops.reshape(A, (-1,))[:0] + ops.reshape(B, (-1,))[:0])
+    values = svdvals(A).detach() if driver in ("gelsd", "gelss") else residuals.detach()
     rows, unknowns = A.shape[-2:]
-    values = svdvals(A).detach()
-    residuals = ops.zeros_like(values[..., :0])
-    if driver not in ("gelsd", "gelss"):
-        values = residuals
-    if driver not in (None, "gelsy") and rows > unknowns and bool((rank == unknowns).all()):
+    # of all matrices, those of a batch being mapped too
+    full = bool((underlying(rank._array) == unknowns).all())
+    if rows > unknowns and (driver == "gels" or (driver in ("gelsd", "gelss") and full)):
         residuals = ops.abs(A @ solution - columns).square().sum(-2)
+    if driver == "gels":
+        rank = ops.reshape(rank, (-1,))[:0].clone()
     return _LeastSquares(solution[..., 0] if vector else solution, residuals, rank, values)
+
+
+_DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
+
+
+def _check_least_squares(A: Tensor, B: Tensor, driver: str | None) -> bool:
+    """Whether B is a vector for each matrix."""
+    said = "torch.linalg.lstsq:"
+    if A.ndim < 2:
+        raise RuntimeError(f"{said} input must have at least 2 dimensions.")
+    if not 0 <= A.ndim - B.ndim <= 1:
+        raise RuntimeError(
+            f"{said} input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1"
+        )
+    vector: bool = B.ndim < A.ndim
+    axis = -1 if vector else -2
+    if A.shape[-2] != B.shape[axis]:
+        raise RuntimeError(f"{said} input.size(-2) should match other.size({axis})")
+    if A.dtype is not B.dtype:
+        raise RuntimeError(
+            f"{said} Expected input and other to have the same dtype, but got input's dtype {A.dtype.long_name} and "
+            f"other's dtype {B.dtype.long_name}"
+        )
+    if driver is not None and driver not in _DRIVERS:
+        raise RuntimeError(f"{said} parameter `driver` should be one of ({', '.join(_DRIVERS)})")
+    return vector
 
 
 # inverses and determinants ------------------------------------------------------------------------------------------
@@ -234,6 +266,8 @@ def pinv(
     >>> adjoint.linalg.pinv(adjoint.tensor([[1.0], [1.0]]))
     tensor([[0.5000, 0.5000]])
     """
+    if hermitian:
+        check_square("linalg.eigh", A._array)
     relative = rcond if rtol is None else rtol
     if atol is not None and A.numel():
         # each matrix has its own largest singular value, of which the bound is a share
@@ -483,7 +517,9 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
     if n < 0:
         A, n = ops.linalg_inv(A), -n
     if n == 0:
-        return ops.zeros_like(A) + ops.identity(A, rows, rows)
+        return ops.fill(A, 0) + ops.identity(A, rows, rows)
+    if n == 1:
+        return ops.clone(A)
     result = None
     while True:
         if n % 2:
@@ -505,26 +541,34 @@ def matrix_power_method(input: Tensor, n: int) -> Tensor:
 @torch_call("linalg_matrix_rank", first="A")
 def matrix_rank(
     A: Tensor,
-    tol: float | None = None,
+    tol: Tensor | float | None = None,
     hermitian: bool = False,
     *,
-    atol: float | None = None,
-    rtol: float | None = None,
+    atol: Tensor | float | None = None,
+    rtol: Tensor | float | None = None,
 ) -> Tensor:
     """How many singular values are larger than atol and than rtol times the largest (tol is an older name of atol).
+
+    Each bound may be a tensor with one number for each matrix. rtol is the precision of the dtype times the larger
+    side of the matrices unless it or a positive atol is given. Raises RuntimeError for Hermitian matrices that are not
+    square; they need no other treatment here.
 
     >>> import adjoint
     >>> adjoint.linalg.matrix_rank(adjoint.ones(3, 3))
     tensor(1)
     """
+    if hermitian:
+        check_square("linalg.eigh", A._array)
     values = svdvals(A).detach()
-    atol = tol if atol is None else atol
-    if rtol is None:
-        rtol = 0.0 if atol else max(A.shape[-2:]) * _epsilon(A)
     if not values.shape[-1]:
         return values.sum(-1).long()
-    threshold = ops.maximum(values[..., :1] * rtol, ops.full_like(values[..., :1], atol or 0.0))
-    return (values > threshold).sum(-1)
+    largest = values[..., 0]
+    bound = tol if atol is None else atol
+    atol = ops.zeros_like(largest) + (0.0 if bound is None else bound)
+    if rtol is None:
+        rtol = ops.where(atol > 0, 0.0, max(A.shape[-2:]) * _epsilon(A))
+    threshold = ops.maximum(largest * rtol, atol)
+    return (values > threshold[..., None]).sum(-1)
 
 
 def _epsilon(A: Tensor) -> float:

@@ -107,7 +107,7 @@ def mse_loss(
     pair = _fitted(input, target)
     if weight is None:
         return ops.mse_loss(*pair, None, reduction)
-    return _weighted_mean(ops.mse_loss(*pair, None, "none"), weight, reduction)
+    return _weighted_mean(ops.square(ops.sub(*pair)), weight, reduction)
 
 
 @_functional

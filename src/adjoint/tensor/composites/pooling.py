@@ -307,6 +307,7 @@ def _declare_maximum(n: int) -> None:
         padding: int | Sequence[int] = 0,
         dilation: int | Sequence[int] = 1,
         ceil_mode: bool = False,
+        return_indices: bool = False,
     ) -> tuple[Tensor, Tensor]:
         values, places = max_pool(name, n, input, kernel_size, stride, padding, dilation, ceil_mode, True)
         return values, places()
@@ -323,7 +324,7 @@ def _declare_maximum(n: int) -> None:
 
     in_functional(pool, name, _described(_MAXIMUM, n))
     declare = public if n == 1 else in_functional
-    declare(pool_with_indices, f"{name}_with_indices", f"As {name}() with return_indices=True.")
+    declare(pool_with_indices, f"{name}_with_indices", f"As {name}() with return_indices=True, whatever it is.")
     # torch's own function returns no places
     pool_without_indices.__name__ = pool_without_indices.__qualname__ = name
     pool_without_indices.__doc__ = f"The largest element of each window; see nn.functional.{name}()."
@@ -543,7 +544,9 @@ def _declare_adaptive(n: int) -> None:
         values, places = adaptive_maximum(n, input, output_size)
         return (values, places()) if return_indices else values
 
-    def with_indices(input: Tensor, output_size: int | Sequence[int]) -> tuple[Tensor, Tensor]:
+    def with_indices(
+        input: Tensor, output_size: int | Sequence[int], return_indices: bool = False
+    ) -> tuple[Tensor, Tensor]:
         values, places = adaptive_maximum(n, input, output_size)
         return values, places()
 
@@ -553,7 +556,7 @@ def _declare_adaptive(n: int) -> None:
     name = f"adaptive_max_pool{n}d"
     doc = _ADAPTIVE.format(what="largest element", name="max", more=_INDICES, **sizes)
     in_functional(maximum, name, doc)
-    in_functional(with_indices, f"{name}_with_indices", f"As {name}() with return_indices=True.")
+    in_functional(with_indices, f"{name}_with_indices", f"As {name}() with return_indices=True, whatever it is.")
     if n == 1:
         # torch's own function always returns the places
         composite(method=False, name=name)(with_indices)

@@ -27,7 +27,7 @@ def _weights(name: str, given: Any, number: int, integral: bool) -> Tensor | Non
             f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights.ndim} dimensions"
         )
     expected = "integral" if integral else "floating point"
-    if weights._array.dtype.kind not in ("iu" if integral else "f"):
+    if not (weights._array.dtype.kind in "iu" if integral else weights.is_floating_point()):
         raise RuntimeError(
             f"cov(): expected {name} to have {expected} dtype but got {name} with {weights.dtype.long_name} dtype"
         )
