@@ -225,6 +225,12 @@ def test_masks_of_several_heads() -> None:
     for options in ({}, {"need_weights": False}):
         np.testing.assert_allclose(multihead(*tensors(x, y), **masks, **options)[0].numpy(), output)
     np.testing.assert_allclose(multihead(*tensors(x, y), **masks)[1].numpy(), weights.mean(1))
+    # with the hint, and where nothing else asks for it, the mask itself is not read
+    hint = {"attn_mask": adjoint.zeros(3, 5), "is_causal": True, "need_weights": False}
+    causal = np.where(np.tril(np.ones((3, 5), bool)), 0, -np.inf)
+    np.testing.assert_allclose(multihead(*tensors(x, y), **hint)[0].numpy(), several_heads(x, y, causal)[0])
+    read = multihead(*tensors(x, y), **hint | {"need_weights": True})[0]
+    np.testing.assert_allclose(read.numpy(), several_heads(x, y)[0])
 
 
 def test_more_keys() -> None:

@@ -283,11 +283,11 @@ def test_einsum_takes_sublists_and_lists_of_operands() -> None:
         adjoint.einsum(x, [60, 1])
 
 
-def test_einsum_never_returns_the_operands_memory() -> None:
-    x = adjoint.zeros(2, 2)
+def test_einsum_of_arrays_never_returns_their_memory() -> None:
+    x = np.zeros((2, 2))
     for equation in ("ij->ij", "ij->ji", "ii->i"):
         adjoint.einsum(equation, x).fill_(1.0)
-    assert x.numpy().tolist() == [[0.0, 0.0], [0.0, 0.0]]
+    assert x.tolist() == [[0.0, 0.0], [0.0, 0.0]]
 
 
 def test_einsum_contracts_in_a_good_order() -> None:

@@ -137,6 +137,9 @@ def test_norm_of_windows() -> None:
     x = np.abs(drawn(1, 1, 6)) + 0.1
     y = F.lp_pool1d(adjoint.tensor(x), 3, 2)
     np.testing.assert_allclose(y._array, (x.reshape(1, 1, 3, 2) ** 3).sum(-1) ** (1 / 3))
+    x = adjoint.tensor(drawn(2, 3, 5), requires_grad=True)
+    largest = F.lp_pool1d(x, inf, 2, ceil_mode=True)
+    assert adjoint.equal(largest, F.max_pool1d(x, 2, ceil_mode=True)) and largest.grad_fn is not None
 
 
 # windows that adapt ---------------------------------------------------------------------------------------------------
@@ -277,6 +280,9 @@ def test_shuffles() -> None:
     x = adjoint.arange(6).reshape(1, 6, 1)
     assert F.channel_shuffle(x, 2).flatten().tolist() == [0, 3, 1, 4, 2, 5]
     assert adjoint.channel_shuffle(x, 3).flatten().tolist() == [0, 2, 4, 1, 3, 5]
+    x = adjoint.ones(1, 4, 1, 1)
+    for copy in (F.pixel_shuffle(x, 1), F.pixel_unshuffle(x, 1), F.channel_shuffle(x, 4)):
+        assert adjoint.equal(copy, x) and not copy._is_view()
 
 
 # messages -------------------------------------------------------------------------------------------------------------

@@ -302,3 +302,15 @@ def test_odds_and_ends_of_linear_algebra() -> None:
         torch.linalg.solve_ex(torch.eye(3), torch.ones(3), left=False)
     weights = torch.tensor([1.0, 2.0, 1.0], dtype=torch.bfloat16)
     assert torch.cov(torch.tensor([1.0, 2.0, 4.0], dtype=torch.bfloat16), aweights=weights).dtype is torch.bfloat16
+
+
+def test_bounds_of_whole_numbers_are_cut_off() -> None:
+    x = torch.tensor([-2, -1, 0, 1, 2])
+    assert F.threshold(x, -0.5, 7).tolist() == [7, 7, 7, 1, 2]
+    assert F.hardtanh(x.abs().to(torch.uint8), -0.5, 1.5).tolist() == [1, 1, 0, 1, 1]
+
+
+def test_ctc_loss_of_torch_is_not_reduced_unless_asked() -> None:
+    spectra = torch.zeros(4, 3, 5).log_softmax(2)
+    arguments = (spectra, torch.ones(3, 1, dtype=torch.int64), (4, 4, 4), (1, 1, 1))
+    assert torch.ctc_loss(*arguments).shape == (3,) and F.ctc_loss(*arguments).shape == ()

@@ -182,7 +182,7 @@ def threshold(xp, input: Array, threshold, value):
     """input where it is above the threshold, value elsewhere."""
     if input.dtype.kind in "bc":
         raise NotImplementedError(f"\"threshold_cpu\" not implemented for '{from_numpy_dtype(input.dtype).long_name}'")
-    return xp.where(input <= threshold, xp.asarray(value).astype(input.dtype), input)
+    return xp.where(input <= _bound(input, threshold), xp.asarray(value).astype(input.dtype), input)
 
 
 # with bounds ----------------------------------------------------------------------------------------------------------
@@ -204,7 +204,7 @@ def hardtanh(xp, input: Array, min_val=-1.0, max_val=1.0):
         raise RuntimeError("Bool inputs not supported for hardtanh")
     if input.dtype.kind == "c":
         raise NotImplementedError("clamp is not supported for complex types")
-    if input.dtype.kind == "u" and min_val < 0:
+    if input.dtype.kind == "u" and _bound(input, min_val) < 0:
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
     return xp.minimum(xp.maximum(input, _bound(input, min_val)), _bound(input, max_val))
 

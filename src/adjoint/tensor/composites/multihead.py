@@ -163,7 +163,7 @@ def multi_head_attention_forward(
     key_padding_mask (N, S) and attn_mask (L, S) or (N * heads, L, S): True where a key may not be attended to, or
     numbers to be added. bias_k and bias_v (1, 1, E), and with add_zero_attn zeros, are one more key and value each.
     static_k and static_v (N * heads, S, E / heads) take the place of projected keys and values. is_causal: attn_mask
-    is a causal one, and need not be looked at.
+    is a causal one; it is not looked at where no weights are needed and no keys are padding.
     Raises AssertionError or RuntimeError for shapes, dtypes and arguments that do not fit.
 
     >>> import adjoint
@@ -192,6 +192,8 @@ def multi_head_attention_forward(
             "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
             "`generate_square_subsequent_mask` to create this mask."
         )
+    hinted = is_causal and key_padding_mask is None and not need_weights
+    attn_mask = None if hinted else attn_mask
     padding = _to_add("key_padding_mask", key_padding_mask, query)
     mask = _to_add("attn_mask", attn_mask, query)
     _check_sizes(query, key, value, embed_dim_to_check, num_heads, use_separate_proj_weight)
@@ -227,7 +229,7 @@ def multi_head_attention_forward(
         weights = dropout(weights, share) if share > 0 else weights
         output = ops.matmul(weights, v)
     else:
-        weights, output = None, scaled_dot_product_attention(q, k, v, mask, share)
+        weights, output = None, scaled_dot_product_attention(q, k, v, mask, share, hinted)
     output = output.transpose(0, 1).reshape(targets * samples, width)
     output = _linear(output, out_proj_weight, out_proj_bias).reshape(targets, samples, -1)
     if weights is not None:

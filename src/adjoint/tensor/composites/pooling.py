@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import prod
@@ -425,7 +426,7 @@ _POWER = """The norm of order norm_type of each window: the sum of powers, to th
 
 Args:
     input: (N, C, {sizes}), or one image without N.
-    norm_type: the order.
+    norm_type: the order; infinity for the largest element.
     kernel_size, stride, ceil_mode: as of avg_pool{n}d().
 """
 
@@ -438,6 +439,8 @@ def _declare_power(n: int) -> None:
         stride: int | Sequence[int] | None = None,
         ceil_mode: bool = False,
     ) -> Tensor:
+        if norm_type == math.inf:
+            return max_pool(f"max_pool{n}d", n, input, kernel_size, stride, 0, 1, ceil_mode)[0]
         name = f"avg_pool{n}d"
         mean = _mean_pool(name, n, input.pow(norm_type), kernel_size, stride, 0, ceil_mode, True, None)
         elements = prod(_numbers(name, "kernel_size", kernel_size, n, 2))
@@ -925,6 +928,11 @@ def _check_pixels(function: str, name: str, input: Tensor, factor: int) -> None:
         raise RuntimeError(f"{function} expects a positive {name}, but got {factor}")
 
 
+def _own(shuffled: Tensor) -> Tensor:
+    """A copy where nothing had to be moved."""
+    return shuffled.clone() if shuffled._is_view() else shuffled
+
+
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """Channels dealt out to pixels: (.., C * r * r, H, W) gives (.., C, H * r, W * r).
 
@@ -946,7 +954,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     n = len(outer)
     parts = input.reshape((*outer, channels // (r * r), r, r, height, width))
     order = (*range(n + 1), n + 3, n + 1, n + 4, n + 2)
-    return parts.permute(order).reshape((*outer, channels // (r * r), height * r, width * r))
+    return _own(parts.permute(order).reshape((*outer, channels // (r * r), height * r, width * r)))
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
@@ -970,7 +978,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     n = len(outer)
     parts = input.reshape((*outer, channels, height // r, r, width // r, r))
     order = (*range(n + 1), n + 2, n + 4, n + 1, n + 3)
-    return parts.permute(order).reshape((*outer, channels * r * r, height // r, width // r))
+    return _own(parts.permute(order).reshape((*outer, channels * r * r, height // r, width // r)))
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
@@ -994,7 +1002,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
             f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups."
         )
     parts = input.reshape((input.shape[0], groups, channels // groups, *input.shape[2:]))
-    return parts.transpose(1, 2).reshape(tuple(input.shape))
+    return _own(parts.transpose(1, 2).reshape(tuple(input.shape)))
 
 
 for _function in (pixel_shuffle, pixel_unshuffle, channel_shuffle):
