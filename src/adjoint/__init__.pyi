@@ -483,7 +483,7 @@ def cov(input: Tensor, *, correction: builtins.int = 1, fweights: Tensor | None 
 def cross(input: Tensor, other: Tensor, dim: builtins.int | None = None) -> Tensor:
     """The vector product along an axis of length 3: the first such, if dim is None."""
 
-def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor | Sequence[builtins.int], target_lengths: Tensor | Sequence[builtins.int], blank: builtins.int = 0, reduction: builtins.int = 1, zero_infinity: builtins.bool = False) -> Tensor:
+def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor | Sequence[builtins.int], target_lengths: Tensor | Sequence[builtins.int], blank: builtins.int = 0, reduction: builtins.int = 0, zero_infinity: builtins.bool = False) -> Tensor:
     """nn.functional.ctc_loss() with the reduction as a number."""
 
 def cummax(input: Tensor, dim: builtins.int, *, out: Sequence[Tensor] | None = None) -> ValuesIndices:
