@@ -1,7 +1,7 @@
 """What the core says when something is wrong, in PyTorch's words, and that bad input changes nothing."""
 
+import contextlib
 import copy
-import re
 
 import numpy as np
 import pytest
@@ -16,8 +16,12 @@ def leaf(*values, dtype=f64):
     return adjoint.tensor(values, dtype=dtype, requires_grad=True)
 
 
+@contextlib.contextmanager
 def says(error, text):
-    return pytest.raises(error, match=f"^{re.escape(text)}$")
+    """Whatever is raised within says exactly this, apart from notes, which are no part of torch's message."""
+    with pytest.raises(error) as caught:
+        yield
+    assert str(caught.value) == text
 
 
 def freed():
@@ -478,3 +482,33 @@ def test_failed_setitem_changes_nothing():
 def test_messages_of_operations(call, error, text):
     with expect(error, text):
         call(leaf(1.0, 2.0))
+
+
+# beyond torch's words: notes ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "notes"),
+    [
+        (
+            lambda: (leaf(1.0, 2.0) * 2).backward(),
+            [
+                "This one has shape [2]: reduce it to one element, as in y.sum(), or give the gradient with respect to "
+                "it.",
+                "See docs/errors/not-a-scalar.md",
+            ],
+        ),
+        (
+            lambda: grad(leaf(1.0).sum(), [leaf(1.0), adjoint.ones(2, 3)]),
+            [
+                "It is the one at index 1, of shape [2, 3]: call requires_grad_() on it before it is used.",
+                "See docs/errors/no-history.md",
+            ],
+        ),
+        (lambda: leaf(1.0).add_(1), ["See docs/errors/leaf-in-place.md"]),
+    ],
+)
+def test_notes_tell_values_remedies_and_pages(call, notes):
+    with pytest.raises(RuntimeError) as caught:
+        call()
+    assert caught.value.__notes__ == notes

@@ -271,9 +271,9 @@ def test_second_pass_without_locations_says_no_more_than_torch() -> None:
     x = adjoint.ones(2, requires_grad=True)
     y = x.exp().sum()
     y.backward()
-    with pytest.raises(RuntimeError, match=r"calling backward\.$") as caught:
+    with pytest.raises(RuntimeError) as caught:
         y.backward()
-    assert "\n" not in str(caught.value)
+    assert str(caught.value).endswith("calling backward.") and "\n" not in str(caught.value)
 
 
 def test_first_pass_through_views_and_custom_functions() -> None:

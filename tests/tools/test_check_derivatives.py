@@ -20,7 +20,9 @@ F64 = adjoint.float64
 def notes(*args: Any, **options: Any) -> list[str]:
     with pytest.raises(GradcheckError) as caught:
         check_derivatives(*args, **options)
-    return caught.value.__notes__
+    page, *rest = caught.value.__notes__
+    assert page == "See docs/errors/jacobian-mismatch.md"
+    return rest
 
 
 @pytest.mark.parametrize("modes", [("rev", "fwd"), ("rev",), ("fwd",)])

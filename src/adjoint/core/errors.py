@@ -1,6 +1,6 @@
 """What the core says when something is wrong: PyTorch's words where it has them."""
 
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from numpy import may_share_memory, ndarray
 
@@ -12,8 +12,34 @@ from adjoint.arrays.size import type_name
 from adjoint.core.locations import described
 from adjoint.core.modes import current
 
+Error = TypeVar("Error", bound=BaseException)
+
 #: Where the pages are that explain errors with worked examples.
 PAGES = "docs/errors"
+
+
+def explained(error: Error, page: str, remedy: str = "") -> Error:
+    """An error with notes, which tracebacks show below its message: a remedy, and the page that explains it.
+
+    The message itself stays what it is, torch's.
+    """
+    for note in (remedy, f"See {PAGES}/{page}.md"):
+        if note:
+            error.add_note(note)
+    return error
+
+
+class Message(NamedTuple):
+    """What a RuntimeError says, with names in braces for values, and the page that explains it."""
+
+    text: str
+    page: str
+
+    def error(self, remedy: str = "", **values: object) -> RuntimeError:
+        """The error, to be raised."""
+        return explained(RuntimeError(self.text.format(**values)), self.page, remedy)
+
+
 FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
     "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
@@ -29,13 +55,17 @@ REQUIRES_GRAD_OF_NON_LEAF_ON = "you can only change requires_grad flags of leaf 
 REQUIRES_GRAD_DTYPE_SETTER = "only Tensors of floating point and complex dtype can require gradients"
 REQUIRES_GRAD_DTYPE = "Only Tensors of floating point and complex dtype can require gradients"
 DETACH_OF_VIEW = "Can't detach views in-place. Use detach() instead."
-LEAF_IN_PLACE = "a leaf Variable that requires grad is being used in an in-place operation."
-VIEW_OF_LEAF_IN_PLACE = "a view of a leaf Variable that requires grad is being used in an in-place operation."
+LEAF_IN_PLACE = Message("a leaf Variable that requires grad is being used in an in-place operation.", "leaf-in-place")
+VIEW_OF_LEAF_IN_PLACE = Message(
+    "a view of a leaf Variable that requires grad is being used in an in-place operation.", "leaf-in-place"
+)
 AMBIGUOUS_VIEW = (
     "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
     "the view and the inplace either both inside the {block} block (if you don't want the inplace to be tracked) or "
     "both outside (if you want the inplace to be tracked)."
 )
+#: The blocks in which views are made that must not be modified outside.
+BLOCKS = {"inference": "inference_mode", "no_grad": "no_grad"}
 MULTI_OUTPUT_VIEW = (
     "This view is the output of a function that returns multiple views. Such functions do not allow the output views "
     "to be modified inplace. You should replace the inplace operation by an out-of-place one."
@@ -77,16 +107,20 @@ GRAD_OF_NON_LEAF = (
     "leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information."
 )
 INFERENCE_VERSION = "Inference tensors do not track version counter."
-INFERENCE_SAVED = (
+INFERENCE_SAVED = Message(
     "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
     "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in "
-    "autograd, or use `adjoint.no_grad()` instead of `adjoint.inference_mode()`."
+    "autograd, or use `adjoint.no_grad()` instead of `adjoint.inference_mode()`.",
+    "inference-tensors",
 )
-INFERENCE_IN_PLACE = (
+INFERENCE_IN_PLACE = Message(
     "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
-    "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
+    "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.",
+    "inference-tensors",
 )
-REQUIRES_GRAD_OF_INFERENCE = "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
+REQUIRES_GRAD_OF_INFERENCE = Message(
+    "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.", "inference-tensors"
+)
 PACK_HOOK_IN_PLACE = (
     "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
     "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you need to "
@@ -96,14 +130,17 @@ OVERLAP_OF_INPUT = (
     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
     "location. Please clone() the tensor before performing the operation."
 )
-CANNOT_NUMPY = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
-NON_SCALAR = "grad can be implicitly created only for scalar outputs"
-UNUSED_INPUT = (
-    "The differentiated Tensor at index {index} appears to not have been used in the graph. "
-    "Set allow_unused=True if this is the desired behavior."
+CANNOT_NUMPY = Message(
+    "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.", "numpy-of-a-tensor"
 )
-INPUT_WITHOUT_GRAD = "One of the differentiated Tensors does not require grad"
-NO_GRAD_FN = "element {index} of tensors does not require grad and does not have a grad_fn"
+NON_SCALAR = Message("grad can be implicitly created only for scalar outputs", "not-a-scalar")
+UNUSED_INPUT = Message(
+    "The differentiated Tensor at index {index} appears to not have been used in the graph. "
+    "Set allow_unused=True if this is the desired behavior.",
+    "unused-input",
+)
+INPUT_WITHOUT_GRAD = Message("One of the differentiated Tensors does not require grad", "no-history")
+NO_GRAD_FN = Message("element {index} of tensors does not require grad and does not have a grad_fn", "no-history")
 BACKWARD_IN_VMAP = (
     "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp "
     "instead or call backward() outside of functorch transforms."
@@ -164,32 +201,34 @@ def sizes(shape: tuple[int, ...]) -> str:
     return "[" + ", ".join(map(str, shape)) + "]"
 
 
-def modified(array: Any, node: Any, output_nr: int, counter: Any, expected: int, owner: Any) -> str:
-    """The message for a saved value that was overwritten; `owner` is the node that saved it."""
+def modified(array: Any, node: Any, output_nr: int, counter: Any, expected: int, owner: Any) -> RuntimeError:
+    """The error for a saved value that was overwritten; `owner` is the node that saved it."""
     version = counter.value
     kind = from_numpy_dtype(array.dtype).long_name
     made_by = ""
     if node is not None:
         made_by = f", which is output {output_nr} of {operation_of(node)},"
-    return (
+    error = RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[adjoint.{kind}Tensor {sizes(array.shape)}]{made_by} is at version {version}; expected version {expected} "
         f"instead. {culprits(counter, expected, owner)}"
     )
+    return explained(error, "modified-in-place")
 
 
-def freed(node: Any) -> str:
-    """The message for saved values that were freed; which they were and by whom, as far as locations were recorded."""
+def freed(node: Any) -> RuntimeError:
+    """The error for saved values that were freed; which they were and by whom, as far as locations were recorded."""
     notes = {} if node is None else getattr(node, "__dict__", {})
-    if "_ad_freed_at" not in notes:
-        return FREED
-    made = f" ({described(notes['_ad_saved_at'])})" if "_ad_saved_at" in notes else ""
-    name = name_of(node)
-    return (
-        f"{FREED}\nThe first pass, which freed what {name} had saved, was called here: "
-        f"{described(notes['_ad_freed_at'])}\n{name} is the gradient of {operation_of(node)}{made}, which made a "
-        f"tensor of shape {shapes(node)}."
-    )
+    text = FREED
+    if "_ad_freed_at" in notes:
+        made = f" ({described(notes['_ad_saved_at'])})" if "_ad_saved_at" in notes else ""
+        name = name_of(node)
+        text += (
+            f"\nThe first pass, which freed what {name} had saved, was called here: "
+            f"{described(notes['_ad_freed_at'])}\n{name} is the gradient of {operation_of(node)}{made}, which made a "
+            f"tensor of shape {shapes(node)}."
+        )
+    return explained(RuntimeError(text), "backward-twice")
 
 
 def shapes(node: Any) -> str:
@@ -364,23 +403,22 @@ def check_flag(name: str, value: object) -> None:
         raise RuntimeError(f"{name} must be a bool")
 
 
-def view_modified(origin: str, node: Any, nr: int, by_other: bool) -> str:
-    """The message for a view that was made where this forbids operations in place, and that is modified so.
+def view_modified(origin: str, node: Any, nr: int, by_other: bool) -> RuntimeError:
+    """The error for a view that was made where this forbids operations in place, and that is modified so.
 
     by_other: not the view itself is modified, but its base or another view of its base.
     """
     what = "its base or another view of its base has been" if by_other else "is being"
     # a view that has a history of its own was made while recording, of a view that was not
     subject = "A view was" if node is None else f"Output {nr} of {operation_of(node)} is a view of a view which was"
+    reason = AMBIGUOUS_VIEW if origin in BLOCKS else CUSTOM_VIEW if origin == "custom" else MULTI_OUTPUT_VIEW
     if origin == "inference":
-        reason = AMBIGUOUS_VIEW.format(block="inference_mode")
-        return f"{subject} created in inference mode and {what} modified inplace in normal mode. {reason}"
-    reason = CUSTOM_VIEW if origin == "custom" else MULTI_OUTPUT_VIEW
-    if origin == "no_grad":
-        reason = AMBIGUOUS_VIEW.format(block="no_grad")
-    if origin == "no_grad" or node is None:
-        return f"{subject} created in no_grad mode and {what} modified inplace with grad mode enabled. {reason}"
-    return f"Output {nr} of {operation_of(node)} is a view and {what} modified inplace. {reason}"
+        where = f"{subject} created in inference mode and {what} modified inplace in normal mode."
+    elif origin == "no_grad" or node is None:
+        where = f"{subject} created in no_grad mode and {what} modified inplace with grad mode enabled."
+    else:
+        where = f"Output {nr} of {operation_of(node)} is a view and {what} modified inplace."
+    return explained(RuntimeError(f"{where} {reason.format(block=BLOCKS.get(origin))}"), "view-in-place")
 
 
 def check_in_place(tensor: Any, mask: int) -> None:
@@ -389,11 +427,11 @@ def check_in_place(tensor: Any, mask: int) -> None:
     requires = tensor.requires_grad
     if view is not None and (mask or requires):
         if view.origin is not None:
-            raise RuntimeError(view_modified(view.origin, tensor._node, tensor.output_nr, False))
+            raise view_modified(view.origin, tensor._node, tensor.output_nr, False)
         if requires and view.base.is_leaf:
-            raise RuntimeError(VIEW_OF_LEAF_IN_PLACE)
+            raise VIEW_OF_LEAF_IN_PLACE.error()
     if requires and tensor.is_leaf and view is None:
-        raise RuntimeError(LEAF_IN_PLACE)
+        raise LEAF_IN_PLACE.error()
 
 
 #: What stands for "any dtype" where a leaf keeps the dtype of its gradients.

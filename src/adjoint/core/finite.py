@@ -8,7 +8,7 @@ import numpy
 
 from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.namespace import is_array, namespace
-from adjoint.core.errors import PAGES, sizes
+from adjoint.core.errors import explained, sizes
 from adjoint.core.locations import caller, described
 from adjoint.core.modes import current
 
@@ -23,13 +23,14 @@ class watch_forward:
 
     >>> import adjoint
     >>> x = adjoint.tensor([4.0, 0.0])
-    >>> with adjoint.autograd.graph.watch_forward():
-    ...     x.reciprocal()
-    Traceback (most recent call last):
-        ...
-    FloatingPointError: reciprocal() made inf at 1 of 2 elements, first at [1].
+    >>> try:
+    ...     with adjoint.autograd.graph.watch_forward():
+    ...         x.reciprocal()
+    ... except FloatingPointError as error:
+    ...     print(error)
+    reciprocal() made inf at 1 of 2 elements, first at [1].
       input: [2] float32, from 0.0 to 4.0
-    ...
+    Called here: ...
     """
 
     def __init__(self, nan: bool = True, inf: bool = True) -> None:
@@ -64,10 +65,10 @@ class watch_forward:
             if self.nan and nan.any():
                 givers = [name for name, value in given if any(has_nan(part) for part in members(value))]
                 what = f"passed on NaN that it got in {' and '.join(givers)}" if givers else "made NaN"
-                raise FloatingPointError(message(operation, what, nan, given))
+                raise failure(operation, what, nan, given)
             inf = ~namespace(result).isfinite(result) & ~nan
             if self.inf and inf.any() and all(is_finite(part) for _, value in given for part in members(value)):
-                raise FloatingPointError(message(operation, "made inf", inf, given))
+                raise failure(operation, "made inf", inf, given)
 
 
 def members(argument: Any) -> list[Any]:
@@ -94,16 +95,15 @@ def is_finite(value: Any) -> bool:
     return not can_be_nan(value) or bool(namespace(value).isfinite(value).all())
 
 
-def message(operation: Any, what: str, places: Any, given: list[tuple[str, Any]]) -> str:
-    """What an operation did at these places, from what, and where in the user's code."""
+def failure(operation: Any, what: str, places: Any, given: list[tuple[str, Any]]) -> FloatingPointError:
+    """The error that says what an operation did at these places, from what, and where in the user's code."""
     first = [int(axis[0]) for axis in numpy.nonzero(numpy.asarray(places))] if places.ndim else []
     lines = [f"{operation.name}() {what} at {int(places.sum())} of {places.size} elements, first at {first}."]
     lines += [f"  {name}: {described_value(part)}" for name, value in given for part in members(value)]
     called = caller()
     if called is not None:
         lines.append(f"Called here: {described(called)}")
-    lines.append(f"See {PAGES}/not-finite.md")
-    return "\n".join(lines)
+    return explained(FloatingPointError("\n".join(lines)), "not-finite")
 
 
 def described_value(value: Any) -> str:

@@ -136,7 +136,7 @@ class TensorBase:
         if value and not errors.is_differentiable(from_numpy_dtype(self._array.dtype)):
             raise RuntimeError(errors.REQUIRES_GRAD_DTYPE_SETTER)
         if value and self._counter is NO_VERSION and not thread_is_inferring():
-            raise RuntimeError(errors.REQUIRES_GRAD_OF_INFERENCE)
+            raise errors.REQUIRES_GRAD_OF_INFERENCE.error()
         self._requires = value
 
     @property
@@ -726,7 +726,7 @@ def renew_history(tensor: TensorBase, view: View):
     base: TensorBase = view.base
     recorded = needs_grad(base)
     if view.origin is not None and not tensor._requires and (recorded or tensor._node is not None):
-        raise RuntimeError(errors.view_modified(view.origin, tensor._node, tensor._output_nr, True))
+        raise errors.view_modified(view.origin, tensor._node, tensor._output_nr, True)
     view.version = version_of(tensor)
     if not recorded and not tensor._requires:
         # the base was taken out of the graph

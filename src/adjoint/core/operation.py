@@ -655,7 +655,7 @@ class Operation:
             version: cython.long = version_of(entry)
             if version:
                 if version < 0:
-                    raise RuntimeError(errors.INFERENCE_SAVED)
+                    raise errors.INFERENCE_SAVED.error()
                 node.versions = (version, 0) if k == 0 else (0 if node.versions is None else node.versions[0], version)
         return entry
 

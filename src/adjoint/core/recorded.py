@@ -365,7 +365,7 @@ class OpNode(Node):
     def run_formulas(self, cotangent, create_graph, large):
         """What `pull` does."""
         if self.freed:
-            raise RuntimeError(errors.freed(self))
+            raise errors.freed(self)
         if create_graph:
             ops = registry.tensor_ops
         else:
@@ -440,7 +440,7 @@ class OpNode(Node):
                 version = version_of(saved)
                 if version:
                     if version < 0:
-                        raise RuntimeError(errors.INFERENCE_SAVED)
+                        raise errors.INFERENCE_SAVED.error()
                     if versions is None:
                         versions = [0] * n
                     versions[k] = version
@@ -630,7 +630,7 @@ class OpNode(Node):
     def check_result(self, array):
         """Raise if the saved single result was modified in place since."""
         if self.counter.value != self.version:
-            raise RuntimeError(errors.modified(array, self, 0, self.counter, self.version, self))
+            raise errors.modified(array, self, 0, self.counter, self.version, self)
 
     def check_version(self, tensor: TensorBase, k):
         """Raise if a saved input was modified in place since; nothing to compare where it never was."""
@@ -638,9 +638,7 @@ class OpNode(Node):
         if self.versions is not None:
             expected = self.versions[k]
         if tensor._counter is not None and tensor._counter.value != expected:
-            raise RuntimeError(
-                errors.modified(tensor._array, tensor._node, tensor._output_nr, tensor._counter, expected, self)
-            )
+            raise errors.modified(tensor._array, tensor._node, tensor._output_nr, tensor._counter, expected, self)
 
     def _ad_release(self):
         """Free saved values; a node that saved no tensor can still be run again."""
@@ -702,7 +700,7 @@ class OpNode(Node):
                 f"{type(self).__name__!r} object has no attribute '_saved_{name}'; it saved {list(public)}"
             )
         if self.freed:
-            raise RuntimeError(errors.freed(self))
+            raise errors.freed(self)
         return public.index(name)
 
     def _ad_saved_items(self) -> list:
@@ -811,7 +809,7 @@ def unpacked(saved: SavedTensor, owner) -> TensorBase:
     Versions are compared, except where hooks have packed the value.
     """
     if saved.freed:
-        raise RuntimeError(errors.freed(owner))
+        raise errors.freed(owner)
     if saved.unpack_hook is None:
         check_saved(saved, owner)
         if saved.original is not None:
@@ -843,9 +841,7 @@ def check_saved(saved: SavedTensor, owner):
     """Raise if a saved value was modified in place since."""
     if saved.counter is not None and saved.counter.value != saved.version:
         node = saved.node if saved.from_input else owner
-        raise RuntimeError(
-            errors.modified(saved.array, node, saved.output_nr, saved.counter, saved.version, owner)
-        )
+        raise errors.modified(saved.array, node, saved.output_nr, saved.counter, saved.version, owner)
 
 
 def drop(entry):
@@ -875,7 +871,7 @@ def check_writable(tensor: TensorBase):
     """Raise if a tensor must not be modified in place here; otherwise tell those who want to know before it is."""
     state: ThreadState = current()
     if tensor._counter is NO_VERSION and not state.inference:
-        raise RuntimeError(errors.INFERENCE_IN_PLACE)
+        raise errors.INFERENCE_IN_PLACE.error()
     for hook in state.before_write:
         hook(tensor)
 
@@ -884,7 +880,7 @@ def save_input(tensor: TensorBase) -> SavedTensor:
     """An input as a node keeps it that does not keep the Tensor itself."""
     counter: VersionCounter = counter_of(tensor)
     if counter is NO_VERSION:
-        raise RuntimeError(errors.INFERENCE_SAVED)
+        raise errors.INFERENCE_SAVED.error()
     node = gradient_edge(tensor) if needs_grad(tensor) else None
     saved: SavedTensor = make_saved(tensor._array, counter, node, tensor._output_nr, True)
     saved.tangents = tensor._tangents

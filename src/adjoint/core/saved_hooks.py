@@ -319,10 +319,13 @@ def record_locations() -> Iterator[None]:
     ...     x = adjoint.ones(2, requires_grad=True)
     ...     y = x.exp()
     ...     z = y.mul_(2)
-    >>> y.sum().backward()
-    Traceback (most recent call last):
-        ...
-    RuntimeError: one of the variables needed for gradient computation has been modified by an inplace operation: ...
+    >>> try:
+    ...     y.sum().backward()
+    ... except RuntimeError as error:
+    ...     print(error)
+    one of the variables needed for gradient computation has been modified by an inplace operation: ...
+    It was saved for the backward pass here: ...
+    It was modified here: ...
     """
     state = current()
     state.locations += 1

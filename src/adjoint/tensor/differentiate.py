@@ -82,8 +82,8 @@ def backward(
     captures = None
     if wanted is not None:
         captures = {}
-        for tensor in wanted:
-            check_requires_grad(tensor)
+        for index, tensor in enumerate(wanted):
+            check_requires_grad(tensor, index)
             if isinstance(tensor, TensorBase) and not tensor.is_leaf:
                 tensor.retain_grad()  # type: ignore[attr-defined]
             captures[as_edge(tensor).node] = []
@@ -154,7 +154,7 @@ def grad(
     cotangents = make_cotangents(roots, grad_outputs, create_graph)
     captures: dict[Any, list[tuple[int, int]]] = {}
     for place, tensor in enumerate(wanted):
-        check_requires_grad(tensor)
+        check_requires_grad(tensor, place)
         if materialize_grads and isinstance(tensor, GradientEdge):
             raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
         node, nr, _ = as_edge(tensor)
@@ -230,7 +230,7 @@ def finish(
     """One captured cotangent as a Tensor."""
     if value is None:
         if not allow_unused:
-            raise RuntimeError(errors.UNUSED_INPUT.format(index=index))
+            raise errors.UNUSED_INPUT.error(index=index)
         array = sample_of(tensor)
         return new_tensor(namespace(array).zeros_like(array)) if materialize else None
     return value if isinstance(value, TensorBase) else new_tensor(value)
@@ -262,22 +262,25 @@ def needs_gradient(target: Target) -> bool:
     return isinstance(target, GradientEdge) or target.requires_grad
 
 
-def check_requires_grad(target: Target) -> None:
+def check_requires_grad(target: Target, index: int) -> None:
     """Raise RuntimeError for a tensor that gradients do not flow to."""
     if not needs_gradient(target):
-        raise RuntimeError(errors.INPUT_WITHOUT_GRAD)
+        shape = errors.sizes(sample_of(target).shape)
+        raise errors.INPUT_WITHOUT_GRAD.error(
+            f"It is the one at index {index}, of shape {shape}: call requires_grad_() on it before it is used."
+        )
 
 
 def edges_of(targets: list[Target]) -> list[tuple[Any, int]]:
     """Where the cotangents of these tensors are delivered."""
     for index, target in enumerate(targets):
         if not needs_gradient(target):
-            raise RuntimeError(errors.NO_GRAD_FN.format(index=index))
+            raise errors.NO_GRAD_FN.error(index=index)
     edges = [as_edge(target)[:2] for target in targets]
     for index, (node, _) in enumerate(edges):
         if node is None:
             # a view without history that shows the flag of its base
-            raise RuntimeError(errors.NO_GRAD_FN.format(index=index))
+            raise errors.NO_GRAD_FN.error(index=index)
     return edges
 
 
@@ -306,7 +309,7 @@ def make_cotangent(target: Target, given: Any, index: int, create_graph: bool) -
     array = sample_of(target)
     if given is None:
         if not needs_gradient(target):
-            raise RuntimeError(errors.NO_GRAD_FN.format(index=index))
+            raise errors.NO_GRAD_FN.error(index=index)
         if not is_reinforced(target):
             check_implicit(array)
         profiler = current().profiler
@@ -346,7 +349,10 @@ def check_implicit(array: Any) -> None:
     for n in array.shape:
         size *= n
     if size != 1:
-        raise RuntimeError(errors.NON_SCALAR)
+        raise errors.NON_SCALAR.error(
+            f"This one has shape {errors.sizes(array.shape)}: reduce it to one element, as in y.sum(), or give the "
+            "gradient with respect to it."
+        )
     kind = from_numpy_dtype(array.dtype)
     if not kind.is_floating_point:
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {kind}")

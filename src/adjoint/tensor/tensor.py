@@ -380,14 +380,14 @@ class Tensor(ArithmeticTensor):
     def numpy(self, *, force: bool = False) -> Any:
         """The array itself, sharing memory. Raises RuntimeError for a tensor that requires grad unless forced."""
         if not force and self.requires_grad and is_grad_enabled():
-            raise RuntimeError(errors.CANNOT_NUMPY)
+            raise errors.CANNOT_NUMPY.error()
         if is_lazy(self._array):
             raise TypeError(errors.LAZY_NUMPY)
         return self._array if type(self._array) is numpy.ndarray else numpy.asarray(self._array)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         if self.requires_grad and is_grad_enabled():
-            raise RuntimeError(errors.CANNOT_NUMPY)
+            raise errors.CANNOT_NUMPY.error()
         if is_lazy(self._array):
             raise TypeError(errors.LAZY_NUMPY)
         return numpy.array(self._array, dtype=dtype, copy=copy)

@@ -169,7 +169,7 @@ class BackwardCFunction(ContextNode, FunctionCtx):
         if self._ad_cleared:
             raise RuntimeError(CLEARED)
         if self._ad_freed:
-            raise RuntimeError(errors.freed(self))
+            raise errors.freed(self)
         if not self._ad_saved:
             return ()
         found = tuple([None if saved is None else unpacked_value(self, saved) for saved in self._ad_saved])
@@ -187,7 +187,7 @@ class BackwardCFunction(ContextNode, FunctionCtx):
     @property
     def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
         if self._ad_freed:
-            raise RuntimeError(errors.freed(self))
+            raise errors.freed(self)
         return tuple([SavedTensor.__new__(SavedTensor) if saved is None else saved for saved in self._ad_saved or ()])
 
     def _ad_saved_items(self) -> list[tuple[str, SavedTensor]]:

@@ -125,7 +125,7 @@ class Recording:
             with transforming("grad"):
                 self.result = function(*arguments, **kwargs)
         if any(tensor.grad_fn is not node for tensor, node in zip(self.inputs, nodes, strict=True)):
-            raise RuntimeError(errors.LEAF_IN_PLACE)
+            raise errors.LEAF_IN_PLACE.error()
 
     def finish(self, tree: Tree, call: str) -> None:
         """Note which part of the result is differentiated."""

@@ -167,7 +167,7 @@ def check_retyped(input: Tensor, wanted: Any) -> None:
 def _in_place(name: str, function: Callable[..., Any]) -> None:
     def reshaped(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if input.is_inference() and not current().inference:
-            raise RuntimeError(errors.INFERENCE_IN_PLACE)
+            raise errors.INFERENCE_IN_PLACE.error()
         if is_grad_enabled():
             errors.check_in_place(input, 0)
         # what is recorded under no_grad, too: the history of a tensor that has one must have its shape
