@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 
 from adjoint.arrays import axis_maps, windows
+from adjoint.arrays.numpy_namespace import xp
 from adjoint.rules import TABLE
 
 pytestmark = pytest.mark.skipif(not windows.compiled, reason="these loops are compiled")
 
 
 def both(monkeypatch: pytest.MonkeyPatch, function: Any, *arguments: Any) -> tuple[Any, Any]:
-    found = function(np, *arguments)
+    found = function(xp, *arguments)
     with monkeypatch.context() as patch:
         patch.setattr(windows, "can_do", lambda *_: False)
-        return found, function(np, *arguments)
+        return found, function(xp, *arguments)
 
 
 def spread_back(xp: Any, *arguments: Any) -> Any:

@@ -16,12 +16,9 @@ from adjoint import distributed
 from adjoint.arrays.dask_namespace import aligned
 from adjoint.arrays.namespace import namespace
 from adjoint.arrays.pytree import flatten
-from adjoint.core.graph import new_tensor
 from adjoint.interop.dask import at_shard
-from adjoint.rules import TABLE, Rule, derive
-from adjoint.tensor.differentiate import grad
-from adjoint.tensor.table import ops
-from rules.test_table import Problem, cotangents_at, kinds_of, problems
+from adjoint.rules import TABLE, Rule
+from other_arrays import Library, failure_of
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -42,54 +39,17 @@ def in_this_thread():
 # the table ----------------------------------------------------------------------------------------------------------
 
 
-def lazy(value: Any, requires_grad: bool = False) -> Any:
-    """A tensor over the array in chunks, two along each axis; members of a list likewise; anything else as it is."""
-    if isinstance(value, list):
-        return [lazy(item, requires_grad) for item in value]
-    if not isinstance(value, np.ndarray):
-        return value
-    made = new_tensor(da.from_array(value, chunks=tuple(max(1, (n + 1) // 2) for n in value.shape)))
-    made.requires_grad = requires_grad and value.dtype.kind in "fc"
-    return made
-
-
-def compare(problem: Problem, rng: np.random.Generator) -> None:
-    """Results and gradients are lazy, and those of NumPy."""
-    rule = problem.rule
-    names = {name for name, _ in problem.places}
-    values = {name: lazy(value, name in names) for name, value in problem.values.items()}
-    result = derive.call(rule, ops, values)
-    outputs = [result] if rule.outputs is None else list(result)
-    for y, expected in zip(outputs, problem.outputs(), strict=True):
-        assert isinstance(y._array, da.Array) and y._array.dtype == expected.dtype
-        np.testing.assert_allclose(y._array.compute(), expected, 1e-6, 1e-6)
-    leaves = [problem.at(place, values) for place in problem.places]
-    if not rule.vjps or not leaves:
-        return
-    cotangents = cotangents_at(problem, rng)
-    expected = problem.pulled(cotangents)
-    pairs = [(y, lazy(u)) for y, u in zip(outputs, cotangents, strict=True) if y.requires_grad]
-    ends, drivers = zip(*pairs, strict=True)
-    found = grad(ends, leaves, drivers, materialize_grads=True)
-    for place, gradient in zip(problem.places, found, strict=True):
-        np.testing.assert_allclose(np.asarray(gradient._array), expected[place], 1e-6, 1e-6)
-
-
-def failure_of(rule: Rule) -> str | None:
-    """The first error that a rule gives on dask arrays, in short; None if there is none."""
-    rng = np.random.default_rng(0)
-    for problem in problems(rule, kinds_of(rule)[0]):
-        try:
-            compare(problem, rng)
-        except Exception as error:
-            return f"{type(error).__name__}: {str(error).strip()}".split("\n")[0][:60].strip()
-    return None
+DASK = Library(
+    lambda array: da.from_array(array, chunks=tuple(max(1, (n + 1) // 2) for n in array.shape)),
+    lambda array: np.asarray(array.compute()),
+    da.Array,
+)
 
 
 @pytest.mark.parametrize("rule", TABLE.values(), ids=list(TABLE))
 def test_rule_on_dask_arrays(rule: Rule) -> None:
     # the words may be those of another version of dask
-    failure = failure_of(rule)
+    failure = failure_of(DASK, rule)
     assert (failure is None) == (rule.name not in GAPS), failure
 
 
@@ -177,11 +137,9 @@ REFUSED = [
     (lambda x: x.numpy(), TypeError, "would have to be computed: say tensor.compute().numpy()"),
     (np.asarray, TypeError, "would have to be computed: say tensor.compute().numpy()"),
     (lambda x: x.stride(), TypeError, "arrays of dask have no strides"),
-    (
-        lambda x: adjoint.view_as_real(x * 1j),
-        NotImplementedError,
-        "dask arrays have no view_as, which this operation needs",
-    ),
+    (lambda x: x[1:].mul_(2), RuntimeError, "a view of an array of dask cannot be modified in place"),
+    (lambda x: x[x > 0], NotImplementedError, "the elements where a mask is true are as many as their values say"),
+    (lambda x: adjoint.argwhere(x), NotImplementedError, "the places of elements that are not zero are as many as"),
 ]
 
 
@@ -189,6 +147,42 @@ REFUSED = [
 def test_refused(call, kind, text) -> None:
     with pytest.raises(kind, match=text.replace("(", r"\(").replace(")", r"\)")):
         call(adjoint.as_tensor(da.ones((4, 4), chunks=2)))
+
+
+def test_items_are_assigned_lazily_and_seen_by_the_gradient() -> None:
+    x = adjoint.as_tensor(da.from_array(X, chunks=(10, 3))).requires_grad_()
+    y = x * 2
+    y[1:, 0] = 5.0
+    y[:, [1, 2]] = y[:, [2, 1]] * 3
+    assert isinstance(y._array, da.Array)
+    expected = X * 2
+    expected[1:, 0] = 5
+    expected[:, [1, 2]] = expected[:, [2, 1]] * 3
+    np.testing.assert_allclose(y.compute().numpy(), expected)
+    (gradient,) = adjoint.autograd.grad(y.sum(), x)
+    slopes = np.full(X.shape, 6.0)
+    slopes[:, 0] = 0
+    slopes[0, 0] = 2
+    np.testing.assert_allclose(gradient.compute().numpy(), slopes)
+
+
+def test_what_was_a_view_is_not_used_after_its_base_was_modified() -> None:
+    x = adjoint.as_tensor(da.ones((4, 4), chunks=2))
+    row = x[0]
+    x.mul_(2)
+    with pytest.raises(RuntimeError, match="arrays of dask share no memory: the view still has the values from before"):
+        row + 1
+    assert x[0].compute().tolist() == [2, 2, 2, 2]
+
+
+def test_indices_are_looked_at_when_they_are_computed() -> None:
+    asked: list[int] = []
+    places = da.from_array(np.array([0, 5]), chunks=1)
+    places = places.map_blocks(lambda block: asked.append(1) or block, dtype=int, meta=places._meta)
+    picked = adjoint.index_select(adjoint.as_tensor(da.ones(3, chunks=3)), 0, adjoint.as_tensor(places))
+    assert asked == []
+    with pytest.raises(IndexError):
+        picked.compute()
 
 
 def test_large_arrays_are_not_put_in_one_piece() -> None:

@@ -22,6 +22,10 @@ SAMPLES: dict[str, list[Sample]] = {
         {"input": draw(2, 3), "shape": (2, 3, 4), "index": (..., 1)},
         {"input": draw(2, 1), "shape": (2, 3), "index": (slice(None), slice(2, None))},
     ],
+    "written_at": [
+        {"input": draw(2, 3, 4), "index": (..., 1), "source": draw(2, 3)},
+        {"input": draw(2, 3), "index": (slice(None), None, slice(1, None)), "source": draw(2, 1, 1)},
+    ],
     "index": [
         {"input": WHOLE, "indices": (index(1, 0, 1),)},
         {"input": WHOLE, "indices": (slice(None), index([2, 2], [0, 1]))},

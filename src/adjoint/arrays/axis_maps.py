@@ -7,13 +7,15 @@ the t-th element that goes into each. Elements at equal distances are read by a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import product
 from math import prod
 from typing import Any, NamedTuple
 
 import numpy
+
+from adjoint.arrays.dtypes import kind_of
 
 from . import windows as windows_loops
 
@@ -136,11 +138,11 @@ def _progression(index: numpy.ndarray) -> slice | numpy.ndarray:
 
 
 def _at(axis: int, where: Any) -> tuple[Any, ...]:
-    return (slice(None),) * axis + (where,)
+    return (slice(None),) * axis + (where, ...)
 
 
 def _picked(xp: Any, x: Any, axis: int, of: Any) -> Any:
-    return x[_at(axis, of)] if isinstance(of, slice) else xp.take(x, of, axis=axis)
+    return xp.getitem(x, _at(axis, of)) if isinstance(of, slice) else xp.take(x, of, axis=axis)
 
 
 def _term(xp: Any, x: Any, axis: int, step: Pass) -> Any:
@@ -152,7 +154,7 @@ def _term(xp: Any, x: Any, axis: int, step: Pass) -> Any:
 
 
 def _combined(
-    xp: Any, x: Any, axis: int, passes: Sequence[Sequence[Pass]], n: int, add: Callable[..., Any], zero: Any
+    xp: Any, x: Any, axis: int, passes: Sequence[Sequence[Pass]], n: int, add: str, zero: Any
 ) -> Any:
     """All passes together. Results that the first one does not reach begin with `zero`."""
     shape = (*x.shape[:axis], n, *x.shape[axis + 1 :])
@@ -160,22 +162,23 @@ def _combined(
     total = xp.empty(shape, dtype=x.dtype) if covered else xp.full(shape, zero, dtype=x.dtype)
     for number, steps in enumerate(passes):
         for step in steps:
-            part, term = total[_at(axis, step.into)], _term(xp, x, axis, step)
+            place, term = _at(axis, step.into), _term(xp, x, axis, step)
             if covered and not number:
-                part[...] = term
+                xp.setitem(total, place, term)
             else:
-                add(part, term, out=part)
+                xp.combine(add, total, place, term)
     return total
 
 
 def _real(xp: Any, x: Any) -> Any:
-    return x.real.dtype if x.dtype.kind == "c" else x.dtype
+    return xp.real(x).dtype if kind_of(x) == "c" else x.dtype
 
 
 def sums(xp: Any, x: Any, maps: Sequence[AxisMap]) -> Any:
     """Each map applied along its axis, the last map along the last axis.
 
-    >>> sums(numpy, numpy.arange(6.0), (windows(6, 2, 2, 0, 1, 3),))
+    >>> from adjoint.arrays.numpy_namespace import xp
+    >>> sums(xp, numpy.arange(6.0), (windows(6, 2, 2, 0, 1, 3),))
     array([1., 5., 9.])
     """
     scale = prod([found.scale for found in maps if found.scale is not None])
@@ -193,7 +196,7 @@ def sums(xp: Any, x: Any, maps: Sequence[AxisMap]) -> Any:
         if found.passes > 8 and found.passes == found.n and (found.weight != 0).all():
             result = _dense(xp, result, first + i, found)
         else:
-            result = _combined(xp, result, first + i, found.steps, found.results, xp.add, 0)
+            result = _combined(xp, result, first + i, found.steps, found.results, "add", 0)
     if not larger and scale != 1:
         return result * scale
     return xp.asarray(x, copy=True) if result is x else result
@@ -205,7 +208,7 @@ def _dense(xp: Any, x: Any, axis: int, found: AxisMap) -> Any:
     numpy.put_along_axis(matrix, found.index, 1.0 if found.scale is not None else found.weight, axis=1)
     factor = xp.asarray(matrix, dtype=_real(xp, x))
     if axis == x.ndim - 1:
-        return xp.matmul(x, factor.T)
+        return xp.matmul(x, xp.matrix_transpose(factor))
     behind = x.shape[axis + 1 :]
     rows = xp.reshape(x, (*x.shape[: axis + 1], prod(behind)))
     return xp.reshape(xp.matmul(factor, rows), (*x.shape[:axis], found.results, *behind))
@@ -268,11 +271,11 @@ def maxima(xp: Any, x: Any, maps: Sequence[AxisMap]) -> Any:
     if windows_loops.can_do(xp, x, len(maps)) and None not in ranges:
         return windows_loops.largest(x, ranges, False)
     first = x.ndim - len(maps)
-    lowest = -xp.inf if x.dtype.kind == "f" else xp.iinfo(x.dtype).min
+    lowest = -xp.inf if kind_of(x) == "f" else xp.iinfo(x.dtype).min
     result = x
     for i, found in enumerate(maps):
         if not found.is_identity:
-            result = _combined(xp, result, first + i, found.steps, found.results, xp.maximum, lowest)
+            result = _combined(xp, result, first + i, found.steps, found.results, "maximum", lowest)
     return xp.asarray(x, copy=True) if result is x else result
 
 
@@ -299,7 +302,7 @@ def seen(xp: Any, x: Any, element: Element) -> Any:
     """What all windows see as one of their elements."""
     first = x.ndim - len(element.of)
     if all(isinstance(of, slice) for of in element.of):
-        return x[(..., *element.of)]
+        return xp.getitem(x, (..., *element.of))
     for i, of in enumerate(element.of):
         x = _picked(xp, x, first + i, of)
     return x
@@ -326,16 +329,17 @@ def places_of_maxima(xp: Any, x: Any, y: Any, maps: tuple[AxisMap, ...]) -> Any:
     kind = xp.uint8 if count < 256 else xp.int64
     # the first element of value y has the highest mark
     marks = xp.zeros(y.shape, dtype=kind)
-    undefined = xp.isnan(y) if x.dtype.kind == "f" else None
-    if undefined is not None and not undefined.any():
+    undefined = xp.isnan(y) if kind_of(x) == "f" else None
+    if undefined is not None and not xp.any(undefined):
         undefined = None
     for element in elements(maps):
-        mark = kind(count - element.number)
-        values, part = seen(xp, x, element), marks[element.into]
-        marks[element.into] = xp.maximum(part, (values == y[element.into]) * mark)
+        mark = count - element.number
+        values, part = seen(xp, x, element), xp.getitem(marks, element.into)
+        equal = xp.astype(values == xp.getitem(y, element.into), kind)
+        part = xp.maximum(part, equal * mark)
         if undefined is not None:
-            there = xp.isnan(values)
-            marks[element.into] = xp.where(there, mark, marks[element.into])
+            part = xp.where(xp.isnan(values), mark, part)
+        xp.setitem(marks, element.into, xp.astype(part, kind))
     first = xp.arange(prod([found.results for found in maps])) * (count + 1) + count
     shape = y.shape[y.ndim - len(maps) :]
-    return xp.take(_places(maps), xp.reshape(first, shape) - marks, axis=0)
+    return xp.getitem(xp.asarray(_places(maps)), (xp.reshape(first, shape) - xp.astype(marks, xp.int64),))

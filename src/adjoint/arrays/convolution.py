@@ -184,7 +184,8 @@ def _grids(xp: Any, source: Any, stack: Stack, groups: int) -> list[Any]:
             inside = xp.reshape(grid[:, :flat], (channels, n, *stack.lengths))
             here = tuple([place.grid for place in places])
             there = tuple([place.source for place in places])
-            inside[(slice(None), slice(None), *here)] = turned[(slice(None), slice(None), *there)]
+            whole = (slice(None), slice(None))
+            xp.setitem(inside, (*whole, *here), xp.getitem(turned, (*whole, *there)))
         found.append(xp.reshape(grid, (groups, channels // groups, flat + stack.reach)))
     return found
 
@@ -223,7 +224,7 @@ def _multiplied_first(xp: Any, matrix: Any, grids: list[Any], stack: Stack, samp
     total = None
     for number, grid in enumerate(grids):
         own = [(e, shift) for e, (of, shift) in enumerate(stack.elements) if of == number]
-        factors = xp.concat([each[:, :, e] for e, _ in own], axis=1)
+        factors = xp.concat([each[:, :, e, :] for e, _ in own], axis=1)
         found = xp.matmul(factors, grid)
         for place, (_, shift) in enumerate(own):
             term = found[:, place * rows : (place + 1) * rows, shift : shift + flat]
@@ -274,8 +275,9 @@ def convolution(xp: Any, x: Any, w: Any, bias: Any, geometry: Geometry, groups: 
     """y[n, o, p] = bias[o] + the sum over c and i of w[o, c, i] x[n, c, p * stride + i * dilation - padding].
 
     >>> import numpy
+    >>> from adjoint.arrays.numpy_namespace import xp
     >>> x, w = numpy.arange(5.0).reshape(1, 1, 5), numpy.ones((1, 1, 3))
-    >>> convolution(numpy, x, w, None, Geometry((2,), (1,), (1,)), 1)
+    >>> convolution(xp, x, w, None, Geometry((2,), (1,), (1,)), 1)
     array([[[1., 6., 7.]]])
     """
     outputs = geometry.outputs(x.shape[2:], w.shape[2:])
@@ -287,7 +289,7 @@ def convolution(xp: Any, x: Any, w: Any, bias: Any, geometry: Geometry, groups: 
             return y
     matrix = _elements_first(xp, w, groups)
     for part in _samples(x, stack, w.shape[0]):
-        y[part] = _products(xp, matrix, x[part], stack, bias)
+        y[part, ...] = _products(xp, matrix, x[part, ...], stack, bias)
     return y
 
 
@@ -307,7 +309,7 @@ def transposed(xp: Any, y: Any, w: Any, bias: Any, image: Shape, geometry: Geome
             target[...] = 0 if bias is None else xp.reshape(bias, (-1, *(1,) * len(image)))
             continue
         # a phase has every so many-th element of the kernel
-        part = turned[(slice(None), slice(None), *[_every(back.elements) for back in backs])]
+        part = turned[(slice(None), slice(None), *[_every(back.elements) for back in backs], ...)]
         stack = _stack(tuple([back.axis for back in backs]))
         if by_vectors:
             weights = xp.permute_dims(xp.reshape(part, (groups, per_group, len(stack.elements), -1)), (0, 1, 3, 2))
@@ -315,7 +317,7 @@ def transposed(xp: Any, y: Any, w: Any, bias: Any, image: Shape, geometry: Geome
                 continue
         matrix = xp.reshape(part, (groups, per_group, prod(part.shape[2:])))
         for samples in _samples(y, stack, x.shape[1]):
-            target[samples] = _products(xp, matrix, y[samples], stack, bias)
+            target[samples, ...] = _products(xp, matrix, y[samples, ...], stack, bias)
     return x
 
 
@@ -338,10 +340,10 @@ def weight(xp: Any, y: Any, x: Any, kernel: Shape, geometry: Geometry, groups: i
             return found.reshape(groups * rows, channels, *kernel)
     total = xp.zeros((groups, rows, len(stack.elements) * channels), dtype=y.dtype)
     for part in _samples(x, stack, y.shape[1]):
-        grids = _grids(xp, x[part], stack, groups)
+        grids = _grids(xp, x[part, ...], stack, groups)
         n = part.stop - part.start
         spread = xp.zeros((y.shape[1], n, *stack.lengths), dtype=y.dtype)
-        inside = xp.permute_dims(y[part], (1, 0, *range(2, y.ndim)))
+        inside = xp.permute_dims(y[part, ...], (1, 0, *range(2, y.ndim)))
         spread[(slice(None), slice(None), *[slice(n) for n in outputs])] = inside
         spread = xp.reshape(spread, (groups, rows, n * prod(stack.lengths)))
         for begin, end in _parts(stack, n, x.shape[1]):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +22,7 @@ from adjoint.arrays.shapes import broadcast_shapes, normalize_dim
 #: Rules whose kernels treat lines along their axes by themselves, where dask has no algorithm that joins chunks.
 BY_LINES = frozenset(
     ("sort", "argsort", "max", "min", "kthvalue", "mode", "cummax", "cummin", "logcumsumexp", "topk", "median")
-    + ("nanmedian", "cumprod", "fft_c2c", "log_softmax", "softmax", "place")
+    + ("nanmedian", "cumprod", "fft_c2c", "log_softmax", "softmax", "place", "recurrence")
 )
 
 
@@ -38,7 +39,8 @@ IN_ONE_PIECE = frozenset(
     + ("nonzero_places", "put", "index_reduce")
     + ("on_places", "from_places", "polar", "renorm", "reshape", "resize_axes", "sample", "sample_input", "sum_at")
     + ("sample_weight", "scatter", "scatter_add", "scatter_reduce", "sorted_places", "take", "trace", "unfold", "view")
-    + ("gather", "trigonometric", "sylvester", "matrix_function")
+    + ("gather", "trigonometric", "sylvester", "matrix_function", "as_strided", "restride", "banded_solution")
+    + ("masked_scatter", "masked_gather", "ctc_loss", "view_bits")
 )
 LARGEST_PIECE = 1 << 28
 
@@ -139,10 +141,11 @@ def in_one_piece(rule: Any, *values: Any, **options: Any) -> Any:
 
 
 def harmless(shape: tuple[int, ...], dtype: Any) -> Any:
-    """Values that no kernel refuses: the identity for square matrices, zeros for places, else ones."""
+    """Values that no kernel refuses: the identity for square matrices, zeros for places, else different fractions."""
     if len(shape) > 1 and shape[-1] == shape[-2]:
         return numpy.zeros(shape, dtype) + numpy.eye(shape[-1], dtype=dtype)
-    return (numpy.ones if dtype.kind in "fc" else numpy.zeros)(shape, dtype)
+    size = math.prod(shape)
+    return (1 / (1 + numpy.arange(size)) if dtype.kind in "fc" else numpy.zeros(size)).reshape(shape).astype(dtype)
 
 
 class Place(int):
@@ -198,6 +201,55 @@ def mapped(call: Callable[..., Any], arrays: list[Any], axes: set[int], sample: 
     return da.map_blocks(call, *arrays, chunks=tuple(chunks), drop_axis=dropped or None, dtype=sample.dtype, meta=meta)
 
 
+def picked(array: Any, index: Any) -> Any:
+    """array[index], for a basic index, and for arrays of places beside full slices.
+
+    Raises NotImplementedError for a mask that is not computed, since what it picks has no shape before it is.
+    """
+    items: list[Any] = []
+    for item in index if isinstance(index, tuple) else (index,):
+        if not hasattr(item, "shape") or item.dtype.kind != "b":
+            items.append(item)
+        elif isinstance(item, numpy.ndarray):
+            items += item.nonzero()
+        else:
+            raise NotImplementedError(UNKNOWN_SHAPE.format(what="the elements where a mask is true"))
+    places = [axis for axis, item in enumerate(items) if hasattr(item, "shape")]
+    if not places or (len(places) == 1 and items[places[0]].ndim == 1):
+        return array[tuple(items)]
+    import dask.array as da
+
+    if any(isinstance(items[axis], da.Array) for axis in places):
+        raise NotImplementedError(LAZY_PLACES)
+    # vindex puts what arrays pick in front; NumPy does so only where slices separate the arrays
+    found, first = array.vindex[tuple(items)], places[0]
+    if not first or places[-1] - first + 1 > len(places):
+        return found
+    ndim = numpy.broadcast(*[items[axis] for axis in places]).ndim
+    return da.moveaxis(found, tuple(range(ndim)), tuple(range(first, first + ndim)))
+
+
+LAZY_PLACES = (
+    "dask arrays are indexed by one lazy vector of places, or by any arrays of places that are computed: say compute() "
+    "on the tensors of places first"
+)
+UNKNOWN_SHAPE = (
+    "{what} are as many as their values say, so that on dask arrays the result has no shape before it is computed: "
+    "say tensor.compute() first, or keep the shape, as where(mask, x, 0) does"
+)
+
+
+def written(array: Any, index: Any, values: Any) -> None:
+    """array[index] = values, for a basic index; dask knows no new axes there."""
+    items = index if isinstance(index, tuple) else (index,)
+    kept = tuple([item for item in items if item is not None])
+    if len(kept) < len(items) and hasattr(values, "ndim"):
+        import dask.array as da
+
+        values = da.broadcast_to(values, array[index].shape).reshape(array[kept].shape)
+    array[kept] = values
+
+
 class MissingFunction(NotImplementedError, AttributeError):
     """There is no such function for dask arrays."""
 
@@ -235,10 +287,13 @@ class Namespace:
 
     __name__ = __name__
 
+    #: A slice is an array of its own.
+    views = False
     kernel_of = staticmethod(kernel_of)
     broadcast_shapes = staticmethod(broadcast_shapes)
     special = Elementwise(lambda: numpy_xp.special)
     linalg = Linalg()
+    getitem, setitem = staticmethod(picked), staticmethod(written)
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(importlib.import_module("array_api_compat.dask.array"), name, None)
@@ -263,6 +318,23 @@ class Namespace:
     def may_share_memory(first: Any, second: Any) -> bool:
         """True: what is written into a dask array is written into a new one, so none is a view and none can differ."""
         return True
+
+    @staticmethod
+    def nonzero(array: Any) -> Any:
+        """Raises NotImplementedError: how many there are is not known."""
+        raise NotImplementedError(UNKNOWN_SHAPE.format(what="the places of elements that are not zero"))
+
+    @staticmethod
+    def pairs(array: Any) -> Any:
+        """Complex numbers as pairs of their parts, along a new last axis."""
+        import dask.array as da
+
+        return da.stack((array.real, array.imag), axis=-1)
+
+    @staticmethod
+    def from_pairs(array: Any) -> Any:
+        """The way back."""
+        return by_elements(numpy_xp.complex_of, array[..., 0], array[..., 1])
 
     @staticmethod
     def matrix_transpose(array: Any) -> Any:

@@ -172,8 +172,47 @@ class _ByNumpy(dict[Any, dtype]):
 _BY_NUMPY = _ByNumpy({each.numpy: each for each in DTYPES if each is not bfloat16})
 
 
-def from_numpy_dtype(numpy_dtype: np.dtype[Any]) -> dtype:
-    """The dtype of arrays whose ``numpy.dtype`` is given.
+#: The NumPy dtypes of other libraries' dtypes, as they are met.
+_NUMPY_OF_OTHERS: dict[Any, np.dtype[Any]] = {}
+
+
+def numpy_dtype(kind: Any) -> np.dtype[Any]:
+    """NumPy's dtype of the same elements as a dtype of any array library; Python's and NumPy's types are taken too.
+
+    The core and the rules name types of elements so, whatever library the arrays are of.
+
+    >>> numpy_dtype(float32), numpy_dtype(bool)
+    (dtype('float32'), dtype('bool'))
+    """
+    if isinstance(kind, np.dtype):
+        return kind
+    found = _NUMPY_OF_OTHERS.get(kind)
+    if found is None:
+        if isinstance(kind, dtype):
+            found = kind.numpy
+        elif isinstance(kind, type):
+            found = np.dtype(kind)
+        else:
+            # the standard has no way to ask; libraries print "torch.float32", "array_api_strict.float32"
+            found = _dtype_named(str(kind).rpartition(".")[2]).numpy
+        _NUMPY_OF_OTHERS[kind] = found
+    return found
+
+
+def kind_of(value: Any) -> str:
+    """The letter for the kind of an array's elements, or of a dtype: b(ool), i(nt), u(nsigned), f(loat), c(omplex).
+
+    >>> kind_of(np.ones(2)), kind_of(complex64)
+    ('f', 'c')
+    """
+    try:
+        return value.dtype.kind  # type: ignore[no-any-return]
+    except AttributeError:
+        return numpy_dtype(getattr(value, "dtype", value)).kind
+
+
+def from_numpy_dtype(kind: Any) -> dtype:
+    """The dtype of arrays whose ``numpy.dtype`` is given; dtypes of other libraries are taken too.
 
     Raises:
         TypeError: there is no such type here (object, str, datetime64, longdouble, structured types).
@@ -182,7 +221,7 @@ def from_numpy_dtype(numpy_dtype: np.dtype[Any]) -> dtype:
     >>> from_numpy_dtype(np.dtype("f8"))
     adjoint.float64
     """
-    return _BY_NUMPY[numpy_dtype]
+    return _BY_NUMPY[kind if isinstance(kind, np.dtype) else numpy_dtype(kind)]
 
 
 _BY_PYTHON_TYPE: dict[Any, dtype] = {float: float64, int: int64, bool: bool_, complex: complex128}

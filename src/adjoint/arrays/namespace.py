@@ -1,5 +1,6 @@
 """Which array library an array belongs to: a look-up by type, cached, behind it array-api-compat."""
 
+from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -47,6 +48,54 @@ def in_batch_of(array: Any, model: Any) -> Any:
     return array if found is None else found(array, model)
 
 
+def astype(array: Any, dtype: Any) -> Any:
+    """The array's values in another dtype, which is named as NumPy does; a new array."""
+    own = getattr(array, "astype", None)
+    return namespace(array).astype(array, dtype) if own is None else own(dtype)
+
+
+def copied(array: Any) -> Any:
+    """A copy of an array."""
+    own = getattr(array, "copy", None)
+    return namespace(array).copy(array) if own is None else own()
+
+
+def count_true(mask: Any) -> int:
+    """How many elements of a mask are true."""
+    return int(mask.sum() if hasattr(mask, "sum") else namespace(mask).count_nonzero(mask))
+
+
+def first_outside(places: Any, least: int, n: int) -> int | None:
+    """The first of some integers that is less than `least` or not less than n; None if there is none.
+
+    None too for lazy ones: they are not computed for that, and whatever uses them finds out.
+
+    >>> import numpy
+    >>> first_outside(numpy.array([0, 3, 1]), 0, 3), first_outside(numpy.array([0, 2]), 0, 3)
+    (3, None)
+    """
+    xp = namespace(places)
+    if 0 in places.shape or is_lazy(places) or (xp.min(places) >= least and xp.max(places) < n):
+        return None
+    return int(places[(places < least) | (places >= n)][0] if places.ndim else places)
+
+
+def has_views(array: Any) -> bool:
+    """True for arrays of which a slice is a view: what is written into it is written into the array."""
+    array = underlying(array)
+    return type(array) is numpy.ndarray or getattr(namespace(array), "views", True)
+
+
+def share_memory(first: Any, second: Any) -> bool:
+    """True if what is written into one array may be written into the other."""
+    return first is second or (has_views(first) and bool(namespace(first).may_share_memory(first, second)))
+
+
+def library_of(array: Any) -> str:
+    """The name of an array's library, for messages."""
+    return type(underlying(array)).__module__.split(".")[0]
+
+
 def is_lazy(array: Any) -> bool:
     """True for an array whose values are computed when they are asked for: dask's."""
     return type(array) is not numpy.ndarray and hasattr(array, "__dask_graph__")
@@ -77,6 +126,14 @@ def _is_other_array(value: object) -> bool:
     return array_api_compat.is_array_api_obj(value) and not isinstance(value, numpy.generic)
 
 
+@cache
+def standard_namespace(library: Any) -> Any:
+    """The namespace for a library that follows the standard."""
+    from adjoint.arrays.standard_namespace import Namespace
+
+    return Namespace(library)
+
+
 def _find(array: object) -> ModuleType:
     if isinstance(array, (bool, int, float, complex, numpy.generic, numpy.ndarray)):
         found: Any = xp
@@ -86,7 +143,7 @@ def _find(array: object) -> ModuleType:
         if array_api_compat.is_dask_array(array):
             from adjoint.arrays.dask_namespace import xp as found
         else:
-            found = array_api_compat.array_namespace(array)
+            found = standard_namespace(array_api_compat.array_namespace(array))
     else:
         raise TypeError(
             f"expected an array or a number, got {type(array).__name__}: {array!r:.80}; "

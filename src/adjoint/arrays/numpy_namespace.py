@@ -7,6 +7,7 @@ importing adjoint does not import SciPy.
 
 import functools
 import importlib
+import operator
 from typing import Any
 
 import numpy
@@ -183,6 +184,20 @@ def view_as(array: Any, dtype: Any) -> Any:
     return array.view(dtype)
 
 
+def pairs(array: Any) -> Any:
+    """Complex numbers as pairs of their parts, along a new last axis: a view.
+
+    >>> pairs(numpy.array([1 + 2j]))
+    array([[1., 2.]])
+    """
+    return view_as(array[..., None], array.real.dtype)
+
+
+def from_pairs(array: Any) -> Any:
+    """The way back: a view."""
+    return view_as(array, numpy.result_type(array.dtype, numpy.complex64))[..., 0]
+
+
 def sum_at(shape: tuple[int, ...], where: tuple[Any, ...], values: Any) -> Any:
     """Zeros of `shape` with `values` added at the places that zeros[where] picks; repeated places add up.
 
@@ -249,7 +264,52 @@ def _sum_rows(shape: tuple[int, ...], rows: Any, values: Any) -> Any:
     return numpy.asarray(picks.T @ values.reshape(n, -1)).reshape(shape)
 
 
+#: What an index picks, and writing there. The standard knows fewer indices than NumPy, so that kernels say these.
+getitem, setitem = operator.getitem, operator.setitem
+
+
+def combine(name: str, target: Any, where: Any, values: Any) -> None:
+    """Write the result of a ufunc, of what lies at a basic index and values, there.
+
+    >>> target = numpy.zeros(3)
+    >>> combine("add", target, slice(1, None), 2.0)
+    >>> target
+    array([0., 2., 2.])
+    """
+    part = target[where]
+    getattr(numpy, name)(part, values, out=part)
+
+
+def reduce_at(name: str, target: Any, where: Any, values: Any) -> None:
+    """The same for arrays of places, of which some may be the same."""
+    getattr(numpy, name).at(target, where, values)
+
+
+def with_diagonal(array: Any, values: Any, offset: int, axis1: int, axis2: int) -> Any:
+    """The array, with values written along a diagonal of it."""
+    diagonal(array, offset, axis1, axis2)[...] = values
+    return array
+
+
+def complex_of(real: Any, imag: Any) -> Any:
+    """The complex numbers of these parts, which are broadcast."""
+    real, imag = numpy.broadcast_arrays(real, imag)
+    result = numpy.empty(real.shape, numpy.result_type(real, imag, numpy.complex64))
+    result.real, result.imag = real, imag
+    return result
+
+
 # reductions
+
+
+def accumulated(name: str, array: Any, axis: int) -> Any:
+    """The results of a ufunc of all elements along an axis up to each.
+
+    >>> accumulated("maximum", numpy.array([1, 3, 2]), 0)
+    array([1, 3, 3])
+    """
+    return getattr(numpy, name).accumulate(array, axis=axis)
+
 
 #: The sum of all elements of a floating point array, without the overhead of numpy.sum.
 total = functools.partial(numpy.add.reduce, axis=None)

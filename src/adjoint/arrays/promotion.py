@@ -14,11 +14,15 @@ from adjoint.arrays.dtypes import (
     float16,
     from_numpy_dtype,
     get_default_dtype,
+    numpy_dtype,
     result_type,
     scalar_dtype,
 )
+from adjoint.arrays.namespace import astype
 
 _PLAIN = frozenset(numpy.dtype(name) for name in ("float32", "float64", "complex64", "complex128"))
+#: Python's numbers by the kind of dtype: they take the type of the arrays that they meet.
+_NUMBERS: dict[str, Any] = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 _FLOAT32 = numpy.dtype("float32")
 _FLOAT16 = numpy.dtype("float16")
 
@@ -29,13 +33,14 @@ def is_half(kind: numpy.dtype[Any]) -> bool:
     >>> is_half(numpy.dtype("float16")), is_half(numpy.dtype("float32"))
     (True, False)
     """
+    kind = numpy_dtype(kind)
     return kind == _FLOAT16 or (kind.kind == "V" and kind.name == "bfloat16")
 
 
 def upcast(value: Any) -> Any:
     """A half-precision array in float32; anything else as it is."""
     kind = getattr(value, "dtype", None)
-    return value.astype(_FLOAT32) if kind is not None and is_half(kind) else value
+    return astype(value, _FLOAT32) if kind is not None and is_half(kind) else value
 
 
 def operand_type(value: Any) -> tuple[dtype, int]:
@@ -64,7 +69,11 @@ def promote(raw: list[Any], places: Sequence[int], sequence: int, policy: str) -
     """
     operands = raw[sequence] if sequence >= 0 else [raw[place] for place in places]
     operands = [value for value in operands if value is not None]
-    kinds = {value.dtype for value in operands if hasattr(value, "dtype")}
+    kinds = {
+        value.dtype if type(value) is numpy.ndarray else numpy_dtype(value.dtype)
+        for value in operands
+        if hasattr(value, "dtype")
+    }
     if len(kinds) == 1 and not (kinds - _PLAIN) and not any(isinstance(v, complex) for v in operands):
         return None
     common = common_dtype(operands, policy)
@@ -82,5 +91,5 @@ def promote(raw: list[Any], places: Sequence[int], sequence: int, policy: str) -
 def _cast(value: Any, wanted: numpy.dtype[Any]) -> Any:
     kind = getattr(value, "dtype", None)
     if kind is None:
-        return wanted.type(value) if isinstance(value, bool) != (wanted.kind == "b") else value
-    return value if kind == wanted else value.astype(wanted)
+        return _NUMBERS[wanted.kind](value) if isinstance(value, bool) != (wanted.kind == "b") else value
+    return value if numpy_dtype(kind) == wanted else astype(value, wanted)

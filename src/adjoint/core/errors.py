@@ -403,6 +403,18 @@ def check_flag(name: str, value: object) -> None:
         raise RuntimeError(f"{name} must be a bool")
 
 
+#: Why a view may not be modified where the arrays of a library share no memory.
+SEPARATE = "separate"
+SEPARATE_IN_PLACE = (
+    "a view of an array of {library} cannot be modified in place: such arrays share no memory, so the tensor that it "
+    "is a view of would not change. Assign to that tensor itself, as in x[index] = value"
+)
+SEPARATE_STALE = (
+    "the tensor that this is a view of was modified in place since, and arrays of {library} share no memory: the view "
+    "still has the values from before. Make it again, or clone() it before the modification"
+)
+
+
 def view_modified(origin: str, node: Any, nr: int, by_other: bool) -> RuntimeError:
     """The error for a view that was made where this forbids operations in place, and that is modified so.
 
@@ -426,6 +438,8 @@ def check_in_place(tensor: Any, mask: int) -> None:
     view = tensor._view
     requires = tensor.requires_grad
     if view is not None and (mask or requires):
+        if view.origin == SEPARATE:
+            return
         if view.origin is not None:
             raise view_modified(view.origin, tensor._node, tensor.output_nr, False)
         if requires and view.base.is_leaf:

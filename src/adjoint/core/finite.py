@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-from adjoint.arrays.dtypes import from_numpy_dtype
+from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 from adjoint.arrays.namespace import is_array, namespace
 from adjoint.core.errors import explained, sizes
 from adjoint.core.locations import caller, described
@@ -116,11 +116,11 @@ def described_value(value: Any) -> str:
     if not can_be_nan(value):
         return f"{head}, from {value.min()} to {value.max()}"
     xp = namespace(value)
-    magnitudes = xp.abs(value) if value.dtype.kind == "c" else value
+    magnitudes = xp.abs(value) if kind_of(value) == "c" else value
     finite = magnitudes[xp.isfinite(value)]
     nan = xp.isnan(value)
     n_nan, n_inf = int(nan.sum()), int((~xp.isfinite(value) & ~nan).sum())
-    parts = [f"{head}{' of magnitudes' if value.dtype.kind == 'c' else ''}"]
+    parts = [f"{head}{' of magnitudes' if kind_of(value) == 'c' else ''}"]
     if finite.size:
         parts.append(f"from {finite.min()} to {finite.max()}")
     parts += [f"{n} {name}" for n, name in ((n_nan, "NaN"), (n_inf, "inf")) if n]

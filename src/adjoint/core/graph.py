@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 import numpy
 
-from adjoint.arrays.dtypes import from_numpy_dtype
+from adjoint.arrays.dtypes import from_numpy_dtype, kind_of, numpy_dtype
 from adjoint.arrays.memory import with_kept_memory
-from adjoint.arrays.namespace import namespace
+from adjoint.arrays.namespace import astype, copied, library_of, namespace
 from adjoint.arrays.once import warn_once
 from adjoint.arrays.shapes import sum_to
 from adjoint.arrays.size import Size, device
@@ -114,7 +114,8 @@ class View:
         the output or None).
     version: the version of the memory for which the view's grad_fn holds.
     origin: None, or why the view may not be modified in place while recording ("no_grad", "inference",
-        "multi_output", and of a custom function "custom", "custom_outputs").
+        "multi_output", of a custom function "custom", "custom_outputs", and errors.SEPARATE where the arrays share
+        no memory, so that it is a view by name only).
     layout: the base's array when the view was made; another one if the base itself has been reshaped in place since.
     """
 
@@ -723,6 +724,8 @@ def renew_history(tensor: TensorBase, view: View):
 
     Raises RuntimeError for a view that must not be modified so: the base was modified, or another view of it.
     """
+    if view.origin == errors.SEPARATE:
+        raise RuntimeError(errors.SEPARATE_STALE.format(library=library_of(tensor._array)))
     base: TensorBase = view.base
     recorded = needs_grad(base)
     if view.origin is not None and not tensor._requires and (recorded or tensor._node is not None):
@@ -834,7 +837,7 @@ def dtype_of_grad(leaf: TensorBase):
     """The dtype (of arrays) that gradients of a leaf are cast to; None for whatever they come in."""
     if leaf._grad_dtype is None:
         array = leaf._array
-        return dtype_of(array) if type(array) is _ndarray else array.dtype
+        return dtype_of(array) if type(array) is _ndarray else numpy_dtype(array.dtype)
     return None if leaf._grad_dtype is errors.ANY_DTYPE else leaf._grad_dtype
 
 
@@ -876,10 +879,10 @@ def project(cotangent, shape, dtype):
     cotangent = xp.asarray(cotangent)
     if cotangent.shape != shape:
         cotangent = sum_to(xp, cotangent, shape)
-    if dtype is not None and cotangent.dtype != dtype:
-        if cotangent.dtype.kind == "c" and dtype.kind != "c":
-            cotangent = cotangent.real
-        cotangent = cotangent.astype(dtype)
+    if dtype is not None and numpy_dtype(cotangent.dtype) != dtype:
+        if kind_of(cotangent) == "c" and dtype.kind != "c":
+            cotangent = xp.real(cotangent)
+        cotangent = astype(cotangent, dtype)
     return cotangent
 
 
@@ -888,8 +891,8 @@ def project_tensor(cotangent: TensorBase, shape, dtype) -> TensorBase:
     array = cotangent._array
     if array.shape != shape:
         cotangent = registry.tensor_ops.sum_to_size(cotangent, shape)
-    if dtype is not None and array.dtype != dtype:
-        if array.dtype.kind == "c" and dtype.kind != "c":
+    if dtype is not None and numpy_dtype(array.dtype) != dtype:
+        if kind_of(array) == "c" and dtype.kind != "c":
             cotangent = registry.tensor_ops.real(cotangent)
         cotangent = registry.tensor_ops.cast(cotangent, from_numpy_dtype(dtype))
     return cotangent
@@ -898,7 +901,7 @@ def project_tensor(cotangent: TensorBase, shape, dtype) -> TensorBase:
 def fit_layout(cotangent, array):
     """A gradient for a leaf: an array of its own, with the leaf's strides where these are dense, else row-major."""
     if type(cotangent) is not _ndarray:
-        return cotangent.copy()
+        return copied(cotangent)
     wanted = dense_strides(array)
     if cython.compiled:
         # one reference, the engine's: nobody else can see the buffer

@@ -14,8 +14,9 @@ from time import perf_counter_ns
 
 import numpy
 
+from adjoint.arrays.dtypes import kind_of, numpy_dtype
 from adjoint.arrays.fusion import run as run_on_blocks
-from adjoint.arrays.namespace import is_array, namespace, underlying
+from adjoint.arrays.namespace import astype, has_views, is_array, namespace, share_memory, underlying
 from adjoint.arrays.once import warn_once
 from adjoint.arrays.promotion import is_half, promote
 from adjoint.arrays.shapes import normalize_dims
@@ -42,7 +43,7 @@ if cython.compiled:
     )
     from cython.cimports.adjoint.core.modes import ThreadState, current
     from cython.cimports.adjoint.core.noting import Noter
-    from cython.cimports.adjoint.core.recorded import OpNode, Plan, check_writable, overwritten, rebase
+    from cython.cimports.adjoint.core.recorded import OpNode, Plan, check_current, check_writable, overwritten, rebase
 else:
     from adjoint.arrays.loops import Program
     from adjoint.core.graph import (
@@ -64,7 +65,7 @@ else:
     )
     from adjoint.core.modes import ThreadState, current
     from adjoint.core.noting import Noter
-    from adjoint.core.recorded import OpNode, Plan, check_writable, overwritten, rebase
+    from adjoint.core.recorded import OpNode, Plan, check_current, check_writable, overwritten, rebase
 from adjoint.core.graph import Tangents, registry
 from adjoint.core.recorded import derive_plan
 from adjoint.core.tracing import MAX_PROGRAMS, traced
@@ -464,12 +465,15 @@ class Operation:
                 array = raw[place] = cython.cast(TensorBase, value)._array
                 if type(array) is not _ndarray:
                     plain = False
+                    check_current(value)
                 elif first is None:
                     first = dtype_of(array)
                     plain = plain and (first is _FLOAT64 or first is _FLOAT32)
                 elif dtype_of(array) is not first:
                     plain = False
             elif place == self.sequence:
+                for member in value:
+                    check_current(member)
                 raw[place] = [cython.cast(TensorBase, member)._array for member in value]
                 plain = False
             elif isinstance(value, (complex, numpy.generic)):
@@ -481,8 +485,10 @@ class Operation:
             half = promote(raw, self.inputs, self.sequence, self.rule.dtypes)
         for place in self.inputs:
             for operand in raw[place] if place == self.sequence else (raw[place],):
-                kind = getattr(operand, "dtype", None)
-                if (kind is not None and kind.kind == "c") or isinstance(operand, complex):
+                if type(operand) is _ndarray:
+                    if dtype_of(operand).kind == "c":
+                        return raw, half, True
+                elif isinstance(operand, complex) or (hasattr(operand, "dtype") and kind_of(operand) == "c"):
                     return raw, half, True
         return raw, half, False
 
@@ -590,7 +596,7 @@ class Operation:
 
     def record(self, values: tuple, plan: Plan, half, out, result: TensorBase):
         """Make the node of a single result."""
-        dtype = dtype_of(out) if type(out) is _ndarray else out.dtype
+        dtype = dtype_of(out) if type(out) is _ndarray else numpy_dtype(out.dtype)
         if not is_inexact(dtype):
             return
         node: OpNode = self.new_node(values, plan, half)
@@ -662,13 +668,13 @@ class Operation:
     def record_several(self, values, plan: Plan, half, outs, tensors):
         """Make the node of several results."""
         flags = self.rule.differentiable or (True,) * len(outs)
-        flags = [flag and is_inexact(out.dtype) for flag, out in zip(flags, outs)]
+        flags = [flag and is_inexact(numpy_dtype(out.dtype)) for flag, out in zip(flags, outs)]
         if not any(flags):
             return
         node: OpNode = self.new_node(values, plan, half)
         node._ad_n_outputs = len(outs)
         node._ad_shape = tuple([out.shape for out in outs])
-        node._ad_dtype = tuple([out.dtype for out in outs])
+        node._ad_dtype = tuple([numpy_dtype(out.dtype) for out in outs])
         if node._ad_n_outputs == 1:
             node._ad_shape, node._ad_dtype = node._ad_shape[0], node._ad_dtype[0]
         node.save(values, None, tensors)
@@ -749,9 +755,12 @@ class Operation:
     def note_view(self, values, result: TensorBase, nr):
         """Let a result that shares its input's memory share its version counter and know its base."""
         source: TensorBase = values[0]
-        if not shares_memory(source._array, result._array):
-            return
         outer: View = source._view
+        separate = False
+        if not shares_memory(source._array, result._array):
+            if has_views(source._array):
+                return
+            separate = True
         state: ThreadState = current()
         counter = counter_of(source)
         view: View = View.__new__(View)
@@ -760,7 +769,9 @@ class Operation:
         view.replay = (step,) if outer is None else (*outer.replay, step)
         view.layout = source._array if outer is None else outer.layout
         view.version = counter.value
-        if state.inference:
+        if separate:
+            view.origin = errors.SEPARATE
+        elif state.inference:
             view.origin = "inference"
         elif not state.grad_enabled:
             view.origin = "no_grad"
@@ -817,7 +828,7 @@ class Operation:
                 if target._array.size:
                     shapes = {"given": list(target._array.shape), "wanted": list(result._array.shape)}
                     warn_once(errors.RESIZED_OUTPUT.format(**shapes), key="resized output")
-                target._array = result._array.astype(target._array.dtype)
+                target._array = astype(result._array, target._array.dtype)
             else:
                 target._array[...] = result._array
             bump_version(target)
@@ -893,7 +904,7 @@ class Operation:
         node.version = version_of(tensor)
         node._ad_n_outputs = 1
         node._ad_shape = array.shape
-        node._ad_dtype = array.dtype
+        node._ad_dtype = numpy_dtype(array.dtype)
         node._ad_sequence_nr = next_sequence_nr()
         if current().unusual:
             # forward mode writes the tangent of the result next
@@ -929,8 +940,8 @@ def finished(out, xp, half):
     """A kernel's result as an array of the right type."""
     if type(out) is not _ndarray and not is_array(out):
         out = xp.asarray(out)
-    if half is not None and out.dtype == _FLOAT32:
-        out = out.astype(half)
+    if half is not None and numpy_dtype(out.dtype) == _FLOAT32:
+        out = astype(out, half)
     return out
 
 
@@ -958,7 +969,7 @@ def shares_memory(source, result):
     if type(source) is not _ndarray or type(result) is not _ndarray:
         source, result = underlying(source), underlying(result)
     if type(source) is not _ndarray:
-        return False
+        return share_memory(source, result)
     base = result.base
     if base is None:
         return result is source

@@ -14,10 +14,10 @@ import weakref
 
 import numpy
 
-from adjoint.arrays.dtypes import float32, from_numpy_dtype
+from adjoint.arrays.dtypes import float32, from_numpy_dtype, kind_of, numpy_dtype
 from adjoint.arrays.fusion import attempt as attempt_on_blocks
 from adjoint.arrays.memory import with_kept_memory
-from adjoint.arrays.namespace import in_batch_of, namespace
+from adjoint.arrays.namespace import copied, in_batch_of, library_of, namespace
 from adjoint.arrays.numpy_namespace import elements_meet
 from adjoint.arrays.promotion import is_half, upcast
 from adjoint.core import errors
@@ -510,7 +510,7 @@ class OpNode(Node):
         if kind == _SHAPE:
             return input_shape(values[place])
         if kind == _DTYPE:
-            return values[place]._array.dtype
+            return numpy_dtype(values[place]._array.dtype)
         if kind == _NEEDS:
             return plan.mask
         if kind == _SEQUENCE:
@@ -545,7 +545,7 @@ class OpNode(Node):
                 entry = cython.cast(TensorBase, entry)._array
             else:
                 entry = self.as_recorded(entry, plan.input_numbers[k])
-            if create_graph and plan.promotes and cython.cast(TensorBase, entry)._array.dtype.kind in "biu":
+            if create_graph and plan.promotes and kind_of(cython.cast(TensorBase, entry)._array) in "biu":
                 # the kernel saw it in the type of the result; a formula must not fall back on the default type
                 entry = registry.tensor_ops.cast(entry, from_numpy_dtype(self._ad_dtype))
         elif isinstance(entry, SavedTensor):
@@ -872,8 +872,18 @@ def check_writable(tensor: TensorBase):
     state: ThreadState = current()
     if tensor._counter is NO_VERSION and not state.inference:
         raise errors.INFERENCE_IN_PLACE.error()
+    view: View = tensor._view
+    if view is not None and view.origin == errors.SEPARATE:
+        raise RuntimeError(errors.SEPARATE_IN_PLACE.format(library=library_of(tensor._array)))
     for hook in state.before_write:
         hook(tensor)
+
+
+def check_current(tensor: TensorBase):
+    """Raise for what was a view of a tensor that has been modified since, if their arrays share no memory."""
+    view: View = tensor._view
+    if view is not None and view.origin == errors.SEPARATE and view.version != version_of(tensor):
+        raise RuntimeError(errors.SEPARATE_STALE.format(library=library_of(tensor._array)))
 
 
 def save_input(tensor: TensorBase) -> SavedTensor:
@@ -894,7 +904,7 @@ def save_result(result: TensorBase, nr) -> SavedTensor:
 
 def overwritten(tensor: TensorBase) -> TensorBase:
     """A copy of a tensor's value, with its history, made before an operation in place overwrites it."""
-    twin: TensorBase = new_tensor(tensor._array.copy())
+    twin: TensorBase = new_tensor(copied(tensor._array))
     twin._node = node_of(tensor)
     twin._output_nr = tensor._output_nr
     if tensor._tangents is not None:
@@ -927,7 +937,7 @@ def rebase(tensor: TensorBase, node: Node, place: cython.Py_ssize_t = 0, output_
     whole._ad_output_nrs = tuple(numbers)
     whole._ad_n_outputs = 1
     whole._ad_shape = base._array.shape
-    whole._ad_dtype = base._array.dtype
+    whole._ad_dtype = numpy_dtype(base._array.dtype)
     whole.replay = view.replay
     whole.strides = own_strides(base._array)
     if isinstance(node, OpNode):

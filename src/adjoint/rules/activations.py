@@ -7,7 +7,7 @@ leaky_relu and prelu at 0, the flat one for hardtanh, hardsigmoid, hardshrink an
 from math import inf, pi, sqrt
 from typing import Any
 
-from adjoint.arrays.dtypes import finfo, from_numpy_dtype
+from adjoint.arrays.dtypes import finfo, from_numpy_dtype, kind_of
 
 from .declare import Array, Constant, elementwise, general, linear
 from .reduce import part
@@ -18,7 +18,7 @@ _own: dict[str, Any] = {"method": False, "function": False}
 def require_real(name, *arrays):
     """Raise NotImplementedError for arrays that are not of real floating point numbers."""
     for array in arrays:
-        if array.dtype.kind != "f":
+        if kind_of(array) != "f":
             raise NotImplementedError(f"\"{name}\" not implemented for '{from_numpy_dtype(array.dtype).long_name}'")
 
 
@@ -86,7 +86,7 @@ def _silu_slope(ops, input):
 @elementwise(input=_silu_slope, inplace=True, **_own)
 def silu(xp, input: Array):
     """input * sigmoid(input)"""
-    if input.dtype.kind == "c":
+    if kind_of(input) == "c":
         return input / (xp.exp(-input) + 1)
     require_real("silu_cpu", input)
     return input * xp.expit(input)
@@ -180,9 +180,9 @@ def _(g, noise):
 )
 def threshold(xp, input: Array, threshold, value):
     """input where it is above the threshold, value elsewhere."""
-    if input.dtype.kind in "bc":
+    if kind_of(input) in "bc":
         raise NotImplementedError(f"\"threshold_cpu\" not implemented for '{from_numpy_dtype(input.dtype).long_name}'")
-    return xp.where(input <= _bound(input, threshold), xp.asarray(value).astype(input.dtype), input)
+    return xp.where(input <= _bound(input, threshold), xp.asarray(value, dtype=input.dtype), input)
 
 
 # with bounds ----------------------------------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ def threshold(xp, input: Array, threshold, value):
 
 def _bound(input, value):
     # a bound in the type of numbers that it bounds
-    return int(value) if input.dtype.kind in "iu" and abs(value) != inf else value
+    return int(value) if kind_of(input) in "iu" and abs(value) != inf else value
 
 
 def _within(ops, g, input, min_val, max_val):
@@ -200,11 +200,11 @@ def _within(ops, g, input, min_val, max_val):
 @elementwise(input=_within, inplace=True, **_own)
 def hardtanh(xp, input: Array, min_val=-1.0, max_val=1.0):
     """input with values below min_val raised to it and above max_val lowered to it; flat at the bounds."""
-    if input.dtype.kind == "b":
+    if kind_of(input) == "b":
         raise RuntimeError("Bool inputs not supported for hardtanh")
-    if input.dtype.kind == "c":
+    if kind_of(input) == "c":
         raise NotImplementedError("clamp is not supported for complex types")
-    if input.dtype.kind == "u" and _bound(input, min_val) < 0:
+    if kind_of(input) == "u" and _bound(input, min_val) < 0:
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
     return xp.minimum(xp.maximum(input, _bound(input, min_val)), _bound(input, max_val))
 

@@ -45,7 +45,7 @@ def _macdonald(xp, v, z, order, scaled):
     """
     v, z = xp.broadcast_arrays(*[xp.asarray(value, dtype=xp.float64) for value in (v, z)])
     # beyond this place the integrand is below the smallest number
-    end = xp.max(xp.arccosh(1 + 750 / z + (xp.abs(v) / z) ** 2), initial=1.0)
+    end = xp.max(xp.acosh(1 + 750 / z + (xp.abs(v) / z) ** 2), initial=1.0)
     total = xp.zeros(z.shape, dtype=xp.float64)
     for k in range(int(end / _STEP) + 2):
         s = k * _STEP
@@ -72,7 +72,7 @@ def kv(xp, v: Array, z: Array, order=0, scaled=False):
     with xp.errstate(all="ignore"):
         inside = (z > 0) & (z < xp.inf)
         values = _macdonald(xp, v, xp.where(inside, z, 1.0), order, scaled)
-        return xp.where(inside, values, xp.where(z > 0, 0.0, xp.nan)).astype(z.dtype)
+        return xp.astype(xp.where(inside, values, xp.where(z > 0, 0.0, xp.nan)), z.dtype)
 
 
 def _macdonald_by_z(ops, v, z, order, scaled):
@@ -151,7 +151,7 @@ _pair(
 def _hypergeometric(name, n_upper, doc):
     def body(xp, z: Array, *, upper, lower):
         real_only(name, z)
-        return getattr(xp.special, name)(*upper, lower, z).astype(z.dtype)
+        return xp.astype(getattr(xp.special, name)(*upper, lower, z), z.dtype)
 
     def by_z(ops, z, upper, lower):
         factor = upper[0] * (upper[1] if n_upper == 2 else 1) / lower

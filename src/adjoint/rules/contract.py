@@ -6,7 +6,7 @@ All are linear in each input alone; the transpose of a product with B is the pro
 from math import prod
 
 from adjoint.arrays import contraction
-from adjoint.arrays.dtypes import from_numpy_dtype
+from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 from adjoint.arrays.shapes import broadcast_shapes
 
 from .declare import TABLE, Array, Arrays, Constant, Multilinear, constant, general, linear, multilinear
@@ -18,7 +18,7 @@ from .declare import TABLE, Array, Arrays, Constant, Multilinear, constant, gene
 def conj_transpose(xp, input: Array):
     """Conjugate transpose of the last two axes; a real array is only transposed, without a copy."""
     turned = xp.matrix_transpose(input)
-    return xp.conj(turned) if turned.dtype.kind == "c" else turned
+    return xp.conj(turned) if kind_of(turned) == "c" else turned
 
 
 @conj_transpose.vjp("input")
@@ -29,7 +29,7 @@ def _(ops, g):
 @linear(method=False, function=False)
 def conjugated(xp, input: Array):
     """Complex conjugate; a real array itself, without a copy."""
-    return xp.conj(input) if input.dtype.kind == "c" else input
+    return xp.conj(input) if kind_of(input) == "c" else input
 
 
 @conjugated.vjp("input")
@@ -70,7 +70,7 @@ def check_matrices_dtype(a, b):
     if _different(a, b):
         left, right = from_numpy_dtype(a.dtype).c_name, from_numpy_dtype(b.dtype).c_name
         raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {left} != {right}")
-    if a.dtype.kind == "b":
+    if kind_of(a) == "b":
         raise NotImplementedError("\"addmm_impl_cpu_\" not implemented for 'Bool'")
 
 
@@ -78,7 +78,7 @@ def check_batches_dtype(a, b):
     """Two batches of matrices to be multiplied must have the same type, which is not bool."""
     if _different(a, b):
         raise RuntimeError(f"expected scalar type {long_name(a)} but found {long_name(b)}")
-    if a.dtype.kind == "b":
+    if kind_of(a) == "b":
         raise NotImplementedError("\"bmm\" not implemented for 'Bool'")
 
 
@@ -88,7 +88,7 @@ def check_matrix_vector_dtype(a, b):
         raise RuntimeError(
             f"addmv input tensors must have the same dtype, but got {long_name(b)}, {long_name(a)}, and {long_name(b)}"
         )
-    if a.dtype.kind == "b":
+    if kind_of(a) == "b":
         raise NotImplementedError("\"addmv_impl_cpu\" not implemented for 'Bool'")
 
 
@@ -98,7 +98,7 @@ def check_vectors_dtype(a, b):
         raise RuntimeError(
             f"dot : expected both vectors to have same dtype, but found {long_name(a)} and {long_name(b)}"
         )
-    if a.dtype.kind == "b":
+    if kind_of(a) == "b":
         raise NotImplementedError("\"dot\" not implemented for 'Bool'")
 
 
@@ -155,7 +155,7 @@ def _misfit(a, b):
 
 def _check_matmul(input, other):
     a, b = input._array, other._array
-    if a.dtype == b.dtype and a.dtype.kind != "b":
+    if a.dtype == b.dtype and kind_of(a) != "b":
         return  # whether the shapes fit is for the product to find out
     misfit = _misfit(a.shape, b.shape)
     if misfit is not None:
@@ -339,7 +339,7 @@ def _(ops, g, input):
 @multilinear(core="(n),(n)->()", check=_check_dot)
 def vdot(xp, input: Array, other: Array):
     """The inner product of two vectors, the first conjugated."""
-    return _inner_product(xp, xp.conj(input) if input.dtype.kind == "c" else input, other)
+    return _inner_product(xp, xp.conj(input) if kind_of(input) == "c" else input, other)
 
 
 @vdot.vjp("input")
@@ -599,7 +599,7 @@ def _check_linear(input, weight, bias):
     if (
         w.ndim == 2
         and x.dtype == w.dtype
-        and x.dtype.kind != "b"
+        and kind_of(x) != "b"
         and x.shape[-1:] == w.shape[1:]
         and (b is None or (b.dtype == x.dtype and b.shape == w.shape[:1]))
     ):
@@ -681,7 +681,7 @@ def linalg_cross(xp, input: Array, other: Array, *, dim=-1):
     # three products of slices are several times faster than numpy.linalg.cross
     a, b = xp.broadcast_arrays(input, other)
     result = xp.empty(a.shape, dtype=xp.result_type(input, other))
-    places = [(*(slice(None),) * dim, k) for k in range(3)]
+    places = [(*(slice(None),) * dim, k, ...) for k in range(3)]
     for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
         result[places[i]] = a[places[j]] * b[places[k]] - a[places[k]] * b[places[j]]
     return result

@@ -21,8 +21,9 @@ def sorted_places(xp, sorted_sequence: Array, input: Array, right=False, sorter:
         return xp.searchsorted(sorted_sequence, input, side=side, sorter=sorter)
     result = xp.empty(input.shape, dtype=xp.int64)
     for place in xp.ndindex(*lead):
-        order = None if sorter is None else sorter[place]
-        result[place] = xp.searchsorted(sorted_sequence[place], input[place], side=side, sorter=order)
+        row = (*place, ...)
+        order = None if sorter is None else sorter[row]
+        result[row] = xp.searchsorted(sorted_sequence[row], input[row], side=side, sorter=order)
     return result
 
 
@@ -44,10 +45,10 @@ def _counts(xp, places, weights, width):
     n = 1
     for length in lead:
         n *= length
-    rows = places.reshape((n, places.shape[-1])) + xp.arange(n)[:, None] * width
+    rows = xp.reshape(places, (n, places.shape[-1])) + xp.arange(n)[:, None] * width
     if weights is not None:
-        weights = xp.broadcast_to(weights, places.shape).reshape(-1)
-    return xp.bincount(rows.reshape(-1), weights, n * width).reshape((*lead, width))
+        weights = xp.reshape(xp.broadcast_to(weights, places.shape), (-1,))
+    return xp.reshape(xp.bincount(xp.reshape(rows, (-1,)), weights, n * width), (*lead, width))
 
 
 def _check_bincount(input, weights=None, minlength=0):
@@ -72,7 +73,7 @@ def bincount(xp, input: Array, weights: Constant = None, minlength=0):
     counts = _counts(xp, input, weights, width)
     if weights is None:
         return counts
-    return counts.astype(xp.float32 if weights.dtype == xp.float32 else xp.float64, copy=False)
+    return xp.astype(counts, xp.float32 if weights.dtype == xp.float32 else xp.float64, copy=False)
 
 
 @constant(dtypes="same", core="(n)->(m)", method=False, function=False)
@@ -80,27 +81,28 @@ def row_histogram(xp, input: Array, bins, min, max):
     """How many elements lie in each of `bins` equal parts of [min, max]; of their own range if these are equal."""
     low, high = (xp.full((*input.shape[:-1], 1), float(bound)) for bound in (min, max))
     if min == max and input.shape[-1]:
-        low, high = (f(input, axis=-1, keepdims=True).astype(xp.float64) for f in (xp.min, xp.max))
+        low, high = (xp.astype(f(input, axis=-1, keepdims=True), xp.float64) for f in (xp.min, xp.max))
     if not xp.all(xp.isfinite(low) & xp.isfinite(high)):
         wrong = ~(xp.isfinite(low) & xp.isfinite(high))
         raise RuntimeError(f"adjoint.histc: range of [{low[wrong][0]:g}, {high[wrong][0]:g}] is not finite")
     low, high = xp.where(low == high, low - 1, low), xp.where(low == high, high + 1, high)
     inside = (input >= low) & (input <= high)
     step = (high - low) / bins
-    place = xp.where(inside, (xp.where(inside, input, low) - low) / step, 0).astype(xp.int64)
+    place = xp.floor(xp.where(inside, (xp.where(inside, input, low) - low) / step, 0))
     # rounding may have led across an edge
-    place = place - (input < low + place * step)
-    place = xp.clip(place + (input >= low + (place + 1) * step), 0, bins - 1)
+    place = place - xp.astype(input < low + place * step, xp.float64)
+    place = xp.clip(place + xp.astype(input >= low + (place + 1) * step, xp.float64), 0, bins - 1)
     # what lies outside is counted beyond the last part, and dropped
-    counts = _counts(xp, xp.where(inside, place, bins), None, bins + 1)
-    return counts[..., :bins].astype(input.dtype)
+    counts = _counts(xp, xp.astype(xp.where(inside, place, bins), xp.int64), None, bins + 1)
+    return xp.astype(counts[..., :bins], input.dtype)
 
 
 @constant(core="(n)->(m)", method=False, function=False)
 def nonzero_places(xp, input: Array, size):
     """Where the first `size` elements are that are not zero; -1 where there are no more."""
     n = input.shape[-1]
-    order = xp.argsort(input == 0, axis=-1, stable=True)[..., :size]
+    order = xp.argsort(xp.astype(input == 0, xp.uint8), axis=-1, stable=True)
+    order = order[..., : min(size, n)]
     found = xp.where(xp.take_along_axis(input, order, axis=-1) != 0, order, -1)
     missing = xp.full((*input.shape[:-1], max(size - n, 0)), -1, dtype=xp.int64)
     return xp.concat([found, missing], axis=-1)

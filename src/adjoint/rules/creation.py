@@ -31,7 +31,7 @@ def _drawn(name, node):
     def drawn(xp, input: Array, numbers: Constant):
         """Random numbers that were drawn, in place of the input."""
         shape = broadcast_shapes(input.shape, numbers.shape)
-        return xp.broadcast_to(numbers.astype(input.dtype, copy=False), shape)
+        return xp.broadcast_to(xp.astype(numbers, input.dtype, copy=False), shape)
 
 
 for _name, _node in {

@@ -112,7 +112,7 @@ def renorm(xp, input: Array, p, dim, maxnorm):
         length = xp.max(size, axis=axes, keepdims=True, initial=0)
     else:
         length = xp.sum(size**p, axis=axes, keepdims=True) ** (1 / p)
-    return input * xp.where(length > maxnorm, maxnorm / (length + _TINY), 1).astype(size.dtype)
+    return input * xp.astype(xp.where(length > maxnorm, maxnorm / (length + _TINY), 1), size.dtype)
 
 
 @renorm.vjp("input")

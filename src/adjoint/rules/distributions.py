@@ -241,7 +241,7 @@ def gammainc_derivative(xp, input: Array, other: Array, order):
     kind = xp.result_type(*alike(xp, input, other))
     with xp.errstate(all="ignore"):
         a, x = _spread(xp, input, other)
-        return gamma_integral(xp, a, x, order).astype(kind)
+        return xp.astype(gamma_integral(xp, a, x, order), kind)
 
 
 def _gammainv(name, kernel, sign, doc):
@@ -327,7 +327,7 @@ def betainc(xp, a: Array, b: Array, x: Array, orders=(0, 0)):
         return xp.special.betainc(a, b, x)
     with xp.errstate(all="ignore"):
         p, q, t = _spread(xp, a, b, x)
-        return beta_integral(xp, p, q, t, orders).astype(x.dtype)
+        return xp.astype(beta_integral(xp, p, q, t, orders), x.dtype)
 
 
 def _betaincinv_by(place):
@@ -376,7 +376,7 @@ def stdtr(xp, df: Array, t: Array, order=0):
         return xp.special.stdtr(df, t)
     with xp.errstate(all="ignore"):
         parameter, place = _spread(xp, df, t)
-        return student_integral(xp, parameter, place, order).astype(t.dtype)
+        return xp.astype(student_integral(xp, parameter, place, order), t.dtype)
 
 
 def _stdtrit_by_df(ops, df, y):

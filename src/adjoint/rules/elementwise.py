@@ -5,8 +5,8 @@ the value follows torch: 0 for abs, sign and relu at 0, one half each for equal 
 clamp at its bounds.
 """
 
-from adjoint.arrays.dtypes import from_numpy_dtype
-from adjoint.arrays.namespace import underlying
+from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
+from adjoint.arrays.namespace import count_true, underlying
 from adjoint.arrays.once import warn_once
 from adjoint.arrays.promotion import common_dtype
 from adjoint.arrays.shapes import broadcast_shapes
@@ -29,7 +29,7 @@ _LETTERS = {bool: "b", int: "i", float: "f", complex: "c"}
 def _kind(value):
     # NumPy's letter for the kind of numbers that an argument holds; nothing for None
     dtype = getattr(getattr(value, "_array", value), "dtype", None)
-    return _LETTERS.get(type(value), "") if dtype is None else dtype.kind
+    return _LETTERS.get(type(value), "") if dtype is None else kind_of(dtype)
 
 
 def refuse(kinds, message, error=NotImplementedError):
@@ -98,7 +98,7 @@ mul = elementwise("multiply", name="mul", input="other", other="input", inplace=
 @elementwise(input=lambda input: 2 * input, fast="square", inplace=True, node="PowBackward0")
 def square(xp, input: Array):
     """input * input; truth values count as integers."""
-    return xp.square(input.astype(xp.int64) if input.dtype.kind == "b" else input)
+    return xp.square(xp.astype(input, xp.int64) if kind_of(input) == "b" else input)
 
 
 cbrt = elementwise("cbrt", input=lambda y: 1 / (3 * y * y), dtypes="float", method=False, function=False)
@@ -154,7 +154,7 @@ def floor_divide(xp, input: Array, other: Array):
 def trunc_divide(xp, input: Array, other: Array):
     """The quotient rounded towards zero, whose derivative is 0."""
     quotient = xp.trunc(xp.divide(input, other))
-    return quotient.astype(xp.result_type(input, other), copy=False)
+    return xp.astype(quotient, xp.result_type(input, other), copy=False)
 
 
 remainder = elementwise(
@@ -222,13 +222,12 @@ def pow(xp, input: Array, exponent: Array):
 def _integer_power(xp, input, exponent):
     # negative powers of integers are rounded towards zero, so that only those of 1 and -1 are not 0
     negative = exponent < 0
-    if not underlying(negative).any():
+    if not count_true(underlying(negative)):
         return input**exponent
     sign = xp.where(exponent % 2 == 0, input * input, input)
     inverse = xp.where(abs(input) == 1, sign, xp.zeros_like(sign))
-    return xp.where(negative, inverse, input ** xp.where(negative, 0, exponent)).astype(
-        xp.result_type(input, exponent), copy=False
-    )
+    powers = xp.where(negative, inverse, input ** xp.where(negative, 0, exponent))
+    return xp.astype(powers, xp.result_type(input, exponent), copy=False)
 
 
 # exponentials and logarithms ----------------------------------------------------------------------------------------
@@ -239,7 +238,7 @@ exp = elementwise("exp", input="y", dtypes="float", inplace=True)
 @elementwise(input=lambda y: y * 0.6931471805599453, dtypes="float", inplace=True)
 def exp2(xp, input: Array):
     """2 to the power of input."""
-    return xp.exp(0.6931471805599453 * input) if input.dtype.kind == "c" else xp.exp2(input)
+    return xp.exp(0.6931471805599453 * input) if kind_of(input) == "c" else xp.exp2(input)
 
 
 expm1 = elementwise("expm1", input=lambda y: y + 1, dtypes="float", inplace=True)
@@ -265,9 +264,9 @@ def rsqrt(xp, input: Array):
 def logaddexp(xp, input: Array, other: Array):
     """log(exp(input) + exp(other)), without overflow."""
     kind = xp.result_type(input, other)
-    if kind.kind in "biu":
+    if kind_of(kind) in "biu":
         raise NotImplementedError(f"\"logaddexp_cpu\" not implemented for '{from_numpy_dtype(kind).long_name}'")
-    if kind.kind == "f":
+    if kind_of(kind) == "f":
         return xp.logaddexp(input, other)
     first = xp.real(input) >= xp.real(other)
     larger, smaller = xp.where(first, input, other), xp.where(first, other, input)
@@ -280,28 +279,28 @@ sin = elementwise("sin", input=lambda ops, input: ops.cos(input), dtypes="float"
 cos = elementwise("cos", input=lambda ops, input: -ops.sin(input), dtypes="float", inplace=True)
 tan = elementwise("tan", input=lambda y: 1 + y * y, dtypes="float", inplace=True)
 asin = elementwise(
-    "arcsin", name="asin", input=lambda ops, input: ops.rsqrt(1 - input * input), dtypes="float", inplace=True
+    "asin", input=lambda ops, input: ops.rsqrt(1 - input * input), dtypes="float", inplace=True
 )
 acos = elementwise(
-    "arccos", name="acos", input=lambda ops, input: -ops.rsqrt(1 - input * input), dtypes="float", inplace=True
+    "acos", input=lambda ops, input: -ops.rsqrt(1 - input * input), dtypes="float", inplace=True
 )
-atan = elementwise("arctan", name="atan", input=lambda input: 1 / (1 + input * input), dtypes="float", inplace=True)
+atan = elementwise("atan", input=lambda input: 1 / (1 + input * input), dtypes="float", inplace=True)
 sinh = elementwise("sinh", input=lambda ops, input: ops.cosh(input), dtypes="float", inplace=True)
 cosh = elementwise("cosh", input=lambda ops, input: ops.sinh(input), dtypes="float", inplace=True)
 # g - g * y * y has no number in it, which NumPy would have to make an array of at every call
 tanh = elementwise("tanh", input=lambda g, y: g - g * y * y, dtypes="float", inplace=True)
 asinh = elementwise(
-    "arcsinh", name="asinh", input=lambda ops, input: ops.rsqrt(input * input + 1), dtypes="float", inplace=True
+    "asinh", input=lambda ops, input: ops.rsqrt(input * input + 1), dtypes="float", inplace=True
 )
 
 
 @elementwise(input=lambda ops, input: ops.rsqrt(input - 1) * ops.rsqrt(input + 1), dtypes="float", inplace=True)
 def acosh(xp, input: Array):
     """Inverse hyperbolic cosine; the two square roots of its derivative keep to the principal branch."""
-    return xp.arccosh(input)
+    return xp.acosh(input)
 
 
-atanh = elementwise("arctanh", name="atanh", input=lambda input: 1 / (1 - input * input), dtypes="float", inplace=True)
+atanh = elementwise("atanh", input=lambda input: 1 / (1 - input * input), dtypes="float", inplace=True)
 
 
 def _squares(ops, input, other):
@@ -311,14 +310,14 @@ def _squares(ops, input, other):
 
 
 atan2 = elementwise(
-    "arctan2",
+    "atan2",
     name="atan2",
     input=lambda ops, input, other: other / _squares(ops, input, other),
     other=lambda ops, input, other: -input / _squares(ops, input, other),
     dtypes="float",
     scalars=False,
     inplace=True,
-    fast="arctan2",
+    fast="atan2",
     check=refuse_complex("atan2_cpu"),
 )
 hypot = elementwise(
@@ -337,15 +336,15 @@ hypot = elementwise(
 @elementwise(input=lambda g, y: g * (y - y * y), dtypes="float", inplace=True)
 def sigmoid(xp, input: Array):
     """1 / (1 + exp(-input)), without overflow."""
-    return 1 / (1 + xp.exp(-input)) if input.dtype.kind == "c" else xp.expit(input)
+    return 1 / (1 + xp.exp(-input)) if kind_of(input) == "c" else xp.expit(input)
 
 
 @elementwise(input=lambda ops, g, y: ops.where(y <= 0, 0, g), inplace=True)
 def relu(xp, input: Array):
     """input where it is positive, 0 elsewhere; NaN stays NaN."""
-    if input.dtype.kind == "c":
+    if kind_of(input) == "c":
         raise NotImplementedError("clamp is not supported for complex types")
-    if input.dtype.kind == "b":
+    if kind_of(input) == "b":
         raise RuntimeError("Boolean inputs not supported for relu")
     return xp.maximum(input, 0)
 
@@ -360,9 +359,9 @@ _check_sign = refuse(
 @elementwise(input=0, inplace=True, check=_check_sign)
 def sign(xp, input: Array):
     """-1, 0 or 1, 0 for NaN; a truth value itself."""
-    if input.dtype.kind == "f":
-        return xp.where(input == input, xp.sign(input), input.dtype.type(0))
-    return input.copy() if input.dtype.kind == "b" else xp.sign(input)
+    if kind_of(input) == "f":
+        return xp.where(input == input, xp.sign(input), 0)
+    return xp.asarray(input, copy=True) if kind_of(input) == "b" else xp.sign(input)
 
 
 def _step(name):
@@ -498,7 +497,7 @@ def _(ops, g, condition):
 @general(core="()->()", inplace=True)
 def abs_(xp, input: Array):
     """Absolute value; real for complex input."""
-    if input.dtype.kind == "b":
+    if kind_of(input) == "b":
         raise NotImplementedError("\"abs_cpu\" not implemented for 'Bool'")
     return xp.abs(input)
 
@@ -516,9 +515,9 @@ def _(ops, t, input):
 @general(core="()->()", inplace=True)
 def sgn(xp, input: Array):
     """input / abs(input), 0 at 0; the sign for real input."""
-    if input.dtype.kind == "b":
-        return input.copy()
-    if input.dtype.kind != "c":
+    if kind_of(input) == "b":
+        return xp.asarray(input, copy=True)
+    if kind_of(input) != "c":
         return sign.kernel(xp)(input)
     size = xp.abs(input)
     return xp.where(size == 0, 0, input / xp.where(size == 0, 1, size))
@@ -547,9 +546,9 @@ def _(ops, t, input, y):
 @general(core="()->()", dtypes="float")
 def angle(xp, input: Array):
     """The argument of a complex number; 0 or pi for real ones."""
-    if input.dtype.kind == "c":
+    if kind_of(input) == "c":
         return xp.angle(input)
-    return xp.where(input != input, input, xp.where(input < 0, input.dtype.type(PI), input.dtype.type(0)))
+    return xp.where(input != input, input, xp.where(input < 0, xp.asarray(PI, dtype=input.dtype), 0))
 
 
 @angle.vjp("input")
@@ -593,7 +592,7 @@ def _(g):
 
 
 def _check_imag(input):
-    if input._array.dtype.kind != "c":
+    if kind_of(input._array) != "c":
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
 
 
@@ -671,7 +670,7 @@ bitwise_and = _bitwise("bitwise_and")
 bitwise_or = _bitwise("bitwise_or")
 bitwise_xor = _bitwise("bitwise_xor")
 _check_not = refuse("fcV", "\"bitwise_not_cpu\" not implemented for '{}'")
-bitwise_not = elementwise("invert", name="bitwise_not", arrays=("input",), inplace=True, check=_check_not)
+bitwise_not = elementwise("bitwise_invert", name="bitwise_not", arrays=("input",), inplace=True, check=_check_not)
 isnan = elementwise("isnan", arrays=("input",))
 isinf = elementwise("isinf", arrays=("input",))
 isfinite = elementwise("isfinite", arrays=("input",))
@@ -697,7 +696,7 @@ def _(g):
 @linear(method=False, function=False, node="CloneBackward0")
 def clone_with_strides(xp, input: Array, strides=None):
     """A copy with the given strides, counted in elements, under which no two elements meet (None: row-major)."""
-    if strides is None or not input.size:
+    if strides is None or not input.size or not hasattr(input, "strides"):
         return row_major_copy(xp, input)
     memory = xp.empty((extent(input.shape, strides),), dtype=input.dtype)
     result = xp.as_strided(memory, input.shape, strides)
@@ -731,7 +730,7 @@ def row_major_copy(xp, input):
 def cast(xp, input: Array, dtype):
     """A copy with another data type; a complex number gives its real part to a real type."""
     wanted = dtype.numpy
-    if input.dtype.kind == "c" and wanted.kind not in "cb":
+    if kind_of(input) == "c" and wanted.kind not in "cb":
         warn_once(IMAGINARY_PART)
         input = xp.real(input)
     return xp.astype(input, wanted, copy=True)
@@ -744,7 +743,7 @@ def _(g):
 
 def _written(xp, input, other):
     other = xp.asarray(other)
-    if other.dtype.kind == "c" and input.dtype.kind not in "cb":
+    if kind_of(other) == "c" and kind_of(input) not in "cb":
         warn_once(IMAGINARY_PART)
         other = xp.real(other)
     return xp.astype(xp.broadcast_to(other, input.shape), input.dtype)
@@ -816,4 +815,4 @@ def zero(xp, input: Array):
 @constant(method=False, function=False)
 def is_complex_array(xp, input: Array):
     """True for a complex array."""
-    return input.dtype.kind == "c"
+    return kind_of(input) == "c"

@@ -2,7 +2,7 @@
 
 from math import prod
 
-from adjoint.arrays.namespace import underlying
+from adjoint.arrays.namespace import first_outside, underlying
 
 from .activations import require_real
 from .declare import Array, Constant, constant, general, linear
@@ -25,7 +25,7 @@ def _through_all(xp, indices, rows, lead):
 
 def _check_embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse, lead):
     raw, rows = underlying(indices._array), weight.shape[0]
-    if raw.size and (raw.min() < 0 or raw.max() >= rows):
+    if first_outside(raw, 0, rows) is not None:
         raise IndexError("index out of range in self")
 
 
@@ -36,7 +36,7 @@ def embedding(
     """The rows of a table that indices name; neither padding_idx nor scale_grad_by_freq changes them."""
     *batch, rows, width = weight.shape
     table = xp.reshape(weight, (prod(batch) * rows, width))
-    return table[_through_all(xp, indices, rows, lead)]
+    return xp.getitem(table, (_through_all(xp, indices, rows, lead),))
 
 
 @embedding.vjp("weight")

@@ -65,7 +65,7 @@ def _(ops, g, dim, norm, size):
 def scale_mirrored(xp, input: Array, dim, size, factor):
     """Half a spectrum with a factor on what stands for two frequencies of the whole one of the given size."""
     result = xp.asarray(input, copy=True)
-    result[(slice(None),) * dim + (slice(1, (size + 1) // 2),)] *= factor
+    result[(slice(None),) * dim + (slice(1, (size + 1) // 2), ...)] *= factor
     return result
 
 

@@ -3,6 +3,7 @@
 from math import prod
 from typing import Any
 
+from adjoint.arrays.dtypes import kind_of
 from adjoint.arrays.shapes import broadcast_shapes
 
 from .declare import Array, elementwise, multilinear
@@ -27,7 +28,7 @@ def sum_product(xp, input: Array, other: Array, dims):
     ndim = trailing = input.ndim
     while trailing - 1 in dims:
         trailing -= 1
-    together = input.shape[trailing:] == other.shape[trailing:] and input.dtype.kind != "c"
+    together = input.shape[trailing:] == other.shape[trailing:] and kind_of(input) != "c"
     if trailing == ndim or not together:
         return xp.sum(input * other, axis=dims, keepdims=True)
     n = prod(input.shape[trailing:])

@@ -7,8 +7,8 @@ A basic index (ints, slices, None, Ellipsis) picks a view, an advanced one (arra
 between them) a copy. The function `getitem` of the floor above splits an index into the two.
 """
 
-from adjoint.arrays.dtypes import from_numpy_dtype
-from adjoint.arrays.namespace import underlying
+from adjoint.arrays.dtypes import from_numpy_dtype, kind_of, numpy_dtype
+from adjoint.arrays.namespace import count_true, first_outside, is_lazy, underlying
 from adjoint.arrays.shapes import broadcast_shapes
 
 from .declare import Array, Constant, constant, general, linear
@@ -40,7 +40,7 @@ def _basic(name, node):
     @linear(name=name, view=True, method=False, function=False, node=node, explain=_explain_basic)
     def getitem(xp, input: Array, index):
         """The view input[index] for a tuple of ints, slices, None and Ellipsis."""
-        return input[index]
+        return xp.getitem(input, index)
 
     @getitem.vjp("input")
     def _(ops, g, input_shape, index):
@@ -61,8 +61,26 @@ _basic("getitem_alias", "AliasBackward0")
 def embed_view(xp, input: Array, shape, index):
     """Zeros of the given shape with the input at [index], a basic index."""
     result = xp.zeros(shape, dtype=input.dtype)
-    result[index] = input
+    xp.setitem(result, index, input)
     return result
+
+
+@linear(method=False, function=False, scalars=True, batching="loop", node="SliceScatterBackward0")
+def written_at(xp, input: Array, index, source: Array):
+    """A copy of input with source, broadcast, at [index], a basic index."""
+    result = xp.asarray(input, copy=True)
+    xp.setitem(result, index, source)
+    return result
+
+
+@written_at.vjp("input")
+def _(ops, g, index):
+    return ops.written_at(g, index, 0)
+
+
+@written_at.vjp("source")
+def _(ops, g, index):
+    return ops.getitem_slice(g, index)
 
 
 @embed_view.vjp("input")
@@ -80,12 +98,12 @@ def _(size, shape, index):
 
 def covered(item):
     """How many axes an array of indices stands for: one of ints for one, a mask for all of its own."""
-    return item.ndim if item.dtype.kind == "b" else 1
+    return item.ndim if kind_of(item) == "b" else 1
 
 
 def places_ndim(indices):
     """The number of axes of the places that arrays of indices pick together; those of a mask form a vector."""
-    return max(1 if item.dtype.kind == "b" else item.ndim for item in indices if not isinstance(item, slice))
+    return max(1 if kind_of(item) == "b" else item.ndim for item in indices if not isinstance(item, slice))
 
 
 def wrong_mask(input, indices):
@@ -96,7 +114,7 @@ def wrong_mask(input, indices):
             axis += 1
             continue
         covers = covered(item)
-        if item.dtype.kind == "b" and item.shape != input.shape[axis : axis + covers]:
+        if kind_of(item) == "b" and item.shape != input.shape[axis : axis + covers]:
             return IndexError(
                 f"The shape of the mask {list(item.shape)} at index 0 does not match the shape of the indexed tensor "
                 f"{list(input.shape)} at index {axis}"
@@ -107,7 +125,7 @@ def wrong_mask(input, indices):
 
 def places_shape(item):
     """The shape of an array of indices; a mask stands for as many as it has true elements."""
-    return [int(item.sum())] if item.dtype.kind == "b" else list(item.shape)
+    return [count_true(item)] if kind_of(item) == "b" else list(item.shape)
 
 
 def _explain_index(error, input, indices):
@@ -125,7 +143,7 @@ def _explain_index(error, input, indices):
 @linear(method=False, function=False, explain=_explain_index)
 def index(xp, input: Array, indices):
     """The copy input[indices] for a tuple of raw arrays (ints or bools) and full slices."""
-    return input[indices]
+    return xp.getitem(input, indices)
 
 
 @index.vjp("input")
@@ -207,7 +225,7 @@ def index_put(xp, input: Array, indices, values: Array, accumulate=False):
     if accumulate:
         return xp.index_add(input, indices, values)
     result = xp.asarray(input, copy=True)
-    result[indices] = values
+    xp.setitem(result, indices, values)
     return result
 
 
@@ -251,12 +269,12 @@ def check_indices(operation, index, n, *, dim=0, error=RuntimeError, wording=Non
     """Raise unless an index tensor holds int32 or int64 numbers from 0 (or -n, counted from the end) to n - 1."""
     least = -n if wrap else 0
     raw = underlying(index._array)
-    if raw.dtype.kind not in "iu" or raw.dtype.itemsize < 4:
+    if kind_of(raw) not in "iu" or numpy_dtype(raw.dtype).itemsize < 4:
         kinds = "int32 or int64" if operation == "index_select" else "int32/int64"
         raise RuntimeError(f"{operation}(): Expected dtype {kinds} for index")
-    if raw.size and (raw.min() < least or raw.max() >= n):
-        wrong = raw[(raw < least) | (raw >= n)][0] if raw.ndim else raw
-        raise error(wording or f"{prefix}index {int(wrong)} is out of bounds for dimension {dim} with size {n}")
+    wrong = first_outside(raw, least, n)
+    if wrong is not None:
+        raise error(wording or f"{prefix}index {wrong} is out of bounds for dimension {dim} with size {n}")
 
 
 def check_places(operation, input, dim, index):
@@ -287,8 +305,8 @@ def _check_gather(input, dim, index, sparse_grad):
 def gather(xp, input: Array, dim, index: Constant, sparse_grad=False):
     """result[i, j, ..] = input[i, .., index[i, j, ..], ..]: the elements that index names along one axis."""
     if not input.ndim or not index.ndim:
-        return xp.reshape(xp.reshape(input, (-1,))[xp.reshape(index, (-1,))], index.shape)
-    return input[xp.along_axis(index, dim)]
+        return xp.reshape(xp.take(xp.reshape(input, (-1,)), xp.reshape(index, (-1,))), index.shape)
+    return xp.getitem(input, xp.along_axis(index, dim))
 
 
 @gather.vjp("input")
@@ -315,7 +333,7 @@ def _check_scatter(operation):
 def _scattered(xp, input, dim, index, src):
     # input as a writable copy, the places in it, and what belongs there
     result = xp.asarray(input, copy=True)
-    part = src if not getattr(src, "ndim", 0) else src[tuple(slice(n) for n in index.shape)]
+    part = src if not getattr(src, "ndim", 0) else xp.getitem(src, tuple(slice(n) for n in index.shape))
     if not input.ndim or not index.ndim:
         return result, xp.reshape(result, (-1,)), (xp.reshape(index, (-1,)),), part
     return result, result, xp.along_axis(index, dim), part
@@ -333,7 +351,7 @@ def _scattered(xp, input, dim, index, src):
 def scatter(xp, input: Array, dim, index: Constant, src: Array):
     """A copy of input with the elements of src (or a number) written to the places that index names along one axis."""
     result, target, where, part = _scattered(xp, input, dim, index, src)
-    target[where] = part
+    xp.setitem(target, where, part)
     return result
 
 
@@ -395,10 +413,10 @@ def neutral(xp, reduce, dtype):
     if reduce in ("sum", "mean", "prod"):
         return 1 if reduce == "prod" else 0
     least = reduce == "amax"
-    if dtype.kind in "iu":
+    if kind_of(dtype) in "iu":
         info = xp.iinfo(dtype)
         return info.min if least else info.max
-    return not least if dtype.kind == "b" else (-xp.inf if least else xp.inf)
+    return not least if kind_of(dtype) == "b" else (-xp.inf if least else xp.inf)
 
 
 def where_equal(ops, a, b):
@@ -411,13 +429,14 @@ def _declare_reduction(name, check):
         """A copy with the elements of src that index sends to one place reduced, along with what was there."""
         result, target, where, part = _scattered(xp, input, dim, index, src)
         if not include_self:
-            target[where] = neutral(xp, reduce, input.dtype)
-        getattr(xp, REDUCTIONS[reduce]).at(target, where, part)
+            xp.setitem(target, where, neutral(xp, reduce, input.dtype))
+        xp.reduce_at(REDUCTIONS[reduce], target, where, part)
         if reduce == "mean":
-            numbers, counts, where, _ = _scattered(xp, xp.full(input.shape, int(include_self)), dim, index, 0)
-            xp.add.at(counts, where, 1)
-            divide = xp.divide if input.dtype.kind in "fc" else xp.floor_divide
-            result = divide(result, xp.maximum(numbers, 1)).astype(input.dtype)
+            numbers = xp.full(input.shape, int(include_self), dtype=xp.int64)
+            numbers, counts, where, _ = _scattered(xp, numbers, dim, index, 0)
+            xp.reduce_at("add", counts, where, 1)
+            divide = xp.divide if kind_of(input) in "fc" else xp.floor_divide
+            result = divide(result, xp.astype(xp.maximum(numbers, 1), input.dtype))
         return result
 
     rule = general(
@@ -428,7 +447,7 @@ def _declare_reduction(name, check):
     def _(ops, g, y, input, dim, index, src, reduce, include_self):
         part = src
         if index.ndim and tuple(index.shape) != tuple(src.shape):
-            part = src[tuple(slice(n) for n in index.shape)]
+            part = ops.getitem_slice(src, tuple(slice(n) for n in index.shape))
         ones = ops.ones_like(part)
         # 1 where the place's own value took part
         own = ops.ones_like(input)
@@ -575,7 +594,7 @@ def index_copy(xp, input: Array, dim, index: Constant, source: Array):
     if not input.ndim:
         return xp.asarray(xp.reshape(source, ()), copy=True)
     result = xp.asarray(input, copy=True)
-    result[along(dim, xp.reshape(index, (-1,)))] = source
+    xp.setitem(result, along(dim, xp.reshape(index, (-1,))), source)
     return result
 
 
@@ -620,7 +639,7 @@ def _check_index_fill(input, dim, index, value):
 def index_fill(xp, input: Array, dim, index: Constant, value: Array):
     """A copy of input with a value in all elements of the slices that a vector of indices names."""
     result = xp.asarray(input, copy=True)
-    result[along(dim, xp.reshape(index, (-1,))) if input.ndim else ...] = value
+    xp.setitem(result, along(dim, xp.reshape(index, (-1,))) if input.ndim else ..., value)
     return result
 
 
@@ -645,17 +664,17 @@ def _(value, ndim):
 
 def _check_take(input, index):
     places, n = underlying(index._array), input.numel()
-    if places.dtype.kind != "i" or places.dtype.itemsize != 8:
+    if kind_of(places) != "i" or numpy_dtype(places.dtype).itemsize != 8:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {dtype_name(index)}")
-    if places.size and (places.min() < -n or places.max() >= n):
-        wrong = places[(places < -n) | (places >= n)][0] if places.ndim else places
-        raise IndexError(f"out of range: tried to access index {int(wrong)} on a tensor of {n} elements.")
+    wrong = first_outside(places, -n, n)
+    if wrong is not None:
+        raise IndexError(f"out of range: tried to access index {wrong} on a tensor of {n} elements.")
 
 
 @linear(batching="loop", check=_check_take)
 def take(xp, input: Array, index: Constant):
     """The elements of the flattened input at the places that index names, negative ones counted from the end."""
-    return xp.reshape(input, (-1,))[index]
+    return xp.getitem(xp.reshape(input, (-1,)), (index,))
 
 
 @take.vjp("input")
@@ -684,7 +703,7 @@ def put(xp, input: Array, index: Constant, source: Array, accumulate=False):
     if accumulate:
         return input + xp.reshape(xp.sum_at(flat.shape, (where,), values), input.shape)
     flat = xp.asarray(flat, copy=True)
-    flat[where] = values
+    xp.setitem(flat, (where,), values)
     return xp.reshape(flat, input.shape)
 
 
@@ -702,7 +721,7 @@ def _(ops, g, source_shape, index):
 
 
 def _check_masked_fill(input, mask, value):
-    if mask._array.dtype.kind != "b":
+    if kind_of(mask._array) != "b":
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype.c_name}")
     check_value("masked_fill", input, value)
     broadcast_shapes(mask.shape, input.shape)
@@ -730,7 +749,7 @@ def _(ops, g, mask):
 
 
 def _check_masked_select(input, mask):
-    if mask._array.dtype.kind != "b":
+    if kind_of(mask._array) != "b":
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     broadcast_shapes(mask.shape, input.shape)
 
@@ -739,7 +758,7 @@ def _check_masked_select(input, mask):
 def masked_select(xp, input: Array, mask: Constant):
     """The elements where the mask, broadcast with the input, is true, as a vector in row-major order."""
     shape = broadcast_shapes(input.shape, mask.shape)
-    return xp.broadcast_to(input, shape)[xp.broadcast_to(mask, shape)]
+    return xp.getitem(xp.broadcast_to(input, shape), (xp.broadcast_to(mask, shape),))
 
 
 @masked_select.vjp("input")
@@ -752,7 +771,7 @@ TOO_FEW = "Number of elements of source < number of ones in mask"
 
 
 def _check_masked_scatter(input, mask, source):
-    if mask._array.dtype.kind != "b":
+    if kind_of(mask._array) != "b":
         given = mask.dtype.long_name
         raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {given}")
     same_dtype(input, source, "masked_scatter: expected self and source to have same dtypes but got {} and {}")
@@ -761,8 +780,8 @@ def _check_masked_scatter(input, mask, source):
     for n, m in zip(shape, (1,) * (len(shape) - mask.ndim) + tuple(mask.shape), strict=True):
         repeats *= n if m == 1 else 1
     # a mask that is another for each member of a batch is for the writing to check
-    same_for_all = underlying(mask._array) is mask._array
-    if same_for_all and int(mask._array.sum()) * repeats > source.numel():
+    same_for_all = underlying(mask._array) is mask._array and not is_lazy(mask._array)
+    if same_for_all and count_true(mask._array) * repeats > source.numel():
         raise RuntimeError(TOO_FEW)
 
 
@@ -772,7 +791,7 @@ def masked_scatter(xp, input: Array, mask: Constant, source: Array):
     shape = broadcast_shapes(input.shape, mask.shape)
     result = xp.asarray(xp.broadcast_to(input, shape), copy=True)
     mask = xp.broadcast_to(mask, shape)
-    result[mask] = xp.reshape(source, (-1,))[: int(mask.sum())]
+    xp.setitem(result, (mask,), xp.reshape(source, (-1,))[: count_true(mask)])
     return result
 
 
@@ -790,9 +809,10 @@ def _(ops, g, mask, source_shape):
 def masked_gather(xp, input: Array, mask: Constant, shape):
     """The elements where the mask, broadcast to the input, is true, and zeros behind them to fill the shape."""
     result = xp.zeros(shape, dtype=input.dtype)
-    picked = input[xp.broadcast_to(mask, input.shape)]
-    xp.reshape(result, (-1,))[: picked.shape[0]] = picked
-    return result
+    picked = xp.getitem(input, (xp.broadcast_to(mask, input.shape),))
+    flat = xp.reshape(result, (-1,))
+    flat[: picked.shape[0]] = picked
+    return xp.reshape(flat, shape)
 
 
 @masked_gather.vjp("input")

@@ -9,6 +9,7 @@ depend on it. Where two eigenvalues or singular values are equal, such a functio
 turn among themselves either: the terms that would be divided by their difference are left out.
 """
 
+from adjoint.arrays.dtypes import kind_of
 from adjoint.arrays.linalg_errors import not_converged, not_positive_definite, singular
 
 from .contract import listed, long_name
@@ -19,7 +20,7 @@ from .declare import Array, constant, general
 
 def check_inexact(name, array):
     """Matrices to be factorized have floating point or complex elements."""
-    if array.dtype.kind in "iub":
+    if kind_of(array) in "iub":
         raise RuntimeError(
             f"{name}: Expected a floating point or complex tensor as input. Got {long_name(array)}"
         )
@@ -253,7 +254,7 @@ for _rule in (linalg_inv, inverse_or_inf):
 
 def _check_pinv(A, rtol):
     array = A._array
-    if array.ndim < 2 or array.dtype.kind in "iub":
+    if array.ndim < 2 or kind_of(array) in "iub":
         raise RuntimeError(
             f"linalg.pinv({long_name(array)}{{{listed(array.shape)}}}): expected a tensor with 2 or more dimensions of "
             "float, double, cfloat or cdouble types"
@@ -331,7 +332,7 @@ def _cofactors(xp, A):
         condition = n * xp.max(xp.abs(A), axis=(-2, -1)) * xp.max(xp.abs(inverse), axis=(-2, -1))
         if xp.all(condition < xp.finfo(A.dtype).eps ** -0.5):
             product = xp.linalg.det(A)[..., None, None] * xp.matrix_transpose(inverse)
-            return xp.conj(product) if product.dtype.kind == "c" else product
+            return xp.conj(product) if kind_of(product) == "c" else product
     u, s, vh = xp.linalg.svd(A)
     phase = xp.conj(xp.linalg.det(u) * xp.linalg.det(vh))[..., None]
     return (u * (phase * _products_without_one(xp, s))[..., None, :]) @ vh

@@ -6,7 +6,7 @@ way back makes one array of the input's size and no more.
 
 from math import prod
 
-from adjoint.arrays.namespace import underlying
+from adjoint.arrays.namespace import count_true, first_outside, underlying
 
 from .activations import require_real
 from .declare import TABLE, Array, Constant, general, linear
@@ -143,8 +143,8 @@ def _cross_entropy(xp, input, target, parameter):
         raise RuntimeError("all elements of input should be between 0 and 1")
     # where a logarithm is infinite, that of 1 is taken and the bound put in
     zero, one = input == 0, input == 1
-    of_one = xp.maximum(xp.where(zero, _LEAST_LOG, xp.log(input + zero)), _LEAST_LOG)
-    of_zero = xp.maximum(xp.where(one, _LEAST_LOG, xp.log1p(one - input)), _LEAST_LOG)
+    of_one = xp.maximum(xp.where(zero, _LEAST_LOG, xp.log(xp.where(zero, 1, input))), _LEAST_LOG)
+    of_zero = xp.maximum(xp.where(one, _LEAST_LOG, xp.log1p(xp.where(one, 0, -input))), _LEAST_LOG)
     return (target - 1) * of_zero - target * of_one
 
 
@@ -180,11 +180,11 @@ _loss(
 def _chosen(xp, target, weight, ignore_index, shape, dim):
     """Where each place finds its class in an array of this shape, and its weight: a number if it is 1 everywhere."""
     counts = target != ignore_index
-    if counts.all():
+    if xp.all(counts):
         where = xp.along_axis(target, dim)
-        return where, 1 if weight is None else xp.broadcast_to(weight, shape)[where]
+        return where, 1 if weight is None else xp.getitem(xp.broadcast_to(weight, shape), where)
     where = xp.along_axis(xp.where(counts, target, 0), dim)
-    return where, counts if weight is None else xp.where(counts, xp.broadcast_to(weight, shape)[where], 0)
+    return where, counts if weight is None else xp.where(counts, xp.getitem(xp.broadcast_to(weight, shape), where), 0)
 
 
 def _times(xp, values, weights):
@@ -200,9 +200,9 @@ def _total_weight(xp, weights, shape, over):
 
 def _check_nll(input, target, weight, ignore_index, reduction, dim, over):
     classes, raw = input.shape[dim], underlying(target._array)
-    if raw.size and (raw.min() < 0 or raw.max() >= classes):
+    if first_outside(raw, 0, classes) is not None:
         outside = ((raw < 0) | (raw >= classes)) & (raw != ignore_index)
-        if outside.any():
+        if count_true(outside):
             raise IndexError(f"Target {int(raw[outside][0])} is out of bounds.")
 
 
@@ -261,7 +261,7 @@ def nll_spread(
     g = -xp.expand_dims(input, axis=dim if reduction == "none" else dims_of(over, len(shape)))
     if reduction == "mean":
         g = g / xp.astype(xp.asarray(_total_weight(xp, weights, target.shape, over)), input.dtype)
-    result[where] = _times(xp, g, weights)
+    xp.setitem(result, where, _times(xp, g, weights))
     return result
 
 
@@ -303,14 +303,14 @@ def _nowhere(ops, values):
 def _reached(ops, emitted, skip, steps):
     """For each moment, the logarithm of the probability to have come to each state; after a sample's end the last."""
     axis = skip.ndim - 1
-    entry = ops.cat([emitted[0][..., :2], _nowhere(ops, emitted[0][..., 2:])], axis)
+    entry = ops.cat([emitted[0, ..., :2], _nowhere(ops, emitted[0, ..., 2:])], axis)
     # a sample without moments is at the first state
     nothing = ops.cat([ops.zeros_like(skip[..., :1]), _nowhere(ops, skip[..., 1:])], axis)
     found = [ops.where((steps > 0)[..., None], entry, nothing)]
     for t in range(1, emitted.shape[0]):
         before = found[-1]
         ways = ops.stack([before, _moved(ops, before, 1), _moved(ops, before, 2) + skip], 0)
-        found.append(ops.where((steps > t)[..., None], ops.logsumexp(ways, 0) + emitted[t], before))
+        found.append(ops.where((steps > t)[..., None], ops.logsumexp(ways, 0) + emitted[t, ...], before))
     return found
 
 
@@ -318,7 +318,7 @@ def _remaining(ops, emitted, skip, last, steps):
     """For each moment, the logarithm of the probability to go on from each state to one of the last."""
     found = [last]
     for t in range(emitted.shape[0] - 1, 0, -1):
-        onward = found[-1] + emitted[t]
+        onward = found[-1] + emitted[t, ...]
         ways = ops.stack([onward, _moved(ops, onward, -1), _moved(ops, onward + skip, -2)], 0)
         found.append(ops.where((steps > t)[..., None], ops.logsumexp(ways, 0), found[-1]))
     return found[::-1]
@@ -357,7 +357,7 @@ def ctc_loss(xp, log_probs: Array, places, skip: Constant, last: Constant, steps
     require_real("ctc_loss_cpu", log_probs)
     ops = _Kernels(xp)
     flat = xp.reshape(log_probs, (*log_probs.shape[:lead], prod(log_probs.shape[lead:])))
-    emitted = xp.maximum(xp.moveaxis(flat[..., places], lead, 0), _NEVER)
+    emitted = xp.maximum(xp.moveaxis(xp.take(flat, places, axis=lead), lead, 0), _NEVER)
     reached = _reached(ops, emitted, skip, steps)
     total = ops.logsumexp(reached[-1] + last, last.ndim - 1)
     return xp.where(total > _NEVER / 2, -total, xp.inf)

@@ -4,7 +4,7 @@ Where a function has a kink or a step the derivative follows torch: 0 for copysi
 arguments of fmax and fmin (maximum and minimum share it), 0 where nan_to_num replaced an element.
 """
 
-from adjoint.arrays.dtypes import finfo, from_numpy_dtype
+from adjoint.arrays.dtypes import finfo, from_numpy_dtype, kind_of, numpy_dtype
 from adjoint.arrays.promotion import common_dtype
 
 from .declare import Array, Constant, elementwise, general, linear
@@ -26,7 +26,7 @@ _INTEGER_QUOTIENT = (
 
 def _factor(value, array):
     # a number as the arrays' type takes it: integers drop its fraction
-    return int(value) if array.dtype.kind in "iu" else value
+    return int(value) if kind_of(array) in "iu" else value
 
 
 @elementwise(
@@ -44,7 +44,7 @@ def addcmul(xp, input: Array, tensor1: Array, tensor2: Array, *, value=1):
 
 
 def _check_quotient(input, tensor1, tensor2, value=1):
-    if all(tensor._array.dtype.kind in "biu" for tensor in (tensor1, tensor2)):
+    if all(kind_of(tensor._array) in "biu" for tensor in (tensor1, tensor2)):
         raise RuntimeError(_INTEGER_QUOTIENT)
 
 
@@ -111,7 +111,7 @@ def logaddexp2(xp, input: Array, other: Array):
 
 def _scaled(name, factor, doc):
     def body(xp, input: Array):
-        if input.dtype.kind == "c":
+        if kind_of(input) == "c":
             raise RuntimeError(f"{name} is not supported for complex tensors.")
         return input * factor
 
@@ -138,10 +138,7 @@ def _check_polar(abs, angle):
 @general(core="(),()->()", method=False, check=_check_polar)
 def polar(xp, abs: Array, angle: Array):
     """abs * exp(1j * angle)"""
-    result = xp.empty(xp.broadcast_shapes(abs.shape, angle.shape), dtype=xp.result_type(abs, xp.complex64))
-    result.real = abs * xp.cos(angle)
-    result.imag = abs * xp.sin(angle)
-    return result
+    return xp.complex_of(abs * xp.cos(angle), abs * xp.sin(angle))
 
 
 def _direction(ops, angle):
@@ -232,23 +229,22 @@ def _limits(dtype, posinf, neginf):
 @elementwise(input=lambda ops, g, input: ops.where(ops.isfinite(input), g, 0), dtypes="any", inplace=True)
 def nan_to_num(xp, input: Array, nan=0.0, posinf=None, neginf=None):
     """input with NaN and infinities replaced: by 0 and by the largest and smallest finite numbers unless given."""
-    kind = input.dtype.kind
+    kind = kind_of(input)
     if kind in "biu":
         return xp.asarray(input, copy=True)
     if kind == "c":
-        result = xp.empty(input.shape, dtype=input.dtype)
-        result.real = nan_to_num_kernel(xp, xp.real(input), nan, posinf, neginf)
-        result.imag = nan_to_num_kernel(xp, xp.imag(input), nan, posinf, neginf)
-        return result
+        return xp.complex_of(
+            nan_to_num_kernel(xp, xp.real(input), nan, posinf, neginf),
+            nan_to_num_kernel(xp, xp.imag(input), nan, posinf, neginf),
+        )
     return nan_to_num_kernel(xp, input, nan, posinf, neginf)
 
 
 def nan_to_num_kernel(xp, input, nan, posinf, neginf):
     highest, lowest = _limits(input.dtype, posinf, neginf)
-    number = input.dtype.type
-    result = xp.where(xp.isnan(input), number(0.0 if nan is None else nan), input)
-    result = xp.where(input == float("inf"), number(highest), result)
-    return xp.where(input == -float("inf"), number(lowest), result)
+    result = xp.where(xp.isnan(input), 0.0 if nan is None else float(nan), input)
+    result = xp.where(input == float("inf"), float(highest), result)
+    return xp.where(input == -float("inf"), float(lowest), result)
 
 
 @elementwise(
@@ -264,7 +260,7 @@ def nextafter(xp, input: Array, other: Array):
     if not common.is_floating_point:
         raise NotImplementedError(f"\"nextafter_cpu\" not implemented for '{common.long_name}'")
     kind = common.numpy
-    return xp.nextafter(input.astype(kind, copy=False), other.astype(kind, copy=False))
+    return xp.nextafter(xp.astype(input, kind, copy=False), xp.astype(other, kind, copy=False))
 
 
 def _check_heaviside(input, values):
@@ -284,7 +280,7 @@ def _check_heaviside(input, values):
 )
 def heaviside(xp, input: Array, values: Array):
     """The step function: 0 below 0, 1 above, and `values` at 0; 0 for NaN."""
-    return xp.where(input == 0, values, (input > 0).astype(values.dtype))
+    return xp.where(input == 0, values, xp.astype(input > 0, values.dtype))
 
 
 # the larger and the smaller, numbers before NaN ---------------------------------------------------------------------
@@ -310,14 +306,14 @@ _number_before_nan("fmin", lambda input, other: input <= other)
 @elementwise()
 def signbit(xp, input: Array):
     """True for negative numbers, -0.0 among them."""
-    if input.dtype.kind == "c":
+    if kind_of(input) == "c":
         raise NotImplementedError("signbit is not implemented for complex tensors.")
-    return xp.signbit(input) if input.dtype.kind in "fV" else input < 0
+    return xp.signbit(input) if kind_of(input) in "fV" else input < 0
 
 
 def _infinity(name, bound):
     def body(xp, input: Array):
-        if input.dtype.kind == "c":
+        if kind_of(input) == "c":
             raise RuntimeError(f"{name} does not support complex inputs.")
         return input == bound
 
@@ -332,7 +328,7 @@ _infinity("isneginf", -float("inf"))
 @elementwise()
 def isreal(xp, input: Array):
     """True where the imaginary part is 0."""
-    return xp.imag(input) == 0 if input.dtype.kind == "c" else xp.ones(input.shape, dtype=bool)
+    return xp.imag(input) == 0 if kind_of(input) == "c" else xp.ones(input.shape, dtype=bool)
 
 
 # integers and bits --------------------------------------------------------------------------------------------------
@@ -350,7 +346,7 @@ def _on_integers(name, label, kernel, doc, **options):
 def _last_bit(xp, input, other):
     # the type of the result, and the largest shift that leaves a bit
     kind = xp.result_type(input, other)
-    return kind, 8 * kind.itemsize - 1
+    return kind, 8 * numpy_dtype(kind).itemsize - 1
 
 
 def _left_shift(xp, input, other):

@@ -82,9 +82,9 @@ def on_places(xp, input: Array, places: Constant, image, ndim, once):
     if input.size:
         where, values = _flat(xp, places, prod(image), ndim), xp.reshape(input, (-1,))
         if once:
-            result[where] = values
+            xp.setitem(result, (where,), values)
         else:
-            xp.add.at(result, where, values)
+            xp.reduce_at("add", result, (where,), values)
     return xp.reshape(result, (*outer, *image))
 
 
@@ -138,7 +138,7 @@ def im2col(xp, input: Array, maps):
     outer = input.shape[: input.ndim - len(maps)]
     columns = xp.zeros((*outer, count, *results), dtype=input.dtype)
     for element in axis_maps.elements(maps):
-        columns[(..., element.number, *element.into[1:])] = axis_maps.seen(xp, input, element)
+        xp.setitem(columns, (..., element.number, *element.into[1:]), axis_maps.seen(xp, input, element))
     return xp.reshape(columns, (*outer[:-1], outer[-1] * count, prod(results)))
 
 
@@ -156,7 +156,8 @@ def col2im(xp, input: Array, maps):
     columns = xp.reshape(input, (*outer, count, *results))
     image = xp.zeros((*outer, *[found.n for found in maps]), dtype=input.dtype)
     for element in axis_maps.elements(maps):
-        image[(..., *element.of)] += columns[(..., element.number, *element.into[1:])]
+        seen = xp.getitem(columns, (..., element.number, *element.into[1:]))
+        xp.setitem(image, (..., *element.of), xp.getitem(image, (..., *element.of)) + seen)
     return image
 
 

@@ -7,7 +7,7 @@ made without division, so that zeros are exact in every order of differentiation
 
 from math import inf, prod
 
-from adjoint.arrays.dtypes import from_numpy_dtype
+from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 
 from .declare import Array, constant, general, linear
 
@@ -41,7 +41,7 @@ def restore(reduced, shape, dim, keepdim):
 
 def part(dim, start=None, stop=None):
     """The index of a slice along one axis."""
-    return (slice(None),) * dim + (slice(start, stop),)
+    return (slice(None),) * dim + (slice(start, stop), ...)
 
 
 def reduced_shape(shape, dim, keepdim):
@@ -76,13 +76,13 @@ def refuse_empty(name, input, dim):
 
 def refuse_kinds(kinds, kernel, input):
     """Raise torch's error for a type of numbers (NumPy's letters) for which it has no such kernel."""
-    if input.dtype.kind in kinds:
+    if kind_of(input) in kinds:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{from_numpy_dtype(input.dtype).long_name}'")
 
 
 def refuse_complex(name, input):
     """Raise where complex numbers would have to be ordered."""
-    if input.dtype.kind == "c":
+    if kind_of(input) == "c":
         raise RuntimeError(f"{name}(): does not support complex input")
 
 
@@ -97,12 +97,12 @@ def _sum(xp, input: Array, dim=None, keepdim=False):
 
 def wide(xp, input):
     """The type in which sums and products of integers are made, None (their own) for other numbers."""
-    return xp.int64 if input.dtype.kind in "biu" else None
+    return xp.int64 if kind_of(input) in "biu" else None
 
 
 def _mean(xp, input: Array, dim=None, keepdim=False):
     """The mean over axes, of floating point or complex numbers."""
-    if input.dtype.kind not in "fc":
+    if kind_of(input) not in "fc":
         raise RuntimeError(
             "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
             f"Got: {from_numpy_dtype(input.dtype).long_name}"
@@ -150,8 +150,9 @@ def _prod(xp, input: Array, dim=None, keepdim=False):
 
 def _before(ops, x, dim):
     # the product of all elements before each along an axis
-    one = ops.ones_like(x[part(dim, 0, 1)])
-    return ops.cat([one, ops.cumprod(x[part(dim, 0, -1)], dim)], dim) if x.shape[dim] else x
+    if not x.shape[dim]:
+        return x
+    return ops.cat([ops.ones_like(x[part(dim, 0, 1)]), ops.cumprod(x[part(dim, 0, -1)], dim)], dim)
 
 
 def _after(ops, x, dim):
@@ -216,7 +217,8 @@ def _recurrence_by_steps(xp, links, input, dim, reverse):
     n = y.shape[0]
     steps = range(n - 2, -1, -1) if reverse else range(1, n)
     for k in steps:
-        y[k] += links[k] * y[k + 1] if reverse else links[k - 1] * y[k - 1]
+        near, link = (k + 1, k) if reverse else (k - 1, k - 1)
+        y[k, ...] += links[link, ...] * y[near, ...]
     result = xp.empty(input.shape, dtype=y.dtype)
     result[...] = xp.moveaxis(y, 0, dim)
     return result
@@ -240,8 +242,9 @@ def recurrence(xp, links: Array, input: Array, dim, reverse):
             y[early] = y[early] + reach * y[late]
         else:
             y[late] = y[late] + reach * y[early]
-        further = max(n - 2 * step, 0)
-        reach = reach[part(dim, 0, further)] * reach[part(dim, step, step + further)]
+        further = n - 2 * step
+        if further > 0:
+            reach = reach[part(dim, 0, further)] * reach[part(dim, step, step + further)]
         step *= 2
     return y
 
@@ -258,11 +261,11 @@ def _(ops, g, y, links, dim, reverse):
 
 
 def _variance(xp, input, dim, correction, keepdim):
-    if input.dtype.kind not in "fc":
+    if kind_of(input) not in "fc":
         raise RuntimeError("std and var only support floating point and complex dtypes")
     axis, n = axes_of(input, dim), count(input.shape, dim)
     offset = input - xp.sum(input, axis=axis, keepdims=True) / n
-    squares = xp.real(offset * xp.conj(offset)) if input.dtype.kind == "c" else offset * offset
+    squares = xp.real(offset * xp.conj(offset)) if kind_of(input) == "c" else offset * offset
     return xp.sum(squares, axis=axis, keepdims=keepdim) / max(n - correction, 0)
 
 
@@ -332,14 +335,19 @@ def _extremum(best, public, kernel_name):
 def _shares(ops, input, y, dim, keepdim):
     # which elements attain the extremum, and how many
     chosen = input == restore(y, input.shape, dim, keepdim)
-    return chosen, ops.sum(chosen, dim, keepdim)
+    return chosen, _number(ops, chosen, input, dim, keepdim)
+
+
+def _number(ops, chosen, like, dim, keepdim):
+    # how many are chosen, in the type of the numbers that will be divided by it
+    return ops.sum(ops.cast(chosen, from_numpy_dtype(like.dtype)), dim, keepdim)
 
 
 def shares_or_nan(ops, input, y, dim, keepdim):
     # the same, where NaN is attained by NaN
     back = restore(y, input.shape, dim, keepdim)
     chosen = (input == back) | ((input != input) & (back != back))
-    return chosen, ops.sum(chosen, dim, keepdim)
+    return chosen, _number(ops, chosen, input, dim, keepdim)
 
 
 def declare_attained(name, kernel, shares, **options):
@@ -355,7 +363,7 @@ def declare_attained(name, kernel, shares, **options):
     @rule.jvp("input")
     def _(ops, t, y, input, dim, keepdim):
         chosen, number = shares(ops, input, y, dim, keepdim)
-        return ops.sum(t * chosen, dim, keepdim) / number
+        return ops.sum(ops.where(chosen, t, 0), dim, keepdim) / number
 
 
 for _best in ("max", "min"):
@@ -381,7 +389,7 @@ def _refuse_no_norm(input, ord, dim):
 @general(axes=("dim",), method=False, function=False, shown=_dims)
 def linalg_vector_norm(xp, input: Array, ord=2, dim=None, keepdim=False):
     """(sum of abs(input) ** ord) ** (1 / ord) over axes, and its limits for ord 0, inf and -inf."""
-    if input.dtype.kind not in "fc":
+    if kind_of(input) not in "fc":
         raise RuntimeError(
             "linalg.vector_norm: Expected a floating point or complex tensor as input. "
             f"Got {from_numpy_dtype(input.dtype).long_name}"
@@ -415,7 +423,7 @@ def norm_gradient(ops, scale, y, input, ord, dim, keepdim):
     size = ops.abs(input)
     if ord in (inf, -inf):
         chosen, number = _shares(ops, size, y, dim, keepdim)
-        return direction * (back(scale / number) * chosen)
+        return direction * ops.where(chosen, back(scale / number), 0)
     zero = size == 0
     ratio = ops.where(zero, 1, size) * back(_safe_inverse(ops, y))
     flat = zero | (ratio == 0)
@@ -527,7 +535,7 @@ def count_nonzero(xp, input: Array, dim=None):
 def _place(name):
     def kernel(xp, input: Array, dim=None, keepdim=False):
         refuse_complex(name, input)
-        if input.dtype.kind == "b":
+        if kind_of(input) == "b":
             raise RuntimeError(f"{name}(): does not support bool input")
         if not input.size and dim is None:
             raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")

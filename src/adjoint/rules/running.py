@@ -2,6 +2,8 @@
 
 from math import inf
 
+from adjoint.arrays.dtypes import kind_of
+
 from .declare import Array, general, linear
 from .reduce import part, refuse_kinds
 
@@ -11,8 +13,8 @@ from .reduce import part, refuse_kinds
 @linear(axes=("dim",), dtypes="any", method=False, function=False, node="SubBackward0")
 def neighbour_difference(xp, input: Array, dim):
     """The difference of each element along an axis to the one before, one element fewer; of truth values whether."""
-    later, earlier = input[part(dim, 1)], input[part(dim, 0, -1)]
-    return xp.logical_xor(later, earlier) if input.dtype.kind == "b" else later - earlier
+    later, earlier = xp.getitem(input, part(dim, 1)), xp.getitem(input, part(dim, 0, -1))
+    return xp.logical_xor(later, earlier) if kind_of(input) == "b" else later - earlier
 
 
 @neighbour_difference.vjp("input")
@@ -31,11 +33,11 @@ def _running(name, better):
         refuse_kinds("c", f"{name}_cpu", input)
         if not input.ndim or not input.size:
             return xp.asarray(input, copy=True), xp.zeros(input.shape, dtype=xp.int64)
-        values = getattr(xp, better).accumulate(input, axis=dim)
+        values = xp.accumulated(better, input, dim)
         places = xp.reshape(xp.arange(input.shape[dim]), (-1,) + (1,) * (input.ndim - dim - 1))
         # of equal elements the last counts, and so does the last NaN
         attained = (input == values) | (input != input)
-        return values, xp.maximum.accumulate(xp.where(attained, places, 0), axis=dim)
+        return values, xp.accumulated("maximum", xp.where(attained, places, 0), dim)
 
     kernel.__doc__ = f"The {better} of all elements along an axis up to each, and the last place where it is."
     return kernel
@@ -64,8 +66,8 @@ def logcumsumexp(xp, input: Array, dim):
     refuse_kinds("biu", "logcumsumexp_out_cpu", input)
     if not input.ndim or not input.size:
         return xp.asarray(input, copy=True)
-    if input.dtype.kind == "f":
-        return xp.logaddexp.accumulate(input, axis=dim)
+    if kind_of(input) == "f":
+        return xp.accumulated("logaddexp", input, dim)
     result = xp.asarray(input, copy=True)
     for k in range(1, input.shape[dim]):
         now, before = result[part(dim, k, k + 1)], result[part(dim, k - 1, k)]

@@ -31,7 +31,7 @@ def _rows_at(xp, places, size):
     flat = xp.reshape(places, (images, *places.shape[-2:]))
     missing = flat < 0
     where = xp.where(missing, 0, flat) + (xp.arange(images) * size)[:, None, None]
-    some = bool(missing.any())
+    some = bool(xp.any(missing))
     for t in range(places.shape[-1]):
         yield xp.reshape(where[..., t], (-1,)), xp.reshape(missing[..., t], (-1,)) if some else None
 
@@ -41,7 +41,7 @@ def _picked(xp, rows, where, missing):
         return xp.zeros((where.shape[0], rows.shape[1]), dtype=rows.dtype)
     picked = xp.take(rows, where, axis=0)
     if missing is not None:
-        picked[missing] = 0
+        picked = xp.where(missing[:, None], 0, picked)
     return picked
 
 
@@ -69,7 +69,7 @@ def sample_input(xp, grad: Array, weight: Array, places: Constant, size):
     for t, (where, missing) in enumerate(_rows_at(xp, places, size)):
         values = rows * _column(xp, weight, t)
         if missing is not None:
-            where, values = where[~missing], values[~missing]
+            where, values = where[~missing], xp.getitem(values, (~missing,))
         if where.shape[0]:
             total += xp.sum_at(total.shape, (where,), values)
     return _images(xp, total, outer, size)

@@ -6,8 +6,8 @@ repeated it sums, where they were dropped it fills in zeros.
 
 from operator import index
 
-from adjoint.arrays.dtypes import from_numpy_dtype
-from adjoint.arrays.namespace import underlying
+from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
+from adjoint.arrays.namespace import copied, underlying
 from adjoint.arrays.shapes import expanded, sum_to
 
 from .declare import Array, Arrays, constant, linear
@@ -290,7 +290,7 @@ def check_cat(tensors, dim):
 
 def row_major(array):
     """The array, row by row in memory, where its library lets one choose."""
-    return array if getattr(array, "flags", None) is None or array.flags.c_contiguous else array.copy()
+    return array if getattr(array, "flags", None) is None or array.flags.c_contiguous else copied(array)
 
 
 @linear(dtypes="same", axes=("dim",), check=check_cat, method=False, function=False)
@@ -304,7 +304,7 @@ def _(ops, g, tensors_shapes, dim):
     parts, start = [], 0
     for shape in tensors_shapes:
         stop = start + shape[dim]
-        parts.append(g[(slice(None),) * dim + (slice(start, stop),)])
+        parts.append(g[(slice(None),) * dim + (slice(start, stop), ...)])
         start = stop
     return parts
 
@@ -342,7 +342,7 @@ def cut(input, sizes, dim):
     """Views of the input, as many as there are sizes, one behind the other along dim."""
     views, start = [], 0
     for n in sizes:
-        views.append(input[(slice(None),) * dim + (slice(start, start + n),)])
+        views.append(input[(slice(None),) * dim + (slice(start, start + n), ...)])
         start += n
     return views
 
@@ -535,8 +535,7 @@ def embed_diagonal(xp, input: Array, offset, dim1, dim2, size1, size2):
     for dim, n in sorted(((dim1, size1), (dim2, size2))):
         shape.insert(dim, n)
     result = xp.zeros(tuple(shape), dtype=input.dtype)
-    xp.diagonal(result, offset, dim1, dim2)[...] = input
-    return result
+    return xp.with_diagonal(result, input, offset, dim1, dim2)
 
 
 @embed_diagonal.vjp("input")
@@ -552,7 +551,7 @@ def as_strided(xp, input: Array, shape, strides, offset, own):
     """A view of the input's memory with strides and an offset from its start; where its strides are not `own`, a copy
     of what this view would be if they were.
     """
-    if own != tuple([k // input.itemsize for k in input.strides]):
+    if not hasattr(input, "strides") or own != tuple([k // input.itemsize for k in input.strides]):
         return restrided(xp, input, (input.shape, own, 0), (shape, strides, offset), 0)
     return xp.as_strided(input, shape, strides, offset)
 
@@ -583,9 +582,8 @@ def restrided(xp, input, source, target, shared):
     places = [xp.places_in_memory(*layout) - reached.start for layout in (source, target)]
     counts = xp.bincount(places[shared], minlength=len(reached))
     total = xp.sum_at((len(reached),), (places[0],), xp.reshape(input, (-1,)))
-    parts = (total / xp.maximum(counts, 1)).astype(input.dtype)
-    parts[counts == 0] = 0
-    return xp.reshape(parts[places[1]], target[0])
+    parts = xp.where(counts == 0, 0, xp.astype(total / xp.astype(xp.maximum(counts, 1), xp.float64), input.dtype))
+    return xp.reshape(xp.take(parts, places[1]), target[0])
 
 
 @linear(method=False, function=False)
@@ -641,7 +639,7 @@ def fold_windows(xp, input: Array, shape, dimension, length, step):
     pieces = -(-length // step)
     rows = xp.zeros((*rest, number + pieces, step), dtype=input.dtype)
     for k in range(pieces):
-        piece = input[..., k * step : (k + 1) * step]
+        piece = xp.getitem(input, (..., slice(k * step, (k + 1) * step)))
         rows[..., k : k + number, : piece.shape[-1]] += piece
     whole = xp.reshape(rows, (*rest, (number + pieces) * step))
     result = xp.zeros((*rest, shape[dimension]), dtype=input.dtype)
@@ -664,14 +662,14 @@ def _(size, shape):
 
 
 def _check_view_as_real(input):
-    if input._array.dtype.kind != "c":
+    if kind_of(input._array) != "c":
         raise RuntimeError("view_as_real is only supported for complex tensors")
 
 
 @linear(view=True, method=False, check=_check_view_as_real)
 def view_as_real(xp, input: Array):
     """A view of complex numbers as pairs of a real and an imaginary part, along a new last axis."""
-    return xp.view_as(input[..., None], input.real.dtype)
+    return xp.pairs(input)
 
 
 @view_as_real.vjp("input")
@@ -690,6 +688,8 @@ def _check_view_as_complex(input):
         raise RuntimeError("Input tensor must have one or more dimensions")
     if input.shape[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
+    if not hasattr(input._array, "strides"):
+        return
     strides = input.stride()
     if strides[-1] != 1:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
@@ -702,7 +702,7 @@ def _check_view_as_complex(input):
 @linear(view=True, method=False, check=_check_view_as_complex)
 def view_as_complex(xp, input: Array):
     """A view of pairs of a real and an imaginary part, along the last axis, as complex numbers."""
-    return xp.view_as(input, xp.result_type(input.dtype, xp.complex64))[..., 0]
+    return xp.from_pairs(input)
 
 
 @view_as_complex.vjp("input")

@@ -3,6 +3,8 @@
 The gradient goes to the picked elements. NaN counts as the largest value, as in torch.
 """
 
+from adjoint.arrays.dtypes import kind_of
+
 from .declare import Array, Constant, constant, general, linear
 from .reduce import (
     declare_attained,
@@ -24,7 +26,7 @@ def place(xp, input: Array, dim, index: Constant, size):
     shape = list(input.shape)
     shape[dim] = size
     result = xp.zeros(tuple(shape), dtype=input.dtype)
-    xp.put_along_axis(result, index, input, axis=dim)
+    xp.setitem(result, xp.along_axis(index, dim), input)
     return result
 
 
@@ -34,7 +36,7 @@ def _(ops, g, dim, index):
 
 
 def _with_axis(reduced, dim, keepdim):
-    return reduced if keepdim else reduced[(slice(None),) * dim + (None,)]
+    return reduced if keepdim else reduced[(slice(None),) * dim + (None, ...)]
 
 
 def declare_picked(name, kernel, *, keeps_axis=False, **options):
@@ -88,7 +90,7 @@ def _order(xp, input, dim, descending):
 
 def _sort(xp, input: Array, dim=-1, descending=False, *, stable=False):
     """The elements in order along an axis, and where they were; equal elements keep their order."""
-    if input.dtype.kind == "c":
+    if kind_of(input) == "c":
         raise RuntimeError("Sort does not support complex dtypes on CPU")
     if not input.ndim:
         return _itself(xp, input)
@@ -107,9 +109,9 @@ def argsort(xp, input: Array, dim=-1, descending=False, *, stable=False):
 
 def _topk(xp, input: Array, k, dim=-1, largest=True, sorted=True):
     """The k largest (or smallest) elements along an axis and where they are, in order (`sorted` or not)."""
-    if input.dtype.kind == "c":
+    if kind_of(input) == "c":
         raise RuntimeError("topk does not support complex dtypes on CPU")
-    if input.dtype.kind == "b":
+    if kind_of(input) == "b":
         raise RuntimeError("topk does not support bool dtypes on CPU")
     n = input.shape[dim] if input.ndim else 1
     if not 0 <= k <= n:
@@ -164,7 +166,7 @@ declare_picked("kthvalue", _kthvalue)
 
 def _nothing(xp, shape, dtype):
     # the median of no elements
-    return xp.full(shape, float("nan") if dtype.kind == "f" else xp.iinfo(dtype).min, dtype=dtype)
+    return xp.full(shape, float("nan") if kind_of(dtype) == "f" else xp.iinfo(dtype).min, dtype=dtype)
 
 
 def _median(xp, input: Array, dim, keepdim=False):
@@ -243,7 +245,7 @@ def _mode(xp, input: Array, dim=-1, keepdim=False):
     same = xp.zeros(input.shape, dtype=bool)
     same[part(dim, 1)] = values[part(dim, 1)] == values[part(dim, 0, -1)]
     # how many equal elements come before each in the order
-    before = places - xp.maximum.accumulate(xp.where(same, 0, places), axis=dim)
+    before = places - xp.accumulated("maximum", xp.where(same, 0, places), dim)
     best = xp.argmax(before, axis=dim, keepdims=True)
     return _pick(xp, input, xp.take_along_axis(order, best, axis=dim), dim, keepdim)
 

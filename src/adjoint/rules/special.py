@@ -7,7 +7,7 @@ are sums of values of the family: no division by the argument makes them undefin
 
 from math import factorial
 
-from adjoint.arrays.dtypes import from_numpy_dtype
+from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 
 from .declare import Array, elementwise
 from .elementwise import PI, is_number
@@ -27,7 +27,7 @@ def refused(function, kinds, *operands):
     """Raise NotImplementedError, in torch's words, if an operand has a type of these kinds (NumPy's letters)."""
     for value in operands:
         kind = getattr(value, "dtype", None)
-        if kind is not None and kind.kind in kinds:
+        if kind is not None and kind_of(kind) in kinds:
             raise NotImplementedError(f"\"{function}\" not implemented for '{from_numpy_dtype(kind).long_name}'")
 
 
@@ -232,8 +232,8 @@ def polygamma(xp, input: Array, n):
     if n == 0:
         return xp.special.psi(input)
     if n == 1:
-        return _trigamma(xp, input.astype(xp.float64)).astype(input.dtype)
-    return xp.special.polygamma(n, input).astype(input.dtype)
+        return xp.astype(_trigamma(xp, xp.astype(input, xp.float64)), input.dtype)
+    return xp.astype(xp.special.polygamma(n, input), input.dtype)
 
 
 unary(
@@ -460,9 +460,9 @@ unary(
 def spherical_bessel_j(xp, input: Array, order=0):
     """The spherical Bessel function of the first kind (DLMF 10.47.3, 10.51.2)."""
     if order == 1:
-        wide = xp.complex128 if input.dtype.kind == "c" else xp.float64
-        return _spherical_j1(xp, input.astype(wide)).astype(input.dtype)
-    return xp.special.spherical_jn(order, input).astype(input.dtype)
+        wide = xp.complex128 if kind_of(input) == "c" else xp.float64
+        return xp.astype(_spherical_j1(xp, xp.astype(input, wide)), input.dtype)
+    return xp.astype(xp.special.spherical_jn(order, input), input.dtype)
 
 
 def _spherical_j1(xp, x):
@@ -548,7 +548,7 @@ def polynomial(xp, input: Array, n: Array, family, order=0):
     if is_number(input):
         input = xp.asarray(input, dtype=result_type)
     # computed in double precision, as the recurrences lose digits
-    x, factor = input.astype(xp.float64), 1.0
+    x, factor = xp.astype(input, xp.float64), 1.0
     if family.startswith("shifted_"):
         x, factor = 2 * x - 1, 2.0**order
     degrees = xp.trunc(xp.asarray(n, dtype=xp.float64))
@@ -558,4 +558,4 @@ def polynomial(xp, input: Array, n: Array, family, order=0):
     for degree, values in zip(range(highest + 1), rising, strict=False):
         if xp.any(degrees == degree):
             result = xp.where(degrees == degree, values, result)
-    return (factor * result).astype(result_type)
+    return xp.astype(factor * result, result_type)

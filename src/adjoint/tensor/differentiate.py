@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from adjoint.arrays.dtypes import from_numpy_dtype
+from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 from adjoint.arrays.namespace import namespace
 from adjoint.arrays.once import warn_once
 from adjoint.arrays.size import Size, type_name
@@ -322,7 +322,7 @@ def make_cotangent(target: Target, given: Any, index: int, create_graph: bool) -
             f"Mismatch in shape: grad_output[{index}] has a shape of {Size(given._array.shape)} and "
             f"output[{index}] has a shape of {Size(array.shape)}."
         )
-    if (given._array.dtype.kind == "c") != (array.dtype.kind == "c"):
+    if (kind_of(given._array) == "c") != (kind_of(array) == "c"):
         raise RuntimeError(
             "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in "
             f"dtype: grad_output[{index}] has a dtype of {from_numpy_dtype(given._array.dtype)} and "

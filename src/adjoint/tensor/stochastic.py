@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
+from adjoint.arrays.dtypes import numpy_dtype
 from adjoint.core.graph import (
     FunctionNode,
     TensorBase,
@@ -96,7 +97,7 @@ def is_reinforced(tensor: Any) -> bool:
 
 def fitted(score: Array, gradient: Tensor) -> Tensor:
     """A score in the place of a gradient."""
-    return new_tensor(project(score, gradient._array.shape, gradient._array.dtype))
+    return new_tensor(project(score, gradient._array.shape, numpy_dtype(gradient._array.dtype)))
 
 
 def node_of_indices(draws: Tensor, parameters: list[Tensor]) -> Any:
@@ -105,7 +106,7 @@ def node_of_indices(draws: Tensor, parameters: list[Tensor]) -> Any:
     node.function = zeros_of_inputs
     node._ad_set_edges(tuple([gradient_edge(p) for p in parameters]))
     node._ad_output_nrs = tuple([p._output_nr for p in parameters])
-    node._ad_n_outputs, node._ad_shape, node._ad_dtype = 1, draws._array.shape, draws._array.dtype
+    node._ad_n_outputs, node._ad_shape, node._ad_dtype = 1, draws._array.shape, numpy_dtype(draws._array.dtype)
     node._ad_sequence_nr = next_sequence_nr()
     return node
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast, overload
 
 import numpy
 
-from adjoint.arrays.dtypes import DTYPES, as_dtype, dtype, from_numpy_dtype, get_default_dtype
+from adjoint.arrays.dtypes import DTYPES, as_dtype, dtype, from_numpy_dtype, get_default_dtype, kind_of
 from adjoint.arrays.infer import array_from_data
 from adjoint.arrays.layout import as_memory_format, strided
 from adjoint.arrays.namespace import computed, in_batch_of, is_lazy, no_array
@@ -310,7 +310,7 @@ class Tensor(ArithmeticTensor):
         return complex(self._number())
 
     def __index__(self) -> int:
-        if self.numel() != 1 or self._array.dtype.kind not in "iub":
+        if self.numel() != 1 or kind_of(self._array) not in "iub":
             raise TypeError("only integer tensors of a single element can be converted to an index")
         return int(computed(self._array).item())
 

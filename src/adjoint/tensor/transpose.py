@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from adjoint.arrays.dtypes import kind_of, numpy_dtype
 from adjoint.core.grad_mode import enable_grad
 from adjoint.core.graph import TensorBase, project_tensor
 from adjoint.core.modes import current
@@ -27,7 +28,7 @@ def transposed_jvp(rule: Rule, tangents: dict[str, Any], values: Values, y: Any)
         driver = cotangents[0] if rule.outputs is None else tuple(cotangents)
         pulled = vjp(rule, ops, driver, values, y, needs(rule, tangents))
         pairs = [
-            (project_tensor(cotangent, value._array.shape, value._array.dtype), t)
+            (project_tensor(cotangent, value._array.shape, numpy_dtype(value._array.dtype)), t)
             for cotangent, value, t in matched(rule, pulled, values, tangents)
             if t is not None and cotangent is not None
         ]
@@ -46,7 +47,7 @@ def transposed_jvp(rule: Rule, tangents: dict[str, Any], values: Values, y: Any)
 def blank(output: TensorBase, nr: int, rule: Rule) -> TensorBase:
     """A cotangent to differentiate by: zeros like the output, which needs a gradient if the output may have one."""
     zeros = ops.zeros_like(output)
-    inexact = zeros._array.dtype.kind not in "biu"
+    inexact = kind_of(zeros._array) not in "biu"
     zeros.requires_grad = inexact and (rule.differentiable is None or rule.differentiable[nr])
     return zeros
 

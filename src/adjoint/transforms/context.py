@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy
 
-from adjoint.arrays.dtypes import dtype, from_numpy_dtype
+from adjoint.arrays.dtypes import dtype, from_numpy_dtype, kind_of
 from adjoint.arrays.namespace import in_batch_of, namespace
 from adjoint.arrays.shapes import broadcast_shapes
 from adjoint.arrays.size import type_name
@@ -364,7 +364,7 @@ def check_fit(node: BackwardCFunction, array: Any, shape: tuple[int, ...], kind:
         raise RuntimeError(
             f"{said}got {errors.sizes(array.shape)} but expected shape compatible with {errors.sizes(shape)}"
         )
-    if kind is not None and array.dtype.kind == "c" and kind.kind != "c":
+    if kind is not None and kind_of(array) == "c" and kind_of(kind) != "c":
         raise RuntimeError(
             f"{said}expected type {from_numpy_dtype(kind)} but got {from_numpy_dtype(array.dtype)}: the gradient "
             "of a real input is real"

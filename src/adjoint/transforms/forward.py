@@ -14,7 +14,7 @@ from itertools import count
 from typing import Any
 from weakref import WeakValueDictionary
 
-from adjoint.arrays.dtypes import from_numpy_dtype
+from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 from adjoint.core import errors
 from adjoint.core.graph import Tangents, TensorBase, registry, replay_view
 from adjoint.core.modes import current
@@ -133,7 +133,7 @@ def apply(operation: Operation, values: list[Any]) -> Any:
     outputs = (result,) if operation.rule.outputs is None else tuple(result)
     found = (tangent,) if operation.rule.outputs is None else tangent or (None,) * len(outputs)
     for output, t in zip(outputs, found, strict=True):
-        if t is not None and output._array.dtype.kind not in "biu":
+        if t is not None and kind_of(output._array) not in "biu":
             set_tangent(output, number, t if output._view is not None else apart(t, tangents))
             if isinstance(output._node, OpNode):
                 # so that the result still has its tangents when it is unpacked
@@ -175,7 +175,7 @@ def fit(tangent: Any, output: Tensor) -> Tensor | None:
         tangent = ops.full_like(output, tangent)
     wanted = output._array.dtype
     if tangent._array.dtype != wanted:
-        if tangent._array.dtype.kind == "c" and wanted.kind != "c":
+        if kind_of(tangent._array) == "c" and kind_of(wanted) != "c":
             tangent = ops.real(tangent)
         tangent = ops.cast(tangent, from_numpy_dtype(wanted))
     if tangent._array.shape != output._array.shape:
@@ -216,7 +216,7 @@ def apply_in_place(operation: Operation, values: list[Any]) -> bool:
                 return False
             write(operation, values)
             return True
-        if target._array.dtype.kind in "biu":
+        if kind_of(target._array) in "biu":
             write(operation, values)
             return True
     # what is written over may be needed again, by the tangent and by its derivative
@@ -258,7 +258,7 @@ def check_pair(primal: Tensor, tangent: Tensor) -> None:
         dtype = from_numpy_dtype(value._array.dtype)
         if not errors.is_differentiable(dtype):
             raise ValueError(f"Expected {name} to be floating point or complex, but got: {dtype}")
-    if tangent._array.dtype.kind == "c" and primal._array.dtype.kind != "c":
+    if kind_of(tangent._array) == "c" and kind_of(primal._array) != "c":
         raise ValueError(
             f"Expected a real tangent for a primal of type {from_numpy_dtype(primal._array.dtype)}, but got: "
             f"{from_numpy_dtype(tangent._array.dtype)}; differentiate along its real and its imaginary part"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from numbers import Number
 from typing import Any
 
+from adjoint.arrays.dtypes import kind_of
 from adjoint.arrays.shapes import normalize_dim, normalize_dims
 from adjoint.core.graph import TensorBase
 from adjoint.rules.reduce import part
@@ -160,7 +161,7 @@ def gradient(
     for axis in dims:
         if input.shape[axis] <= edge_order:
             raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
-    if input._array.dtype.kind == "b" and len(dims):
+    if kind_of(input._array) == "b" and len(dims):
         ops.sub(input, input)
     results = []
     for axis, step in zip(dims, spacings, strict=True):
@@ -189,7 +190,7 @@ def _sampled(name: str, y: Tensor, dim: int) -> int:
     axis = normalize_dim(dim, y.ndim)
     if not y.ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    if y._array.dtype.kind == "b":
+    if kind_of(y._array) == "b":
         raise RuntimeError(f"{name}: received a bool input for `y`, but bool is not supported")
     return axis
 

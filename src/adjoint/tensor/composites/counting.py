@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from adjoint.arrays.dtypes import from_numpy_dtype, int32, int64
+from adjoint.arrays.dtypes import from_numpy_dtype, int32, int64, kind_of
 from adjoint.arrays.namespace import namespace, underlying
 from adjoint.arrays.promotion import is_half, upcast
 from adjoint.arrays.shapes import normalize_dim
@@ -215,7 +215,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
 
 
 def _no_complex(array: Any) -> None:
-    if array.dtype.kind == "c":
+    if kind_of(array) == "c":
         raise NotImplementedError(f"\"unique\" not implemented for '{from_numpy_dtype(array.dtype).long_name}'")
 
 
@@ -241,7 +241,7 @@ def _groups(array: Any, dim: int | None, sort: bool) -> tuple[Any, Any, Any]:
     xp = namespace(array)
     rows, _ = _as_rows(upcast(array), dim)
     n = len(rows)
-    if rows.dtype.kind == "b":
+    if kind_of(rows) == "b":
         rows = rows.astype(xp.uint8)
     order = xp.lexsort(rows.T[::-1]) if sort and n else xp.arange(n)
     ordered = rows[order]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, NamedTuple
 
+from adjoint.arrays.dtypes import kind_of
 from adjoint.arrays.linalg_errors import LinAlgError
 from adjoint.arrays.namespace import underlying
 from adjoint.arrays.promotion import is_half
@@ -419,7 +420,7 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
             "torch.linalg.ldl_solve: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with "
             f"shape {listed(pivots.shape)} instead"
         )
-    if pivots._array.dtype.kind not in "iu":
+    if kind_of(pivots._array) not in "iu":
         raise RuntimeError(f"torch.linalg.ldl_solve: Expected pivots to be integers. Got {long_name(pivots._array)}")
     if LD.dtype is not B.dtype:
         raise RuntimeError(
@@ -643,7 +644,7 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
             [1, 2, 4],
             [1, 3, 9]])
     """
-    if x._array.dtype.kind == "b" or is_half(x._array.dtype):
+    if kind_of(x._array) == "b" or is_half(x._array.dtype):
         raise RuntimeError(
             f"linalg.vander supports floating point, complex, and integer tensors, but got {x.dtype.long_name}"
         )

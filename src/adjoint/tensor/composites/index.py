@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy
 
-from adjoint.arrays.dtypes import from_numpy_dtype
+from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 from adjoint.arrays.infer import array_from_data
-from adjoint.arrays.namespace import is_array, underlying
+from adjoint.arrays.namespace import has_views, is_array, underlying
 from adjoint.arrays.once import warn_once
 from adjoint.arrays.promotion import common_dtype
 from adjoint.arrays.shapes import broadcast_shapes, normalize_dim
@@ -89,6 +89,9 @@ def setitem(tensor: Tensor, index: Any, value: Any) -> None:
         return
     if basic is not None and is_whole(basic, tensor._array.ndim):
         basic = None
+    if basic is not None and not has_views(tensor._array):
+        write_apart(tensor, basic, advanced, value)
+        return
     target = tensor if basic is None else view_operation(basic).apply([tensor, basic])
     if advanced is not None and any(map(_is_batched, advanced)):
         written_rows = Rows(target, advanced).written(_without_ones(value, tensor._array.ndim))
@@ -100,6 +103,16 @@ def setitem(tensor: Tensor, index: Any, value: Any) -> None:
     if isinstance(value, TensorBase):
         value = _fitted(value, target._array)
     operations["copy"].inplace((target, value), {})
+
+
+def write_apart(tensor: Tensor, basic: tuple[Any, ...], advanced: Advanced, value: Any) -> None:
+    """What `setitem` does where a view of the tensor's array would be an array of its own."""
+    part = view_operation(basic).apply([tensor, basic])
+    if advanced is not None:
+        value = ops.index_put(part, owned(advanced), _without_ones(value, tensor._array.ndim))
+    elif isinstance(value, TensorBase):
+        value = _fitted(value, part._array)
+    operations["written_at"].inplace((tensor, basic, value), {})
 
 
 def is_whole(basic: tuple[Any, ...], ndim: int) -> bool:
@@ -214,7 +227,7 @@ def axes_of(item: Any) -> int:
     """How many axes of the tensor an item of an index stands for."""
     if item is None or item is Ellipsis:
         return 0
-    return item.ndim if is_array(item) and item.dtype.kind == "b" else 1
+    return item.ndim if is_array(item) and kind_of(item) == "b" else 1
 
 
 def listed(index: Any) -> Sequence[Any]:
@@ -263,11 +276,11 @@ def array_of(items: Sequence[Any]) -> numpy.ndarray[Any, Any]:
 def _array_item(array: Any) -> Any:
     if array.dtype == numpy.uint8:
         array = array.astype(numpy.dtype(bool))
-    if array.dtype.kind not in "iub":
+    if kind_of(array) not in "iub":
         raise IndexError(_WRONG_DTYPE)
-    if _is_batched(array) and array.dtype.kind == "b":
+    if _is_batched(array) and kind_of(array) == "b":
         raise RuntimeError(_BATCHED_MASK)
-    return array if array.ndim or array.dtype.kind == "b" or _is_batched(array) else int(array)
+    return array if array.ndim or kind_of(array) == "b" or _is_batched(array) else int(array)
 
 
 def _is_batched(item: Any) -> bool:
@@ -291,7 +304,7 @@ class Rows:
         items: list[Any] = []
         for item in advanced:
             # a mask, which is the same for all members, stands for the places where it holds
-            is_mask = not isinstance(item, slice) and item.dtype.kind == "b"
+            is_mask = not isinstance(item, slice) and kind_of(item) == "b"
             items.extend(numpy.nonzero(item) if is_mask else [item])
         axes = [axis for axis, item in enumerate(items) if not isinstance(item, slice)]
         shape = tensor._array.shape
@@ -425,10 +438,10 @@ def _places(indices: Any) -> tuple[Any, ...]:
             raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(item).__name__}")
         array = item._array if isinstance(item, TensorBase) else item
         array = array.copy() if _is_batched(array) else numpy.array(array)
-        if _is_batched(array) and array.dtype.kind == "b":
+        if _is_batched(array) and kind_of(array) == "b":
             raise RuntimeError(_BATCHED_MASK)
         array = array.astype(numpy.dtype(bool)) if array.dtype == numpy.uint8 else array
-        if array.dtype.kind not in "iub":
+        if kind_of(array) not in "iub":
             raise IndexError(_WRONG_DTYPE)
         arrays.append(array)
     return tuple(arrays)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from adjoint.arrays.dtypes import as_dtype, dtype, float32, float64, iinfo, int64
+from adjoint.arrays.dtypes import as_dtype, dtype, float32, float64, iinfo, int64, kind_of
 from adjoint.arrays.shapes import normalize_dim
 from adjoint.tensor.composites.declare import COMPOSITES, as_tensor, composite, ops, torch_call
 
@@ -27,7 +27,7 @@ def _mask_of(input: Tensor, mask: Any) -> Tensor | None:
     mask = as_tensor("masked", "mask", 3, mask)
     if mask.ndim > input.ndim:
         raise IndexError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
-    return ops.expand(mask if mask._array.dtype.kind == "b" else mask != 0, tuple(input.shape))
+    return ops.expand(mask if kind_of(mask._array) == "b" else mask != 0, tuple(input.shape))
 
 
 def _filled(input: Tensor, mask: Tensor | None, identity: float) -> Tensor:
@@ -315,7 +315,7 @@ def _variance(
 ) -> Tensor:
     if unbiased is not None and correction is not None:
         raise AssertionError("Only one of unbiased and correction may be given")
-    if input._array.dtype.kind == "b":
+    if kind_of(input._array) == "b":
         ops.sub(input, input)
     taken_off = correction if correction is not None else 0 if unbiased is False else 1
     x = input if input.dtype.category > 1 else ops.cast(input, float32)

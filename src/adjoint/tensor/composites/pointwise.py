@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from adjoint.arrays.dtypes import complex128, dtype, float64
+from adjoint.arrays.dtypes import complex128, dtype, float64, kind_of
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase
 from adjoint.tensor.composites.declare import composite, ops
@@ -27,7 +27,7 @@ def positive(input: Tensor) -> Tensor:
     (True, True)
     """
     _check_tensor("positive", "input", 0, input)
-    if input._array.dtype.kind == "b":
+    if kind_of(input._array) == "b":
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return input
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy
 
 from adjoint.arrays import random as draws
-from adjoint.arrays.dtypes import as_dtype, get_default_dtype
+from adjoint.arrays.dtypes import as_dtype, get_default_dtype, kind_of
 from adjoint.arrays.namespace import namespace, underlying
 from adjoint.arrays.random import Generator
 from adjoint.arrays.shapes import broadcast_shapes
@@ -305,7 +305,7 @@ def normal(
 
 def _check_deviations(array: Any) -> None:
     def check(members: Any) -> Any:
-        if members.dtype.kind == "c":
+        if kind_of(members) == "c":
             raise RuntimeError("normal expects standard deviation to be non-complex")
         if not numpy.all(members >= 0):
             raise RuntimeError("normal expects all elements of std >= 0.0")

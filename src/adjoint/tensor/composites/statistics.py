@@ -7,7 +7,7 @@ from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
-from adjoint.arrays.dtypes import get_default_dtype
+from adjoint.arrays.dtypes import get_default_dtype, kind_of
 from adjoint.arrays.promotion import is_half
 from adjoint.arrays.shapes import normalize_dim
 from adjoint.core.recorded import operations
@@ -27,7 +27,7 @@ def _weights(name: str, given: Any, number: int, integral: bool) -> Tensor | Non
             f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights.ndim} dimensions"
         )
     expected = "integral" if integral else "floating point"
-    if not (weights._array.dtype.kind in "iu" if integral else weights.is_floating_point()):
+    if not (kind_of(weights._array) in "iu" if integral else weights.is_floating_point()):
         raise RuntimeError(
             f"cov(): expected {name} to have {expected} dtype but got {name} with {weights.dtype.long_name} dtype"
         )
@@ -64,9 +64,9 @@ def cov(
         raise RuntimeError(
             f"cov(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions"
         )
-    if input._array.dtype.kind == "b":
+    if kind_of(input._array) == "b":
         raise RuntimeError("cov(): bool dtype is not supported for input")
-    if input._array.dtype.kind in "iu":
+    if kind_of(input._array) in "iu":
         input = ops.cast(input, get_default_dtype())
     rows = input if input.ndim == 2 else ops.reshape(input, (1, -1 if input.numel() else 0))
     number = rows.shape[1]
@@ -248,7 +248,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     tensor(5.)
     """
     away = ops.sub(input, as_tensor("dist", "other", 2, other))
-    if away._array.dtype.kind in "iu":
+    if kind_of(away._array) in "iu":
         raise RuntimeError(
             "norm(): input dtype should be either floating point or complex. Got "
             f"{away.dtype.long_name} instead."

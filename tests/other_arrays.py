@@ -1,0 +1,89 @@
+"""Rules on the arrays of a library other than NumPy: the same results and gradients, or a gap with a reason."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from adjoint.core.graph import new_tensor
+from adjoint.rules import Rule, derive
+from adjoint.tensor.differentiate import grad
+from adjoint.tensor.table import ops
+from rules.test_table import Problem, cotangents_at, kinds_of, problems
+
+
+class Library(NamedTuple):
+    """How NumPy's arrays become those of a library, and back; `kind` is the type of its arrays."""
+
+    array: Callable[[np.ndarray], Any]
+    numpy: Callable[[Any], np.ndarray]
+    kind: type
+
+
+def tensors_of(library: Library, value: Any, requires_grad: bool = False) -> Any:
+    """A tensor over the library's array for an array of NumPy's; members of a list likewise; anything else as it is."""
+    if isinstance(value, list):
+        return [tensors_of(library, item, requires_grad) for item in value]
+    if not isinstance(value, np.ndarray):
+        return value
+    made = new_tensor(library.array(value))
+    made.requires_grad = requires_grad and value.dtype.kind in "fc"
+    return made
+
+
+def compare(library: Library, problem: Problem, rng: np.random.Generator) -> None:
+    """Results and gradients are arrays of the library, and have NumPy's values."""
+    rule = problem.rule
+    names = {name for name, _ in problem.places}
+    values = problem.values | {
+        name: tensors_of(library, problem.values[name], name in names) for name in rule.inputs + rule.constants
+    }
+    result = derive.call(rule, ops, values)
+    outputs = [result] if rule.outputs is None else list(result)
+    for y, expected in zip(outputs, problem.outputs(), strict=True):
+        same(library, y, expected)
+    leaves = [problem.at(place, values) for place in problem.places]
+    if not rule.vjps or not leaves:
+        return
+    cotangents = cotangents_at(problem, rng)
+    pairs = [
+        (y, tensors_of(library, u.astype(e.dtype)))
+        for y, u, e in zip(outputs, cotangents, problem.outputs(), strict=True)
+        if y.requires_grad
+    ]
+    ends, drivers = zip(*pairs, strict=True)
+    try:
+        expected = problem.pulled(cotangents)
+    except RuntimeError as refusal:
+        # of eigenvectors that are determined up to a phase not every function has a gradient
+        with pytest.raises(RuntimeError, match=re.escape(str(refusal))):
+            grad(ends, leaves, drivers)
+        return
+    found = grad(ends, leaves, drivers, materialize_grads=True)
+    for place, gradient in zip(problem.places, found, strict=True):
+        same(library, gradient, expected[place])
+
+
+def same(library: Library, tensor: Any, expected: np.ndarray) -> None:
+    assert isinstance(tensor._array, library.kind), type(tensor._array)
+    array = library.numpy(tensor._array)
+    assert array.dtype == expected.dtype, (array.dtype, expected.dtype)
+    np.testing.assert_allclose(array, expected, 1e-6, 1e-6)
+
+
+def failure_of(library: Library, rule: Rule, every_kind: bool = False) -> str | None:
+    """The first error that a rule gives on the library's arrays, in one line; None if there is none."""
+    rng = np.random.default_rng(0)
+    # what has no derivative may not be defined for complex numbers
+    kinds = kinds_of(rule) if every_kind and rule.vjps else kinds_of(rule)[:1]
+    for problem in itertools.chain.from_iterable(problems(rule, kind) for kind in kinds):
+        try:
+            compare(library, problem, rng)
+        except Exception as error:
+            return f"{type(error).__name__}: {str(error).strip()}".split("\n")[0].strip()
+    return None
