@@ -492,7 +492,7 @@ def check_expands(array, target):
 
 def _plus(xp, product, input, beta, alpha):
     """beta * input + alpha * product; with beta 0 not even NaN in input counts."""
-    if product.dtype.kind in "iu":
+    if kind_of(product) in "iu":
         # torch takes factors of whole numbers as whole numbers
         beta, alpha = int(beta), int(alpha)
     if alpha != 1:

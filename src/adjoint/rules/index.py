@@ -65,12 +65,21 @@ def embed_view(xp, input: Array, shape, index):
     return result
 
 
-@linear(method=False, function=False, scalars=True, batching="loop", node="SliceScatterBackward0")
+@linear(method=False, function=False, scalars=True, batching="joint", node="SliceScatterBackward0")
 def written_at(xp, input: Array, index, source: Array):
     """A copy of input with source, broadcast, at [index], a basic index."""
     result = xp.asarray(input, copy=True)
     xp.setitem(result, index, source)
     return result
+
+
+@written_at.batch
+def _(input, index, source):
+    named = [item for item in index if item is not Ellipsis]
+    ndim = input.ndim - 1 + named.count(None) - sum([not isinstance(item, slice) for item in named if item is not None])
+    if hasattr(source, "ndim"):
+        source = source[(slice(None), *(None,) * (ndim + 1 - source.ndim), ...)]
+    return {"index": (slice(None), *index), "source": source}
 
 
 @written_at.vjp("input")

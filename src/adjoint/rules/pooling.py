@@ -102,7 +102,8 @@ def _starts(xp, samples, size, kernel, count):
     last = size - kernel
     step = last / (count - 1) if count > 1 else 0.0
     u = samples[..., None]
-    drawn = xp.astype((xp.arange(count) + u) * step, xp.int64) - xp.astype(u * step, xp.int64)
+    numbers = xp.astype(xp.arange(count), xp.result_type(u, xp.int64))
+    drawn = xp.astype((numbers + u) * step, xp.int64) - xp.astype(u * step, xp.int64)
     drawn[..., -1:] = last
     return drawn
 
