@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -314,3 +316,16 @@ def test_ctc_loss_of_torch_is_not_reduced_unless_asked() -> None:
     spectra = torch.zeros(4, 3, 5).log_softmax(2)
     arguments = (spectra, torch.ones(3, 1, dtype=torch.int64), (4, 4, 4), (1, 1, 1))
     assert torch.ctc_loss(*arguments).shape == (3,) and F.ctc_loss(*arguments).shape == ()
+
+
+def test_named_results_bear_the_name_of_their_function() -> None:
+    x = torch.eye(2)
+    calls = {
+        "linalg_svd": torch.linalg.svd(x), "svd": torch.svd(x), "linalg_qr": torch.linalg.qr(x), "qr": torch.qr(x),
+        "slogdet": torch.slogdet(x), "linalg_slogdet": torch.linalg.slogdet(x), "linalg_lu": torch.linalg.lu(x),
+        "lu_unpack": torch.lu_unpack(*torch.linalg.lu_factor(x)), "linalg_lu_factor": torch.linalg.lu_factor(x),
+        "linalg_lstsq": torch.linalg.lstsq(x, x), "aminmax": torch.aminmax(x), "max": torch.max(x, 0),
+    }  # fmt: skip
+    assert {name: type(result).__name__ for name, result in calls.items()} == {name: name for name in calls}
+    assert repr(torch.aminmax(x)) == "aminmax(min=tensor(0.), max=tensor(1.))"
+    assert type(pickle.loads(pickle.dumps(calls["linalg_lu"]))) is type(calls["linalg_lu"])

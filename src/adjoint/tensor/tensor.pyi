@@ -129,6 +129,11 @@ class _LuFactorEx(NamedTuple):
     pivots: Tensor
     info: Tensor
 
+class _LuUnpack(NamedTuple):
+    P: Tensor
+    L: Tensor
+    U: Tensor
+
 class _SolveEx(NamedTuple):
     result: Tensor
     info: Tensor

@@ -12,7 +12,7 @@ from adjoint.arrays.shapes import normalize_dim
 from adjoint.arrays.size import Size
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, new_tensor
-from adjoint.tensor.composites.declare import composite, ops
+from adjoint.tensor.composites.declare import composite, ops, results_of
 
 Tensor = Any
 
@@ -311,6 +311,7 @@ def unique_consecutive(
 # histograms ---------------------------------------------------------------------------------------------------------
 
 
+@results_of("histogram")
 class Histogram(NamedTuple):
     """Counts, and the edges of the bins."""
 
@@ -318,6 +319,7 @@ class Histogram(NamedTuple):
     bin_edges: Tensor
 
 
+@results_of("histogramdd")
 class Histogramdd(NamedTuple):
     """Counts, and for each coordinate the edges of the bins."""
 

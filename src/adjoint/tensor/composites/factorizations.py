@@ -14,7 +14,7 @@ from adjoint.core.recorded import operations
 from adjoint.rules.contract import listed, long_name
 from adjoint.rules.factorizations import in_order, unit_lower, upper
 from adjoint.rules.linalg import check_matrix, check_sides, check_square
-from adjoint.tensor.composites.declare import as_tensor, composite, ops, torch_call
+from adjoint.tensor.composites.declare import as_tensor, composite, ops, results_of, torch_call
 
 Tensor = Any
 
@@ -36,18 +36,28 @@ def _first_failure(info: Tensor) -> tuple[str, int] | None:
 # LU -----------------------------------------------------------------------------------------------------------------
 
 
+@results_of("linalg_lu_factor")
 class _LuFactor(NamedTuple):
     LU: Tensor
     pivots: Tensor
 
 
+@results_of("linalg_lu_factor_ex")
 class _LuFactorEx(NamedTuple):
     LU: Tensor
     pivots: Tensor
     info: Tensor
 
 
+@results_of("linalg_lu")
 class _Lu(NamedTuple):
+    P: Tensor
+    L: Tensor
+    U: Tensor
+
+
+@results_of("lu_unpack")
+class _LuUnpack(NamedTuple):
     P: Tensor
     L: Tensor
     U: Tensor
@@ -133,7 +143,7 @@ def _unpacked(LU: Tensor, pivots: Tensor) -> _Lu:
 
 @composite(method=False)
 @torch_call(first="LU_data")
-def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> _Lu:
+def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> _LuUnpack:
     """P, L and U from the results of linalg.lu_factor(); see linalg.lu().
 
     Without unpack_data L and U are empty, without unpack_pivots P.
@@ -165,8 +175,8 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
             )
         P = ops.lu_permutation(LU_data.detach(), pivots)
     if not unpack_data:
-        return _Lu(P, nothing, nothing)
-    return _Lu(P, unit_lower(ops, LU_data), upper(ops, LU_data))
+        return _LuUnpack(P, nothing, nothing)
+    return _LuUnpack(P, unit_lower(ops, LU_data), upper(ops, LU_data))
 
 
 @composite(namespace="linalg", method=False)
@@ -234,16 +244,19 @@ def old_lu(input: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[
 # inverses and solutions that may fail ---------------------------------------------------------------------------------
 
 
+@results_of("linalg_inv_ex")
 class _InvEx(NamedTuple):
     inverse: Tensor
     info: Tensor
 
 
+@results_of("linalg_cholesky_ex")
 class _CholeskyEx(NamedTuple):
     L: Tensor
     info: Tensor
 
 
+@results_of("linalg_solve_ex")
 class _SolveEx(NamedTuple):
     result: Tensor
     info: Tensor
@@ -336,11 +349,13 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
 # LDL ----------------------------------------------------------------------------------------------------------------
 
 
+@results_of("linalg_ldl_factor")
 class _LdlFactor(NamedTuple):
     LD: Tensor
     pivots: Tensor
 
 
+@results_of("linalg_ldl_factor_ex")
 class _LdlFactorEx(NamedTuple):
     LD: Tensor
     pivots: Tensor
@@ -435,6 +450,7 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
 # reflectors -----------------------------------------------------------------------------------------------------------
 
 
+@results_of("geqrf")
 class _Geqrf(NamedTuple):
     a: Tensor
     tau: Tensor

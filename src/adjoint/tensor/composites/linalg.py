@@ -12,7 +12,7 @@ from adjoint.arrays.namespace import underlying
 from adjoint.arrays.shapes import normalize_dims
 from adjoint.core.graph import TensorBase
 from adjoint.rules.linalg import check_inexact, check_matrix, check_sides, check_square
-from adjoint.tensor.composites.declare import COMPOSITES, as_tensor, composite, ops, torch_call
+from adjoint.tensor.composites.declare import COMPOSITES, as_tensor, composite, ops, results_of, torch_call
 from adjoint.tensor.creation import zeros as zeros_tensor
 
 Tensor = Any
@@ -80,6 +80,7 @@ def solve_triangular(
     return _swapped(turned)
 
 
+@results_of("triangular_solve")
 class _TriangularSolution(NamedTuple):
     solution: Tensor
     cloned_coefficient: Tensor
@@ -156,6 +157,7 @@ def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
     return cholesky_solve(ops.identity(L, L.shape[-1], L.shape[-1]), L, upper)
 
 
+@results_of("linalg_lstsq")
 class _LeastSquares(NamedTuple):
     solution: Tensor
     residuals: Tensor
@@ -321,11 +323,17 @@ def slogdet(A: Tensor) -> Any:
     return ops.linalg_slogdet(A)
 
 
+@results_of("slogdet")
+class _Slogdet(NamedTuple):
+    sign: Tensor
+    logabsdet: Tensor
+
+
 @composite(name="slogdet")
 @torch_call("slogdet")
 def slogdet_method(input: Tensor) -> Any:
     """Alias of linalg.slogdet()."""
-    return ops.linalg_slogdet(input)
+    return _Slogdet(*ops.linalg_slogdet(input))
 
 
 @composite()
@@ -427,11 +435,17 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
     return ops.linalg_qr(A, mode)
 
 
+@results_of("qr")
+class _Qr(NamedTuple):
+    Q: Tensor
+    R: Tensor
+
+
 @composite(name="qr")
 @torch_call("qr")
 def qr_method(input: Tensor, some: bool = True) -> Any:
     """Older form of linalg.qr()."""
-    return ops.linalg_qr(input, "reduced" if some else "complete")
+    return _Qr(*ops.linalg_qr(input, "reduced" if some else "complete"))
 
 
 @composite(namespace="linalg", method=False)
@@ -456,6 +470,7 @@ def svdvals(A: Tensor) -> Tensor:
     return ops.linalg_svd(A, False)[1]
 
 
+@results_of("svd")
 class _Svd(NamedTuple):
     U: Tensor
     S: Tensor

@@ -11,7 +11,7 @@ from adjoint.arrays.namespace import is_array
 from adjoint.arrays.shapes import normalize_dim
 from adjoint.core.graph import TensorBase
 from adjoint.core.recorded import operations
-from adjoint.tensor.composites.declare import COMPOSITES, composite, ops, torch_call
+from adjoint.tensor.composites.declare import COMPOSITES, composite, ops, results_of, torch_call
 
 Tensor = Any
 Dims = int | Sequence[int] | None
@@ -251,6 +251,7 @@ max = composite()(torch_call()(_overloaded("max", "maximum")))
 min = composite()(torch_call()(_overloaded("min", "minimum")))
 
 
+@results_of("aminmax")
 class _Extrema(NamedTuple):
     min: Any
     max: Any
