@@ -919,6 +919,8 @@ def ctc_loss(
     or all labels one after the other; lengths (N), how many moments and labels of each sample count. blank: the class
     that stands for no label. reduction "mean" divides each loss by the length of its target, then takes the mean.
     zero_infinity: losses of targets that are too long for their input are 0, and infinite otherwise.
+    The gradient is that of the formula in log_probs. PyTorch adds exp(log_probs) to it, which makes no difference
+    where log_probs comes from log_softmax().
     Raises ValueError for an unknown reduction, RuntimeError for lengths and labels that do not fit.
 
     >>> import adjoint
