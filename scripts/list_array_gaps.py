@@ -1,6 +1,6 @@
 """Write the lists of rules that do not work on the arrays of other libraries, each with the reason.
 
-python scripts/list_array_gaps.py [strict] [dask]
+python scripts/list_array_gaps.py [strict] [dask] [cupy]
 
 tests/arrays/test_strict.py and tests/distributed/test_dask.py compare with them. On array-api-strict a rule may fail
 only because the standard has no function that it needs; what else it is that cannot be has to be said in OTHER_REASONS
@@ -19,6 +19,7 @@ sys.path[:0] = [str(TESTS)]
 
 #: Why rules cannot give NumPy's results on array-api-strict although it has all functions that they need.
 OTHER_REASONS = {
+    "moved": "the samples go to main memory, where arrays are NumPy's",
     "linalg_eigh": "eigenvectors are determined up to a phase, which differs where the upper triangle is given",
 }
 
@@ -58,7 +59,27 @@ def dask_gaps() -> dict[str, str]:
     return {name: why[:100].strip() for name, why in found.items() if why is not None}
 
 
-FINDERS = {"strict": strict_gaps, "dask": dask_gaps}
+def cupy_gaps() -> dict[str, str]:
+    """The rules that CuPy has no functions for, by the stand-in that has CuPy's names."""
+    import stand_in_cupy
+    from adjoint.rules import TABLE
+    from other_arrays import Library, failure_of
+
+    gaps = {}
+    with stand_in_cupy.installed() as cupy:
+        library = Library(cupy.asarray, lambda array: array.get(), cupy.ndarray)
+        for name, rule in TABLE.items():
+            failure = failure_of(library, rule)
+            if failure is None:
+                continue
+            missing = re.match(r"MissingFunction: arrays of cupy have no ([\w.]+),", failure)
+            if missing is None and name not in OTHER_REASONS:
+                raise SystemExit(f"{name} fails for another reason than a missing function: {failure}")
+            gaps[name] = f"CuPy has no {missing[1]}" if missing else OTHER_REASONS[name]
+    return gaps
+
+
+FINDERS = {"strict": strict_gaps, "dask": dask_gaps, "cupy": cupy_gaps}
 
 
 def main(names: list[str]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy
 
 from adjoint.arrays.numpy_namespace import xp
+from adjoint.arrays.size import CPU, device
 
 _namespaces: dict[type, Any] = {numpy.ndarray: xp}
 
@@ -96,6 +97,27 @@ def library_of(array: Any) -> str:
     return type(underlying(array)).__module__.split(".")[0]
 
 
+def device_of(array: Any) -> device:
+    """Where an array lies: in main memory, or on a CUDA device.
+
+    >>> import numpy
+    >>> device_of(numpy.zeros(3))
+    device(type='cpu')
+    """
+    array = underlying(array)
+    own = None if type(array) is numpy.ndarray else getattr(namespace(array), "device_of", None)
+    return CPU if own is None else own(array)  # type: ignore[no-any-return]
+
+
+def on_device(array: Any, wanted: device) -> Any:
+    """The array in main memory or on a CUDA device: itself where it lies there already."""
+    if device_of(array) == wanted:
+        return array
+    from adjoint.arrays import cupy_namespace
+
+    return cupy_namespace.on_host(array) if wanted.type == "cpu" else cupy_namespace.on_gpu(array, wanted)
+
+
 def is_lazy(array: Any) -> bool:
     """True for an array whose values are computed when they are asked for: dask's."""
     return type(array) is not numpy.ndarray and hasattr(array, "__dask_graph__")
@@ -142,6 +164,10 @@ def _find(array: object) -> ModuleType:
 
         if array_api_compat.is_dask_array(array):
             from adjoint.arrays.dask_namespace import xp as found
+        elif array_api_compat.is_cupy_array(array):
+            from adjoint.arrays.cupy_namespace import Namespace
+
+            found = Namespace()
         else:
             found = standard_namespace(array_api_compat.array_namespace(array))
     else:

@@ -109,13 +109,18 @@ def strided(array: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset
     start += offset
     size = start + array.itemsize + sum([(n - 1) * k for n, k in zip(shape, strides, strict=True)])
     if start < 0 or size > memory.size:
-        step = array.itemsize
-        raise RuntimeError(
-            f"setStorage: sizes {list(shape)}, strides {[k // step for k in strides]}, storage offset {start // step}, "
-            f"and itemsize {step} requiring a storage size of {size} are out of bounds for storage of size "
-            f"{memory.size}"
-        )
+        raise out_of_bounds(shape, strides, start, array.itemsize, size, memory.size)
     return numpy.ndarray(shape, array.dtype, memory, start, strides)
+
+
+def out_of_bounds(
+    shape: tuple[int, ...], strides: tuple[int, ...], start: int, step: int, size: int, available: int
+) -> RuntimeError:
+    """The error for a view that would leave an array's memory; all but the shape count bytes."""
+    return RuntimeError(
+        f"setStorage: sizes {list(shape)}, strides {[k // step for k in strides]}, storage offset {start // step}, "
+        f"and itemsize {step} requiring a storage size of {size} are out of bounds for storage of size {available}"
+    )
 
 
 def as_strided(array: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> Any:

@@ -80,6 +80,9 @@ CUSTOM_VIEW = (
     "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function."
 )
 NO_STRIDES = "arrays of {} have no strides: how their elements lie in memory is not known"
+CUDA_NUMPY = (
+    "can't convert {device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
+)
 LAZY_NUMPY = (
     "a lazy tensor, over a dask array, would have to be computed: say tensor.compute().numpy(), or "
     "adjoint.distributed.compute(loss, *gradients) for several in one pass"

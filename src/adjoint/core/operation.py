@@ -500,6 +500,8 @@ class Operation:
         if other is not None:
             xp = namespace(other)
             kernel = self.kernel_for(xp)
+            if hasattr(xp, "beside"):
+                raw = self.on_one_device(raw, xp, other)
         n: cython.Py_ssize_t = self.n_positional
         try:
             if other is None and self.has_large(raw):
@@ -516,6 +518,17 @@ class Operation:
         if self.rule.outputs is None:
             return finished(outs, xp, half)
         return [finished(out, xp, half) for out in outs]
+
+    def on_one_device(self, raw, xp, model):
+        """The arguments with all arrays on the device of one of them, or RuntimeError."""
+        moved = list(raw)
+        for place in self.array_places:
+            value = moved[place]
+            if place == self.sequence:
+                moved[place] = [xp.beside(member, model, True) for member in value]
+            else:
+                moved[place] = xp.beside(value, model, place in self.inputs)
+        return moved
 
     def has_large(self, raw):
         """True if one of the arrays is large."""

@@ -6,7 +6,7 @@ clamp at its bounds.
 """
 
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
-from adjoint.arrays.namespace import count_true, underlying
+from adjoint.arrays.namespace import count_true, on_device, underlying
 from adjoint.arrays.once import warn_once
 from adjoint.arrays.promotion import common_dtype
 from adjoint.arrays.shapes import broadcast_shapes
@@ -739,6 +739,18 @@ def cast(xp, input: Array, dtype):
 @cast.vjp("input")
 def _(g):
     return g
+
+
+@linear(method=False, function=False, node="ToCopyBackward0")
+def moved(xp, input: Array, target, source):
+    """The values on another device; `source` is where they come from."""
+    result = on_device(input, target)
+    return xp.asarray(input, copy=True) if result is input else result
+
+
+@moved.vjp("input")
+def _(ops, g, target, source):
+    return ops.moved(g, source, target)
 
 
 def _written(xp, input, other):

@@ -22,10 +22,10 @@ from adjoint.arrays.dtypes import (
 )
 from adjoint.arrays.infer import array_from_data
 from adjoint.arrays.layout import as_memory_format, memory_format, preserve_format, strides_in
-from adjoint.arrays.namespace import is_array, namespace
+from adjoint.arrays.namespace import is_array, namespace, on_device
 from adjoint.arrays.numpy_namespace import as_strided
 from adjoint.arrays.random import Generator
-from adjoint.arrays.size import as_device, check_shape, type_name
+from adjoint.arrays.size import CPU, as_device, check_shape, type_name
 from adjoint.core import errors
 from adjoint.core.batches import mapped
 from adjoint.core.graph import TensorBase, new_tensor
@@ -40,7 +40,9 @@ Generator.read = staticmethod(lambda state: state._array if isinstance(state, Te
 
 def _wrapped(array: Any, requires_grad: bool, function: str, device: Device = None) -> Tensor:
     if device is not None:
-        as_device(device, function)
+        wanted = as_device(device, function)
+        if wanted != CPU:
+            array = on_device(array, wanted)
     result = new_tensor(array)
     if requires_grad is not False:
         if requires_grad is not True:
@@ -108,13 +110,11 @@ def as_tensor(data: Any, dtype: Any = None, device: Device = None) -> Tensor:
     """
     if not isinstance(data, TensorBase) and not is_array(data):
         return tensor(data, dtype=dtype, device=device)
-    if device is not None:
-        as_device(device, "as_tensor")
     if isinstance(data, numpy.ndarray):
         data = from_numpy(data)
     elif is_array(data):
         data = new_tensor(data)
-    return data if dtype is None else data.to(dtype)
+    return data.to(dtype=dtype, device=device)  # type: ignore[no-any-return]
 
 
 def frombuffer(

@@ -14,8 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.arrays.size import CPU
+
 from ..arrays.dtypes import bool_, from_numpy_dtype, get_default_complex_dtype, get_default_dtype, int64
-from ..arrays.namespace import is_lazy
+from ..arrays.namespace import device_of, is_lazy, on_device
 
 
 @dataclass
@@ -105,10 +107,13 @@ def format_tensor(
         chunks = "x".join(str(max(sizes, default=0)) for sizes in array.chunks) or "1"
         parts = [f"lazy, size={tuple(array.shape)}", f"chunks of {chunks}", f"dtype={from_numpy_dtype(array.dtype)!r}"]
         return prefix + ", ".join([*parts, *suffixes]) + ")"
+    place = device_of(array)
+    elsewhere = [] if place == CPU else [f"device='{place}'"]
+    array = on_device(array, CPU)
     opts = _options if options is None else options
     indent = len(prefix)
     elements, is_omitted = _elements(array, indent, opts)
-    parts = [*_own_suffixes(array, is_omitted), *suffixes]
+    parts = [*elsewhere, *_own_suffixes(array, is_omitted), *suffixes]
     return _append(prefix + elements, parts, indent, opts.linewidth) + ")"
 
 

@@ -17,9 +17,9 @@ import numpy
 from adjoint.arrays.dtypes import DTYPES, as_dtype, dtype, from_numpy_dtype, get_default_dtype, kind_of
 from adjoint.arrays.infer import array_from_data
 from adjoint.arrays.layout import as_memory_format, strided
-from adjoint.arrays.namespace import computed, in_batch_of, is_lazy, no_array
+from adjoint.arrays.namespace import computed, device_of, in_batch_of, is_lazy, no_array, on_device
 from adjoint.arrays.once import warn_once
-from adjoint.arrays.size import Size, as_device, check_shape, device, type_name
+from adjoint.arrays.size import CPU, Size, as_device, check_shape, device, type_name
 from adjoint.core import errors
 from adjoint.core.engine import backward_from
 from adjoint.core.graph import new_tensor, node_of, registry, set_tensor_type
@@ -38,7 +38,6 @@ from adjoint.tensor.volatile import get_volatile, is_volatile, make_volatile, se
 
 Sub = TypeVar("Sub", bound="Tensor")
 
-_CPU = device("cpu")
 _CORE_FIELDS = frozenset(
     ("_array", "_node", "_output_nr", "_requires", "_grad", "_accumulator")
     + ("_counter", "_view", "_tangents", "_hooks", "_post_hooks", "_retain", "_grad_dtype", "_volatile", "_draw")
@@ -102,7 +101,7 @@ class Tensor(ArithmeticTensor):
     @property
     def device(self) -> device:
         """Where the array lies."""
-        return _CPU
+        return device_of(self._array)
 
     @property
     def ndim(self) -> int:
@@ -383,6 +382,10 @@ class Tensor(ArithmeticTensor):
             raise errors.CANNOT_NUMPY.error()
         if is_lazy(self._array):
             raise TypeError(errors.LAZY_NUMPY)
+        if self.is_cuda:
+            if not force:
+                raise TypeError(errors.CUDA_NUMPY.format(device=self.device))
+            return on_device(self._array, CPU)
         return self._array if type(self._array) is numpy.ndarray else numpy.asarray(self._array)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -390,6 +393,8 @@ class Tensor(ArithmeticTensor):
             raise errors.CANNOT_NUMPY.error()
         if is_lazy(self._array):
             raise TypeError(errors.LAZY_NUMPY)
+        if self.is_cuda:
+            raise TypeError(errors.CUDA_NUMPY.format(device=self.device))
         return numpy.array(self._array, dtype=dtype, copy=copy)
 
     def __array_ufunc__(self, ufunc: Any, method: Any, *inputs: Any, **kwargs: Any) -> Any:
@@ -410,11 +415,10 @@ class Tensor(ArithmeticTensor):
         return doors.dlpack_device(self)  # type: ignore[no-any-return]
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Tensor:
-        """The tensor on a device, as the array API standard has it: itself, as there is the computer's memory only."""
+        """The tensor on a device, as the array API standard has it: itself where it lies there already."""
         if stream is not None:
             raise ValueError(f"to_device(): there are no streams, got stream={stream!r}")
-        as_device(device, "to_device")
-        return self
+        return self.to(as_device(device, "to_device"))
 
     def to(self, *args: Any, **kwargs: Any) -> Tensor:
         """The tensor with another dtype or on another device; itself if nothing changes and copy is False.
@@ -436,13 +440,12 @@ class Tensor(ArithmeticTensor):
                 place = argument
             elif argument is not None and not isinstance(argument, bool):
                 wanted = argument
-        if place is not None:
-            as_device(place, "to")
         target = self.dtype if wanted is None else as_dtype(wanted, "to")
-        if target is not self.dtype:
-            converted = ops.cast(self, target)
-        else:
-            converted = self.clone() if copy else self
+        converted = self if target is self.dtype else ops.cast(self, target)
+        if place is not None and not lies_on(self, goal := as_device(place, "to")):
+            converted = ops.moved(converted, goal, self.device)
+        if copy and converted is self:
+            converted = self.clone()
         return converted if order is None else converted.contiguous(memory_format=as_memory_format(order, "to"))
 
     def type(self, dtype: Any = None) -> Any:
@@ -454,9 +457,31 @@ class Tensor(ArithmeticTensor):
         """The tensor with the dtype of another."""
         return self.to(other.dtype)
 
-    def cpu(self) -> Tensor:
-        """The tensor in the computer's main memory: itself."""
-        return self
+    def cpu(self, memory_format: Any = None) -> Tensor:
+        """The tensor in the computer's main memory: itself where it lies there already."""
+        return self.to("cpu", memory_format=memory_format)
+
+    def cuda(self, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
+        """The tensor on a CUDA device, the current one unless given, which needs CuPy; itself where it lies there.
+
+        Raises AssertionError where there is no such device.
+        """
+        return self.to("cuda" if device is None else device, memory_format=memory_format)
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the tensor lies on a CUDA device."""
+        return self.device.type == "cuda"
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether the tensor lies in main memory."""
+        return self.device.type == "cpu"
+
+    def get_device(self) -> int:
+        """The number of the CUDA device that the tensor lies on, -1 in main memory."""
+        index = self.device.index
+        return -1 if index is None else index
 
     def as_subclass(self, cls: builtins.type[Sub]) -> Sub:
         """The tensor as an instance of a subclass: the same memory and history.
@@ -474,7 +499,7 @@ class Tensor(ArithmeticTensor):
 
     def new_tensor(self, data: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
         """A copy of the data as a tensor with this one's dtype."""
-        return creation.tensor(data, dtype=dtype or self.dtype, requires_grad=requires_grad, device=device)
+        return creation.tensor(data, dtype=dtype or self.dtype, requires_grad=requires_grad, device=self._place(device))
 
     def new(self, *data: Any, device: Any = None) -> Tensor:
         """A tensor of this one's dtype: of the shape given, or with a copy of the data. Older: see new_tensor().
@@ -488,21 +513,21 @@ class Tensor(ArithmeticTensor):
     ) -> Tensor:
         """Memory of no particular content with this tensor's dtype, seen with the given sizes and strides."""
         kind = dtype or self.dtype
-        return creation.empty_strided(size, stride, dtype=kind, requires_grad=requires_grad, device=device)
+        return creation.empty_strided(size, stride, dtype=kind, requires_grad=requires_grad, device=self._place(device))
 
     def new_zeros(self, *size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
         """Zeros with this tensor's dtype."""
-        made = creation.zeros(*size, dtype=dtype or self.dtype, requires_grad=requires_grad, device=device)
+        made = creation.zeros(*size, dtype=dtype or self.dtype, requires_grad=requires_grad, device=self._place(device))
         return batched_as(self, made)
 
     def new_ones(self, *size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
         """Ones with this tensor's dtype."""
-        made = creation.ones(*size, dtype=dtype or self.dtype, requires_grad=requires_grad, device=device)
+        made = creation.ones(*size, dtype=dtype or self.dtype, requires_grad=requires_grad, device=self._place(device))
         return batched_as(self, made)
 
     def new_empty(self, *size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
         """Memory of no particular content with this tensor's dtype."""
-        made = creation.empty(*size, dtype=dtype or self.dtype, requires_grad=requires_grad, device=device)
+        made = creation.empty(*size, dtype=dtype or self.dtype, requires_grad=requires_grad, device=self._place(device))
         return batched_as(self, made)
 
     def new_full(
@@ -510,8 +535,12 @@ class Tensor(ArithmeticTensor):
     ) -> Tensor:
         """A number repeated, with this tensor's dtype."""
         kind = dtype or self.dtype
-        made = creation.full(size, fill_value, dtype=kind, requires_grad=requires_grad, device=device)
+        made = creation.full(size, fill_value, dtype=kind, requires_grad=requires_grad, device=self._place(device))
         return batched_as(self, made)
+
+    def _place(self, given: Any) -> Any:
+        """The device asked for, or else this tensor's own."""
+        return self.device if given is None else given
 
     # the graph -------------------------------------------------------------------------------------------------------
 
@@ -706,6 +735,12 @@ def _dtype_of_type(name: str) -> dtype:
         if package in ("adjoint", "torch") and own == f"{each.long_name}Tensor":
             return each
     raise ValueError(f"invalid type: '{name}'")
+
+
+def lies_on(tensor: Tensor, wanted: device) -> bool:
+    """Whether a tensor lies on a device; without a number any of the kind will do."""
+    own = tensor.device
+    return own == wanted or (own.type == wanted.type and wanted.index is None)
 
 
 def _axis(dim: int, tensor: Tensor) -> int:

@@ -1,0 +1,333 @@
+"""A stand-in for CuPy on machines without a GPU: NumPy's arithmetic behind CuPy's manners.
+
+Its arrays are no NumPy arrays, do not become such unless asked by get(), do not meet NumPy's in one operation, and have
+the names that CuPy has and no others (tests/data/cupy_names.json). So what runs on it asks CuPy for nothing that is not
+there. Whether CuPy computes the same, and how fast, only a GPU can tell: see benchmarks/gpu.md.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.machinery
+import json
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+#: For each of CuPy's modules, and for its arrays, the names with their parameters, which are None where not known.
+NAMES: dict[str, Any] = json.loads((Path(__file__).parent / "data" / "cupy_names.json").read_text())
+# what CuPy gives out as Python's or NumPy's own objects
+_AS_IN_NUMPY = ("dtype", "generic", "number", "integer", "floating", "newaxis", "inf", "nan", "pi", "e", "errstate")
+
+
+class ndarray:
+    """An array that pretends to lie on a device."""
+
+    def __init__(self, shape: Any, dtype: Any = None, memptr: Any = None, strides: Any = None) -> None:
+        if isinstance(shape, numpy.ndarray):
+            self._held = shape
+        else:
+            self._held = numpy.ndarray(shape, dtype, memptr and memptr.memory, memptr.start if memptr else 0, strides)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in NAMES["cupy.ndarray"]:
+            raise AttributeError(f"'ndarray' object has no attribute {name!r}: CuPy's has none")
+        value = getattr(self._held, name)
+        return given_out(value) if not callable(value) else calling(value, NAMES["cupy.ndarray"][name])
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "_held":
+            object.__setattr__(self, name, value)
+        else:
+            setattr(self._held, name, taken_in(value))
+
+    @property
+    def device(self) -> Any:
+        """The device that the array pretends to lie on."""
+        return Device(0)
+
+    @property
+    def data(self) -> Pointer:
+        """Where the array begins."""
+        return Pointer(self._held)
+
+    @property
+    def base(self) -> Any:
+        """The array that this one is a view of."""
+        return None if self._held.base is None else ndarray(self._held.base)
+
+    def get(self, **options: Any) -> Any:
+        """A copy as a NumPy array."""
+        return self._held.copy()
+
+    def __array__(self, *args: Any, **options: Any) -> Any:
+        raise TypeError("Implicit conversion to a NumPy array is not allowed. Please use `.get()` to construct one.")
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        if method != "__call__" or ufunc.__name__ not in NAMES["cupy"]:
+            return NotImplemented
+        return calling(ufunc)(*inputs, **options)
+
+    def __array_function__(self, function: Any, kinds: Any, args: Any, options: Any) -> Any:
+        if function.__name__ not in NAMES["cupy"]:
+            return NotImplemented
+        return calling(function)(*args, **options)
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
+
+    def __bool__(self) -> bool:
+        return bool(self._held)
+
+    def __float__(self) -> float:
+        return float(self._held)
+
+    def __int__(self) -> int:
+        return int(self._held)
+
+    def __complex__(self) -> complex:
+        return complex(self._held)
+
+    def __repr__(self) -> str:
+        return repr(self._held)
+
+    def __getitem__(self, index: Any) -> Any:
+        # an element is an array without axes, also a view
+        index = taken_in(index)
+        whole = (*index, ...) if isinstance(index, tuple) and Ellipsis not in map(id_of, index) else index
+        if not isinstance(whole, tuple) and whole is not Ellipsis:
+            whole = (whole, ...)
+        return given_out(self._held[whole])
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._held[taken_in(index)] = taken_in(value)
+
+
+def id_of(value: Any) -> Any:
+    """An index itself if it can be compared, or None."""
+    return value if value is Ellipsis else None
+
+
+def _operator(name: str) -> Any:
+    def operator(self: ndarray, *others: Any) -> Any:
+        if any(isinstance(other, numpy.ndarray) for other in others):
+            raise TypeError("Unsupported type <class 'numpy.ndarray'>")
+        if not all(isinstance(other, (ndarray, bool, int, float, complex, numpy.generic)) for other in others):
+            return NotImplemented
+        result = getattr(self._held, name)(*[taken_in(other) for other in others])
+        if result is NotImplemented:
+            return result
+        if name.startswith("__i") and name not in ("__invert__",):
+            self._held = result
+            return self
+        return given_out(result)
+
+    return operator
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift"):
+    for _way in ("", "r", "i"):
+        if f"__{_way}{_name}__" in NAMES["cupy.ndarray"]:
+            setattr(ndarray, f"__{_way}{_name}__", _operator(f"__{_way}{_name}__"))
+for _name in ("eq", "ne", "lt", "le", "gt", "ge", "neg", "pos", "abs", "invert"):
+    setattr(ndarray, f"__{_name}__", _operator(f"__{_name}__"))
+ndarray.__hash__ = None  # type: ignore[assignment]
+
+
+def taken_in(value: Any) -> Any:
+    """An argument as NumPy takes it. Raises TypeError for a NumPy array, as CuPy does."""
+    if isinstance(value, ndarray):
+        return value._held
+    if isinstance(value, numpy.ndarray):
+        raise TypeError("Unsupported type <class 'numpy.ndarray'>")
+    if isinstance(value, (tuple, list)) and not hasattr(value, "_fields"):
+        return type(value)([taken_in(item) for item in value])
+    return value
+
+
+def given_out(value: Any) -> Any:
+    """A result as CuPy gives it: never a NumPy array, and arrays without axes in place of NumPy's numbers."""
+    if isinstance(value, numpy.generic):
+        return ndarray(numpy.asarray(value))
+    if isinstance(value, numpy.ndarray):
+        if value.base is not None and getattr(value.base, "flags", value.flags).writeable:
+            value.flags.writeable = True  # CuPy has no views that cannot be written
+        return ndarray(value)
+    if isinstance(value, (tuple, list)) and any(isinstance(item, (numpy.ndarray, numpy.generic)) for item in value):
+        parts = [given_out(item) for item in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+    return value
+
+
+def calling(function: Any, parameters: list[str] | None = None) -> Any:
+    """One of NumPy's functions over these arrays, with the parameters that CuPy's has."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        unknown = set() if parameters is None else set(options) - set(parameters)
+        if unknown:
+            raise TypeError(f"{function.__name__}() got an unexpected keyword argument {unknown.pop()!r}: CuPy has none")
+        out = options.get("out")
+        result = function(*taken_in(args), **{name: taken_in(value) for name, value in options.items()})
+        return out if isinstance(out, ndarray) else given_out(result)
+
+    call.__name__ = getattr(function, "__name__", "call")
+    return call
+
+
+class Pointer:
+    """A place in the memory of an array."""
+
+    def __init__(self, array: Any, start: int = 0) -> None:
+        self.array, self.start = array, start
+        self.ptr = array.ctypes.data + start
+
+    @property
+    def memory(self) -> Any:
+        """All bytes."""
+        return self.array.reshape(-1).view(numpy.uint8)
+
+    def __add__(self, offset: int) -> Pointer:
+        return Pointer(self.array, self.start + offset)
+
+
+class Device:
+    """A device by its number."""
+
+    def __init__(self, id: int = 0) -> None:
+        self.id = id
+
+    def __enter__(self) -> Device:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        return None
+
+    def synchronize(self) -> None:
+        """Nothing is ever pending."""
+        CALLS.append("synchronize")
+
+
+class Stream:
+    """A stream that notes what is asked of it."""
+
+    null: Stream
+
+    def __enter__(self) -> Stream:
+        _streams.append(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _streams.pop()
+
+    def synchronize(self) -> None:
+        """Nothing is ever pending."""
+        CALLS.append("stream.synchronize")
+
+
+Stream.null = Stream()
+_streams = [Stream.null]
+#: What was asked of devices and streams.
+CALLS: list[str] = []
+
+
+class Module(types.ModuleType):
+    """One of CuPy's modules: NumPy's functions by the names that CuPy has."""
+
+    def __init__(self, name: str, source: Any, **own: Any) -> None:
+        super().__init__(name)
+        self._source = source
+        self.__path__: list[str] = []
+        self.__dict__.update(own)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name not in NAMES[self.__name__]:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}: CuPy has none")
+        value = getattr(self._source, name)
+        if name in _AS_IN_NUMPY or isinstance(value, type) or not callable(value):
+            return value
+        return calling(value, NAMES[self.__name__][name])
+
+
+class RuntimeProblem(Exception):
+    """What CuPy raises where the driver is missing."""
+
+
+def _asarray(value: Any, dtype: Any = None, order: Any = None, *, copy: bool | None = None) -> Any:
+    if not isinstance(value, ndarray):
+        return ndarray(numpy.array(value, dtype, order=order))  # what comes from the host is copied
+    made = numpy.asarray(value._held, dtype, order, copy=copy)
+    return value if made is value._held else ndarray(made)
+
+
+def _array(value: Any, dtype: Any = None, copy: bool = True, order: str = "K") -> Any:
+    return _asarray(value, dtype, order, copy=True if copy else None)
+
+
+def _as_strided(x: ndarray, shape: Any = None, strides: Any = None) -> ndarray:
+    return ndarray(numpy.lib.stride_tricks.as_strided(x._held, shape, strides))
+
+
+def _scatter(name: str) -> Any:
+    def scatter(target: ndarray, where: Any, values: Any) -> None:
+        getattr(numpy, name).at(target._held, taken_in(where), taken_in(values))
+
+    return scatter
+
+
+def modules() -> dict[str, types.ModuleType]:
+    """CuPy's modules by name."""
+    import scipy.linalg
+    import scipy.special
+
+    runtime = types.SimpleNamespace(getDeviceCount=lambda: 1, CUDARuntimeError=RuntimeProblem)
+    cuda = types.ModuleType("cupy.cuda")
+    cuda.__dict__.update(
+        runtime=runtime, Device=Device, Stream=Stream, get_current_stream=lambda: _streams[-1],
+        alloc_pinned_memory=lambda size: memoryview(bytearray(size)),
+    )  # fmt: skip
+    found: dict[str, types.ModuleType] = {
+        "cupy.cuda": cuda,
+        "cupy.fft": Module("cupy.fft", numpy.fft),
+        "cupy.linalg": Module("cupy.linalg", numpy.linalg),
+        "cupyx.scipy": types.ModuleType("cupyx.scipy"),
+        "cupyx.scipy.special": Module("cupyx.scipy.special", scipy.special),
+        "cupyx.scipy.linalg": Module("cupyx.scipy.linalg", scipy.linalg),
+        "cupyx": Module("cupyx", None, **{f"scatter_{n}": _scatter(u) for n, u in _SCATTERS.items()}),
+    }
+    found["cupy"] = Module(
+        "cupy", numpy, ndarray=ndarray, asarray=_asarray, array=_array, asnumpy=lambda x: x.get(), cuda=cuda,
+        lib=types.SimpleNamespace(stride_tricks=types.SimpleNamespace(as_strided=_as_strided)),
+        fft=found["cupy.fft"], linalg=found["cupy.linalg"], __version__=NAMES["version"],
+    )  # fmt: skip
+    for name, module in found.items():
+        module.__spec__ = importlib.machinery.ModuleSpec(name, None)
+    return found
+
+
+_SCATTERS = {"add": "add", "max": "maximum", "min": "minimum"}
+
+
+@contextlib.contextmanager
+def installed() -> Iterator[types.ModuleType]:
+    """The stand-in under CuPy's name, for a block; not where CuPy itself has been imported."""
+    from adjoint.arrays import namespace, size
+
+    if "cupy" in sys.modules:
+        raise RuntimeError("cupy is imported: the stand-in would take its place")
+    found = modules()
+    sys.modules.update(found)
+    size.cuda_is_available.cache_clear()
+    try:
+        yield found["cupy"]
+    finally:
+        for name in found:
+            sys.modules.pop(name, None)
+        size.cuda_is_available.cache_clear()
+        namespace._namespaces.pop(ndarray, None)
