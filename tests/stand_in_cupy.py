@@ -132,7 +132,8 @@ def _operator(name: str) -> Any:
     return operator
 
 
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift"):
+_BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")
+for _name in _BINARY:
     for _way in ("", "r", "i"):
         if f"__{_way}{_name}__" in NAMES["cupy.ndarray"]:
             setattr(ndarray, f"__{_way}{_name}__", _operator(f"__{_way}{_name}__"))
@@ -172,7 +173,7 @@ def calling(function: Any, parameters: list[str] | None = None) -> Any:
     def call(*args: Any, **options: Any) -> Any:
         unknown = set() if parameters is None else set(options) - set(parameters)
         if unknown:
-            raise TypeError(f"{function.__name__}() got an unexpected keyword argument {unknown.pop()!r}: CuPy has none")
+            raise TypeError(f"{function.__name__}() got an unexpected keyword argument {unknown.pop()!r}")
         out = options.get("out")
         result = function(*taken_in(args), **{name: taken_in(value) for name, value in options.items()})
         return out if isinstance(out, ndarray) else given_out(result)

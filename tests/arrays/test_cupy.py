@@ -1,4 +1,4 @@
-"""Tensors over CuPy's arrays. Where there is no GPU a stand-in shows which functions are asked for, not how they run."""
+"""Tensors over CuPy's arrays. Where there is no GPU a stand-in shows what is asked for, not how it runs."""
 
 from __future__ import annotations
 

@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy
 
-from adjoint.arrays.namespace import device_of, is_array
 from adjoint.arrays.numpy_namespace import out_of_bounds
-from adjoint.arrays.size import device
+from adjoint.arrays.size import CPU, device
 from adjoint.arrays.standard_namespace import COMPOSED, Part
 from adjoint.arrays.standard_namespace import MissingFunction as MissingInStandard
 from adjoint.arrays.standard_namespace import Namespace as StandardNamespace
@@ -29,8 +28,8 @@ class MissingFunction(MissingInStandard):
     def __init__(self, name: str) -> None:
         NotImplementedError.__init__(
             self,
-            f"arrays of cupy have no {name}, which this operation needs. Nothing was copied to the host: to go on there, "
-            "say tensor.cpu()",
+            f"arrays of cupy have no {name}, which this operation needs. Nothing was copied to the host: to go on "
+            "there, say tensor.cpu()",
         )
 
 
@@ -69,9 +68,13 @@ class Namespace(StandardNamespace):
 
         Numbers, and indices, come from main memory. Raises RuntimeError for other arrays that lie elsewhere.
         """
-        if not is_array(value) or (own := device_of(value)) == (wanted := self.device_of(model)):
+        if not isinstance(value, (numpy.ndarray, self.library.ndarray)):
             return value
-        if own.type == "cpu" and not (is_operand and value.ndim):
+        is_here, wanted = isinstance(value, numpy.ndarray), self.device_of(model)
+        own = CPU if is_here else self.device_of(value)
+        if own == wanted:
+            return value
+        if is_here and not (is_operand and value.ndim):
             return on_gpu(value, wanted)
         raise RuntimeError(
             f"Expected all tensors to be on the same device, but found at least two devices, {wanted} and {own}! "

@@ -388,7 +388,7 @@ class Tensor(TensorBase):
     def __dlpack_device__(self) -> builtins.tuple[builtins.int, builtins.int]: ...
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Tensor:
-        """The tensor on a device, as the array API standard has it: itself, as there is the computer's memory only."""
+        """The tensor on a device, as the array API standard has it: itself where it lies there already."""
 
     def to(self, *args: Any, **kwargs: Any) -> Tensor:
         """The tensor with another dtype or on another device; itself if nothing changes and copy is False."""
@@ -399,8 +399,22 @@ class Tensor(TensorBase):
     def type_as(self, other: Tensor) -> Tensor:
         """The tensor with the dtype of another."""
 
-    def cpu(self) -> Tensor:
-        """The tensor in the computer's main memory: itself."""
+    def cpu(self, memory_format: Any = None) -> Tensor:
+        """The tensor in the computer's main memory: itself where it lies there already."""
+
+    def cuda(self, device: Any = None, non_blocking: builtins.bool = False, memory_format: Any = None) -> Tensor:
+        """The tensor on a CUDA device, the current one unless given, which needs CuPy; itself where it lies there."""
+
+    @property
+    def is_cuda(self) -> builtins.bool:
+        """Whether the tensor lies on a CUDA device."""
+
+    @property
+    def is_cpu(self) -> builtins.bool:
+        """Whether the tensor lies in main memory."""
+
+    def get_device(self) -> builtins.int:
+        """The number of the CUDA device that the tensor lies on, -1 in main memory."""
 
     def as_subclass(self, cls: builtins.type[Sub]) -> Sub:
         """The tensor as an instance of a subclass: the same memory and history."""
@@ -428,6 +442,9 @@ class Tensor(TensorBase):
 
     def new_full(self, size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: builtins.bool = False, device: Any = None) -> Tensor:
         """A number repeated, with this tensor's dtype."""
+
+    def _place(self, given: Any) -> Any:
+        """The device asked for, or else this tensor's own."""
 
     def backward(self, gradient: Tensor | None = None, retain_graph: builtins.bool | None = None, create_graph: builtins.bool = False, inputs: Tensor | Sequence[Tensor] | None = None) -> None:
         """Compute the gradients of this tensor with respect to graph leaves; see `adjoint.autograd.backward`."""

@@ -28,7 +28,7 @@ import numpy
 
 from adjoint.arrays.pytree import flatten
 from adjoint.compat.autograd._boxes import ArrayBox, Box
-from adjoint.compat.autograd.util import subvals
+from adjoint.compat.autograd._sequences import subvals
 
 Function = Callable[..., Any]
 

@@ -14,9 +14,9 @@ from adjoint.arrays.pytree import flatten
 from adjoint.compat.autograd._boxes import Box, getval
 from adjoint.compat.autograd._nodes import Node, notrace_primitives, toposort
 from adjoint.compat.autograd._primitives import Primitive, notrace_primitive
+from adjoint.compat.autograd._sequences import subvals
 from adjoint.compat.autograd._tracing import make_jvp, make_vjp
 from adjoint.compat.autograd._vspaces import vspace
-from adjoint.compat.autograd.util import subvals
 
 Function = Callable[..., Any]
 

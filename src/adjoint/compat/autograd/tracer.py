@@ -13,7 +13,7 @@ from adjoint.compat.autograd._nodes import (
 )
 from adjoint.compat.autograd._passes import register_notrace
 from adjoint.compat.autograd._primitives import notrace_primitive, primitive
-from adjoint.compat.autograd.util import subvals
+from adjoint.compat.autograd._sequences import subvals
 
 box_type_mappings = Box.type_mappings
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.compat.autograd._nodes import Node, toposort, trace
-from adjoint.compat.autograd.util import subvals
+from adjoint.compat.autograd._sequences import subvals
 
 Function = Callable[..., Any]
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys as _sys
 from typing import Any as _Any
 
 import numpy as _numpy
 
+from adjoint.compat.autograd._boxes import NAMESPACES as _NAMESPACES
 from adjoint.compat.autograd.numpy._namespace import wrap_namespace as _wrap_namespace
 
 _wrap_namespace(_numpy, globals())
@@ -23,6 +25,8 @@ for _old, _name in _OLDER.items():
 from adjoint.compat.autograd.numpy import fft, linalg, numpy_boxes, numpy_vspaces, random  # noqa: E402
 from adjoint.compat.autograd.numpy._own import c_, int8, int16, int32, int64, r_, where  # noqa: E402
 from adjoint.compat.autograd.numpy.numpy_boxes import ArrayBox, Box  # noqa: E402
+
+_NAMESPACES.append(_sys.modules[__name__])
 
 
 def metadata(A: _Any) -> tuple[tuple[int, ...], int, _numpy.dtype[_Any], bool]:

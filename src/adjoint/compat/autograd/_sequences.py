@@ -1,0 +1,23 @@
+"""Sequences with other members in some places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+
+def subvals(x: Sequence[Any], ivs: Iterable[tuple[int, Any]]) -> tuple[Any, ...]:
+    """A tuple of the same members, but others in some places.
+
+    >>> subvals((1, 2, 3), [(0, 10)])
+    (10, 2, 3)
+    """
+    members = list(x)
+    for i, value in ivs:
+        members[i] = value
+    return tuple(members)
+
+
+def subval(x: Sequence[Any], i: int, v: Any) -> tuple[Any, ...]:
+    """A tuple of the same members, but another in one place."""
+    return subvals(x, [(i, v)])
