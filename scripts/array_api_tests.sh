@@ -3,16 +3,24 @@
 #
 #     scripts/array_api_tests.sh [pytest arguments]
 #
-# ARRAY_API_TESTS names a checkout of https://github.com/data-apis/array-api-tests; without one it is cloned.
+# ARRAY_API_TESTS names a checkout of https://github.com/data-apis/array-api-tests; without one the revision below is
+# fetched, with the standard's own texts, which are a submodule of it. ARRAY_API_TESTS_MODULE=numpy runs it on NumPy, to
+# compare. tests/interop/test_array_api_conformance.py compares with array-api-strict and needs no network.
 # MAX_EXAMPLES (100) is how many examples Hypothesis draws for each test.
 set -e
 root=$(cd "$(dirname "$0")/.." && pwd)
 checkout=${ARRAY_API_TESTS:-$root/build/array-api-tests}
+revision=${ARRAY_API_TESTS_REVISION:-019e060f003acfa2eec33761f0e948c937633443}
 if [ ! -d "$checkout" ]; then
-    git clone --depth 1 --recurse-submodules https://github.com/data-apis/array-api-tests "$checkout"
+    git init --quiet "$checkout"
+    git -C "$checkout" fetch --quiet --depth 1 https://github.com/data-apis/array-api-tests "$revision"
+    git -C "$checkout" checkout --quiet FETCH_HEAD
+    git -C "$checkout" submodule --quiet update --init --depth 1
 fi
+module=${ARRAY_API_TESTS_MODULE:-adjoint.array_api}
 known=$root/tests/data/array_api_known_failures.txt
+[ "$module" = adjoint.array_api ] || known=/dev/null
 cd "$checkout"
-ARRAY_API_TESTS_MODULE=adjoint.array_api ARRAY_API_TESTS_VERSION=2024.12 PYTHONPATH=$root/src \
+ARRAY_API_TESTS_MODULE=$module ARRAY_API_TESTS_VERSION=2024.12 PYTHONPATH=$root/src \
     "${PYTHON:-python}" -m pytest -q --disable-deadline --max-examples "${MAX_EXAMPLES:-100}" \
     --xfails-file "$known" array_api_tests "$@"

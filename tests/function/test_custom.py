@@ -196,3 +196,31 @@ def test_wrong_results_of_rules():
 def test_a_parameter_called_like_the_result_is_refused():
     with pytest.raises(TypeError, match="asks for 'y', which means the result, but is a parameter"):
         custom(lambda x, y: x * y, vjp=lambda g, x, y: (g * y, g * x))
+
+
+@pytest.mark.parametrize("mode", ["reverse", "forward over reverse"])
+def test_rules_that_differentiate_after_a_batch_is_over(mode):
+    def f(x, p):
+        return (x * p).sin()
+
+    @custom
+    def g(x, p):
+        return f(x, p)
+
+    @g.vjp
+    def _(g, x, p):
+        # what belongs to all members and what belongs to each meet before the batch is left
+        of_x, of_p = func.vjp(f, x, p)[1](g)
+        return of_x, of_p + 0.0 * of_x.sum()
+
+    x = adjoint.tensor([0.1, 0.5, 0.9], dtype=adjoint.float64)
+
+    def slope(h):
+        p = adjoint.tensor(2.0, dtype=adjoint.float64, requires_grad=True)
+        if mode == "reverse":
+            loss = vmap(lambda x: h(x, p))(x).sum()
+        else:
+            loss = func.jacfwd(lambda x: h(x, p).sum())(x).sum()
+        return grad(loss, p)[0]
+
+    assert_close(slope(g), slope(f))

@@ -286,3 +286,20 @@ def test_foreign_types_are_left_to_themselves() -> None:
 
     t = adjoint.ones(2)
     assert np.add(t, Foreign()) == "foreign" and np.concatenate([t, Foreign()]) == "foreign"
+
+
+@pytest.mark.parametrize("call", [np.sign, lambda x: np.heaviside(x, 0.5)])
+def test_steps_are_nan_where_the_argument_is(call: Any) -> None:
+    t = adjoint.tensor([np.nan, -2.0, 0.0, 3.0], dtype=adjoint.float64, requires_grad=True)
+    found = call(t)
+    np.testing.assert_array_equal(found.detach().numpy(), call(t.detach().numpy()))
+    assert not found.requires_grad or not (found.nansum().backward() or t.grad).any()
+
+
+def test_norms_over_no_axes() -> None:
+    t = adjoint.tensor([[3.0, -4.0]], dtype=adjoint.float64, requires_grad=True)
+    found = np.linalg.vector_norm(t, axis=(), ord=3)  # type: ignore[arg-type]
+    np.testing.assert_allclose(found.tolist(), [[3.0, 4.0]])
+    found.sum().backward()  # type: ignore[attr-defined]
+    assert t.grad is not None
+    np.testing.assert_allclose(t.grad.tolist(), [[1.0, -1.0]])

@@ -6,12 +6,14 @@ import functools
 import gc
 import math
 import weakref
+from typing import Any
 
 import numpy as np
 import pytest
 
 import adjoint
-from adjoint.autograd import grad
+from adjoint.autograd import forward_ad, grad
+from adjoint.func import jacfwd, jacrev
 from adjoint.utils.checkpoint import (
     CheckpointError,
     CheckpointPolicy,
@@ -327,3 +329,40 @@ def test_formulas_of_one_operation_may_ask_for_the_same_value():
     y = checkpoint(lambda a, b: checkpoint(function, a, b, use_reentrant=False), a, b, use_reentrant=False)
     for _ in range(2):
         assert adjoint.autograd.grad(y, (a, b), retain_graph=True) == expected
+
+
+# forward mode ---------------------------------------------------------------------------------------------------------
+
+MODES = {"f": jacfwd, "r": jacrev}
+
+
+@pytest.mark.parametrize("order", ["fr", "rf", "ffr", "frf", "rff", "frr", "rfr", "rrf"])
+@pytest.mark.parametrize("chain", [False, True])
+def test_forward_and_reverse_mode_through_checkpoints(order: str, chain: bool) -> None:
+    def step(x: Any) -> Any:
+        return (x * x).sin() * x
+
+    def plain(x: Any) -> Any:
+        return (step(step(step(x))) ** 2).sum()
+
+    def checkpointed(x: Any) -> Any:
+        if chain:
+            return (checkpoint_chain([step] * 3, x, snapshots=1) ** 2).sum()
+        return (checkpoint(lambda x: step(step(step(x))), x, use_reentrant=False) ** 2).sum()
+
+    x = adjoint.tensor([0.3, 0.7], dtype=adjoint.float64)
+    for mode in reversed(order):
+        plain, checkpointed = MODES[mode](plain), MODES[mode](checkpointed)
+    adjoint.testing.assert_close(checkpointed(x), plain(x))
+
+
+def test_a_level_that_ended_is_opened_again_for_a_recomputation() -> None:
+    x = adjoint.tensor([0.3, 0.7], dtype=adjoint.float64, requires_grad=True)
+    v = adjoint.tensor([1.0, 2.0], dtype=adjoint.float64, requires_grad=True)
+    with forward_ad.dual_level():
+        y = checkpoint(lambda x: x.sin() * x, forward_ad.make_dual(x, v), use_reentrant=False)
+        tangent = forward_ad.unpack_dual(y).tangent
+    tangent.sum().backward()
+    assert x.grad is not None and v.grad is not None
+    adjoint.testing.assert_close(x.grad, (v * (2 * x.cos() - x * x.sin())).detach())
+    adjoint.testing.assert_close(v.grad, (x.cos() * x + x.sin()).detach())

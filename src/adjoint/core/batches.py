@@ -35,6 +35,25 @@ class running:
         state.batches = tuple(batch for batch in state.batches if batch is not self.batch)
 
 
+class inside:
+    """A with block that is part of batches, given as (level, size), which may be over: passes in it are their members'.
+
+    So a gradient that the block takes belongs to each member, and is summed where its result leaves the batch.
+    """
+
+    def __init__(self, batches: tuple[tuple[int, int], ...]) -> None:
+        self.batches = batches
+
+    def __enter__(self) -> None:
+        state = current()
+        live = live_levels()
+        self.before = state.batches
+        state.batches = (*state.batches, *[Batch(*batch) for batch in self.batches if batch[0] not in live])
+
+    def __exit__(self, *error: object) -> None:
+        current().batches = self.before
+
+
 class transforming:
     """A with block in which a function is run under a transformation: "grad", "jvp", or "vmap" of a level."""
 

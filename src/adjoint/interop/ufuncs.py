@@ -435,6 +435,19 @@ def _modf(a: Tensor) -> tuple[Tensor, Tensor]:
     return ops.copysign(ops.where(ops.isinf(a), number(0, kind_of(a)), a - whole), a.detach()), whole
 
 
+def _with_nan(a: Tensor, found: Tensor) -> Tensor:
+    """What was found, but NaN where the argument is; torch's steps are 0 there."""
+    return found if kind_of(a).kind != "f" else ops.where(ops.isnan(a), a.detach(), found)
+
+
+def _sign(a: Tensor) -> Tensor:
+    return _with_nan(a, ops.sgn(a))
+
+
+def _heaviside(a: Tensor, b: Tensor) -> Tensor:
+    return _with_nan(a, ops.heaviside(a, b))
+
+
 def _rint(a: Tensor) -> Tensor:
     return ops.round(a) if kind_of(a).kind != "c" else ops.complex(ops.round(a.real), ops.round(a.imag))
 
@@ -496,14 +509,14 @@ _NAMES = {
     "copysign": "copysign", "cos": "cos", "cosh": "cosh", "deg2rad": "deg2rad", "degrees": "rad2deg",
     "divide": "true_divide", "equal": "eq", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "float_power": "pow",
     "floor": "floor", "floor_divide": "floor_divide", "fmax": "fmax", "fmin": "fmin", "fmod": "fmod", "gcd": "gcd",
-    "greater": "gt", "greater_equal": "ge", "heaviside": "heaviside", "hypot": "hypot", "invert": "bitwise_not",
+    "greater": "gt", "greater_equal": "ge", "hypot": "hypot", "invert": "bitwise_not",
     "isfinite": "isfinite", "isinf": "isinf", "isnan": "isnan", "lcm": "lcm", "left_shift": "bitwise_left_shift",
     "less": "lt", "less_equal": "le", "log": "log", "log10": "log10", "log1p": "log1p", "log2": "log2",
     "logaddexp": "logaddexp", "logaddexp2": "logaddexp2", "logical_and": "logical_and", "logical_not": "logical_not",
     "logical_or": "logical_or", "logical_xor": "logical_xor", "matmul": "matmul", "maximum": "maximum",
     "minimum": "minimum", "multiply": "mul", "negative": "neg", "nextafter": "nextafter", "not_equal": "ne",
     "positive": "clone", "power": "pow", "rad2deg": "rad2deg", "radians": "deg2rad", "reciprocal": "reciprocal",
-    "remainder": "remainder", "right_shift": "bitwise_right_shift", "sign": "sgn",
+    "remainder": "remainder", "right_shift": "bitwise_right_shift",
     "signbit": "signbit", "sin": "sin", "sinh": "sinh", "sqrt": "sqrt", "square": "square", "subtract": "sub",
     "tan": "tan", "tanh": "tanh", "trunc": "trunc",
 }  # fmt: skip
@@ -512,7 +525,8 @@ _ORDERINGS = ("gt", "ge", "lt", "le", "maximum", "minimum", "fmax", "fmin")
 
 _FUNCTIONS: dict[str, Function] = {
     "divmod": _divmod, "modf": _modf, "frexp": _frexp, "ldexp": _ldexp, "vecdot": _vecdot, "matvec": _matvec,
-    "vecmat": _vecmat, "rint": _rint,
+    "vecmat": _vecmat, "rint": _rint, "sign": _sign,
+    "heaviside": _heaviside,
 }  # fmt: skip
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from adjoint.arrays.namespace import underlying
 from adjoint.arrays.pytree import flatten
 from adjoint.core.grad_mode import enable_grad, no_grad
+from adjoint.core.graph import TensorBase
 from adjoint.core.modes import current, is_grad_enabled
 from adjoint.solvers.convergence import ConvergenceError
 from adjoint.solvers.flat import Differentiable, Flat, check_captured, plain
@@ -180,17 +181,26 @@ def states(stepper: Stepper, field: Field, y: Tensor, t: Tensor, args: Tree, sna
     """The states at all times, stacked."""
     found, guess = [y], None
     for k in range(len(t) - 1):
-        # tangents are not kept from step to step, so there is nothing to save
-        if snapshots is None or not is_grad_enabled() or current().dual_stack:
+        if snapshots is None or not is_grad_enabled() or (current().dual_stack and not _any_needs_grad((y, t, args))):
             y, guess, _ = stepper.cross(field, y, t[k], t[k + 1], args, guess)
         else:
             start, *rest = plain((y, t[k], t[k + 1], args))
             with no_grad():
                 _, guess, ends = stepper.cross(field, start, rest[0], rest[1], rest[2], guess)
-            between = partial(stepper.one, field, t[k], t[k + 1], args)
-            y = checkpoint_chain([partial(between, a, b) for a, b in spans(ends)], y, snapshots=snapshots)
+            # what has derivatives is passed along, so that checkpoints keep its tangents
+            steps = [partial(_step, stepper, field, a, b) for a, b in spans(ends)]
+            y = checkpoint_chain(steps, (y, t[k], t[k + 1], args), snapshots=snapshots)[0]
         found.append(y)
     return ops.stack(found, 0)
+
+
+def _step(stepper: Stepper, field: Field, start: float, end: float, state: tuple[Any, ...]) -> tuple[Any, ...]:
+    y, t0, t1, args = state
+    return stepper.one(field, t0, t1, args, start, end, y), t0, t1, args
+
+
+def _any_needs_grad(tree: Tree) -> bool:
+    return any(isinstance(leaf, TensorBase) and leaf.requires_grad for leaf in flatten(tree)[0])
 
 
 # the adjoint equation -------------------------------------------------------------------------------------------------

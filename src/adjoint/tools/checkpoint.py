@@ -26,6 +26,7 @@ from adjoint.core.modes import current
 from adjoint.core.recorded import OpNode, pack_by_mode, save_input, unpacked
 from adjoint.core.saved_hooks import saved_tensors_hooks
 from adjoint.tools.reentrant import checkpoint_reentrant
+from adjoint.transforms import forward
 
 Tensor = Any
 Contexts = tuple[contextlib.AbstractContextManager[Any], contextlib.AbstractContextManager[Any]]
@@ -133,8 +134,10 @@ class Region:
         self, function: Callable[..., Any], args: Any, kwargs: Any, again: Callable[[], Any], **options: Any
     ) -> None:
         self.function = function
+        # the derivations in forward mode that it takes part in: what they do is recomputed, too
+        self.levels = () if current().forward_off else current().dual_stack
         # tensors are saved as the graph saves them, so that checkpoints around this one hold them only as places
-        self.arguments = pytree.map(_keep, (args, kwargs))
+        self.arguments = pytree.map(lambda value: _keep(value, self.levels), (args, kwargs))
         self.again = again
         self.early_stop: bool = options["early_stop"]
         self.check: bool = options["check"]
@@ -193,14 +196,15 @@ class Region:
                 raise _Enough
             return tensor.detach()
 
-        args, kwargs = pytree.map(_take, self.arguments)
         with (
+            _in_levels(self.levels) as levels,
             random.replayed(self.random_state),
             enable_grad(),
             self.again(),
             saved_tensors_hooks(pack, lambda kept: kept),
             contextlib.suppress(_Enough),
         ):
+            args, kwargs = pytree.map(lambda value: _take(value, levels), self.arguments)
             self.function(*args, **kwargs)
         if self.check:
             self.compare(notes)
@@ -243,23 +247,45 @@ class Region:
         return text
 
 
-def _keep(value: Any) -> Any:
+@contextlib.contextmanager
+def _in_levels(numbers: tuple[int, ...]) -> Iterator[dict[int, int]]:
+    """Run with these levels of forward mode and no others; those that have ended since are replaced by new ones."""
+    with contextlib.ExitStack() as ended:
+        levels = {n: n if forward.is_open(n) else ended.enter_context(forward.level()) for n in numbers}
+        with forward.outside(tuple(levels.values())):
+            yield levels
+
+
+class _Kept:
+    """A tensor that a checkpointed function was given, with its tangents by their levels."""
+
+    __slots__ = ("saved", "tangents")
+
+    def __init__(self, saved: SavedTensor, tangents: dict[int, Any]) -> None:
+        self.saved, self.tangents = saved, tangents
+
+
+def _keep(value: Any, levels: tuple[int, ...]) -> Any:
     """An argument of a checkpointed function as the region keeps it."""
     if not isinstance(value, TensorBase):
         return value
     saved = save_input(value)
     saved.original = value
     pack_by_mode(saved, value, None)
-    return saved
+    tangents = {n: forward.tangent_of(value, n) for n in levels}
+    return _Kept(saved, {n: _keep(t, levels) for n, t in tangents.items() if t is not None})
 
 
-def _take(value: Any) -> Any:
-    """The argument again: a tensor without the history outside of the region."""
-    if not isinstance(value, SavedTensor):
+def _take(value: Any, levels: dict[int, int]) -> Any:
+    """The argument again: a tensor without the history outside of the region, with its tangents."""
+    if not isinstance(value, _Kept):
         return value
-    tensor = unpacked(value, None)
+    tensor = unpacked(value.saved, None)
     twin = tensor.detach()
-    return twin.requires_grad_() if needs_grad(tensor) else twin
+    twin = twin.requires_grad_() if needs_grad(tensor) else twin
+    for n, tangent in value.tangents.items():
+        forward.set_tangent(twin, levels[n], _take(tangent, levels))
+    return twin
 
 
 def checkpoint(

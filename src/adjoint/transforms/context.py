@@ -17,6 +17,7 @@ from adjoint.arrays.namespace import in_batch_of, namespace
 from adjoint.arrays.shapes import broadcast_shapes
 from adjoint.arrays.size import type_name
 from adjoint.core import errors
+from adjoint.core.batches import inside
 from adjoint.core.graph import (
     ContextNode,
     SavedTensor,
@@ -31,6 +32,7 @@ from adjoint.core.locations import caller
 from adjoint.core.modes import current
 from adjoint.core.recorded import drop, pack_by_mode, save_input, save_result, unpacked
 from adjoint.tensor.table import ops
+from adjoint.transforms.batched import batches_of
 
 Tensor = Any
 
@@ -231,7 +233,12 @@ class BackwardCFunction(ContextNode, FunctionCtx):
             model = next((g._array for g in grads if g is not None), self._ad_model)
         if not self._ad_keeps_undefined:
             grads = [zeros_of(self, nr, model) if g is None else g for nr, g in enumerate(grads)]
-        returned = self.apply(*grads)
+        if model is None:
+            returned = self.apply(*grads)
+        else:
+            # though the batch may be over, this is part of the function that was mapped
+            with inside(batches_of(model)):
+                returned = self.apply(*grads)
         given = returned if isinstance(returned, tuple) else (returned,)
         if len(given) != self._ad_n_arguments:
             given = without_surplus(self, given)

@@ -68,6 +68,11 @@ def level() -> Iterator[int]:
         close_level(number)
 
 
+def is_open(level: int) -> bool:
+    """True while a derivation goes on."""
+    return level in _holders
+
+
 @contextmanager
 def outside(levels: tuple[int, ...]) -> Iterator[None]:
     """Run with only these levels open: values at an inner level are made from values of the outer ones."""

@@ -25,7 +25,7 @@ def concat(arrays: Sequence[Tensor], /, *, axis: int | None = 0) -> Tensor:
     return FUNCTIONS["concatenate"](arrays, axis)
 
 
-def expand_dims(x: Tensor, /, *, axis: int | tuple[int, ...] = 0) -> Tensor:
+def expand_dims(x: Tensor, /, axis: int | tuple[int, ...] = 0) -> Tensor:
     """New axes of length one."""
     return FUNCTIONS["expand_dims"](x, axis)
 

@@ -152,7 +152,11 @@ def norm(x: Array, ord=None, axis=None, keepdims=False):
 @function("linalg.vector_norm")
 def vector_norm(x: Array, /, *, axis=None, keepdims=False, ord=2):
     """A norm over axes, taken as a vector."""
-    return ops.linalg_vector_norm(inexact(x), float(ord), axes_of(axis, x.ndim), keepdims)
+    axes, x = axes_of(axis, x.ndim), inexact(x)
+    if axis is not None and not axes:
+        # each element for itself
+        return ops.linalg_vector_norm(ops.unsqueeze(x, -1), float(ord), (x.ndim,), False)
+    return ops.linalg_vector_norm(x, float(ord), axes, keepdims)
 
 
 @function("linalg.matrix_norm")

@@ -1,0 +1,376 @@
+"""The array API standard, function by function, on random arguments: signatures, dtypes, shapes and values.
+
+array-api-strict is the standard over NumPy. What it refuses the standard leaves open. `ADJOINT_DRAWS=1000` draws so
+many arguments for each function.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import array_api_strict as strict
+import numpy as np
+import pytest
+
+import adjoint
+from adjoint import array_api
+
+strict.set_array_api_strict_flags(api_version="2024.12")
+DRAWS = int(os.environ.get("ADJOINT_DRAWS", "15"))
+KINDS = {
+    "bool": ["bool"],
+    "signed": ["int8", "int16", "int32", "int64"],
+    "unsigned": ["uint8", "uint16", "uint32", "uint64"],
+    "real": ["float32", "float64"],
+    "complex": ["complex64", "complex128"],
+}
+SHAPES = [(), (1,), (3,), (0,), (2, 3), (1, 3), (2, 1), (3, 3), (0, 3), (2, 0), (2, 3, 4), (2, 1, 4), (3, 3, 3)]
+SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5, -0.5, 1e-30, -1e-30, 1e30, 2.5, -2.5, 1.5, 3.0, -3.0]
+#: By the name of a parameter that is no array, what is drawn for it.
+CHOICES: dict[str, list[Any]] = {
+    "axis": [0, -1, 1, -2, 2, None, (0,), (0, 1), (-1, 0), ()],
+    "axes": [0, 1, 2, None, (0, 1), (0, -1), ((0,), (0,)), ((1,), (0,)), ((-1, 0), (0, 1)), (1, 0), (2, 0, 1), (0,)],
+    "keepdims": [False, True],
+    "correction": [0.0, 1.0, 0.5, 0, 1, 7.0],
+    "descending": [False, True],
+    "stable": [True],
+    "include_initial": [False, True],
+    "invert": [False, True],
+    "n": [1, 2, 0, 3, 4, 5, None, -1],
+    "s": [None, (2,), (3, 4), (2, 2)],
+    "norm": ["backward", "ortho", "forward"],
+    "k": [0, 1, -1, 3, -4],
+    "offset": [0, 1, -1, 5],
+    "upper": [False, True],
+    "mode": ["reduced", "complete"],
+    "full_matrices": [True, False],
+    "ord": [2, 1, np.inf, -np.inf, "fro", "nuc", -2, -1, 0, 3, 0.5],
+    "rtol": [None, 0.1, 1e-3],
+    "side": ["left", "right"],
+    "sorter": [None],
+    "copy": [None, True, False],
+    "shape": [(), (3,), (2, 3), (6,), (3, 2), (-1,), (1, -1), (0,), (4, 2, 3), (2, 3, 4), 3],
+    "shift": [1, -2, 0, 7],
+    "source": [0, -1, (0, 1), 1], "destination": [0, -1, (1, 0), 1],
+    "repetitions": [(), (2,), (1, 2), (2, 1, 2), (0,)],
+    "repeats": [0, 1, 2, 3],
+    "indexing": ["xy", "ij"],
+    "start": [0, 1.5, -2, 3, 0.0, 10], "stop": [None, 5, 2.5, -4, 0], "step": [1, 2, -1, 0.5, -0.25],
+    "num": [0, 1, 2, 5], "endpoint": [True, False],
+    "n_rows": [0, 1, 3], "n_cols": [None, 0, 2, 4],
+    "fill_value": [0, 1, -1, 2.5, True, 1 + 2j, float("nan"), float("inf")],
+    "d": [1.0, 0.5], "prepend": [None], "append": [None],
+}  # fmt: skip
+#: Parameters that are left at their defaults: devices are no part of this.
+LEFT_OUT = {"device"}
+ARRAYS = {"x", "x1", "x2", "condition", "min", "max", "indices", "arrays", "obj"}
+#: Functions that are tested elsewhere, as their results are no arrays of definite values.
+OTHERS = {
+    "empty", "empty_like", "from_dlpack", "finfo", "iinfo", "isdtype", "result_type", "can_cast", "astype",
+    "unique_values", "__array_namespace_info__",
+}  # fmt: skip
+#: What array-api-strict has of later versions and of its own.
+BEYOND = {"broadcast_shapes", "isin", "set_array_api_strict_flags", "get_array_api_strict_flags",
+          "reset_array_api_strict_flags"}  # fmt: skip
+#: Functions of the standard's linear algebra whose results have signs or phases of their own.
+UP_TO_SIGN = {"linalg.qr", "linalg.svd", "linalg.eigh"}
+#: Functions that compute as other libraries do, not to the last bits.
+TOLERANT = {"float32": 2e-5, "complex64": 2e-5, "float64": 1e-11, "complex128": 1e-11}
+
+
+def functions() -> Iterator[str]:
+    for module in ("", "linalg", "fft"):
+        of = getattr(strict, module) if module else strict
+        for name in of.__all__ if module != "linalg" else strict.linalg.__all__:
+            if inspect.isfunction(getattr(of, name)) and name not in OTHERS | BEYOND:
+                yield f"{module}.{name}" if module else name
+
+
+def member(namespace: Any, name: str) -> Any:
+    return functools.reduce(getattr, name.split("."), namespace)
+
+
+@pytest.mark.parametrize("name", [*functions(), *sorted(OTHERS)])
+def test_signature(name: str) -> None:
+    own = inspect.signature(member(array_api, name)).parameters.values()
+    theirs = inspect.signature(member(strict, name)).parameters.values()
+    own_by_name = {p.name: p for p in own}
+    places = [p for p in own if p.kind is not p.KEYWORD_ONLY]
+    for number, parameter in enumerate(theirs):
+        if parameter.kind is parameter.POSITIONAL_ONLY or parameter.kind is parameter.VAR_POSITIONAL:
+            assert places[number].kind is not parameter.KEYWORD_ONLY
+        else:
+            found = own_by_name[parameter.name]
+            assert parameter.kind is parameter.KEYWORD_ONLY or places[number].name == parameter.name
+            if isinstance(parameter.default, (bool, int, float, str, type(None))):
+                assert found.default == parameter.default
+    required = {p.name for p in own if p.default is p.empty and p.kind is p.KEYWORD_ONLY}
+    assert required <= {p.name for p in theirs}
+
+
+class Draw:
+    """Random arguments, each as a pair: for array-api-strict and for adjoint."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+
+    def of(self, options: Any) -> Any:
+        return options[int(self.rng.integers(len(options)))]
+
+    def array(self, dtype: str, shape: tuple[int, ...], plain: bool) -> np.ndarray[Any, Any]:
+        kind = np.dtype(dtype)
+        if kind.kind == "b":
+            return self.rng.integers(0, 2, shape).astype(bool)
+        if kind.kind in "iu":
+            low = 0 if kind.kind == "u" else -5
+            found = self.rng.integers(low, 6, shape).astype(kind)
+            if not plain and found.size and self.rng.random() < 0.3:
+                found.flat[int(self.rng.integers(found.size))] = self.of([np.iinfo(kind).max, np.iinfo(kind).min])
+            return found
+        parts = [self.rng.normal(size=shape) * self.of([1.0, 1.0, 5.0]) for _ in range(2 if kind.kind == "c" else 1)]
+        found = (parts[0] + 1j * parts[1] if kind.kind == "c" else parts[0]).astype(kind)
+        found = np.asarray(found)
+        if not plain and kind.kind == "f" and self.rng.random() < 0.7:
+            for place in np.ndindex(*shape):
+                if self.rng.random() < 0.5:
+                    found[place] = self.of(SPECIAL)
+        return found
+
+    def pair(self, array: np.ndarray[Any, Any]) -> tuple[Any, Any]:
+        dtype = array.dtype.name
+        return strict.asarray(array), array_api.asarray(array, dtype=getattr(array_api, dtype))
+
+
+def is_plain(name: str) -> bool:
+    """True for functions of which the standard says nothing about infinities and NaN that libraries agree in."""
+    return name.startswith(("linalg.", "fft.")) or name in {
+        "matmul", "tensordot", "vecdot", "var", "std", "mean", "sum", "prod", "cumulative_sum", "cumulative_prod",
+        "sort", "argsort", "searchsorted", "unique_all", "unique_counts", "unique_inverse", "argmax", "argmin", "max",
+        "min", "floor_divide", "remainder", "pow", "clip", "isin",
+    }  # fmt: skip
+
+
+def broadcast_partner(draw: Draw, shape: tuple[int, ...]) -> tuple[int, ...]:
+    own = [1 if draw.rng.random() < 0.25 else n for n in shape]
+    return tuple(own[int(draw.rng.integers(0, len(own) + 1)) :])
+
+
+def are_axes(value: Any, ndim: int) -> bool:
+    """True for axes of an array of so many; beyond them, and for one named twice, the standard leaves all open."""
+    axes = value if isinstance(value, tuple) else (value,)
+    if any(isinstance(axis, tuple) for axis in axes):
+        return True
+    axes = [axis for axis in axes if axis is not None]
+    return all(-ndim <= axis < ndim for axis in axes) and len({axis % ndim for axis in axes}) == len(axes)
+
+
+def arguments(name: str, draw: Draw) -> tuple[list[Any], dict[str, Any]]:
+    """Random arguments for a function, by the names of its parameters; arrays as pairs."""
+    kind = draw.of(list(KINDS))
+    shape = draw.of(SHAPES)
+    plain = is_plain(name)
+    short = name.rpartition(".")[2]
+    if name.startswith("linalg.") and draw.rng.random() < 0.8:
+        kind, shape = draw.of(["real", "complex"]), draw.of([(3, 3), (2, 3), (3, 2), (2, 3, 3), (3,), (0, 3, 3)])
+    if name.startswith("fft.") and draw.rng.random() < 0.9:
+        kind = draw.of(["real", "complex"])
+    if name.startswith("fft.") or short in ("take", "squeeze", "vector_norm"):
+        shape = shape if shape and 0 not in shape else (2, 3)
+
+    def array(dtype: str, shape: tuple[int, ...]) -> Any:
+        found = draw.array(dtype, shape, plain)
+        if short in {"cholesky", "eigh", "eigvalsh"} and len(shape) > 1 and shape[-1] == shape[-2]:
+            found = found @ np.conj(np.swapaxes(found, -1, -2)) + np.eye(shape[-1], dtype=found.dtype)
+        return draw.pair(found)
+
+    def value(parameter: inspect.Parameter) -> Any:
+        by = parameter.name
+        if by in ("x", "x1", "obj"):
+            return array(draw.of(KINDS[kind]), shape)
+        if by == "indices":
+            indices = draw.rng.integers(0, max(1, min(shape, default=1)), shape if short != "take" else 2)
+            return draw.pair(indices)
+        if by == "condition":
+            return array("bool", broadcast_partner(draw, shape))
+        if by == "arrays":
+            same = short in ("concat", "stack")
+            return [array(draw.of(KINDS[kind]), shape if same else broadcast_partner(draw, shape)) for _ in range(2)]
+        if by in ("x2", "min", "max"):
+            if short in ("x2", "clip", "where") or draw.rng.random() < 0.3:
+                number = {"bool": True, "signed": -3, "unsigned": 2, "real": 1.5, "complex": 1 + 2j}[kind]
+                if by != "x2":
+                    return draw.of([None, number])
+                if parameter.annotation is not inspect.Parameter.empty and "|" in str(parameter.annotation):
+                    return number
+            partner = shape if name.startswith("linalg.") or short in ("matmul", "tensordot", "vecdot") else None
+            if short == "matmul" and draw.rng.random() < 0.7 and len(shape) > 1:
+                partner = (*shape[:-2], shape[-1], 2)
+            return array(draw.of(KINDS[kind]), broadcast_partner(draw, shape) if partner is None else partner)
+        if by == "dtype":
+            # casts to another kind are left open
+            return draw.of([None, *[("dtype", each) for each in KINDS[kind]]])
+        options = CHOICES[by]
+        if by in ("axis", "axes"):
+            written = str(parameter.annotation).lower()
+            kinds = [int] + [tuple] * ("tuple" in written or "sequence" in written) + [type(None)] * ("none" in written)
+            kinds = [tuple] if short == "permute_dims" else kinds
+            options = [each for each in options if isinstance(each, tuple(kinds)) and are_axes(each, len(shape))]
+        return draw.of(options) if options else parameter.default
+
+    args, kwargs = [], {}
+    for parameter in inspect.signature(member(strict, name)).parameters.values():
+        if parameter.name in LEFT_OUT:
+            continue
+        optional = parameter.default is not parameter.empty
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            if draw.rng.random() < 0.6:
+                kwargs[parameter.name] = value(parameter)
+        elif parameter.kind is parameter.VAR_POSITIONAL:
+            args.extend(value(parameter))
+        elif not optional or (len(args) == sum(1 for _ in args) and draw.rng.random() < 0.7):
+            args.append(value(parameter))
+        else:
+            break
+    return args, kwargs
+
+
+def side(value: Any, number: int) -> Any:
+    """The arguments of one of the two namespaces."""
+    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], strict._array_object.Array):
+        return value[number]
+    if isinstance(value, tuple) and value and value[0] == "dtype":
+        return getattr((strict, array_api)[number], value[1])
+    if isinstance(value, list):
+        return [side(member, number) for member in value]
+    return value
+
+
+def plain_of(value: Any) -> Any:
+    return np.asarray(value._array) if isinstance(value, strict._array_object.Array) else value
+
+
+def compare(name: str, found: Any, expected: Any) -> None:
+    if isinstance(expected, (tuple, list)):
+        assert isinstance(found, (tuple, list)) and len(found) == len(expected)
+        if hasattr(expected, "_fields"):
+            assert found._fields == expected._fields  # type: ignore[attr-defined]
+        for one, other in zip(found, expected, strict=True):
+            compare(name, one, other)
+        return
+    if not isinstance(expected, strict._array_object.Array):
+        assert found == expected
+        return
+    assert isinstance(found, adjoint.Tensor)
+    wanted = plain_of(expected)
+    own = found.numpy()
+    assert own.dtype == wanted.dtype, f"dtype {own.dtype}, should be {wanted.dtype}"
+    assert tuple(found.shape) == wanted.shape, f"shape {tuple(found.shape)}, should be {wanted.shape}"
+    if name in UP_TO_SIGN:
+        own, wanted = abs(own), abs(wanted)
+    tolerance = TOLERANT.get(wanted.dtype.name, 0.0)
+    scale = float(np.max(abs(wanted[np.isfinite(wanted)]), initial=0.0)) if name.startswith(("linalg", "fft")) else 0.0
+    np.testing.assert_allclose(own, wanted, rtol=tolerance, atol=tolerance * scale, equal_nan=True)
+    if wanted.dtype.kind == "f" and name not in UP_TO_SIGN and not is_plain(name):
+        zeros = wanted == 0
+        assert np.array_equal(np.signbit(own[zeros]), np.signbit(wanted[zeros])), f"{own} and {wanted}: sign of zero"
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", [*functions()])
+def test_as_the_standard(name: str) -> None:
+    ours, theirs = member(array_api, name), member(strict, name)
+    done, wrong = 0, []
+    for number in range(DRAWS):
+        args, kwargs = arguments(name, Draw(number))
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            try:
+                expected = theirs(*side(args, 0), **{key: side(value, 0) for key, value in kwargs.items()})
+            except Exception:  # the standard leaves it open
+                continue
+            done += 1
+            try:
+                found = ours(*side(args, 1), **{key: side(value, 1) for key, value in kwargs.items()})
+                compare(name, found, expected)
+            except Exception as error:
+                shown = ", ".join([str(side(a, 0)) for a in args] + [f"{k}={side(v, 0)}" for k, v in kwargs.items()])
+                wrong.append(f"{name}({shown}): {type(error).__name__} {error}")
+    assert not wrong, f"{len(wrong)} of {done}:\n" + "\n".join(wrong[:5])
+    assert done >= DRAWS // 30, "almost no call is valid"
+
+
+# the array object -----------------------------------------------------------------------------------------------------
+
+INDICES: list[Any] = [0, -1, slice(None), slice(1, None), slice(None, None, -1), slice(2, 0, -1), ..., None, (),
+                      (0, ...), (None, 0), (slice(None, None, 2), 1), (..., None, -1), (slice(5, 1),)]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [name for names in KINDS.values() for name in names])
+def test_indexing(dtype: str) -> None:
+    draw = Draw(3)
+    for shape in [shape for shape in SHAPES if 0 not in shape]:
+        array = draw.array(dtype, shape, plain=True)
+        keys = [*INDICES, draw.array("bool", shape, plain=True)]
+        if array.ndim == 1:
+            keys.append(np.array([0, -1, 0]))
+        for key in keys:
+            theirs, ours = draw.pair(array.copy())
+            own_key = [strict.asarray(key), array_api.asarray(key)] if isinstance(key, np.ndarray) else [key, key]
+            try:
+                expected = theirs[own_key[0]]
+            except Exception:  # the standard leaves it open
+                continue
+            compare("", ours[own_key[1]], expected)
+            value = True if dtype == "bool" else 3
+            try:
+                theirs[own_key[0]] = value
+            except IndexError:  # the standard leaves it open
+                continue
+            ours[own_key[1]] = value
+            compare("", ours, theirs)
+
+
+@pytest.mark.parametrize("dtype", [name for names in KINDS.values() for name in names])
+def test_attributes_and_methods(dtype: str) -> None:
+    theirs, ours = Draw(4).pair(Draw(5).array(dtype, (2, 3), plain=True))
+    assert (ours.ndim, tuple(ours.shape)) == (theirs.ndim, theirs.shape)
+    assert ours.dtype is getattr(array_api, dtype)
+    for options in ({}, {"api_version": "2024.12"}):
+        assert ours.__array_namespace__(**options).sum is array_api.sum
+    for name in ("T", "mT"):
+        compare("", getattr(ours, name), getattr(theirs, name))
+    assert ours.to_device(ours.device).dtype is ours.dtype
+    one, own = theirs[0, 0], ours[0, 0]
+    conversions: list[Callable[[Any], Any]] = [bool, complex]
+    if dtype == "bool" or "complex" not in dtype:
+        conversions += [float, int]
+    for convert in conversions:
+        if convert is float and ("int" in dtype or dtype == "bool"):
+            continue
+        try:
+            expected = convert(one)
+        except TypeError:
+            continue
+        assert convert(own) == expected
+    if "int" in dtype:
+        assert own.__index__() == one.__index__()
+
+
+@pytest.mark.parametrize("operator", ["pos", "neg", "abs", "invert"])
+def test_operators_of_one_operand(operator: str) -> None:
+    compared = 0
+    for names in KINDS.values():
+        for dtype in names:
+            theirs, ours = Draw(6).pair(Draw(7).array(dtype, (2, 3), plain=False))
+            try:
+                expected = getattr(theirs, f"__{operator}__")()
+            except TypeError:
+                continue
+            compare("", getattr(ours, f"__{operator}__")(), expected)
+            compared += 1
+    assert compared
