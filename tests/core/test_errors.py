@@ -383,6 +383,36 @@ def test_number_of_values_from_hooks_on_nodes(register):
     assert x.grad is None
 
 
+class OnlySecond(adjoint.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        return a + b
+
+    @staticmethod
+    def backward(ctx, g):
+        return None, g
+
+
+@pytest.mark.parametrize(
+    "register",
+    [
+        lambda a, hook: a.register_hook(hook),
+        lambda a, hook: a.grad_fn.register_prehook(lambda gs: (hook(gs[0]),)),
+        lambda a, hook: a.grad_fn.register_hook(lambda inputs, outputs: [hook(g) for g in inputs]),
+    ],
+)
+def test_hooks_see_undefined_cotangents_and_cannot_replace_them(register):
+    x, seen = leaf(1.0), []
+    a = x * 10
+    handle = register(a, seen.append)
+    OnlySecond.apply(a, x).sum().backward()
+    assert set(seen) == {None} and x.grad.tolist() == [1]
+    handle.remove()
+    register(a, lambda g: adjoint.ones(1, dtype=f64))
+    with says(RuntimeError, "can't replace a None gradient with a non-None value"):
+        OnlySecond.apply(a, x).sum().backward()
+
+
 def test_message_about_saved_values_modified():
     x = leaf(1.0, 2.0)
     y = x.exp()

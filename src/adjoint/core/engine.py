@@ -254,9 +254,7 @@ class Run:
             if leaf:
                 self.accumulate_into(node, cotangent)
                 return None
-            received = None
-            if node._ad_post_hooks is not None:
-                received = cotangent if defined else [None] * node._ad_n_outputs
+            received = output_values(node, cotangent) if node._ad_post_hooks is not None else None
             if self.noter is None or self.create_graph:
                 pulled = node._ad_pull(cotangent, self.create_graph)
             else:
@@ -268,6 +266,8 @@ class Run:
                 node._ad_release()
                 if self.called_at is not None:
                     note_release(node, self.called_at)
+        elif node._ad_post_hooks is not None and not leaf:
+            pulled = run_post_hooks(node, [None] * node._ad_n_edges, output_values(node, cotangent), self.create_graph)
         return pulled
 
     def accumulate_into(self, node: AccumulateGrad, cotangent):
@@ -281,7 +281,7 @@ class Run:
                 if hook(node.variable) is not None:
                     raise RuntimeError("Tensor post accumulate grad hooks should return None.")
         if received is not None:
-            run_post_hooks(node, [], received, True)
+            run_post_hooks(node, [], [received], True)
 
     def pass_on(self, node: Node, pulled):
         """Deliver along the edges; None (undefined) counts as delivered."""
@@ -564,11 +564,12 @@ def as_cotangent(given, before, create_graph, hook):
         raise TypeError(f"expected Variable, but hook returned '{type(given).__name__}'")
     tensor: TensorBase = given
     array = before._array if isinstance(before, TensorBase) else before
-    if array is not None:
-        if array.shape != tensor._array.shape:
-            raise RuntimeError(f"{errors.named_hook(hook)} has changed the size of value")
-        if array.dtype != tensor._array.dtype:
-            raise RuntimeError(errors.hook_changed_type(hook, array, tensor._array))
+    if array is None:
+        raise RuntimeError("can't replace a None gradient with a non-None value")
+    if array.shape != tensor._array.shape:
+        raise RuntimeError(f"{errors.named_hook(hook)} has changed the size of value")
+    if array.dtype != tensor._array.dtype:
+        raise RuntimeError(errors.hook_changed_type(hook, array, tensor._array))
     return tensor if create_graph else tensor._array
 
 
@@ -618,9 +619,8 @@ def replaced(given, values, create_graph, hook):
 
 
 def run_post_hooks(node: Node, pulled, received, create_graph):
-    """Call the hooks that want to see what a node made of its cotangents."""
-    outputs = (received,) if node._ad_n_outputs == 1 else received
-    outputs = tuple([as_tensor(value, create_graph) for value in outputs])
+    """Call the hooks that want to see what a node made of its cotangents, of which `received` is a list."""
+    outputs = tuple([as_tensor(value, create_graph) for value in received])
     for hook in list(node._ad_post_hooks.values()):
         given = hook(tuple([as_tensor(value, create_graph) for value in pulled]), outputs)
         if given is not None:
