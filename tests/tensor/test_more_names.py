@@ -296,6 +296,15 @@ def test_parameter():
     assert of_result.is_leaf and of_result.grad_fn is None
 
 
+# kinds ----------------------------------------------------------------------------------------------------------------
+
+
+def test_all_tensors_are_dense():
+    x = adjoint.ones(2)
+    kinds = [name for name in vars(Tensor) if name.startswith("is_") and isinstance(getattr(Tensor, name), property)]
+    assert len(kinds) >= 15 and [name for name in kinds if getattr(x, name)] == ["is_cpu"]
+
+
 # switches -------------------------------------------------------------------------------------------------------------
 
 

@@ -49,6 +49,12 @@ _AS_FUNCTIONS = (
     "zero_",
 )  # fmt: skip
 
+# kinds of tensors that torch has and adjoint does not
+_OTHER_KINDS = (
+    "is_ipu", "is_maia", "is_meta", "is_mkldnn", "is_mps", "is_mtia", "is_nested", "is_quantized", "is_sparse",
+    "is_sparse_csr", "is_vulkan", "is_xla", "is_xpu",
+)  # fmt: skip
+
 
 def bind() -> None:
     """Fill `functions` and Tensor; called once."""
@@ -69,6 +75,8 @@ def bind() -> None:
             setattr(Tensor, declared.method, declared.function)
     for name in _AS_FUNCTIONS:
         functions[""].setdefault(name, _function_of(getattr(Tensor, name), name))
+    for name in _OTHER_KINDS:
+        setattr(Tensor, name, property(_is_never, doc=f"False: adjoint has no tensors of which {name} is true."))
     for table in (_COMPARISONS, _LOGICAL, _REFLECTED, _SHIFTS):
         for name, special in table.items():
             setattr(Tensor, special, named(make_operator(operations[name]), special, operations[name].__doc__))
@@ -78,6 +86,10 @@ def bind() -> None:
         setattr(Tensor, special, named(_inplace_operator(getattr(Tensor, name)), special, f"As {name}()."))
     bind_operators(operations)
     inherit_operators(Tensor)
+
+
+def _is_never(self: Tensor) -> bool:
+    return False
 
 
 def _function_of(method: Callable[..., Any], name: str) -> Callable[..., Any]:

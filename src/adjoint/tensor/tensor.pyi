@@ -1946,6 +1946,58 @@ class Tensor(TensorBase):
     def dim_order(self, *, ambiguity_check: builtins.bool = False) -> builtins.tuple[builtins.int, ...]:
         """The axes from the one with the largest stride to the one with the smallest, as they lie in memory."""
 
+    @property
+    def is_ipu(self) -> builtins.bool:
+        """False: adjoint has no tensors of which is_ipu is true."""
+
+    @property
+    def is_maia(self) -> builtins.bool:
+        """False: adjoint has no tensors of which is_maia is true."""
+
+    @property
+    def is_meta(self) -> builtins.bool:
+        """False: adjoint has no tensors of which is_meta is true."""
+
+    @property
+    def is_mkldnn(self) -> builtins.bool:
+        """False: adjoint has no tensors of which is_mkldnn is true."""
+
+    @property
+    def is_mps(self) -> builtins.bool:
+        """False: adjoint has no tensors of which is_mps is true."""
+
+    @property
+    def is_mtia(self) -> builtins.bool:
+        """False: adjoint has no tensors of which is_mtia is true."""
+
+    @property
+    def is_nested(self) -> builtins.bool:
+        """False: adjoint has no tensors of which is_nested is true."""
+
+    @property
+    def is_quantized(self) -> builtins.bool:
+        """False: adjoint has no tensors of which is_quantized is true."""
+
+    @property
+    def is_sparse(self) -> builtins.bool:
+        """False: adjoint has no tensors of which is_sparse is true."""
+
+    @property
+    def is_sparse_csr(self) -> builtins.bool:
+        """False: adjoint has no tensors of which is_sparse_csr is true."""
+
+    @property
+    def is_vulkan(self) -> builtins.bool:
+        """False: adjoint has no tensors of which is_vulkan is true."""
+
+    @property
+    def is_xla(self) -> builtins.bool:
+        """False: adjoint has no tensors of which is_xla is true."""
+
+    @property
+    def is_xpu(self) -> builtins.bool:
+        """False: adjoint has no tensors of which is_xpu is true."""
+
     def __eq__(self, other: object) -> Tensor: ...  # type: ignore[override]
 
     def __ne__(self, other: object) -> Tensor: ...  # type: ignore[override]
