@@ -5,6 +5,7 @@ setup.py reads this file as text, so it must not import anything.
 
 COMPILED = (
     "adjoint.arrays.loops",
+    "adjoint.arrays.shortcuts",
     "adjoint.arrays.blocks",
     "adjoint.arrays.memory",
     "adjoint.arrays.vectors",

@@ -1,6 +1,10 @@
 cimport cython
+from adjoint.arrays.shortcuts cimport added, plus
 from adjoint.core.graph cimport AccumulateGrad, ContextNode, Node, Slot, TensorBase
 from adjoint.core.noting cimport Noter
+
+
+cdef int _NEEDED, _CAPTURED, _OPEN, _DONE, _COUNTED
 
 
 cdef class Run:
@@ -10,7 +14,6 @@ cdef class Run:
     cdef object captures
     cdef bint accumulate
     cdef list captured
-    cdef object needed
     cdef dict foreign
     cdef list ready
     cdef object watch
@@ -19,6 +22,9 @@ cdef class Run:
     cdef object called_at
     cdef Slot slot(self, Node node)
     cdef bint claim(self, Node node)
+    cdef bint first_visit(self, Node node)
+    cdef object find_needed(self, list roots)
+    cdef bint is_needed(self, Node node)
     cdef object count_consumers(self, list roots)
     cdef object deliver(self, Node target, int nr, object cotangent)
     cdef object enqueue(self, Node node)

@@ -32,6 +32,7 @@ from adjoint.core.locations import caller
 from adjoint.core.modes import adopt
 
 if cython.compiled:
+    from cython.cimports.adjoint.arrays.shortcuts import added, plus
     from cython.cimports.adjoint.core.graph import (
         AccumulateGrad,
         ContextNode,
@@ -50,6 +51,7 @@ if cython.compiled:
     )
     from cython.cimports.adjoint.core.modes import ThreadState, current
 else:
+    from adjoint.arrays.shortcuts import added, plus
     from adjoint.core.graph import (
         AccumulateGrad,
         ContextNode,
@@ -90,6 +92,8 @@ _active_runs: set = set()
 _claiming = threading.RLock()
 # so many passes, one inside the other, run in one thread: the next one gets a thread, and so a stack, of its own
 _PASSES_PER_THREAD = 30
+# where a pass captures, a node: leads to a captured one, is one; is being searched, has been; takes part
+_NEEDED, _CAPTURED, _OPEN, _DONE, _COUNTED = 1, 2, 4, 8, 16
 
 
 @cython.final
@@ -98,7 +102,7 @@ class Run:
     """One backward pass.
 
     captures: what to hand back instead of accumulating, as {node: [(output number, place in the result)]}, or None
-    to accumulate into every leaf. needed: the nodes from which a captured one can be reached; None means all.
+    to accumulate into every leaf; then only nodes from which a captured one can be reached take part.
     watch: in anomaly mode does each node's work in place of `evaluate`, as watch.evaluate(run, node), and calls it in
     turn. noter: what notes the nodes that run and what they compute, around all that, or None. callbacks: what is to be
     called when all nodes have run, or None. called_at: the user's line, while locations are recorded.
@@ -111,7 +115,6 @@ class Run:
         self.captures = captures
         self.accumulate = accumulate
         self.captured = [None] * n_captures
-        self.needed = None
         self.foreign = None
         self.ready = []
         state: ThreadState = current()
@@ -137,8 +140,61 @@ class Run:
             return True
         node._ad_run = self.number
         node._ad_pending = 0
+        node._ad_marks = 0
         node._ad_buffer = None
         return True
+
+    def first_visit(self, node: Node):
+        """Note that a node takes part; True if that was not noted before."""
+        if self.captures is None:
+            return self.claim(node)
+        slot: Slot = self.slot(node)
+        if slot._ad_marks & _COUNTED:
+            return False
+        slot._ad_marks |= _COUNTED
+        return True
+
+    def is_needed(self, node: Node):
+        """True if a node that was found from the roots leads to a captured one, or is one."""
+        if self.captures is None:
+            return True
+        slot: Slot = self.slot(node)
+        return slot._ad_marks & _NEEDED != 0
+
+    def find_needed(self, roots: list):
+        """Mark the nodes that lead from the roots to captured ones, and these, without recursion."""
+        node: Node
+        target: Node
+        slot: Slot
+        other: Slot
+        for node in self.captures:
+            self.claim(node)
+            slot = self.slot(node)
+            slot._ad_marks = _NEEDED | _CAPTURED
+        stack: list = list(roots)
+        for node in roots:
+            self.claim(node)
+        while stack:
+            node = stack[len(stack) - 1]
+            slot = self.slot(node)
+            if slot._ad_marks & (_OPEN | _DONE) == 0:
+                slot._ad_marks |= _OPEN
+                for i in range(node._ad_n_edges):
+                    target = node._ad_edge(i)
+                    if target is not None:
+                        self.claim(target)
+                        other = self.slot(target)
+                        if other._ad_marks & (_OPEN | _DONE) == 0:
+                            stack.append(target)
+                continue
+            stack.pop()
+            if slot._ad_marks & _DONE:
+                continue
+            slot._ad_marks |= _DONE
+            for i in range(node._ad_n_edges):
+                target = node._ad_edge(i)
+                if target is not None and self.is_needed(target):
+                    slot._ad_marks |= _NEEDED
 
     def count_consumers(self, roots: list):
         """Walk the graph and note how many cotangents each node waits for."""
@@ -147,15 +203,15 @@ class Run:
         slot: Slot
         stack: list = []
         for node in roots:
-            if self.claim(node):
+            if self.first_visit(node):
                 stack.append(node)
         while stack:
             node = stack.pop()
             for i in range(node._ad_n_edges):
                 target = node._ad_edge(i)
-                if target is None or (self.needed is not None and target not in self.needed):
+                if target is None or (self.captures is not None and not self.is_needed(target)):
                     continue
-                if self.claim(target):
+                if self.first_visit(target):
                     stack.append(target)
                 slot = self.slot(target)
                 slot._ad_pending += 1
@@ -168,7 +224,8 @@ class Run:
                 slot._ad_buffer = cotangent
                 slot._ad_owned = False
             elif slot._ad_owned and not self.create_graph and self.noter is None:
-                slot._ad_buffer += cotangent
+                if not added(slot._ad_buffer, cotangent):
+                    slot._ad_buffer += cotangent
             else:
                 slot._ad_buffer = self.sum(slot._ad_buffer, cotangent)
                 slot._ad_owned = True
@@ -241,7 +298,7 @@ class Run:
             hooks = cython.cast(AccumulateGrad, node).variable._hooks
             if hooks:
                 cotangent = run_tensor_hooks(hooks, cotangent, self.create_graph)
-        if self.captures is not None:
+        if slot._ad_marks & _CAPTURED:
             self.capture(node, cotangent)
             if not (leaf and self.accumulate) and self.is_end(node):
                 return None
@@ -289,7 +346,7 @@ class Run:
         slot: Slot
         for i in range(node._ad_n_edges):
             target = node._ad_edge(i)
-            if target is None or (self.needed is not None and target not in self.needed):
+            if target is None or (self.captures is not None and not self.is_needed(target)):
                 continue
             if pulled is not None:
                 cotangent = pulled[i]
@@ -305,8 +362,9 @@ class Run:
     def is_end(self, node: Node):
         """True if nothing that was asked for lies behind this node."""
         target: Node
-        for target in node._ad_edges:
-            if target is not None and target in self.needed:
+        for i in range(node._ad_n_edges):
+            target = node._ad_edge(i)
+            if target is not None and self.is_needed(target):
                 return False
         return True
 
@@ -341,6 +399,10 @@ def any_defined(values):
 
 def summed(first, second, create_graph):
     """The sum of two cotangents; of raw ones as an array of its own, zero-dimensional ones too."""
+    if not create_graph:
+        quick = plus(first, second)
+        if quick is not None:
+            return quick
     total = with_kept_memory(operator.add, (first, second)) if is_large(first) else first + second
     # either may be the same for all members of a batch, and the other not
     if create_graph or type(total) is type(first) or type(total) is type(second):
@@ -404,13 +466,13 @@ def run_pass(roots: list, cotangents: list, retain_graph, create_graph, captures
     _active_runs.add(run.number)
     done = False
     try:
-        if captures is not None:
-            run.needed = leading_to(nodes, captures)
-            nodes = [node for node in nodes if node in run.needed]
         with _claiming:
+            if captures is not None:
+                run.find_needed(nodes)
+                nodes = [node for node in nodes if run.is_needed(node)]
             run.count_consumers(nodes)
         for (node, nr), cotangent in zip(roots, cotangents):
-            if run.needed is None or node in run.needed:
+            if run.is_needed(node):
                 run.deliver(node, nr, cotangent)
         state.run = run
         if _QUIET is None:
@@ -529,28 +591,10 @@ def call_at_end(callback) -> None:
 def will_run(node: Node) -> bool:
     """True if the innermost backward pass of the calling thread reaches a node."""
     run: Run = current().run
-    return run is not None and (node._ad_run == run.number or (run.foreign is not None and node in run.foreign))
-
-
-def leading_to(roots: list, wanted) -> set:
-    """The nodes from which a wanted one can be reached (the wanted ones too), without recursion."""
-    needed = set()
-    seen = set()
-    stack = [(node, False) for node in roots]
-    while stack:
-        node, returning = stack.pop()
-        if returning:
-            if any([target in needed for target in node._ad_edges]):
-                needed.add(node)
-            continue
-        if node in seen:
-            continue
-        seen.add(node)
-        if node in wanted:
-            needed.add(node)
-        stack.append((node, True))
-        stack.extend([(target, False) for target in node._ad_edges if target is not None and target not in seen])
-    return needed
+    if run is None or not (node._ad_run == run.number or (run.foreign is not None and node in run.foreign)):
+        return False
+    slot: Slot = run.slot(node)
+    return run.captures is None or slot._ad_marks & _COUNTED != 0
 
 
 def as_tensor(cotangent, create_graph):

@@ -1,4 +1,5 @@
 cimport cython
+from adjoint.arrays.shortcuts cimport added, sum_leading
 from adjoint.core.modes cimport ThreadState, _inferring, current, thread_is_inferring
 
 cdef extern from "Python.h":
@@ -31,6 +32,8 @@ cdef extern from *:
         return (PyObject *)PyArray_DESCR((PyArrayObject *)array) == dtype && adj_has_shape(array, shape);
     }
     #define adj_owner_count(o) Py_REFCNT(o)
+    #define adj_address(o) ((Py_ssize_t)(o) >> 4)
+    #define adj_ndim(array) PyArray_NDIM((PyArrayObject *)(array))
     /* has an ndarray 8192 elements or more? */
     static CYTHON_INLINE int adj_has_much(PyObject *array) {
         PyArrayObject *a = (PyArrayObject *)array;
@@ -82,6 +85,8 @@ cdef extern from *:
     object adj_referent(object reference)
     object adj_dtype(object array)
     object adj_shape(object array)
+    int adj_ndim(object array)
+    Py_ssize_t adj_address(object o)
 
 
 cdef inline object instantiate(object type, object native):
@@ -117,6 +122,11 @@ cdef inline object referent_of(object reference):
 cdef inline object dtype_of(object array):
     """The dtype of an ndarray."""
     return adj_dtype(array)
+
+
+cdef inline int ndim_of(object array):
+    """How many axes an ndarray has."""
+    return adj_ndim(array)
 
 
 cdef inline object shape_of(object array):
@@ -176,6 +186,7 @@ cdef class Slot:
     cdef int _ad_pending
     cdef object _ad_buffer
     cdef bint _ad_owned
+    cdef int _ad_marks
 
 
 cdef class Node(Slot):

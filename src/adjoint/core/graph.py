@@ -28,8 +28,10 @@ from adjoint.core.hooks import RETAIN, HookTable, RemovableHandle
 from adjoint.core.locations import caller, warn_caller
 
 if cython.compiled:
+    from cython.cimports.adjoint.arrays.shortcuts import added, sum_leading
     from cython.cimports.adjoint.core.modes import ThreadState, _inferring, current, thread_is_inferring
 else:
+    from adjoint.arrays.shortcuts import added, sum_leading
     from adjoint.core.modes import ThreadState, current, thread_is_inferring
 
 _ndarray = numpy.ndarray
@@ -252,7 +254,7 @@ def input_metadata(shape, dtype):
 
 @cython.cclass
 class Slot:
-    """What one backward pass notes about one node: how many consumers are still to come, and the sum so far."""
+    """What one backward pass notes about one node: how many consumers are still to come, the sum so far, and marks."""
 
 
 @cython.trashcan(True)
@@ -404,7 +406,7 @@ class Node(Slot):
         return self is other
 
     def __hash__(self):
-        return id(self) >> 4
+        return adj_address(self) if cython.compiled else id(self) >> 4
 
     def __lt__(self, other):
         # heapq pops the least: the latest node comes first
@@ -628,6 +630,10 @@ if not cython.compiled:
         """True if an array has 8192 elements or more."""
         return array.size >= 8192
 
+    def ndim_of(array):
+        """How many axes an array has."""
+        return array.ndim
+
     def shape_of(array):
         """The shape of an array."""
         return array.shape
@@ -672,6 +678,7 @@ if not cython.compiled:
     Slot._ad_run = Slot._ad_pending = 0
     Slot._ad_buffer = None
     Slot._ad_owned = False
+    Slot._ad_marks = 0
     Node._ad_n_edges = 0
     Node._ad_first = Node._ad_second = Node._ad_others = None
     Node._ad_output_nrs = Node._ad_notes = Node._ad_shape = Node._ad_dtype = None
@@ -878,7 +885,8 @@ def project(cotangent, shape, dtype):
     xp = namespace(cotangent)
     cotangent = xp.asarray(cotangent)
     if cotangent.shape != shape:
-        cotangent = sum_to(xp, cotangent, shape)
+        total = sum_leading(cotangent, shape)
+        cotangent = sum_to(xp, cotangent, shape) if total is None else total
     if dtype is not None and numpy_dtype(cotangent.dtype) != dtype:
         if kind_of(cotangent) == "c" and dtype.kind != "c":
             cotangent = xp.real(cotangent)
@@ -944,6 +952,7 @@ def add_in_place(tensor: TensorBase, cotangent) -> None:
     if type(array) is not _ndarray or array.base is not None:
         # a gradient that the user assigned may be an expanded one
         errors.check_overlap(array)
-    array += cotangent
-    tensor._array = array
+    if not added(array, cotangent):
+        array += cotangent
+        tensor._array = array
     bump_version(tensor)

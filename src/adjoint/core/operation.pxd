@@ -1,5 +1,6 @@
 cimport cython
 from adjoint.arrays.loops cimport Program
+from adjoint.arrays.shortcuts cimport Shortcut
 from adjoint.core.graph cimport Node, TensorBase, View
 from adjoint.core.recorded cimport OpNode, Plan
 
@@ -53,6 +54,7 @@ cdef class Operation:
     cdef public dict kernels
     cdef public object numpy_kernel
     cdef object own_kernel
+    cdef Shortcut shortcut
     cdef tuple axes
     cdef tuple new_axes
     cdef int symbol
@@ -64,6 +66,7 @@ cdef class Operation:
     cdef list real_plans
     cdef public object node_type
     cdef dict node_types
+    cdef list ranked_types
     cdef public object results
     cdef dict __dict__
     cdef object __weakref__
@@ -89,6 +92,7 @@ cdef class Operation:
     cdef object quick_entry(self, OpNode node, int place, object x, object y, TensorBase result, int k)
     cdef OpNode new_node(self, tuple values, Plan plan, bint half)
     cdef object node_type_for(self, tuple values)
+    cdef object ranked_type(self, object x, object y)
     cdef object connect(self, OpNode node, Plan plan, tuple values)
     cdef object note_view(self, list values, TensorBase result, object nr)
 

@@ -16,6 +16,7 @@ import numpy
 
 from adjoint.arrays.dtypes import kind_of, numpy_dtype
 from adjoint.arrays.fusion import run as run_on_blocks
+from adjoint.arrays.memory import with_kept_memory
 from adjoint.arrays.namespace import astype, has_views, is_array, namespace, share_memory, underlying
 from adjoint.arrays.once import warn_once
 from adjoint.arrays.promotion import is_half, promote
@@ -24,6 +25,7 @@ from adjoint.core import errors
 
 if cython.compiled:
     from cython.cimports.adjoint.arrays.loops import Program
+    from cython.cimports.adjoint.arrays.shortcuts import Shortcut
     from cython.cimports.adjoint.core.graph import (
         Node,
         TensorBase,
@@ -34,6 +36,7 @@ if cython.compiled:
         gradient_edge,
         has_shape,
         is_large,
+        ndim_of,
         needs_grad,
         new_node,
         new_tensor,
@@ -46,6 +49,7 @@ if cython.compiled:
     from cython.cimports.adjoint.core.recorded import OpNode, Plan, check_current, check_writable, overwritten, rebase
 else:
     from adjoint.arrays.loops import Program
+    from adjoint.arrays.shortcuts import Shortcut
     from adjoint.core.graph import (
         Node,
         TensorBase,
@@ -56,6 +60,7 @@ else:
         gradient_edge,
         has_shape,
         is_large,
+        ndim_of,
         needs_grad,
         new_node,
         new_tensor,
@@ -75,10 +80,9 @@ _asarray = numpy.asarray
 _REQUIRED = inspect.Parameter.empty
 _ALIASES = {"axis": "dim", "axes": "dims", "keepdims": "keepdim", "self": "input", "x": "input", "a": "input"}
 
-# ufuncs that are quicker as Python's operators, or as numpy.dot
-_TIMES, _PLUS, _MINUS, _OVER, _DOT = range(1, 6)
-_SYMBOLS = {numpy.multiply: _TIMES, numpy.add: _PLUS, numpy.subtract: _MINUS, numpy.divide: _OVER, numpy.matmul: _DOT}
-_dot = numpy.dot
+# ufuncs that are quicker as Python's operators
+_TIMES, _PLUS, _MINUS, _OVER = range(1, 5)
+_SYMBOLS = {numpy.multiply: _TIMES, numpy.add: _PLUS, numpy.subtract: _MINUS, numpy.divide: _OVER}
 
 _REAL = (numpy.dtype("float32"), numpy.dtype("float64"))
 _FLOAT32, _FLOAT64 = _REAL
@@ -123,9 +127,10 @@ class Operation:
             and self.sequence < 0
             and rule.outputs is None
             and not rule.view
-            and (rule.check is None or rule.fast is not None)
+            and (rule.check is None or rule.fast is not None or rule.shortcut is not None)
         )
         self.tail = tail
+        self.shortcut = rule.shortcut
         self.kernels = {}
         self.own_kernel = self.kernel_for(_numpy)
         self.numpy_kernel = self.own_kernel if rule.fast is None else getattr(_numpy, rule.fast)
@@ -140,6 +145,7 @@ class Operation:
         self.node_type = None
         self.results = None
         self.node_types = {}
+        self.ranked_types = [None] * 9
         self.__name__ = self.__qualname__ = self.name
         self.__doc__ = rule.doc or f"numpy.{getattr(self.numpy_kernel, '__name__', self.name)}, elementwise."
         if cython.compiled:
@@ -177,6 +183,8 @@ class Operation:
         out = None
         if is_large(array):
             out = run_on_blocks(self.numpy_kernel, (array,))
+        elif self.shortcut is not None:
+            out = self.shortcut.one(array)
         elif self.traceable:
             if self.program is None:
                 self.program = self.traced((None,))
@@ -232,9 +240,18 @@ class Operation:
                 mask = needs_grad(b) << 1
         else:
             return self.apply([x, y, *self.tail])
-        out = self.direct(left, right) if self.traceable and not (is_large(left) or is_large(right)) else None
-        if out is None:
-            out = self.computed(left, right)
+        if self.shortcut is not None:
+            shortcut: Shortcut = self.shortcut
+            if is_large(left) or is_large(right):
+                out = with_kept_memory(shortcut.run, (left, right))
+            else:
+                out = shortcut.two(left, right)
+            if out is None:
+                return self.apply([x, y, *self.tail])
+        else:
+            out = self.direct(left, right) if self.traceable and not (is_large(left) or is_large(right)) else None
+            if out is None:
+                out = self.computed(left, right)
         result: TensorBase = new_tensor(out)
         if mask and self.differentiable:
             self.record_quick(x, y, self.real_plan(mask), out, result)
@@ -287,8 +304,6 @@ class Operation:
                 out = left - right
             elif self.symbol == _OVER:
                 out = left / right
-            elif self.symbol == _DOT and 0 < left.ndim <= 2 and 0 < right.ndim <= 2:
-                out = _dot(left, right)
             else:
                 out = self.numpy_kernel(left, right)
         except Exception as error:
@@ -635,7 +650,7 @@ class Operation:
             return
         node_type = self.node_type
         if node_type is None:
-            node_type = self.node_type_for((x, y))
+            node_type = self.node_type_for((x, y)) if y is None or self.shortcut is None else self.ranked_type(x, y)
         node: OpNode = new_node(node_type, OpNode)
         tensor: TensorBase
         first: cython.int = 0
@@ -726,6 +741,14 @@ class Operation:
             node_type = self.node_types[name] = type(name, (OpNode,), {"__doc__": doc})
         if not self.rule.nodes_with_number and self.rule.node_for is None:
             self.node_type = node_type
+        return node_type
+
+    def ranked_type(self, x, y):
+        """The class of the node for two Tensors of at most two axes, where it depends on nothing but their number."""
+        rank: cython.int = 3 * ndim_of(cython.cast(TensorBase, x)._array) + ndim_of(cython.cast(TensorBase, y)._array)
+        node_type = self.ranked_types[rank]
+        if node_type is None:
+            node_type = self.ranked_types[rank] = self.node_type_for((x, y))
         return node_type
 
     def named(self, tensors):

@@ -1,9 +1,10 @@
 cimport cython
 from adjoint.arrays.loops cimport Program
+from adjoint.arrays.shortcuts cimport Shortcut
 from adjoint.core.graph cimport AccumulateGrad, ContextNode, NO_VERSION, Node, SavedTensor, TensorBase, VersionCounter, View
 
 
-cdef int _INPUT, _RESULT, _PARAMETER, _SHAPE, _DTYPE, _NEEDS, _SEQUENCE, _SEQUENCE_SHAPES
+cdef int _INPUT, _RESULT, _PARAMETER, _SHAPE, _DTYPE, _NEEDS, _SEQUENCE, _SEQUENCE_SHAPES, _EDGE_SHAPE
 cdef int _FORMULA, _PARTIAL, _SAVED_FACTOR, _UNCHANGED, _NEGATED, _SCALED, _ZERO, _PRODUCT
 cdef object _ndarray, _numpy_ops, registry
 
@@ -19,10 +20,14 @@ cdef class Term:
     cdef object scale
     cdef Py_ssize_t place
     cdef bint is_simple
+    cdef bint is_for_one
+    cdef Py_ssize_t input
     cdef bint traceable
+    cdef Shortcut shortcut
     cdef Program program
     cdef dict programs
     cdef object direct(self, OpNode node, object g)
+    cdef object short(self, OpNode node, object g)
     cdef object whole
     cdef object pull(self, OpNode node, object ops, object g, bint create_graph)
     cdef object pull_large(self, OpNode node, object ops, object g)
@@ -76,6 +81,7 @@ cdef class OpNode(Node):
     cdef object kept_as(self, Py_ssize_t k, tuple values, TensorBase result, object results)
     cdef object entry(self, Py_ssize_t k)
     cdef object value(self, Py_ssize_t k, bint create_graph)
+    cdef object edge_shape(self, Py_ssize_t i)
     cdef TensorBase as_recorded(self, TensorBase tensor, Py_ssize_t i)
     cdef object kept(self, SavedTensor saved, bint create_graph)
     cdef object widened(self, object value, bint create_graph)

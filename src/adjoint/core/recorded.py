@@ -38,6 +38,7 @@ if cython.compiled:
         counter_of,
         dtype_of_grad,
         gradient_edge,
+        has_layout,
         is_large,
         make_saved,
         needs_grad,
@@ -71,6 +72,7 @@ else:
         counter_of,
         dtype_of_grad,
         gradient_edge,
+        has_layout,
         is_large,
         make_saved,
         needs_grad,
@@ -95,8 +97,8 @@ from adjoint.core.tracing import MAX_PROGRAMS, Itself, traced
 
 _ndarray = numpy.ndarray
 
-# kinds of saved values, by where they come from
-_INPUT, _RESULT, _PARAMETER, _SHAPE, _DTYPE, _NEEDS, _SEQUENCE, _SEQUENCE_SHAPES = range(8)
+# kinds of saved values, by where they come from; the shape of an input that has an edge stands at its node already
+_INPUT, _RESULT, _PARAMETER, _SHAPE, _DTYPE, _NEEDS, _SEQUENCE, _SEQUENCE_SHAPES, _EDGE_SHAPE = range(9)
 # ways to get a cotangent
 _FORMULA, _PARTIAL, _SAVED_FACTOR, _UNCHANGED, _NEGATED, _SCALED, _ZERO, _PRODUCT = range(8)
 
@@ -163,7 +165,7 @@ def keeps_large(entry):
 class Term:
     """How the cotangent of one input (or of several, jointly) is computed from g and the saved values."""
 
-    def __init__(self, way, body, inputs, arguments, takes_ops, takes_g, conjugate, scale):
+    def __init__(self, way, body, inputs, arguments, takes_ops, takes_g, conjugate, scale, shortcut):
         self.way = way
         self.body = body
         self.inputs = inputs
@@ -173,8 +175,11 @@ class Term:
         self.conjugate = conjugate
         self.scale = scale
         self.place = arguments[0] if arguments else 0
+        self.is_for_one = len(inputs) == 1
+        self.input = inputs[0] if inputs else 0
         self.is_simple = len(arguments) == 1 and not takes_ops
         self.traceable = way in (_NEGATED, _SCALED, _SAVED_FACTOR, _PARTIAL, _PRODUCT) and not conjugate
+        self.shortcut = shortcut
         self.programs = {}
         self.whole = None
 
@@ -183,6 +188,10 @@ class Term:
         way: cython.int = self.way
         if way == _UNCHANGED:
             return g
+        if self.shortcut is not None:
+            direct = self.short(node, g)
+            if direct is not None:
+                return direct
         if way == _ZERO or self.conjugate:
             return self.pull(node, ops, g, False)
         if self.whole is None:
@@ -199,6 +208,10 @@ class Term:
             return ops.zeros_like(g)
         if self.traceable and not create_graph and type(g) is _ndarray:
             direct = self.direct(node, g)
+            if direct is not None:
+                return direct
+        if self.shortcut is not None and not create_graph:
+            direct = self.short(node, g)
             if direct is not None:
                 return direct
         if way == _NEGATED:
@@ -230,6 +243,11 @@ class Term:
             factor = conjugated(factor, ops)
         return g * factor
 
+    def short(self, node, g):
+        """The cotangent by the shortcut, or None; None also where hooks unpack the value, which are asked only once."""
+        if is_hooked(node.entry(self.place)):
+            return None
+        return self.shortcut.two(g, node.value(self.place, False))
 
     def direct(self, node, g):
         """The cotangent by a program, or None; None also where hooks unpack values, which are asked only once."""
@@ -330,8 +348,10 @@ class Plan:
         self.places = [place for _, place in slots]
         self.terms = terms
         self.mask = mask
+        # what is not saved stands behind what is
+        self.n_saved = len([kind for kind in self.kinds if kind != _EDGE_SHAPE])
+        slots = slots[: self.n_saved]
         # simple: at most two values, the result or one of at most two inputs; places are then 0, 1, or 2 for the result
-        self.n_saved = len(slots)
         self.is_simple = (
             len(mask) <= 2
             and self.n_saved <= 2
@@ -382,18 +402,29 @@ class OpNode(Node):
         n: cython.Py_ssize_t
         i: cython.Py_ssize_t
         for term in plan.terms:
+            if term.is_for_one and self._ad_edge(term.input) is None:
+                continue
             if large:
                 pulled = term.pull_large(self, ops, cotangent)
             else:
                 pulled = term.pull(self, ops, cotangent, create_graph)
             n = len(term.inputs)
             for k in range(n):
-                i = term.inputs[k]
+                if n == 1:
+                    i = term.input
+                    value = pulled[0] if plan.mask_is_sequence else pulled
+                else:
+                    i = term.inputs[k]
+                    value = pulled[k]
                 target = self._ad_edge(i)
-                value = pulled if n == 1 and not plan.mask_is_sequence else pulled[k]
                 if target is None or value is None:
                     continue
                 nr = output_number(self, i)
+                if cython.compiled:
+                    if target._ad_n_outputs == 1 and type(value) is _ndarray:
+                        if has_layout(value, target._ad_shape, target._ad_dtype):
+                            results[i] = value
+                            continue
                 try:
                     if create_graph:
                         results[i] = project_tensor(value, output_shape(target, nr), output_dtype(target, nr))
@@ -423,7 +454,7 @@ class OpNode(Node):
     def save(self, values: tuple, result, results):
         """Keep the values that the plan names, with their versions."""
         plan: Plan = self.plan
-        n: cython.Py_ssize_t = len(plan.kinds)
+        n: cython.Py_ssize_t = plan.n_saved
         version: cython.long
         versions: list = None
         if n > 0:
@@ -462,7 +493,7 @@ class OpNode(Node):
     def pack(self, values: tuple):
         """Let the hooks on saved tensors decide what is kept, of inputs and results alike."""
         plan: Plan = self.plan
-        for k in range(len(plan.kinds)):
+        for k in range(plan.n_saved):
             entry = self.entry(k)
             kind: cython.int = plan.kinds[k]
             if kind == _SEQUENCE:
@@ -518,7 +549,9 @@ class OpNode(Node):
         return tuple([member._array.shape for member in values[place]])
 
     def entry(self, k):
-        """What was saved for the k-th name of the plan, as it is kept."""
+        """What was saved for the k-th name of the plan, as it is kept; None for what is not."""
+        if k >= cython.cast(Plan, self.plan).n_saved:
+            return None
         if k == 0:
             return self.saved0
         return self.saved1 if k == 1 else self.saved_others[k - 2]
@@ -529,8 +562,10 @@ class OpNode(Node):
         Versions are compared before anything is handed out.
         """
         plan: Plan = self.plan
-        entry = self.entry(k)
         kind: cython.int = plan.kind0 if k == 0 else plan.kinds[k]
+        if kind == _EDGE_SHAPE:
+            return self.edge_shape(plan.places[k])
+        entry = self.entry(k)
         if kind == _RESULT and not create_graph and not self.half and not isinstance(entry, SavedTensor):
             if self.counter.value != self.version:
                 self.check_result(entry)
@@ -555,6 +590,11 @@ class OpNode(Node):
             if create_graph:
                 entry = self.result(entry)
         return self.widened(entry, create_graph) if self.half else entry
+
+    def edge_shape(self, i):
+        """The shape of the input that an edge leads to; None where nothing flows along it."""
+        target: Node = self._ad_edge(i)
+        return None if target is None else output_shape(target, output_number(self, i))
 
     def as_recorded(self, tensor: TensorBase, i) -> TensorBase:
         """A saved input with the history that it had when it was saved: detach_() may have cut it since."""
@@ -672,7 +712,7 @@ class OpNode(Node):
             empty: SavedTensor = SavedTensor.__new__(SavedTensor)
             empty.freed = self.freed
             return empty
-        entry = self.entry(k)
+        entry = self.value(k, False) if self.plan.kinds[k] == _EDGE_SHAPE else self.entry(k)
         if self.plan.kinds[k] == _SEQUENCE:
             return entry
         if not isinstance(entry, SavedTensor):
@@ -709,6 +749,8 @@ class OpNode(Node):
             return []
         items = []
         for k, (name, kind) in enumerate(zip(self.plan.public_names, self.plan.kinds)):
+            if kind == _EDGE_SHAPE:
+                break
             entry = self.entry(k)
             if kind == _SEQUENCE and entry is not None:
                 items.extend([(f"{name}[{i}]", member) for i, member in enumerate(entry)])
@@ -1001,17 +1043,19 @@ def derive_plan(operation, mask, is_complex) -> Plan:
     rule = operation.rule
     sequence = operation.sequence >= 0
     flags = mask if sequence else tuple([bool(mask >> k & 1) for k in range(len(operation.inputs))])
-    names = []
-    terms = []
+    used = []
     for formula in rule.vjps:
         positions = range(len(flags)) if sequence else [rule.inputs.index(n) for n in formula.inputs]
-        if not any([flags[p] for p in positions]):
-            continue
-        for name in formula.needs:
-            if name not in names:
-                names.append(name)
-        terms.append(make_term(rule, formula, tuple(positions), names, is_complex))
-    slots = tuple([slot_of(operation, name) for name in names])
+        if any([flags[p] for p in positions]):
+            used.append((formula, tuple(positions)))
+    places = {name: slot_of(operation, name) for formula, _ in used for name in formula.needs}
+    for name, (kind, place) in places.items():
+        users = {positions for formula, positions in used if name in formula.needs}
+        if kind == _SHAPE and place in operation.inputs and users == {(operation.inputs.index(place),)}:
+            places[name] = (_EDGE_SHAPE, operation.inputs.index(place))
+    names = sorted(places, key=lambda name: places[name][0] == _EDGE_SHAPE)
+    slots = tuple([places[name] for name in names])
+    terms = [make_term(rule, formula, positions, names, is_complex) for formula, positions in used]
     plan = Plan(tuple(names), slots, tuple(terms), flags)
     plan.mask_is_sequence = sequence
     plan.input_numbers = [
@@ -1057,7 +1101,8 @@ def make_term(rule, formula, positions, names, is_complex) -> Term:
         way = {1: _UNCHANGED, -1: _NEGATED, 0: _ZERO}.get(factor, _SCALED)
         scale = factor
     conjugate = is_complex and way in (_PARTIAL, _SAVED_FACTOR, _PRODUCT)
-    return Term(way, formula.body, positions, arguments, formula.takes_ops, formula.takes_driver, conjugate, scale)
+    takes = (formula.takes_ops, formula.takes_driver)
+    return Term(way, formula.body, positions, arguments, *takes, conjugate, scale, formula.shortcut)
 
 
 def slot_of(operation, name):

@@ -8,6 +8,7 @@ from math import prod
 from adjoint.arrays import contraction
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 from adjoint.arrays.shapes import broadcast_shapes
+from adjoint.arrays.shortcuts import LEFT_COTANGENT, MATRICES, MATRIX_VECTOR, PRODUCT, RIGHT_COTANGENT, VECTORS
 
 from .declare import TABLE, Array, Arrays, Constant, Multilinear, constant, general, linear, multilinear
 
@@ -185,7 +186,7 @@ matmul = TABLE.add(
         "matmul",
         arrays=("input", "other"),
         core="(m,k),(k,n)->(m,n)",
-        fast="matmul",
+        shortcut=PRODUCT,
         node=_matmul_node,
         shown={"other": "mat2"},
         check=_check_matmul,
@@ -195,7 +196,7 @@ matmul = TABLE.add(
 )
 
 
-@matmul.vjp("input")
+@matmul.vjp("input", shortcut=LEFT_COTANGENT)
 def _(ops, g, other, input_shape):
     if other.ndim == 1:
         return g[..., None] * ops.conjugated(other)
@@ -206,7 +207,7 @@ def _(ops, g, other, input_shape):
     return (ops.conjugated(other) @ g[..., None])[..., 0]
 
 
-@matmul.vjp("other")
+@matmul.vjp("other", shortcut=RIGHT_COTANGENT)
 def _(ops, g, input, other_shape):
     if input.ndim == 1:
         turned = ops.conjugated(input)
@@ -228,18 +229,18 @@ def _check_mm(input, mat2):
     check_matrices_dtype(a, b)
 
 
-@multilinear(core="(m,k),(k,n)->(m,n)", check=_check_mm)
+@multilinear(core="(m,k),(k,n)->(m,n)", check=_check_mm, shortcut=MATRICES)
 def mm(xp, input: Array, mat2: Array):
     """The product of two matrices, without broadcasting."""
     return xp.matmul(input, mat2)
 
 
-@mm.vjp("input")
+@mm.vjp("input", shortcut=LEFT_COTANGENT)
 def _(ops, g, mat2):
     return g @ ops.conj_transpose(mat2)
 
 
-@mm.vjp("mat2")
+@mm.vjp("mat2", shortcut=RIGHT_COTANGENT)
 def _(ops, g, input):
     return ops.conj_transpose(input) @ g
 
@@ -289,18 +290,18 @@ def _matrix_vector(xp, matrix, vector):
     return xp.matmul(matrix, vector) if vector.ndim == 1 else xp.matmul(matrix, vector[..., None])[..., 0]
 
 
-@multilinear(core="(m,k),(k)->(m)", check=_check_mv)
+@multilinear(core="(m,k),(k)->(m)", check=_check_mv, shortcut=MATRIX_VECTOR)
 def mv(xp, input: Array, vec: Array):
     """The product of a matrix with a vector."""
     return _matrix_vector(xp, input, vec)
 
 
-@mv.vjp("input")
+@mv.vjp("input", shortcut=LEFT_COTANGENT)
 def _(ops, g, vec):
     return g[:, None] * ops.conjugated(vec)
 
 
-@mv.vjp("vec")
+@mv.vjp("vec", shortcut=RIGHT_COTANGENT)
 def _(ops, g, input):
     return ops.conj_transpose(input) @ g
 
@@ -320,18 +321,18 @@ def _inner_product(xp, a, b):
     return xp.matmul(a[..., None, :], b[..., None])[..., 0, 0]
 
 
-@multilinear(core="(n),(n)->()", check=_check_dot)
+@multilinear(core="(n),(n)->()", check=_check_dot, shortcut=VECTORS)
 def dot(xp, input: Array, tensor: Array):
     """The sum of products of two vectors' elements, nothing conjugated."""
     return _inner_product(xp, input, tensor)
 
 
-@dot.vjp("input")
+@dot.vjp("input", shortcut=LEFT_COTANGENT)
 def _(ops, g, tensor):
     return g * ops.conjugated(tensor)
 
 
-@dot.vjp("tensor")
+@dot.vjp("tensor", shortcut=RIGHT_COTANGENT)
 def _(ops, g, input):
     return g * ops.conjugated(input)
 

@@ -60,6 +60,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from adjoint.arrays.shapes import normalize_dims
+from adjoint.arrays.shortcuts import Shortcut
 
 Function = Callable[..., Any]
 
@@ -132,13 +133,20 @@ class Formula:
 
     inputs: names of those inputs. needs: the names of what it uses besides `ops` and the cotangent or tangent.
     renamed: what parameters of the body stand for, where their names are not those of the rule.
+    shortcut: gives the same for small plain arrays, g and the first value of needs, or None to have the body called.
     """
 
     def __init__(
-        self, body: Function, inputs: tuple[str, ...], driver: str, renamed: dict[str, str] | None = None
+        self,
+        body: Function,
+        inputs: tuple[str, ...],
+        driver: str,
+        renamed: dict[str, str] | None = None,
+        shortcut: Shortcut | None = None,
     ) -> None:
         names = names_of(body)
         self.body = body
+        self.shortcut = shortcut
         self.inputs = inputs
         self.takes_ops = bool(names) and names[0] == "ops"
         if self.takes_ops:
@@ -174,6 +182,7 @@ class Rule:
         function: bool = True,
         inplace: bool | str = False,
         fast: str | None = None,
+        shortcut: Shortcut | None = None,
         scalars: bool | None = None,
         spread: str | None = None,
         node: str | dict[str, str] | Callable[..., str] | None = None,
@@ -197,6 +206,8 @@ class Rule:
         self.function = function
         self.inplace = inplace
         self.fast = fast
+        # the same as the kernel for two small plain arrays, or None where the kernel must be asked
+        self.shortcut = shortcut
         self.scalars = self.kind == "elementwise" if scalars is None else scalars
         self.spread = spread
         names = node if isinstance(node, dict) else {"": node} if isinstance(node, str) else {}
@@ -252,15 +263,16 @@ class Rule:
         body = self._kernel
         return functools.partial(body, xp)
 
-    def vjp(self, *inputs: str, **renamed: str) -> Callable[[Function], Rule]:
+    def vjp(self, *inputs: str, shortcut: Shortcut | None = None, **renamed: str) -> Callable[[Function], Rule]:
         """Declare the formula for the cotangents of the named inputs (a tuple of them if several are named).
 
         A formula that several rules share may use names of its own: vjp("mat1", right="mat2").
+        A `shortcut` takes the body's place for small plain arrays.
         """
         self._known(inputs)
 
         def declare(body: Function) -> Rule:
-            self.vjps.append(Formula(body, inputs, "g", renamed))
+            self.vjps.append(Formula(body, inputs, "g", renamed, shortcut))
             return self
 
         return declare

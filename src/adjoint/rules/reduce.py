@@ -8,6 +8,7 @@ made without division, so that zeros are exact in every order of differentiation
 from math import inf, prod
 
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
+from adjoint.arrays.shortcuts import AVERAGE, SPREAD, SPREAD_MEAN, TOTAL
 
 from .declare import Array, constant, general, linear
 
@@ -87,7 +88,7 @@ def refuse_complex(name, input):
 
 
 # sums and means -----------------------------------------------------------------------------------------------------
-# one rule each for all axes and for some, because torch's nodes have two names; kernels and formulas are the same
+# one rule each for all axes and for some, because torch's nodes have two names; kernels are the same
 
 
 def _sum(xp, input: Array, dim=None, keepdim=False):
@@ -122,9 +123,21 @@ def _mean_vjp(ops, g, input_shape, dim, keepdim):
 _dims = {"dim": "dim[]"}
 _linear = {"axes": ("dim",), "dtypes": "same", "method": False, "function": False, "shown": _dims}
 linear(name="sum", node="SumBackward1", **_linear)(_sum).vjp("input")(_sum_vjp)
-linear(name="sum_all", node="SumBackward0", fast="total", **_linear)(_sum).vjp("input")(_sum_vjp)
 linear(name="mean", node="MeanBackward1", **_linear)(_mean).vjp("input")(_mean_vjp)
-linear(name="mean_all", node="MeanBackward0", fast="average", **_linear)(_mean).vjp("input")(_mean_vjp)
+
+# for all axes: only the batch form names any, which are then all but the batch axis
+_sum_all = linear(name="sum_all", node="SumBackward0", fast="total", shortcut=TOTAL, **_linear)(_sum)
+_mean_all = linear(name="mean_all", node="MeanBackward0", fast="average", shortcut=AVERAGE, **_linear)(_mean)
+
+
+@_sum_all.vjp("input", shortcut=SPREAD)
+def _(ops, g, input_shape):
+    return ops.expand(g, input_shape)
+
+
+@_mean_all.vjp("input", shortcut=SPREAD_MEAN)
+def _(ops, g, input_shape):
+    return ops.expand(g / max(prod(input_shape), 1), input_shape)
 
 
 @linear(axes=("dim",), dtypes="same", method=False, function=False, inplace=True)

@@ -1,0 +1,93 @@
+"""Shortcuts: what kernels and formulas give for small plain arrays, computed without the way there through Python.
+
+A `Shortcut` stands beside a kernel or a formula and gives the same, to the last bit, for plain arrays of single or
+double precision of the ranks that it is for, or None: then the kernel or formula is called. It calls NumPy's own inner
+loops, products those of numpy.matmul, which lead to its BLAS. In plain Python there are no shortcuts: all give None.
+"""
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from adjoint.arrays import _cython_shim as cython
+
+import numpy
+
+_found = False
+if cython.compiled:
+    adj_import_numpy()
+    _found = adj_find_loops(numpy.matmul, numpy.add)
+    _KINDS = {
+        "product": ADJ_PRODUCT, "matrices": ADJ_MATRICES, "matrix_vector": ADJ_MATRIX_VECTOR, "vectors": ADJ_VECTORS,
+        "left cotangent": ADJ_LEFT, "right cotangent": ADJ_RIGHT,
+        "total": ADJ_TOTAL, "average": ADJ_AVERAGE, "spread": ADJ_SPREAD, "spread mean": ADJ_SPREAD_MEAN,
+    }  # fmt: skip
+
+
+@cython.final
+@cython.cclass
+class Shortcut:
+    """A shortcut by its name.
+
+    product: a @ b of arrays of one or two axes; matrices, matrix_vector, vectors: the same of these only.
+    left cotangent: of a product, the cotangent of the left factor from g and the right one. right cotangent: that of
+        the right factor from g and the left one.
+    total, average: the sum and the mean of all elements.
+    spread: the cotangent of what `total` was given, from g and its shape; spread mean: the same for `average`.
+    """
+
+    def __init__(self, name):
+        self.name = name
+        self.kind = _KINDS[name] if cython.compiled else 0
+
+    def two(self, a, b):
+        """The result for two arrays, or None."""
+        if cython.compiled:
+            if self.kind <= ADJ_RIGHT:
+                return adj_product(self.kind, a, b) if _found else None
+            share = adj_share(a, b) if self.kind == ADJ_SPREAD_MEAN else a
+            return adj_expand(share, b)
+        return None
+
+    def one(self, a):
+        """The result for one array, or None."""
+        if cython.compiled and (self.kind == ADJ_TOTAL or self.kind == ADJ_AVERAGE):
+            return adj_total(self.kind, a)
+        return None
+
+    def run(self, a, b=None):
+        """The result for one or two arrays, or None.
+
+        >>> import numpy
+        >>> from adjoint.arrays.shortcuts import PRODUCT
+        >>> result = PRODUCT.run(numpy.array([[1.0, 2.0]]), numpy.array([3.0, 4.0]))
+        >>> result is None or result.tolist()
+        [11.0]
+        """
+        return self.one(a) if b is None else self.two(a, b)
+
+
+PRODUCT, MATRICES, MATRIX_VECTOR, VECTORS, LEFT_COTANGENT, RIGHT_COTANGENT = [
+    Shortcut(name) for name in ("product", "matrices", "matrix_vector", "vectors", "left cotangent", "right cotangent")
+]
+TOTAL, AVERAGE, SPREAD, SPREAD_MEAN = [Shortcut(name) for name in ("total", "average", "spread", "spread mean")]
+
+
+def added(to, source):
+    """Add an array to another one in place; False if that is left to NumPy."""
+    if cython.compiled:
+        return adj_add_into(to, source)
+    return False
+
+
+def plus(a, b):
+    """The sum of two arrays, whatever floating point errors there are; None if that is left to NumPy."""
+    if cython.compiled:
+        return adj_plus(a, b)
+    return None
+
+
+def sum_leading(array, shape):
+    """The sum over the leading axes that an array has beyond a shape; None if that is left to NumPy."""
+    if cython.compiled:
+        return adj_sum_leading(array, shape)
+    return None

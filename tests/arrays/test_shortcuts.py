@@ -1,0 +1,277 @@
+"""Shortcuts give what the kernels and formulas that they stand for give, to the last bit, or leave it to these.
+
+In plain Python there are no shortcuts; what is tested through Tensors holds there too.
+"""
+
+import itertools
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+import adjoint
+from adjoint.arrays.loops import max_steps
+from adjoint.arrays.shortcuts import (
+    AVERAGE,
+    LEFT_COTANGENT,
+    MATRICES,
+    MATRIX_VECTOR,
+    PRODUCT,
+    RIGHT_COTANGENT,
+    SPREAD,
+    SPREAD_MEAN,
+    TOTAL,
+    VECTORS,
+)
+
+compiled = pytest.mark.skipif(not max_steps, reason="there are no shortcuts in plain Python")
+kinds = pytest.mark.parametrize("kind", ["f4", "f8"])
+rng = np.random.default_rng(11)
+
+
+def arrays(shape, kind):
+    """Arrays of a shape that lie in memory in several ways."""
+    plain = rng.normal(size=shape).astype(kind)
+    wide = rng.normal(size=[2 * n for n in shape]).astype(kind)
+    return [plain, np.asfortranarray(plain), wide[tuple([slice(None, None, 2) for _ in shape])], plain[::-1]]
+
+
+def same(found, expected):
+    np.testing.assert_array_equal(found, expected)
+    return (found.shape, found.dtype, found.base) == (expected.shape, expected.dtype, None)
+
+
+@compiled
+@kinds
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (3, 4, 5), (16, 16, 16), (1, 7, 3), (3, 1, 3), (2, 300, 1), (60, 50, 40)])
+def test_products_and_their_cotangents_equal_numpys(sizes, kind):
+    m, k, n = sizes
+    for left, right in (((m, k), (k, n)), ((m, k), (k,)), ((k,), (k, n)), ((k,), (k,))):
+        for a, b in itertools.product(arrays(left, kind), arrays(right, kind)):
+            expected = np.asarray(np.matmul(a, b))
+            assert same(PRODUCT.run(a, b), expected)
+            of_ranks = {(2, 2): MATRICES, (2, 1): MATRIX_VECTOR, (1, 1): VECTORS}
+            for ranks, shortcut in of_ranks.items():
+                found = shortcut.run(a, b)
+                assert same(found, expected) if ranks == (a.ndim, b.ndim) else found is None
+            g = rng.normal(size=expected.shape).astype(kind)
+            by_left = g[..., None] * b if b.ndim == 1 else g @ b.T if a.ndim == 2 else b @ g
+            by_right = a.T @ g if a.ndim == 2 else a * g if b.ndim == 1 else a[:, None] * g
+            assert same(LEFT_COTANGENT.run(g, b), by_left)
+            assert same(RIGHT_COTANGENT.run(g, a), by_right)
+
+
+@compiled
+def test_what_is_not_plain_is_left_to_numpy():
+    x = rng.normal(size=(3, 4))
+    others = [x.astype("f4"), x.astype(int), x.astype(complex), x.astype(">f8"), x.view(np.recarray), 2.0, None]
+    others += [np.ones((2, 4, 4)), np.ones(()), np.ones((3, 4)), np.ones(3), np.ones((4, 0)), "ab"]
+    packed = np.zeros(4, [("a", "i1"), ("b", "f8")])["b"]
+    for other in [*others, packed]:
+        assert PRODUCT.run(x, other) is None
+    assert PRODUCT.run(np.ones((0, 4)), np.ones(4)) is None and PRODUCT.run(np.ones((2, 0)), np.ones(0)) is None
+    # a cotangent of other ranks than a product of arrays of one or two axes can have
+    for g, other in (((2, 3, 4), (4,)), ((2, 2), (2,)), ((), (2, 2)), ((3, 3, 3), (3, 3))):
+        assert LEFT_COTANGENT.run(np.ones(g), np.ones(other)) is None
+    for g, other in (((2, 3, 4), (4,)), ((), (2, 2)), ((2, 2), (2,)), ((3, 3, 3), (3, 3))):
+        assert RIGHT_COTANGENT.run(np.ones(g), np.ones(other)) is None
+
+
+@compiled
+@kinds
+def test_sums_of_all_elements(kind):
+    for shape in ((), (1,), (7,), (9,), (130,), (3, 5), (64, 100), (2, 3, 4), (8191,)):
+        x = rng.normal(size=shape).astype(kind)
+        total = np.asarray(np.add.reduce(x, axis=None))
+        assert same(TOTAL.run(x), total)
+        assert same(AVERAGE.run(x), np.asarray(np.add.reduce(x, axis=None) / x.size))
+        for spread, value in ((SPREAD, total), (SPREAD_MEAN, np.asarray(total / x.size, kind))):
+            found = spread.run(total, shape)
+            np.testing.assert_array_equal(found, np.broadcast_to(value, shape))
+            assert (found.shape, found.dtype) == (shape, total.dtype)
+    # NumPy has something to report, or another order
+    most = np.finfo(kind).max
+    for array in (np.array([most, most], kind), np.array([np.inf, -np.inf], kind), np.ones((3, 4), kind).T[::2]):
+        assert TOTAL.run(array) is None
+    assert TOTAL.run(np.ones(0, kind)) is None and TOTAL.run(np.ones(8192, kind)) is None
+    assert np.isnan(TOTAL.run(np.array([1, np.nan], kind)))
+
+
+@compiled
+@kinds
+def test_sums_of_two_and_in_place(kind):
+    def plus(a, b):
+        with np.errstate(all="ignore"):
+            return adjoint.core.engine.summed(a, b, False)
+
+    for shape in ((), (7,), (3, 4), (100, 90), (0, 2)):
+        a, b = rng.normal(size=(2, *shape)).astype(kind)
+        kept = a.copy(), b.copy()
+        assert same(np.asarray(plus(a, b)), np.asarray(a + b))
+        np.testing.assert_array_equal((a, b), kept)
+    assert plus(np.ones((2, 3), kind), np.ones((3, 2), kind).T).tolist() == [[2.0] * 3] * 2
+    assert plus(np.ones(3, kind), np.ones((), kind)).tolist() == [2.0] * 3
+
+
+def test_overflow_in_a_sum_is_told_as_numpy_tells_it():
+    x = adjoint.tensor([1e308, 1e308], dtype=adjoint.float64)
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        assert x.sum().item() == np.inf
+    with np.errstate(over="raise"), pytest.raises(FloatingPointError):
+        x.sum()
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("error")
+        assert x.sum().item() == np.inf
+
+
+# through Tensors ------------------------------------------------------------------------------------------------------
+
+PRODUCTS = {
+    "matrices": (lambda a, b: a @ b, (3, 4), (4, 5)),
+    "matrix and vector": (lambda a, b: a @ b, (3, 4), (4,)),
+    "vector and matrix": (lambda a, b: a @ b, (4,), (4, 5)),
+    "vectors": (lambda a, b: a @ b, (4,), (4,)),
+    "mm": (adjoint.mm, (3, 4), (4, 5)),
+    "mv": (adjoint.mv, (3, 4), (4,)),
+    "dot": (adjoint.dot, (4,), (4,)),
+    "batch and matrix": (lambda a, b: a @ b, (2, 3, 4), (4, 5)),
+    "matrix and batch": (lambda a, b: a @ b, (3, 4), (2, 4, 5)),
+    "batch and vector": (lambda a, b: a @ b, (2, 3, 4), (4,)),
+    "vector and batch": (lambda a, b: a @ b, (4,), (2, 4, 5)),
+    "large": (lambda a, b: a @ b, (100, 90), (90, 95)),
+    "sums": (lambda a, b: (a * b).sum() * a.mean() + b.sum(), (3, 4), (3, 4)),
+}
+
+
+@kinds
+@pytest.mark.parametrize("case", PRODUCTS)
+def test_gradients_equal_those_of_recorded_formulas(case, kind):
+    function, *shapes = PRODUCTS[case]
+    for turned in (False, True):
+        a, b = [adjoint.from_numpy(rng.normal(size=shape).astype(kind)) for shape in shapes]
+        if turned:
+            a = adjoint.from_numpy(np.asfortranarray(a.numpy()))
+        for needed in ([a], [b], [a, b]):
+            for leaf in needed:
+                leaf.requires_grad_()
+            result = function(a, b)
+            g = adjoint.from_numpy(rng.normal(size=result.shape).astype(kind))
+            quick = adjoint.autograd.grad(result, needed, g, retain_graph=True)
+            # with create_graph formulas run operation by operation, on Tensors
+            plain = adjoint.autograd.grad(result, needed, g, create_graph=True)
+            for x, y in zip(quick, plain, strict=True):
+                np.testing.assert_allclose(x.numpy(), y.detach().numpy(), rtol=1e-4 if kind == "f4" else 1e-12)
+                assert x.dtype == y.dtype and x.shape == y.shape
+            for leaf in needed:
+                leaf.requires_grad_(False)
+
+
+def test_errors_are_those_of_the_plain_way():
+    matrix, vector = adjoint.ones(3, 4), adjoint.ones(5)
+    with pytest.raises(RuntimeError, match="size mismatch, got input"):
+        matrix @ vector
+    with pytest.raises(RuntimeError, match="self must be a matrix"):
+        adjoint.mm(vector, matrix)
+    with pytest.raises(RuntimeError, match="1D tensors expected"):
+        adjoint.dot(matrix, matrix)
+    with pytest.raises(RuntimeError, match="to have the same dtype"):
+        matrix @ adjoint.ones(4, 2, dtype=adjoint.float64)
+
+
+def test_saved_shapes_are_shown_and_nodes_have_the_names_of_their_ranks():
+    a, b = adjoint.ones(3, 4, requires_grad=True), adjoint.ones(4, requires_grad=True)
+    assert (a @ b).grad_fn.name() == "MvBackward0" and (b @ b).grad_fn.name() == "DotBackward0"
+    assert (a @ a.T).grad_fn.name() == "MmBackward0"
+    node = a.sum().grad_fn
+    assert tuple(node._saved_self_sym_sizes) == (3, 4) and "_saved_self_sym_sizes" in dir(node)
+    assert tuple((a * 2).sum(0).grad_fn._saved_self_sym_sizes) == (3, 4)
+
+
+def test_saved_factors_are_compared_unpacked_once_and_freed():
+    a, b = adjoint.ones(3, 4, requires_grad=True), adjoint.ones(4, requires_grad=True)
+    unpacked = []
+    with adjoint.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: unpacked.append(t) or t * 2):
+        result = a @ b
+    result.sum().backward()
+    assert len(unpacked) == 2 and a.grad[0].tolist() == [2.0] * 4 and b.grad.tolist() == [6.0] * 4
+    c = adjoint.ones(4) * 1
+    result = a @ c
+    c.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        result.sum().backward()
+    result = (a @ b).sum()
+    result.backward()
+    with pytest.raises(RuntimeError, match="second time"):
+        result.backward()
+
+
+def test_no_gradient_shares_memory_with_what_anybody_else_sees():
+    w, b = adjoint.ones(3, 3, requires_grad=True), adjoint.zeros(3, requires_grad=True)
+    seen, h, x = [], b, adjoint.ones(3)
+    for _ in range(4):
+        h = w @ h + w @ x
+        h.register_hook(lambda g: seen.append((g, g.tolist())))
+        w.register_hook(lambda g: seen.append((g, g.tolist())))
+    h.sum().backward(retain_graph=True)
+    first = w.grad.clone()
+    h.sum().backward()
+    np.testing.assert_allclose(w.grad.numpy(), 2 * first.numpy())
+    # what hooks kept still has the values that they saw
+    assert all(g.tolist() == values for g, values in seen) and len(seen) > 8
+    cotangent = adjoint.ones(3)
+    w.grad = None
+    (w @ x).backward(cotangent)
+    (w @ x).backward(cotangent)
+    assert cotangent.tolist() == [1.0] * 3 and w.grad.tolist() == [[2.0] * 3] * 3
+
+
+def test_captured_gradients_are_memory_of_their_own():
+    x = adjoint.ones(4, requires_grad=True)
+    (g,) = adjoint.autograd.grad(x.sum() + x.sum() + x.sum(), x)
+    kept = g.tolist()
+    y = x * 1
+    (middle, again) = adjoint.autograd.grad((y + y + y).sum(), (y, x))
+    middle.mul_(5)
+    assert again.tolist() == [3.0] * 4 and g.tolist() == kept == [3.0] * 4
+
+
+def test_threads_accumulate_products_into_one_leaf():
+    w, x = adjoint.zeros(4, 4, requires_grad=True), adjoint.ones(4)
+
+    def work():
+        for _ in range(50):
+            (w @ x + w @ x).sum().backward()
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert w.grad.tolist() == [[400.0] * 4] * 4
+
+
+def test_bias_gradients_are_summed_over_leading_axes():
+    for shape, small in (((5, 3), (3,)), ((2, 5, 3), (3,)), ((2, 5, 3), (5, 3)), ((2, 3), (1, 3)), ((4, 1), (1,))):
+        for kind in ("f4", "f8"):
+            g = rng.normal(size=shape).astype(kind)
+            bias = adjoint.from_numpy(np.zeros(small, kind)).requires_grad_()
+            (adjoint.from_numpy(np.zeros(shape, kind)) + bias).backward(adjoint.from_numpy(g))
+            axes = tuple(range(len(shape) - len(small))) + tuple([0] if small[0] == 1 and len(small) > 1 else [])
+            np.testing.assert_array_equal(bias.grad.numpy(), g.sum(axes).reshape(small))
+
+
+def test_only_what_leads_to_the_inputs_runs():
+    a, b = adjoint.ones(2, requires_grad=True), adjoint.ones(2, requires_grad=True)
+    ran = []
+    left, right = a * 2, b * 3
+    left.register_hook(lambda g: ran.append("left"))
+    right.register_hook(lambda g: ran.append("right"))
+    total = (left * right + left).sum()
+    assert adjoint.autograd.grad(total, a, retain_graph=True)[0].tolist() == [8.0] * 2
+    assert ran == ["left"]
+    assert adjoint.autograd.grad(total, (left, a), retain_graph=True)[0].tolist() == [4.0] * 2
+    unused = adjoint.ones(2, requires_grad=True)
+    assert adjoint.autograd.grad(total, (b, unused), allow_unused=True, retain_graph=True)[1] is None
+    total.backward(inputs=[b])
+    assert a.grad is None and b.grad.tolist() == [6.0] * 2
