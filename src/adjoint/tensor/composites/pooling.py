@@ -426,7 +426,7 @@ _POWER = """The norm of order norm_type of each window: the sum of powers, to th
 
 Args:
     input: (N, C, {sizes}), or one image without N.
-    norm_type: the order; infinity for the largest element.
+    norm_type: the order; infinity for the largest absolute value.
     kernel_size, stride, ceil_mode: as of avg_pool{n}d().
 """
 
@@ -440,7 +440,7 @@ def _declare_power(n: int) -> None:
         ceil_mode: bool = False,
     ) -> Tensor:
         if norm_type == math.inf:
-            return max_pool(f"max_pool{n}d", n, input, kernel_size, stride, 0, 1, ceil_mode)[0]
+            return max_pool(f"max_pool{n}d", n, ops.abs(input), kernel_size, stride, 0, 1, ceil_mode)[0]
         name = f"avg_pool{n}d"
         mean = _mean_pool(name, n, input.pow(norm_type), kernel_size, stride, 0, ceil_mode, True, None)
         elements = prod(_numbers(name, "kernel_size", kernel_size, n, 2))
