@@ -139,6 +139,11 @@ REFUSED = [
     (lambda x: x.stride(), TypeError, "arrays of dask have no strides"),
     (lambda x: x[1:].mul_(2), RuntimeError, "a view of an array of dask cannot be modified in place"),
     (lambda x: x[x > 0], NotImplementedError, "the elements where a mask is true are as many as their values say"),
+    (
+        lambda x: x[adjoint.as_tensor(da.zeros((2, 2), dtype=int))],
+        NotImplementedError,
+        "dask arrays are indexed by one lazy vector of places, or by any arrays of places that are computed",
+    ),
     (lambda x: adjoint.argwhere(x), NotImplementedError, "the places of elements that are not zero are as many as"),
 ]
 
@@ -170,8 +175,16 @@ def test_what_was_a_view_is_not_used_after_its_base_was_modified() -> None:
     x = adjoint.as_tensor(da.ones((4, 4), chunks=2))
     row = x[0]
     x.mul_(2)
-    with pytest.raises(RuntimeError, match="arrays of dask share no memory: the view still has the values from before"):
+    stale = "arrays of dask share no memory: the view still has the values from before"
+    with pytest.raises(RuntimeError, match=stale):
         row + 1
+    with pytest.raises(RuntimeError, match=stale):
+        adjoint.cat([row, row])
+    recorded = x.requires_grad_() * 1
+    part = recorded[0]
+    recorded.mul_(2)
+    with pytest.raises(RuntimeError, match=stale):
+        part.grad_fn  # noqa: B018
     assert x[0].compute().tolist() == [2, 2, 2, 2]
 
 
