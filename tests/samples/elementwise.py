@@ -125,6 +125,10 @@ SAMPLES: dict[str, list[Sample]] = {
         {"input": draw(2, 3, 4), "strides": (1, 12, 3)},
         {"input": draw(2, 3), "strides": (1, 2)},
     ],
+    "gate": [
+        {"grad": draw(2, 3, real=True), "input": draw(2, 3, real=True), "closed": mask([True, False, True], [False, True, True])},
+        {"grad": draw(2, real=True), "input": draw(2, real=True), "closed": mask(True, False), "slope": 0.5},
+    ],
     "clamp_min": [{"input": draw(2, 3), "min": draw(3)}, {"input": draw(4), "min": -0.25}],
     "clamp_max": [{"input": draw(2, 3), "max": draw(3)}, {"input": draw(4), "max": 0.25}],
     "fill": [{"input": draw(2, 3), "value": draw()}, {"input": SCALAR, "value": SCALAR}],

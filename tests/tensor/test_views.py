@@ -488,7 +488,11 @@ def test_second_derivatives_of_products_with_zeros() -> None:
 
 
 WRONG = {
-    "reduce": (lambda x, i: x.scatter_reduce(0, i, x, "max"), RuntimeError, "reduce argument must be either sum, prod"),
+    "reduce": (
+        lambda x, i: x.scatter_reduce(0, i, x, "multiply"),
+        RuntimeError,
+        "reduce argument must be either sum, prod",
+    ),
     "index reduce": (
         lambda x, i: x.index_reduce(0, i, x, "sum"),
         RuntimeError,

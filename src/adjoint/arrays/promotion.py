@@ -91,5 +91,18 @@ def promote(raw: list[Any], places: Sequence[int], sequence: int, policy: str) -
 def _cast(value: Any, wanted: numpy.dtype[Any]) -> Any:
     kind = getattr(value, "dtype", None)
     if kind is None:
-        return _NUMBERS[wanted.kind](value) if isinstance(value, bool) != (wanted.kind == "b") else value
+        if isinstance(value, bool) != (wanted.kind == "b"):
+            return _NUMBERS[wanted.kind](value)
+        return wrapped(value, wanted) if type(value) is int and wanted.kind in "iu" else value
     return value if numpy_dtype(kind) == wanted else astype(value, wanted)
+
+
+def wrapped(value: int, kind: numpy.dtype[Any]) -> int:
+    """A number as an integer type holds it, which keeps its lowest bits.
+
+    >>> wrapped(300, numpy.dtype("uint8")), wrapped(200, numpy.dtype("int8")), wrapped(-1, numpy.dtype("uint8"))
+    (44, -56, 255)
+    """
+    bits = 8 * kind.itemsize
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if kind.kind == "i" and value >> (bits - 1) else value

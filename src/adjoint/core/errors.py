@@ -324,8 +324,10 @@ def check_cast(source: Any, target: Any) -> None:
         )
 
 
-def check_in_place_result(array: Any, out: Any) -> None:
+def check_in_place_result(operation: str, array: Any, out: Any) -> None:
     """Raise RuntimeError if the result of an operation in place does not fit into its tensor."""
+    if array.dtype.kind == "c" and out.dtype.kind == "f":
+        raise RuntimeError(f"In-place {operation} is not supported for complex tensors.")
     if out.shape != array.shape and broadcast_shapes(out.shape, array.shape) != array.shape:
         raise RuntimeError(
             f"output with shape {sizes(array.shape)} doesn't match the broadcast shape "

@@ -905,7 +905,7 @@ class Operation:
             state.inspector(self, raw, out)
         if type(out) is not _ndarray:
             errors.check_batch(self.name, array, out)
-        errors.check_in_place_result(array, out)
+        errors.check_in_place_result(self.name, array, out)
         if mask or (state.grad_enabled and needs_grad(tensor)):
             self.record_in_place(tensor, values, mask or 0, is_complex, half is not None, out)
         else:

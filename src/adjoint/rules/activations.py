@@ -141,7 +141,7 @@ def logsigmoid(xp, input: Array):
 
 
 def _leaky(ops, g, input, negative_slope):
-    return ops.where(input > 0, g, g * negative_slope)
+    return ops.gate(g, input, ~(input > 0), negative_slope)
 
 
 @elementwise(input=_leaky, inplace=True, **_own)
@@ -174,7 +174,7 @@ def _(g, noise):
 
 
 @elementwise(
-    input=lambda ops, g, input, threshold: ops.where(input <= threshold, 0, g),
+    input=lambda ops, g, input, threshold: ops.gate(g, input, input <= threshold),
     inplace=True,
     **_own,
 )
@@ -194,7 +194,7 @@ def _bound(input, value):
 
 
 def _within(ops, g, input, min_val, max_val):
-    return ops.where((input <= min_val) | (input >= max_val), 0, g)
+    return ops.gate(g, input, (input <= min_val) | (input >= max_val))
 
 
 @elementwise(input=_within, inplace=True, **_own)
@@ -210,7 +210,7 @@ def hardtanh(xp, input: Array, min_val=-1.0, max_val=1.0):
 
 
 @elementwise(
-    input=lambda ops, g, input: ops.where((input > -3) & (input < 3), g * (1 / 6), 0),
+    input=lambda ops, g, input: ops.gate(g * (1 / 6), input, ~((input > -3) & (input < 3))),
     inplace=True,
     **_own,
 )
@@ -231,7 +231,7 @@ def hardswish(xp, input: Array):
     return input * xp.minimum(xp.maximum(input + 3, 0), 6) * (1 / 6)
 
 
-@elementwise(input=lambda ops, g, input, lambd: ops.where(ops.abs(input) <= lambd, 0, g), **_own)
+@elementwise(input=lambda ops, g, input, lambd: ops.gate(g, input, ops.abs(input) <= lambd), **_own)
 def hardshrink(xp, input: Array, lambd=0.5):
     """input where it is farther from 0 than lambd, 0 elsewhere."""
     require_real("hardshrink_cpu", input)
@@ -247,7 +247,7 @@ def _check_softshrink(input, lambd):
 
 
 @elementwise(
-    input=lambda ops, g, input, lambd: ops.where(ops.abs(input) <= lambd, 0, g), check=_check_softshrink, **_own
+    input=lambda ops, g, input, lambd: ops.gate(g, input, ops.abs(input) <= lambd), check=_check_softshrink, **_own
 )
 def softshrink(xp, input: Array, lambd=0.5):
     """input brought nearer to 0 by lambd."""

@@ -701,12 +701,14 @@ def _(ops, g, input, dim):
 def _check_trace(input):
     if input._array.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input._array.ndim}")
+    if input._array.dtype.kind == "b":
+        raise NotImplementedError("\"trace\" not implemented for 'Bool'")
 
 
 @linear(core="(m,n)->()", check=_check_trace)
 def trace(xp, input: Array):
     """The sum of a matrix' diagonal."""
-    return xp.linalg.trace(input)
+    return xp.linalg.trace(input.astype(xp.int64) if input.dtype.kind in "iu" else input)
 
 
 @trace.vjp("input")

@@ -5,7 +5,7 @@ the value follows torch: 0 for abs, sign and relu at 0, one half each for equal 
 clamp at its bounds.
 """
 
-from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
+from adjoint.arrays.dtypes import finfo, from_numpy_dtype, kind_of
 from adjoint.arrays.namespace import count_true, on_device, underlying
 from adjoint.arrays.once import warn_once
 from adjoint.arrays.promotion import common_dtype
@@ -14,6 +14,7 @@ from adjoint.arrays.shapes import broadcast_shapes
 from .declare import Array, Constant, constant, elementwise, general, linear
 
 PI = 3.141592653589793
+INFINITY = float("inf")
 
 
 def is_number(value):
@@ -68,7 +69,8 @@ def _check_quotient(function):
         if _kind(input) == _kind(other):
             bools(input, other)
         whole = _kind(input) in "biu" and _kind(other) in "biu"
-        if whole and not (underlying(other._array).all() if hasattr(other, "_array") else other):
+        empty = any(0 in value._array.shape for value in (input, other) if hasattr(value, "_array"))
+        if whole and not empty and not (underlying(other._array).all() if hasattr(other, "_array") else other):
             raise RuntimeError("ZeroDivisionError")
 
     return check
@@ -78,7 +80,71 @@ _INVERT = "If you are trying to invert a mask, use the `~` or `logical_not()` op
 _check_neg = refuse("b", f"Negation, the `-` operator, on a bool tensor is not supported. {_INVERT}", RuntimeError)
 
 
+def check_fits(input, value):
+    """Raise RuntimeError for a number that the dtype of the input cannot hold."""
+    if is_number(value):
+        check_number(from_numpy_dtype(input._array.dtype), value)
+
+
+def check_number(kind, value):
+    """Raise RuntimeError for a number that a dtype cannot hold. Infinity fits into floating-point types."""
+    if _overflows(kind, value):
+        name = kind.c_name if kind.itemsize > 2 or kind.is_floating_point else f"{kind.name}_t"
+        raise RuntimeError(f"value cannot be converted to type {name} without overflow")
+
+
+def _overflows(kind, value):
+    letter = kind.numpy.kind
+    if letter == "b" or isinstance(value, bool):
+        return False
+    if isinstance(value, complex) and not kind.is_complex:
+        return value.imag != 0 or _overflows(kind, value.real)
+    if letter not in "iu":
+        most = finfo(kind).max
+        return any(most < abs(part) < INFINITY for part in (value.real, value.imag))
+    most = 2 ** (8 * kind.itemsize - (letter == "i")) - 1
+    # negative integers, but no fractions, may wrap to unsigned ones
+    least = -most - 1 if letter == "i" else -most if isinstance(value, int) else 0
+    return not least <= value <= most
+
+
+def number_check(kinds="iufcV"):
+    """A check that refuses numbers which the common dtype of all arguments cannot hold, where it is of these kinds."""
+
+    def check(*values):
+        numbers = [value for value in values if is_number(value)]
+        if numbers:
+            common = common_dtype([getattr(v, "_array", v) for v in values if v is not None], "same")
+            if common.numpy.kind in kinds:
+                for number in numbers:
+                    check_number(common, number)
+
+    return check
+
+
+def _check_alpha(input, other, alpha=1):
+    if type(alpha) is int and alpha == 1:
+        return
+    common = common_dtype([getattr(value, "_array", value) for value in (input, other)], "same")
+    inexact = common.is_floating_point or common.is_complex
+    if isinstance(alpha, bool) and common.numpy.kind != "b":
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    if isinstance(alpha, float) and not inexact:
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if isinstance(alpha, complex) and not common.is_complex:
+        raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
+    check_number(common, alpha)
+
+
+def _times(alpha, value):
+    # alpha * value, in the type of value: for truth values alpha is one as well
+    if alpha == 1:
+        return value
+    return value & bool(alpha) if _kind(value) == "b" else alpha * value
+
+
 def _check_sub(input, other, alpha=1):
+    _check_alpha(input, other, alpha)
     kinds = _kind(input), _kind(other)
     if kinds == ("b", "b"):
         raise RuntimeError(
@@ -105,10 +171,10 @@ cbrt = elementwise("cbrt", input=lambda y: 1 / (3 * y * y), dtypes="float", meth
 reciprocal = elementwise("reciprocal", input=lambda y: -y * y, dtypes="float", inplace=True)
 
 
-@elementwise(input=1, other=lambda alpha: alpha, fast="add", inplace=True)
+@elementwise(input=1, other=lambda alpha: alpha, fast="add", inplace=True, check=_check_alpha)
 def add(xp, input: Array, other: Array, *, alpha=1):
     """input + alpha * other"""
-    return xp.add(input, other) if alpha == 1 else xp.add(input, alpha * other)
+    return xp.add(input, _times(alpha, other))
 
 
 @elementwise(
@@ -121,13 +187,13 @@ def add(xp, input: Array, other: Array, *, alpha=1):
 )
 def sub(xp, input: Array, other: Array, *, alpha=1):
     """input - alpha * other"""
-    return xp.subtract(input, other) if alpha == 1 else xp.subtract(input, alpha * other)
+    return xp.subtract(input, _times(alpha, other))
 
 
 @elementwise(input=lambda alpha: -alpha, other=1, method=False, node="RsubBackward1", check=_check_sub)
 def rsub(xp, input: Array, other: Array, *, alpha=1):
     """other - alpha * input"""
-    return xp.subtract(other, input if alpha == 1 else alpha * input)
+    return xp.subtract(other, _times(alpha, input))
 
 
 true_divide = elementwise(
@@ -180,7 +246,7 @@ fmod = elementwise(
 def _power_partial(ops, input, exponent):
     # x ** 0 is constant, at x = 0 too, where the formula would give 0 * inf
     if is_number(exponent):
-        return exponent * input ** (exponent - 1) if exponent else input * 0
+        return exponent * input ** (exponent - 1) if exponent else ops.zeros_like(input)
     zero = exponent == 0
     safe = ops.where(zero, 1, exponent)
     return ops.where(zero, 0, safe * input ** (safe - 1))
@@ -189,14 +255,23 @@ def _power_partial(ops, input, exponent):
 def _exponent_partial(ops, y, input, exponent):
     # 0 ** e does not change with e > 0; the logarithm is taken of 1 there
     if is_number(input):
+        if input == 0 and not is_complex(ops, y):
+            return ops.where(exponent >= 0, 0, -y)
         return y * (ops.log(ops.full_like(y, input)) if input else 0)
     zero = (input == 0) & (exponent >= 0) if not is_complex(ops, exponent) else input == 0
-    return ops.where(zero, 0, y * ops.log(ops.where(zero, 1, input)))
+    base = ops.where(zero, 1, input)
+    if is_complex(ops, y) and not is_complex(ops, base):
+        # negative numbers have complex logarithms
+        base = base + 0j
+    return ops.where(zero, 0, y * ops.log(base))
 
 
 def is_complex(ops, value):
     """True for a complex number, array or Tensor."""
     return isinstance(value, complex) or (not is_number(value) and ops.is_complex_array(value))
+
+
+check_integers = number_check("iu")
 
 
 def _explain_pow(error, input, exponent):
@@ -208,6 +283,7 @@ def _explain_pow(error, input, exponent):
     exponent=_exponent_partial,
     inplace=True,
     node={"": "PowBackward1", "exponent": "PowBackward0", "input": "PowBackward2"},
+    check=lambda input, exponent: is_number(exponent) and check_integers(input, exponent),
     explain=_explain_pow,
 )
 def pow(xp, input: Array, exponent: Array):
@@ -294,9 +370,16 @@ asinh = elementwise(
 )
 
 
-@elementwise(input=lambda ops, input: ops.rsqrt(input - 1) * ops.rsqrt(input + 1), dtypes="float", inplace=True)
+def _acosh_partial(ops, input):
+    # for complex numbers two square roots keep to the principal branch
+    if is_complex(ops, input):
+        return ops.rsqrt(input - 1) * ops.rsqrt(input + 1)
+    return ops.rsqrt(input * input - 1)
+
+
+@elementwise(input=_acosh_partial, dtypes="float", inplace=True)
 def acosh(xp, input: Array):
-    """Inverse hyperbolic cosine; the two square roots of its derivative keep to the principal branch."""
+    """Inverse hyperbolic cosine."""
     return xp.acosh(input)
 
 
@@ -339,7 +422,17 @@ def sigmoid(xp, input: Array):
     return 1 / (1 + xp.exp(-input)) if kind_of(input) == "c" else xp.expit(input)
 
 
-@elementwise(input=lambda ops, g, y: ops.where(y <= 0, 0, g), inplace=True)
+@elementwise(grad=lambda ops, g, closed, slope: ops.where(closed, g * slope, g), input=0, method=False, function=False)
+def gate(xp, grad: Array, input: Array, closed: Constant, slope=0):
+    """The cotangent of a rectifier: grad, or slope times grad where it is closed.
+
+    It depends on the input only where that has a kink. So its derivative by the input is zero, but as in torch there
+    is one: the first derivative of a rectifier can be differentiated again.
+    """
+    return xp.where(closed, slope * grad if slope else 0, grad)
+
+
+@elementwise(input=lambda ops, g, y: ops.gate(g, y, y <= 0), inplace=True)
 def relu(xp, input: Array):
     """input where it is positive, 0 elsewhere; NaN stays NaN."""
     if kind_of(input) == "c":
@@ -380,7 +473,15 @@ ceil = _step("ceil")
 trunc = _step("trunc")
 
 
-@elementwise(input=0, inplace=True, check=refuse("bc", "\"round_vml_cpu\" not implemented for '{}'"))
+_refuse_round = refuse("bc", "\"round_vml_cpu\" not implemented for '{}'")
+_refuse_decimals = refuse("biuc", "\"round_cpu\" not implemented for '{}'")
+
+
+def _check_round(input, decimals=0):
+    (_refuse_decimals if decimals else _refuse_round)(input)
+
+
+@elementwise(input=0, inplace=True, check=_check_round)
 def round(xp, input: Array, *, decimals=0):
     """input rounded to `decimals` places, halves to even."""
     return xp.round(input, decimals)
@@ -412,6 +513,15 @@ minimum = elementwise(
 )
 
 
+_refuse_complex_bound = refuse("c", "clamp is not supported for complex types")
+_check_bounds_fit = number_check()
+
+
+def _check_bound(*values):
+    _refuse_complex_bound(*values)
+    _check_bounds_fit(*values)
+
+
 def _clamp_inside(input, min, max):
     inside = True if min is None else input >= min
     return inside if max is None else (input <= max) & inside
@@ -428,7 +538,7 @@ def _clamp_above(input, min, max):
 def _check_clamp(input, min, max):
     if min is None and max is None:
         raise RuntimeError("adjoint.clamp: At least one of 'min' or 'max' must not be None")
-    refuse("c", "clamp is not supported for complex types")(input, min, max)
+    _check_bound(input, min, max)
 
 
 @elementwise(
@@ -451,7 +561,7 @@ def clamp(xp, input: Array, min: Array = None, max: Array = None):
     min=lambda ops, g, input, min: ops.where(_clamp_below(input, min, None), g, 0),
     inplace=True,
     node={"": "ClampMinBackward1", "min": "ClampMinBackward0"},
-    check=refuse("c", "clamp is not supported for complex types"),
+    check=_check_bound,
 )
 def clamp_min(xp, input: Array, min: Array):
     """input with values below min raised to it."""
@@ -463,7 +573,7 @@ def clamp_min(xp, input: Array, min: Array):
     max=lambda ops, g, input, max: ops.where(_clamp_above(input, None, max), g, 0),
     inplace=True,
     node={"": "ClampMaxBackward1", "max": "ClampMaxBackward0"},
-    check=refuse("c", "clamp is not supported for complex types"),
+    check=_check_bound,
 )
 def clamp_max(xp, input: Array, max: Array):
     """input with values above max lowered to it."""
@@ -475,7 +585,11 @@ def _explain_shapes(error, *operands):
     broadcast_shapes(*[operand.shape for operand in operands if not is_number(operand)])
 
 
-@linear(dtypes="same", scalars=True, explain=_explain_shapes)
+def _check_where(condition, input, other):
+    check_integers(input, other)
+
+
+@linear(dtypes="same", scalars=True, check=_check_where, explain=_explain_shapes)
 def where(xp, condition: Constant, input: Array, other: Array):
     """input where the condition holds, other elsewhere, broadcast."""
     return xp.where(condition, input, other)
@@ -572,7 +686,7 @@ def _(ops, t, input):
 @linear(method=False, function=False, inplace="conj_physical_")
 def conj(xp, input: Array):
     """Complex conjugate; the same for real input."""
-    return xp.conj(input)
+    return xp.asarray(input, copy=True) if kind_of(input) == "b" else xp.conj(input)
 
 
 @conj.vjp("input")
@@ -580,7 +694,7 @@ def _(ops, g):
     return ops.conj(g)
 
 
-@linear(view=True, method=False)
+@linear(view=True, method=False, function=False)
 def real(xp, input: Array):
     """Real part, a view of complex input; real input itself."""
     return xp.real(input)
@@ -636,25 +750,32 @@ def _(ops, g):
     return ops.imag(g)
 
 
-# comparisons and tests, through which no gradient flows --------------------------------------------------------------
+# comparisons and tests, whose derivative is 0 in place and which have none else --------------------------------------------------------------
 
-eq = elementwise("equal", name="eq", arrays=("input", "other"), inplace=True)
-ne = elementwise("not_equal", name="ne", arrays=("input", "other"), inplace=True)
+
+
+def _comparison(kernel, name, **options):
+    # in place, the result is a tensor of the input's type, and its derivative 0
+    node = {"": f"{name.capitalize()}Backward1", "other": f"{name.capitalize()}Backward0"}
+    return elementwise(kernel, name=name, input=0, other=0, inplace=True, node=node, **options)
 
 
 def _ordered(kernel, name):
-    check = refuse_complex(f"{name}_cpu")
-    return elementwise(kernel, name=name, arrays=("input", "other"), inplace=True, fast=kernel, check=check)
+    return _comparison(kernel, name, fast=kernel, check=refuse_complex(f"{name}_cpu"))
+
+
+eq = _comparison("equal", "eq")
+ne = _comparison("not_equal", "ne")
 
 
 lt = _ordered("less", "lt")
 le = _ordered("less_equal", "le")
 gt = _ordered("greater", "gt")
 ge = _ordered("greater_equal", "ge")
-logical_and = elementwise("logical_and", arrays=("input", "other"), scalars=False, inplace=True)
-logical_or = elementwise("logical_or", arrays=("input", "other"), scalars=False, inplace=True)
-logical_xor = elementwise("logical_xor", arrays=("input", "other"), scalars=False, inplace=True)
-logical_not = elementwise("logical_not", arrays=("input",), inplace=True)
+logical_and = elementwise("logical_and", input=0, other=0, scalars=False, inplace=True)
+logical_or = elementwise("logical_or", input=0, other=0, scalars=False, inplace=True)
+logical_xor = elementwise("logical_xor", input=0, other=0, scalars=False, inplace=True)
+logical_not = elementwise("logical_not", input=0, inplace=True)
 
 
 def _bitwise(name):
@@ -786,18 +907,6 @@ def _check_fill(input, value):
     if rank:
         raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {rank} dimensions.")
     check_fits(input, value)
-
-
-def check_fits(input, value):
-    """Raise RuntimeError for a number that the dtype of the input cannot hold."""
-    own = from_numpy_dtype(input._array.dtype)
-    overflows = isinstance(value, complex) and value.imag and not own.is_complex
-    if own.numpy.kind in "iu" and type(value) is int:
-        most = 2 ** (8 * own.itemsize - (own.numpy.kind == "i")) - 1
-        overflows = not -most - 1 <= value <= most
-    if overflows:
-        name = own.c_name if own.itemsize > 2 else f"{own.name}_t"
-        raise RuntimeError(f"value cannot be converted to type {name} without overflow")
 
 
 @elementwise(

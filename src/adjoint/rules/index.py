@@ -327,6 +327,8 @@ def _check_scatter(operation):
     def check(input, dim, index, src):
         check_places(operation, input, dim, index)
         given = hasattr(src, "shape")
+        if not given:
+            check_fits(input, src)
         own, places = list(input.shape), list(index.shape)
         too_large = larger(index, input, but=dim) is not None
         if index.numel() and (too_large or (given and larger(index, src) is not None)):
@@ -405,9 +407,16 @@ def _(ops, g, dim, index, src_shape):
 REDUCTIONS = {"sum": "add", "mean": "add", "prod": "multiply", "amax": "maximum", "amin": "minimum"}
 
 
+def _check_order(reduce, input):
+    if reduce in ("amax", "amin") and input.is_complex():
+        kernel = REDUCTIONS[reduce]
+        raise NotImplementedError(f"\"{kernel}_cpu\" not implemented for '{input.dtype.long_name}'")
+
+
 def _check_scatter_reduce(input, dim, index, src, reduce, include_self):
     if reduce not in REDUCTIONS:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    _check_order(reduce, input)
     _check_scatter("scatter")(input, dim, index, src)
 
 
@@ -415,6 +424,7 @@ def _check_index_reduce(input, dim, index, src, reduce, include_self):
     # by then the vector of indices has been expanded to the shape of src
     if reduce not in REDUCTIONS or reduce == "sum":
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+    _check_order(reduce, input)
 
 
 def neutral(xp, reduce, dtype):
@@ -495,8 +505,9 @@ def _of_product(ops, g, y, input, part, own, ones, dim, index):
     own_zero, part_zero = where_zero(ops, input) * own, where_zero(ops, part)
     zeros = ops.scatter_add(own_zero, dim, index, part_zero)
     total = ops.scatter_add(input * own_zero, dim, index, part * part_zero)
-    base = ops.where(ops.ne(own, 0), input + own_zero, 1)
-    product = ops.scatter_reduce(base, dim, index, part + part_zero, "prod", True)
+    # a value that took no part counts as 1, and its share below is dropped
+    input = ops.where(ops.ne(own, 0), input, 1)
+    product = ops.scatter_reduce(input + own_zero, dim, index, part + part_zero, "prod", True)
 
     def others(x, is_zero, zeros, total, product):
         one, two = where_equal(ops, zeros, 1 + zeros * 0), where_equal(ops, zeros, 2 + zeros * 0)
@@ -554,6 +565,9 @@ def _(ops, g, input_shape, dim, index):
 def _check_slices(operation, error, prefix, number):
     def check(input, dim, index, source, alpha=1):
         check_vector(operation, index)
+        if operation == "index_copy" and index._array.dtype.itemsize < 8:
+            name = index.dtype.long_name
+            raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {name}")
         n = input.shape[dim] if input.ndim else 1
         if operation == "index_add" and input.ndim < 2:
             check_indices(operation, index, n, error=IndexError, wording="index out of range in self")
@@ -575,15 +589,20 @@ def _check_slices(operation, error, prefix, number):
     return check
 
 
+def scaled(xp, alpha, array):
+    """alpha * array, in the type of the array."""
+    return array if alpha == 1 else xp.asarray(alpha).astype(array.dtype) * array
+
+
 @linear(axes=("dim",), inplace=True, check=_check_slices("index_add", RuntimeError, "", ": ({}), for dim: {}"))
 def index_add(xp, input: Array, dim, index: Constant, source: Array, *, alpha=1):
     """A copy of input with alpha times the slices of source added to the slices that a vector of indices names."""
     if not input.ndim:
-        return input + alpha * xp.reshape(source, ())
+        return input + scaled(xp, alpha, xp.reshape(source, ()))
     rows = xp.moveaxis(source, dim, 0) if source.ndim else xp.reshape(source, (1,))
     shape = (input.shape[dim], *rows.shape[1:])
     total = xp.moveaxis(xp.sum_at(shape, (xp.reshape(index, (-1,)),), rows), 0, dim)
-    return input + total if alpha == 1 else input + alpha * total
+    return input + scaled(xp, alpha, total)
 
 
 @index_add.vjp("input")
@@ -627,7 +646,7 @@ def check_value(operation, input, value):
     is_complex = isinstance(value, complex) or (kind is not None and kind.is_complex)
     if is_complex and operation == "index_fill" and not input.dtype.is_complex:
         raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
-    if is_complex and kind is not None and not input.dtype.is_complex:
+    if is_complex and kind is not None and not input.dtype.is_complex and input._array.dtype.kind != "b":
         raise RuntimeError(f"value cannot be converted to type {input.dtype.c_name} without overflow")
     check_fits(input, value)
 
@@ -635,6 +654,8 @@ def check_value(operation, input, value):
 def _check_index_fill(input, dim, index, value):
     check_vector("index_fill", index)
     check_value("index_fill", input, value)
+    if index._array.dtype.itemsize < 8:
+        raise IndexError("index_fill_(): Expected dtype int64 for index.")
     check_indices("index_fill", index, input.shape[dim] if input.ndim else 1, dim=dim, error=IndexError, wrap=True)
 
 

@@ -8,7 +8,7 @@ from adjoint.arrays.dtypes import finfo, from_numpy_dtype, kind_of, numpy_dtype
 from adjoint.arrays.promotion import common_dtype
 
 from .declare import Array, Constant, elementwise, general, linear
-from .elementwise import is_number, refuse
+from .elementwise import check_number, is_number, number_check, refuse
 from .special import real_only, refused
 
 LOG_2 = 0.6931471805599453
@@ -29,12 +29,18 @@ def _factor(value, array):
     return int(value) if kind_of(array) in "iu" else value
 
 
+def _check_value(input, tensor1, tensor2, value=1):
+    if value != 1:
+        check_number(common_dtype([tensor._array for tensor in (input, tensor1, tensor2)], "same"), value)
+
+
 @elementwise(
     input=1,
     tensor1=lambda tensor2, value: value * tensor2,
     tensor2=lambda tensor1, value: value * tensor1,
     scalars=False,
     inplace=True,
+    check=_check_value,
 )
 def addcmul(xp, input: Array, tensor1: Array, tensor2: Array, *, value=1):
     """input + value * tensor1 * tensor2"""
@@ -46,6 +52,7 @@ def addcmul(xp, input: Array, tensor1: Array, tensor2: Array, *, value=1):
 def _check_quotient(input, tensor1, tensor2, value=1):
     if all(kind_of(tensor._array) in "biu" for tensor in (tensor1, tensor2)):
         raise RuntimeError(_INTEGER_QUOTIENT)
+    _check_value(input, tensor1, tensor2, value)
 
 
 @elementwise(
@@ -62,11 +69,15 @@ def addcdiv(xp, input: Array, tensor1: Array, tensor2: Array, *, value=1):
     return input + (quotient if value == 1 else value * quotient)
 
 
+_check_weight = number_check()
+
+
 def _check_lerp(input, end, weight):
     for place, (name, value) in enumerate((("input", input), ("end", end)), 1):
         if is_number(value):
             kind = type(value).__name__
             raise TypeError(f"lerp(): argument '{name}' (position {place}) must be Tensor, not {kind}")
+    _check_weight(input, end, weight)
     own = input.dtype
     named = (("end", end), ("weight", weight)) if hasattr(weight, "_array") else (("end", end),)
     for name, tensor in named:

@@ -164,9 +164,9 @@ def _product_with_log(name, kernel, offset, **options):
         real_only(label, input, other)
         return getattr(xp.special, kernel)(*alike(xp, input, other))
 
-    def by_input(ops, y, input, other):
+    def by_input(ops, input, other):
         # where input is 0, so is the derivative for those other of which there is no logarithm
-        other = array_of(ops, other, y)
+        other = array_of(ops, other, input)
         zero = (input == 0) & (other <= -offset)
         return ops.where(zero, 0, getattr(ops, log)(ops.where(zero, 1, other)))
 
@@ -284,7 +284,7 @@ def _incomplete_gamma(name, kernel, sign, doc):
     def by_input(ops, input, other):
         return sign * ops.gammainc_derivative(input, other, 1)
 
-    return elementwise(name=name, input=by_input, other=by_other, inplace=True)(body)
+    return elementwise(name=name, input=by_input, other=by_other, scalars=False, inplace=True)(body)
 
 
 _incomplete_gamma("igamma", "gammainc", 1, "The regularized lower incomplete gamma function P(input, other).")

@@ -74,10 +74,10 @@ def expit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.expm1, elementwise."""
 
-def gammainc(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
+def gammainc(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The regularized lower incomplete gamma function P(input, other)."""
 
-def gammaincc(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
+def gammaincc(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The regularized upper incomplete gamma function Q(input, other)."""
 
 def gammaln(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -113,7 +113,7 @@ def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def log_ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """log(ndtr(input)), exact where ndtr is 0."""
 
-def log_softmax(input: Tensor, dim: builtins.int, *, dtype: _dtype | None = None) -> Tensor:
+def log_softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
     """The logarithm of softmax()."""
 
 def logit(input: Tensor, eps: builtins.float | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -173,7 +173,7 @@ def shifted_chebyshev_polynomial_w(input: Tensor | builtins.complex, n: Tensor |
 def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """sin(pi * input) / (pi * input), 1 at 0."""
 
-def softmax(input: Tensor, dim: builtins.int, *, dtype: _dtype | None = None) -> Tensor:
+def softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
     """exp(input) divided by its sum along an axis."""
 
 def spherical_bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor:

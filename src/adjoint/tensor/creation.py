@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import numbers
 import warnings
-from functools import partial
-from typing import Any
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import Any, TypeVar
 
 import numpy
 
@@ -29,10 +30,11 @@ from adjoint.arrays.size import CPU, as_device, check_shape, type_name
 from adjoint.core import errors
 from adjoint.core.batches import mapped
 from adjoint.core.graph import TensorBase, new_tensor
-from adjoint.core.recorded import raw_ops
+from adjoint.core.recorded import operations, raw_ops
 
 Tensor = Any
 Device = Any
+F = TypeVar("F", bound=Callable[..., Any])
 
 Generator.shown = staticmethod(new_tensor)
 Generator.read = staticmethod(lambda state: state._array if isinstance(state, TensorBase) else state)
@@ -229,14 +231,37 @@ def _filled(
     if "size" in rest:
         size = (rest.pop("size"),)
     target = rest.pop("out", None)
+    if dtype is None and target is not None:
+        dtype = target.dtype
     rest.pop("layout", None)
     rest.pop("pin_memory", None)
     if rest:
         raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(rest))}'")
     result = _wrapped(make(check_shape(name, size), _kind(dtype, name)), requires_grad, name, device)
-    return result if target is None else target.copy_(result)
+    return _into(target, result)
 
 
+def _into(out: Any, result: Tensor) -> Tensor:
+    """Write a result into the tensor given as out=, if there is one, and return that."""
+    return result if out is None else operations["clone"].into(out, [result])
+
+
+def _takes_out(function: F) -> F:
+    """Let a function that makes a tensor be called with out=, which decides the dtype where none is given."""
+
+    @wraps(function)
+    def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        if out is None:
+            return function(*args, **kwargs)
+        if kwargs.get("dtype") is None:
+            kwargs["dtype"] = out.dtype
+        return _into(out, function(*args, **kwargs))
+
+    call.takes_out = True  # type: ignore[attr-defined]
+    return call  # type: ignore[return-value]
+
+
+@_takes_out
 def full(
     size: Any, fill_value: Any, *, dtype: Any = None, device: Device = None, requires_grad: bool = False
 ) -> Tensor:
@@ -345,6 +370,7 @@ def full_like(
     return _wrapped(filled, requires_grad, "full_like", device)
 
 
+@_takes_out
 def arange(
     start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Device = None,
     requires_grad: bool = False,
@@ -423,6 +449,7 @@ def _python_number(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
+@_takes_out
 def linspace(
     start: Any, end: Any, steps: int, *, dtype: Any = None, device: Device = None, requires_grad: bool = False
 ) -> Tensor:
@@ -441,6 +468,7 @@ def linspace(
     return _wrapped(numpy.linspace(start, end, steps).astype(kind), requires_grad, "linspace", device)
 
 
+@_takes_out
 def logspace(
     start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None, device: Device = None,
     requires_grad: bool = False,
@@ -448,10 +476,14 @@ def logspace(
     """`steps` numbers from base**start to base**end, evenly spaced on a logarithmic scale."""
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
-    values = numpy.logspace(_python_number(start), _python_number(end), steps, base=base)
+    start, end = _python_number(start), _python_number(end)
+    if dtype is None and (isinstance(start, complex) or isinstance(end, complex)):
+        dtype = get_default_complex_dtype()
+    values = numpy.logspace(start, end, steps, base=base)
     return _wrapped(values.astype(_kind(dtype, "logspace")), requires_grad, "logspace", device)
 
 
+@_takes_out
 def eye(
     n: int, m: int | None = None, *, dtype: Any = None, device: Device = None, requires_grad: bool = False
 ) -> Tensor:
@@ -535,7 +567,7 @@ def randint(
     shape = check_shape("randint", (size,), position=2, allow_int=False)
     array = _drawn(lambda whole: draws.integers(generator, low, high, whole, kind), shape)
     result = _wrapped(array, requires_grad, "randint", device)
-    return result if out is None else out.copy_(result)
+    return _into(out, result)
 
 
 def randperm(
@@ -546,7 +578,7 @@ def randperm(
     kind = numpy.dtype("int64") if dtype is None else as_dtype(dtype, "randperm").numpy
     array = _drawn(lambda lead: _permutations(generator, lead, n, kind), ())
     result = _wrapped(array, requires_grad, "randperm", device)
-    return result if out is None else out.copy_(result)
+    return _into(out, result)
 
 
 def _permutations(generator: Generator | None, lead: tuple[int, ...], n: int, kind: Any) -> Any:

@@ -515,19 +515,19 @@ class Tensor(ArithmeticTensor):
         kind = dtype or self.dtype
         return creation.empty_strided(size, stride, dtype=kind, requires_grad=requires_grad, device=self._place(device))
 
-    def new_zeros(self, *size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+    def new_zeros(self, *size: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
         """Zeros with this tensor's dtype."""
-        made = creation.zeros(*size, dtype=dtype or self.dtype, requires_grad=requires_grad, device=self._place(device))
+        made = creation.zeros(*size, dtype=dtype or self.dtype, device=self._place(device), **options)
         return batched_as(self, made)
 
-    def new_ones(self, *size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+    def new_ones(self, *size: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
         """Ones with this tensor's dtype."""
-        made = creation.ones(*size, dtype=dtype or self.dtype, requires_grad=requires_grad, device=self._place(device))
+        made = creation.ones(*size, dtype=dtype or self.dtype, device=self._place(device), **options)
         return batched_as(self, made)
 
-    def new_empty(self, *size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+    def new_empty(self, *size: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
         """Memory of no particular content with this tensor's dtype."""
-        made = creation.empty(*size, dtype=dtype or self.dtype, requires_grad=requires_grad, device=self._place(device))
+        made = creation.empty(*size, dtype=dtype or self.dtype, device=self._place(device), **options)
         return batched_as(self, made)
 
     def new_full(

@@ -90,6 +90,9 @@ def isclose(
     _check_tensors("isclose", input, other)
     if input.dtype is not other.dtype:
         raise RuntimeError(f"{input.dtype.long_name} did not match {other.dtype.long_name}")
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if value < 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value:g}")
     a, b = input._array, other._array
     if type(a) is numpy.ndarray and type(b) is numpy.ndarray:
         return new_tensor(numpy.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan))

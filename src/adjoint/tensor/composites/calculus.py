@@ -227,10 +227,10 @@ def _integral(name: str, y: Tensor, x: Any, dx: Any, dim: int) -> Tensor:
     axis = _sampled("trapezoid", y, dim)
     if x is not None:
         return ops.sum(_sums(y, axis) * _steps("trapezoid", y, x, axis), (axis,), False) / 2
+    if not y.shape[axis]:
+        return ops.zeros_of(y.detach(), (*y.shape[:axis], *y.shape[axis + 1 :]))
     total = ops.sum(y, (axis,), False)
     step = 1 if dx is None else dx
-    if not y.shape[axis]:
-        return total * 1.0
     ends = y.select(axis, 0) + y.select(axis, -1)
     return (total - ends * 0.5) * step
 

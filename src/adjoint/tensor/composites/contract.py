@@ -214,6 +214,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 
 
 @composite()
+@takes_out
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta * input + alpha * the sum of the products of matrices in pairs.
 
@@ -241,6 +242,7 @@ def _as_one_product(batch1: Tensor, batch2: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @composite()
+@takes_out
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta * input + alpha * outer(vec1, vec2), input broadcast.
 
@@ -249,17 +251,21 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: f
     tensor([[1., 2.],
             [1., 2.]])
     """
-    if not (input.is_floating_point() or input.is_complex()):
-        for name, factor in (("beta", beta), ("alpha", alpha)):
-            if isinstance(factor, float):
-                raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
+    _check_factors(input, beta, alpha)
     return ops.addmm(input, *_as_row_and_column(vec1, vec2), beta=beta, alpha=alpha)
 
 
 @composite(namespace=None)
 def addr_(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """In-place version of addr()."""
+    _check_factors(input, beta, alpha)
     return input.addmm_(*_as_row_and_column(vec1, vec2), beta=beta, alpha=alpha)
+
+
+def _check_factors(input: Tensor, beta: float, alpha: float) -> None:
+    for name, value in (("beta", beta), ("alpha", alpha)):
+        if isinstance(value, float) and input._array.dtype.kind in "biu":
+            raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
 
 
 def _as_row_and_column(vec1: Tensor, vec2: Tensor) -> tuple[Tensor, Tensor]:

@@ -12,7 +12,7 @@ from adjoint.arrays.shapes import normalize_dim
 from adjoint.arrays.size import Size
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, new_tensor
-from adjoint.tensor.composites.declare import composite, ops, results_of
+from adjoint.tensor.composites.declare import composite, ops, results_of, takes_out
 
 Tensor = Any
 
@@ -191,6 +191,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0, *, out
 
 
 @composite()
+@takes_out
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """The indices of the first `size` elements that are not zero, as rows; filled up with `fill_value`.
 
@@ -430,6 +431,7 @@ def _check_bins(input: Tensor, bins: Sequence[Any]) -> None:
 
 
 @composite()
+@takes_out
 def histogram(
     input: Tensor, bins: int | Tensor, *, range: Sequence[float] | None = None, weight: Tensor | None = None,
     density: bool = False,
@@ -524,6 +526,7 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
             raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(n)}")
     if any(n < 0 for n in lengths):
         raise ValueError(f"'shape' cannot have negative values, but got {tuple(lengths)}")
+    indices = indices.long()
     coordinates = []
     step = 1
     for n in reversed(lengths):

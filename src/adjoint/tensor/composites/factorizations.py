@@ -689,6 +689,8 @@ def old_vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Ten
     n = x.shape[0] if N is None else N
     if n < 0:
         raise RuntimeError("N must be non-negative.")
+    if x.dtype.numpy.kind in "biu":
+        x = x.long()
     columns = [ops.ones_like(x[:, None])]
     if n > 1:
         columns.append(ops.cumprod(ops.expand(x[:, None], (x.shape[0], n - 1)), 1))

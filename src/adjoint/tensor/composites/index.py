@@ -492,6 +492,7 @@ def _source(src: Any, value: Any, index: Tensor, dtype: Any, reduce: str | None)
 
 
 @composite()
+@takes_out
 def scatter(
     input: Tensor,
     dim: int,
@@ -535,7 +536,11 @@ def scatter_(
     return operations["scatter" if reduce is None else "scatter_add"].inplace((input, dim, index, source), {})
 
 
+_ALIASES = {"max": "amax", "min": "amin"}
+
+
 @composite()
+@takes_out
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
@@ -550,7 +555,7 @@ def scatter_reduce(
     >>> adjoint.ones(2).scatter_reduce(0, places, values, "prod")
     tensor([8., 3.])
     """
-    return ops.scatter_reduce(input, dim, index, src, reduce, include_self)
+    return ops.scatter_reduce(input, dim, index, src, _ALIASES.get(reduce, reduce), include_self)
 
 
 @composite(namespace=None, name="scatter_reduce_")
@@ -559,11 +564,12 @@ def scatter_reduce_(
 ) -> Tensor:
     """In-place version of scatter_reduce()."""
     # its derivative needs the elements that are overwritten
-    reduced = ops.scatter_reduce(ops.clone(input), dim, index, src, reduce, include_self)
+    reduced = ops.scatter_reduce(ops.clone(input), dim, index, src, _ALIASES.get(reduce, reduce), include_self)
     return operations["copy"].inplace((input, reduced), {})
 
 
 @composite()
+@takes_out
 def index_reduce(
     input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
@@ -612,6 +618,7 @@ def index_reduce_(
 
 
 @composite()
+@takes_out
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """The elements that indices name along one axis, other axes broadcast; without dim, of the flattened input.
 
@@ -622,6 +629,10 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     >>> adjoint.take_along_dim(x, x.argsort(1), 1)
     tensor([[1, 2, 3]])
     """
+    if indices.dtype.long_name != "Long":
+        raise RuntimeError(
+            f"adjoint.take_along_dim(): dtype of indices should be Long but got {indices.dtype.long_name}"
+        )
     if dim is None:
         return ops.gather(ops.reshape(input, (-1,)), 0, ops.reshape(indices, (-1,)))
     own, other = input._array.shape, indices._array.shape

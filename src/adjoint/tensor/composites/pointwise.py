@@ -74,7 +74,9 @@ def float_power_(input: Tensor, exponent: Tensor | complex) -> Tensor:
 
 def _power_of_two(function: str, input: Tensor, other: Tensor) -> Tensor:
     _check_tensor(function, "other", 1, other)
-    return ops.pow(2.0, other)
+    power = ops.pow(2.0, other)
+    # a power with an integer exponent has the default type, which does not decide that of the result
+    return power.to(input.dtype) if input.dtype.is_floating_point and not other.dtype.is_floating_point else power
 
 
 @composite()
@@ -108,6 +110,18 @@ def conj(input: Tensor) -> Tensor:
     """
     _check_tensor("conj", "input", 0, input)
     return ops.conj(input) if input.is_complex() else input
+
+
+@composite(method=False)
+def real(input: Tensor) -> Tensor:
+    """The real part of complex input, as a view; real input itself.
+
+    >>> import adjoint
+    >>> adjoint.real(adjoint.tensor([1 + 2j]))
+    tensor([1.])
+    """
+    _check_tensor("real", "input", 0, input)
+    return ops.real(input) if input.is_complex() else input
 
 
 @composite()

@@ -107,9 +107,9 @@ def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dty
     >>> adjoint.nansum(adjoint.tensor([1.0, float("nan")]))
     tensor(1.)
     """
-    input = _cast(input, dtype)
     if input.is_complex():
         raise RuntimeError("nansum on CPU does not support complex inputs")
+    input = _cast(input, dtype)
     return _whole(ops.sum(ops.where(ops.isnan(input), 0, input), dim, keepdim), dtype)
 
 
@@ -122,11 +122,11 @@ def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dt
     >>> adjoint.nanmean(adjoint.tensor([1.0, float("nan"), 3.0]))
     tensor(2.)
     """
-    input = _cast(input, dtype)
     if not (input.is_floating_point() or input.is_complex()):
         raise RuntimeError(
             f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype.long_name}"
         )
+    input = _cast(input, dtype)
     number = ops.sum(ops.logical_not(ops.isnan(input)), dim, keepdim)
     return nansum(input, dim, keepdim) / number
 
@@ -153,6 +153,27 @@ def cumprod(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
     tensor([1., 2., 6.])
     """
     return _whole(ops.cumprod(_cast(input, dtype), dim), dtype)
+
+
+def _running_in_place(name: str) -> None:
+    operation = operations[name]
+
+    def running(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
+        wanted = input.dtype if dtype is None else as_dtype(dtype, f"{name}_")
+        if wanted is not input.dtype:
+            raise RuntimeError(
+                f"Bad in-place call: input tensor dtype {input.dtype.c_name} and output tensor dtype {wanted.c_name} "
+                "should match"
+            )
+        return operation.inplace((input, dim), {})
+
+    running.__name__ = running.__qualname__ = f"{name}_"
+    running.__doc__ = f"In-place version of {name}()."
+    composite(namespace=None, name=f"{name}_")(running)
+
+
+_running_in_place("cumsum")
+_running_in_place("cumprod")
 
 
 # variances ------------------------------------------------------------------------------------------------------------

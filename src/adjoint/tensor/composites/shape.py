@@ -210,16 +210,16 @@ def t(input: Tensor) -> Tensor:
     return ops.t(input) if ndim == 2 else ops.transpose(input, 0, 0)
 
 
-def _exchange(name: str) -> None:
-    def exchange(input: Tensor, axis0: int, axis1: int) -> Tensor:
-        return ops.transpose(input, axis0, axis1)
-
-    exchange.__doc__ = "Alias of transpose()."
-    composite(name=name)(exchange)
+@composite()
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+    """Alias of transpose()."""
+    return ops.transpose(input, axis0, axis1)
 
 
-_exchange("swapaxes")
-_exchange("swapdims")
+@composite()
+def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Alias of transpose()."""
+    return ops.transpose(input, dim0, dim1)
 
 
 @composite()
@@ -295,12 +295,29 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     fits = len(wanted) <= len(shape) and all(n in (1, m) for n, m in zip(wanted[::-1], shape[::-1], strict=False))
     if not fits:
         raise RuntimeError(f"size {{{sizes(wanted)}}} is not expandable to size {{{sizes(shape)}}}.")
-    if wanted == shape:
+    if wanted == shape and wanted:
         return input
-    return ops.sum_to_size(input, wanted)
+    # as sum() does, sums of integers are int64
+    return ops.sum_to_size(input.long() if input._array.dtype.kind in "biu" else input, wanted)
+
+
+def _spread(name: str) -> Callable[[F], F]:
+    """Let the numbers at the end of a call be given by the name that they have together."""
+
+    def decorate(function: F) -> F:
+        @wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if name in kwargs:
+                args = (*args, kwargs.pop(name))
+            return function(*args, **kwargs)
+
+        return call  # type: ignore[return-value]
+
+    return decorate
 
 
 @composite()
+@_spread("dims")
 def tile(input: Tensor, *dims: Any) -> Tensor:
     """The tensor put side by side dims[k] times along each axis, counted from the last; missing numbers are 1.
 

@@ -66,13 +66,13 @@ def spherical_bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 @composite(namespace="special", method=False)
-def softmax(input: Tensor, dim: int, *, dtype: _dtype | None = None) -> Tensor:
+def softmax(input: Tensor, dim: int, dtype: _dtype | None = None) -> Tensor:
     """exp(input) divided by its sum along an axis."""
     return reduce.softmax(input, dim, dtype=dtype)
 
 
 @composite(namespace="special", method=False)
-def log_softmax(input: Tensor, dim: int, *, dtype: _dtype | None = None) -> Tensor:
+def log_softmax(input: Tensor, dim: int, dtype: _dtype | None = None) -> Tensor:
     """The logarithm of softmax()."""
     return reduce.log_softmax(input, dim, dtype=dtype)
 

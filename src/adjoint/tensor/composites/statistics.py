@@ -168,7 +168,7 @@ def _quantiles(
     else:
         below = ops.floor(rank.detach())
         low, high = at(below), at(ops.ceil(rank))
-        found = low + (0.5 if interpolation == "midpoint" else rank - below) * (high - low)
+        found = ops.lerp(low, high, 0.5 if interpolation == "midpoint" else rank - below)
     shape = [1] * input.ndim if axis is None else [1 if i == axis else n for i, n in enumerate(input.shape)]
     if not keepdim:
         shape = [] if axis is None else [n for i, n in enumerate(input.shape) if i != axis]

@@ -29,7 +29,7 @@ from adjoint.core.modes import current, is_grad_enabled, set_grad
 from adjoint.core.recorded import become, operations, own_strides, rebase
 from adjoint.tensor.composites import index as indexing
 from adjoint.tensor.composites import shape as shapes
-from adjoint.tensor.composites.declare import composite, ops
+from adjoint.tensor.composites.declare import composite, ops, takes_out
 from adjoint.tensor.storage import UntypedStorage, address, placed, share_version, storage_of
 
 Tensor = Any
@@ -487,6 +487,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
 
 
 @composite()
+@takes_out
 def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:

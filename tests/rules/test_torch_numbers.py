@@ -1,0 +1,201 @@
+"""Numbers in the type of a tensor, what is refused, dtypes and names of results, as torch has them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import adjoint as torch
+
+F = torch.nn.functional
+
+# numbers and the types that they meet ---------------------------------------------------------------------------------
+
+BYTES = torch.tensor([1, 2, 250], dtype=torch.uint8)
+PICK = torch.tensor([0])
+FLAGS = torch.tensor([True, False])
+
+
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [
+        (lambda: BYTES + 1000, [233, 234, 226]),
+        (lambda: BYTES - 1, [0, 1, 249]),
+        (lambda: BYTES * -1, [255, 254, 6]),
+        (lambda: BYTES > -1, [False, False, False]),
+        (lambda: BYTES == 257, [True, False, False]),
+        (lambda: torch.tensor([1, 2], dtype=torch.int8) // 200, [-1, -1]),
+        (lambda: BYTES.clamp(-1, 5), [5, 5, 5]),
+        (lambda: BYTES.clone().fill_(-1), [255, 255, 255]),
+        (lambda: FLAGS.clone().fill_(1j), [True, True]),
+        (lambda: FLAGS.masked_fill(FLAGS, torch.tensor(2j)), [True, False]),
+        (lambda: torch.tensor([1, 2], dtype=torch.int8).masked_fill(FLAGS, 3.7), [3, 2]),
+        (lambda: torch.add(FLAGS, FLAGS, alpha=2), [True, False]),
+        (lambda: torch.tensor([1, 2]).index_add(0, PICK, torch.tensor([5]), alpha=1.7), [6, 2]),
+        (lambda: torch.addmm(torch.tensor([[1]]), torch.tensor([[2]]), torch.tensor([[3]]), beta=1.7), [[7]]),
+        (lambda: torch.ones(1).fill_(float("inf")), [float("inf")]),
+    ],
+)
+def test_numbers_in_the_type_of_the_tensor(result, expected) -> None:
+    assert result().tolist() == expected
+
+
+OVERFLOW = "cannot be converted to type {} without overflow"
+MATRIX = torch.ones(2, 2)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: BYTES**300, RuntimeError, OVERFLOW.format("uint8_t")),
+        (lambda: BYTES.clamp(0, 300), RuntimeError, OVERFLOW.format("uint8_t")),
+        (lambda: torch.where(FLAGS, BYTES[:2], 1000), RuntimeError, OVERFLOW.format("uint8_t")),
+        (lambda: BYTES.clone().fill_(-3.5), RuntimeError, OVERFLOW.format("uint8_t")),
+        (lambda: BYTES.scatter(0, PICK, 1000), RuntimeError, OVERFLOW.format("uint8_t")),
+        (lambda: torch.ones(2).masked_fill(FLAGS, 1e40), RuntimeError, OVERFLOW.format("float")),
+        (lambda: torch.ones(2).clamp_max(1e40), RuntimeError, OVERFLOW.format("float")),
+        (lambda: torch.ones(2).lerp(torch.ones(2), 1e40), RuntimeError, OVERFLOW.format("float")),
+        (lambda: torch.addcmul(MATRIX, MATRIX, MATRIX, value=1j), RuntimeError, OVERFLOW.format("float")),
+        (lambda: torch.addcdiv(MATRIX, MATRIX, MATRIX, value=1j), RuntimeError, OVERFLOW.format("float")),
+        (lambda: torch.add(MATRIX, MATRIX, alpha=True), RuntimeError, "Boolean alpha only supported"),
+        (lambda: torch.sub(PICK, PICK, alpha=0.5), RuntimeError, "must not be a floating point number"),
+        (lambda: torch.rsub(MATRIX, MATRIX, alpha=1j), RuntimeError, "must not be a complex number"),
+        (lambda: torch.addr(PICK[None], PICK, PICK, beta=0.5), RuntimeError, "argument beta must not be a floating"),
+        (lambda: MATRIX.cfloat().abs_(), RuntimeError, "In-place abs is not supported for complex"),
+        (lambda: PICK.round(decimals=1), NotImplementedError, '"round_cpu" not implemented for \'Long\''),
+        (lambda: torch.isclose(MATRIX, MATRIX, rtol=-1), RuntimeError, "rtol must be greater than or equal to zero"),
+        (lambda: MATRIX.long().renorm(2, 0, 1), RuntimeError, "Expected a floating point or complex tensor"),
+        (lambda: torch.trace(MATRIX.bool()), NotImplementedError, '"trace" not implemented'),
+        (lambda: MATRIX.clone().cumsum_(0, dtype=torch.float64), RuntimeError, "float and output tensor dtype double"),
+        (lambda: torch.nansum(MATRIX.cfloat(), dtype=torch.float32), RuntimeError, "does not support complex inputs"),
+        (lambda: torch.nanmean(PICK, dtype=torch.float32), RuntimeError, "to have floating point or complex dtype"),
+        (lambda: torch.take_along_dim(MATRIX, PICK.int()[None], 0), RuntimeError, "should be Long but got Int"),
+        (lambda: MATRIX.index_copy(0, PICK.int(), MATRIX[:1]), RuntimeError, "Expected a long tensor for index"),
+        (lambda: MATRIX.index_fill(0, PICK.int(), 1), IndexError, "Expected dtype int64 for index"),
+        (
+            lambda: MATRIX.cfloat().index_reduce(0, PICK, MATRIX[:1].cfloat(), "amax"),
+            NotImplementedError,
+            '"maximum_cpu" not implemented for',
+        ),
+    ],
+)
+def test_refused_as_in_torch(call, error, message) -> None:
+    with pytest.raises(error, match=message):
+        call()
+
+
+# results that torch has in another way than NumPy ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("result", "dtype"),
+    [
+        (lambda: torch.trapezoid(torch.zeros(0, dtype=torch.int32)), torch.int32),
+        (lambda: torch.ones(2, dtype=torch.uint8).sum_to_size(1), torch.int64),
+        (lambda: torch.tensor(1, dtype=torch.int32).sum_to_size(()), torch.int64),
+        (lambda: torch.trace(torch.ones(2, 2, dtype=torch.uint8)), torch.int64),
+        (lambda: torch.vander(torch.ones(2, dtype=torch.int8), 0), torch.int64),
+        (lambda: torch.unravel_index(PICK.int(), (2, 2))[0], torch.int64),
+        (lambda: torch.ldexp(torch.ones(2).half(), PICK), torch.float16),
+        (lambda: torch.logspace(0, 1j, 3), torch.complex64),
+        (lambda: FLAGS.clone().conj_physical_(), torch.bool),
+        (lambda: torch.nansum(PICK, dtype=torch.complex64), torch.complex64),
+    ],
+)
+def test_dtypes_of_results(result, dtype) -> None:
+    assert result().dtype is dtype
+
+
+def test_names_of_arguments_and_of_results() -> None:
+    x = torch.ones(2, 3)
+    assert x.tile(dims=(2,)).shape == (2, 6) and torch.swapdims(x, dim0=0, dim1=1).shape == (3, 2)
+    for made in (x.new_zeros(size=(4,)), x.new_ones(size=(4,)), x.new_empty(size=(4,))):
+        assert made.shape == (4,)
+    assert torch.special.softmax(x, 0, torch.float64).dtype is torch.float64
+    assert torch.special.log_softmax(x, 0, torch.float64).dtype is torch.float64
+    assert [type(found).__name__ for found in (torch.aminmax(x), torch.histogram(x, 2))] == ["aminmax", "histogram"]
+    assert torch.real(x) is x
+    assert torch.ones(2).scatter_reduce(0, PICK, torch.tensor([5.0]), "max").tolist() == [5.0, 1.0]
+    assert torch.zeros(0, 2, dtype=torch.int64).floor_divide(torch.tensor(0)).shape == (0, 2)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda **out: torch.full((2,), 3.0, **out),
+        lambda **out: torch.arange(3.0, **out),
+        lambda **out: torch.linspace(0, 1, 3, **out),
+        lambda **out: torch.logspace(0, 1, 3, **out),
+        lambda **out: torch.eye(2, **out),
+        lambda **out: torch.zeros(2, **out),
+        lambda **out: torch.scatter(torch.ones(2), 0, PICK, 5.0, **out),
+        lambda **out: torch.scatter_reduce(torch.ones(2), 0, PICK, torch.ones(1), "sum", **out),
+        lambda **out: torch.index_reduce(torch.ones(2), 0, PICK, torch.ones(1), "prod", **out),
+        lambda **out: torch.slice_scatter(torch.ones(2), torch.zeros(1), 0, 1, **out),
+        lambda **out: torch.take_along_dim(torch.ones(2), PICK, 0, **out),
+        lambda **out: torch.addr(torch.ones(2, 2), torch.ones(2), torch.ones(2), **out),
+        lambda **out: torch.addbmm(torch.ones(2, 2), torch.ones(1, 2, 2), torch.ones(1, 2, 2), **out),
+    ],
+)
+def test_results_written_where_they_are_wanted(call) -> None:
+    out = torch.empty(0)
+    assert call(out=out) is out
+    np.testing.assert_array_equal(out.numpy(), call().numpy())
+
+
+def test_places_and_counts_written_where_they_are_wanted() -> None:
+    rows, pair = torch.empty(0, dtype=torch.int64), (torch.empty(0), torch.empty(0))
+    torch.nonzero_static(torch.tensor([0, 5]), size=1, out=rows)
+    torch.histogram(torch.tensor([0.0, 1.0]), 2, out=pair)
+    assert rows.tolist() == [[1]] and [each.tolist() for each in pair] == [[1.0, 1.0], [0.0, 0.5, 1.0]]
+
+
+# derivatives ----------------------------------------------------------------------------------------------------------
+
+
+COMPARISONS = ("eq_", "ne_", "lt_", "le_", "gt_", "ge_", "logical_and_", "logical_or_", "logical_xor_")
+
+
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_comparisons_in_place_have_zero_gradients(name: str) -> None:
+    x, y = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([2.0, 2.0], requires_grad=True)
+    got = torch.autograd.grad(getattr(x.clone(), name)(y).sum(), [x, y])
+    assert [g.tolist() for g in got] == [[0.0, 0.0], [0.0, 0.0]]
+    got = torch.autograd.grad(x.clone().logical_not_().sum(), x)
+    assert got[0].tolist() == [0.0, 0.0]
+
+
+def test_negative_bases_have_complex_logarithms() -> None:
+    base, exponent = torch.tensor([-2.0], dtype=torch.float64), torch.tensor([1j], requires_grad=True)
+    assert torch.autograd.gradcheck(lambda e: base**e, exponent.detach().cdouble().requires_grad_())
+    zero = torch.tensor([-1.0, 2.0], requires_grad=True)
+    with np.errstate(divide="ignore"):
+        y = 0.0**zero
+    assert torch.autograd.grad(y.sum(), zero)[0].tolist() == [-float("inf"), 0.0]
+
+
+@pytest.mark.parametrize("function", [F.relu, F.relu6, F.leaky_relu, F.hardtanh, F.hardsigmoid, F.hardshrink])
+def test_derivatives_of_rectifiers_can_be_differentiated(function) -> None:
+    x = torch.tensor([-2.0, 0.25, 0.75], requires_grad=True)
+    (slope,) = torch.autograd.grad(function(x).sum(), x, create_graph=True)
+    assert torch.autograd.grad(slope.sum(), x)[0].tolist() == [0.0, 0.0, 0.0]
+
+
+def test_zeros_that_are_overwritten_do_not_spoil_a_product() -> None:
+    x = torch.tensor([0.0, 3.0], requires_grad=True)
+    y = x.scatter_reduce(0, PICK, torch.tensor([2.0]), "prod", include_self=False)
+    assert torch.autograd.grad(y.sum(), x)[0].tolist() == [0.0, 1.0]
+
+
+def test_quantiles_between_infinite_elements() -> None:
+    x = torch.tensor([-float("inf"), 0.0, float("nan")])
+    with np.errstate(invalid="ignore"):
+        assert torch.nanquantile(x, 0.6).item() == -float("inf")
+
+
+@pytest.mark.parametrize("function", [torch.xlogy, torch.special.xlogy, torch.special.xlog1py])
+def test_results_that_are_not_saved_may_be_overwritten(function) -> None:
+    x, y = torch.tensor([2.0], requires_grad=True), torch.tensor([3.0], requires_grad=True)
+    result = function(x, y)
+    result.detach().zero_()
+    assert all(g.item() > 0 for g in torch.autograd.grad(result, [x, y]))
