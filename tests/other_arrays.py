@@ -48,7 +48,7 @@ def compare(library: Library, problem: Problem, rng: np.random.Generator) -> Non
     for y, expected in zip(outputs, problem.outputs(), strict=True):
         same(library, y, expected)
     leaves = [problem.at(place, values) for place in problem.places]
-    if not rule.vjps or not leaves:
+    if not rule.has_derivative or not leaves:
         return
     cotangents = cotangents_at(problem, rng)
     pairs = [
@@ -80,7 +80,7 @@ def failure_of(library: Library, rule: Rule, every_kind: bool = False) -> str | 
     """The first error that a rule gives on the library's arrays, in one line; None if there is none."""
     rng = np.random.default_rng(0)
     # what has no derivative may not be defined for complex numbers
-    kinds = kinds_of(rule) if every_kind and rule.vjps else kinds_of(rule)[:1]
+    kinds = kinds_of(rule) if every_kind and rule.has_derivative else kinds_of(rule)[:1]
     for problem in itertools.chain.from_iterable(problems(rule, kind) for kind in kinds):
         try:
             compare(library, problem, rng)

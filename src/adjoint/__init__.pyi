@@ -60,7 +60,7 @@ def acos_(input: Tensor) -> Tensor:
     """In-place version of acos()."""
 
 def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Inverse hyperbolic cosine; the two square roots of its derivative keep to the principal branch."""
+    """Inverse hyperbolic cosine."""
 
 def acosh_(input: Tensor) -> Tensor:
     """In-place version of acosh()."""
@@ -1371,7 +1371,7 @@ def ravel(input: Tensor) -> Tensor:
     """All elements as a vector: a view if possible."""
 
 def real(input: Tensor) -> Tensor:
-    """Real part, a view of complex input; real input itself."""
+    """The real part of complex input, as a view; real input itself."""
 
 def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.reciprocal, elementwise."""
@@ -1609,7 +1609,7 @@ def svd(input: Tensor, some: builtins.bool = True, compute_uv: builtins.bool = T
 def swapaxes(input: Tensor, axis0: builtins.int, axis1: builtins.int) -> Tensor:
     """Alias of transpose()."""
 
-def swapdims(input: Tensor, axis0: builtins.int, axis1: builtins.int) -> Tensor:
+def swapdims(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
     """Alias of transpose()."""
 
 def t(input: Tensor) -> Tensor:

@@ -257,7 +257,7 @@ def test_a_general_rule_without_jvp_needs_the_transposed_vjp() -> None:
 def test_a_constant_has_no_tangent() -> None:
     x = np.ones(2)
     assert derive.jvp(TABLE["zeros_like"], NUMPY, {"input": x}, {"input": x}, x) is None
-    assert derive.jvp(TABLE["eq"], NUMPY, {"input": x}, {"input": x, "other": x}, x == x) is None
+    assert derive.jvp(TABLE["isnan"], NUMPY, {"input": x}, {"input": x}, np.isnan(x)) is None
 
 
 def test_the_tangent_has_the_shape_and_type_of_the_result() -> None:

@@ -203,7 +203,7 @@ def problems(rule: Rule, kind: str) -> Iterator[Problem]:
     rng = np.random.default_rng(zlib.crc32(rule.name.encode()))
     for sample in samples.samples_of(rule):
         problem = Problem(rule, fill(rule, sample, rng, np.dtype(kind)))
-        if not rule.vjps or (any(problem.differentiable(problem.outputs())) and problem.places):
+        if not rule.has_derivative or (any(problem.differentiable(problem.outputs())) and problem.places):
             yield problem
 
 
@@ -476,7 +476,7 @@ def stacked(columns: list[Any], last: bool) -> tuple[Any, Any]:
 
 # the tests ----------------------------------------------------------------------------------------------------------
 
-DIFFERENTIABLE = [rule for rule in TABLE.values() if rule.vjps]
+DIFFERENTIABLE = [rule for rule in TABLE.values() if rule.has_derivative]
 
 
 def case(rule: Rule, kind: str, name: str) -> Any:
@@ -493,7 +493,7 @@ CASES = [
     for kind in kinds_of(rule)
     for name in CHECKS
     if (name != "inplace" or rule.inplace) and (name != "blocks" or kind == "float64")
-] + [case(rule, "float64", "batch") for rule in TABLE.values() if not rule.vjps]
+] + [case(rule, "float64", "batch") for rule in TABLE.values() if not rule.has_derivative]
 
 
 @pytest.mark.parametrize(("rule", "kind", "name"), CASES)

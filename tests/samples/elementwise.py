@@ -126,7 +126,7 @@ SAMPLES: dict[str, list[Sample]] = {
         {"input": draw(2, 3), "strides": (1, 2)},
     ],
     "gate": [
-        {"grad": draw(2, 3, real=True), "input": draw(2, 3, real=True), "closed": mask([True, False, True], [False, True, True])},
+        {"grad": draw(2, 3, real=True), "input": draw(2, 3, real=True), "closed": mask(*[[True, False, True]] * 2)},
         {"grad": draw(2, real=True), "input": draw(2, real=True), "closed": mask(True, False), "slope": 0.5},
     ],
     "clamp_min": [{"input": draw(2, 3), "min": draw(3)}, {"input": draw(4), "min": -0.25}],

@@ -99,7 +99,7 @@ RULES = [
     pytest.param(rule, kind, id=f"{rule.name}-{kind}")
     for rule in TABLE.values()
     if rule.name not in REFUSED
-    for kind in (table.kinds_of(rule) if rule.vjps else ["float64"])
+    for kind in (table.kinds_of(rule) if rule.has_derivative else ["float64"])
 ]
 
 
@@ -136,7 +136,7 @@ def without_vectors(rule: Rule, weights: list[Any]) -> list[Any]:
     return [w if kept is None or place == kept else w * 0 for place, w in enumerate(weights)]
 
 
-DIFFERENTIABLE = [case for case in RULES if case.values[0].vjps]
+DIFFERENTIABLE = [case for case in RULES if case.values[0].has_derivative]
 
 
 @pytest.mark.parametrize("create_graph", [False, True], ids=["raw", "recorded"])

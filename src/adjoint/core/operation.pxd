@@ -44,6 +44,7 @@ cdef class Operation:
     cdef public Py_ssize_t sequence
     cdef public Py_ssize_t spread
     cdef public bint differentiable
+    cdef public bint differentiable_in_place
     cdef public bint elementwise
     cdef public bint takes_numbers
     cdef public tuple tail

@@ -111,7 +111,8 @@ class Operation:
         self.array_places = tuple([self.names.index(n) for n in rule.inputs + rule.constants])
         self.sequence = -1 if rule.sequence is None else self.names.index(rule.sequence)
         self.spread = -1 if rule.spread is None else self.names.index(rule.spread)
-        self.differentiable = bool(rule.vjps)
+        self.differentiable = rule.has_derivative
+        self.differentiable_in_place = bool(rule.vjps)
         self.elementwise = rule.kind == "elementwise"
         self.takes_numbers = rule.scalars
         self.keeps_dtype = rule.dtypes == "any"
@@ -844,7 +845,8 @@ class Operation:
         members = values[self.sequence] if self.sequence >= 0 else ()
         involved = [v for v in (*values, *members) if isinstance(v, TensorBase)]
         state: ThreadState = current()
-        if state.grad_enabled and any([needs_grad(t) for t in [*targets, *involved]]):
+        watched = [*targets, *involved] if self.differentiable else targets
+        if state.grad_enabled and any([needs_grad(t) for t in watched]):
             raise RuntimeError(errors.out_requires_grad(self.name))
         if state.dual_stack and any([registry.has_tangent(t) for t in [*targets, *involved]]):
             raise NotImplementedError(
@@ -892,7 +894,7 @@ class Operation:
         """Write the result of prepared arguments into the first of them, and record that."""
         tensor: TensorBase = values[0]
         state: ThreadState = current()
-        mask = self.mask(values) if state.grad_enabled and self.differentiable else 0
+        mask = self.mask(values) if state.grad_enabled and self.differentiable_in_place else 0
         check_writable(tensor)
         if state.grad_enabled:
             errors.check_in_place(tensor, mask)

@@ -701,14 +701,14 @@ def _(ops, g, input, dim):
 def _check_trace(input):
     if input._array.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input._array.ndim}")
-    if input._array.dtype.kind == "b":
+    if kind_of(input._array) == "b":
         raise NotImplementedError("\"trace\" not implemented for 'Bool'")
 
 
 @linear(core="(m,n)->()", check=_check_trace)
 def trace(xp, input: Array):
     """The sum of a matrix' diagonal."""
-    return xp.linalg.trace(input.astype(xp.int64) if input.dtype.kind in "iu" else input)
+    return xp.linalg.trace(xp.astype(input, xp.int64) if kind_of(input) in "iu" else input)
 
 
 @trace.vjp("input")

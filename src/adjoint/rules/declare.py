@@ -293,6 +293,11 @@ class Rule:
         return self
 
     @property
+    def has_derivative(self) -> bool:
+        """True unless the result is none of real or complex numbers, so that there is a derivative at most in place."""
+        return bool(self.vjps) and self.differentiable != (False,)
+
+    @property
     def batching(self) -> str:
         """How the arguments of a batch are made fit for one run: align, core, axes, joint or loop."""
         if self._batching is not None:

@@ -2,6 +2,8 @@
 
 from math import inf
 
+from adjoint.arrays.dtypes import kind_of
+
 from .declare import Array, general
 from .reduce import dims_of, norm_gradient
 
@@ -93,7 +95,7 @@ def _check_renorm(input, p, dim, maxnorm):
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
     if input._array.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input._array.ndim} dimensions")
-    if input._array.dtype.kind in "biu":
+    if kind_of(input._array) in "biu":
         raise RuntimeError(
             f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {input.dtype.long_name}"
         )

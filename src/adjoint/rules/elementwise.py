@@ -422,7 +422,13 @@ def sigmoid(xp, input: Array):
     return 1 / (1 + xp.exp(-input)) if kind_of(input) == "c" else xp.expit(input)
 
 
-@elementwise(grad=lambda ops, g, closed, slope: ops.where(closed, g * slope, g), input=0, method=False, function=False)
+@elementwise(
+    grad=lambda ops, g, closed, slope: ops.where(closed, g * slope, g),
+    input=0,
+    method=False,
+    function=False,
+    batching="joint",
+)
 def gate(xp, grad: Array, input: Array, closed: Constant, slope=0):
     """The cotangent of a rectifier: grad, or slope times grad where it is closed.
 
@@ -750,18 +756,22 @@ def _(ops, g):
     return ops.imag(g)
 
 
-# comparisons and tests, whose derivative is 0 in place and which have none else --------------------------------------------------------------
+# comparisons and tests, whose derivative is 0 in place and which have none else ---------------------------------------
 
 
 
 def _comparison(kernel, name, **options):
     # in place, the result is a tensor of the input's type, and its derivative 0
     node = {"": f"{name.capitalize()}Backward1", "other": f"{name.capitalize()}Backward0"}
-    return elementwise(kernel, name=name, input=0, other=0, inplace=True, node=node, **options)
+    return elementwise(kernel, name=name, input=0, other=0, differentiable=(False,), inplace=True, node=node, **options)
 
 
 def _ordered(kernel, name):
     return _comparison(kernel, name, fast=kernel, check=refuse_complex(f"{name}_cpu"))
+
+
+def _truth(name, **partials):
+    return elementwise(name, differentiable=(False,), scalars=False, inplace=True, **partials)
 
 
 eq = _comparison("equal", "eq")
@@ -772,10 +782,10 @@ lt = _ordered("less", "lt")
 le = _ordered("less_equal", "le")
 gt = _ordered("greater", "gt")
 ge = _ordered("greater_equal", "ge")
-logical_and = elementwise("logical_and", input=0, other=0, scalars=False, inplace=True)
-logical_or = elementwise("logical_or", input=0, other=0, scalars=False, inplace=True)
-logical_xor = elementwise("logical_xor", input=0, other=0, scalars=False, inplace=True)
-logical_not = elementwise("logical_not", input=0, inplace=True)
+logical_and = _truth("logical_and", input=0, other=0)
+logical_or = _truth("logical_or", input=0, other=0)
+logical_xor = _truth("logical_xor", input=0, other=0)
+logical_not = _truth("logical_not", input=0)
 
 
 def _bitwise(name):

@@ -591,7 +591,7 @@ def _check_slices(operation, error, prefix, number):
 
 def scaled(xp, alpha, array):
     """alpha * array, in the type of the array."""
-    return array if alpha == 1 else xp.asarray(alpha).astype(array.dtype) * array
+    return array if alpha == 1 else xp.astype(xp.asarray(alpha), array.dtype) * array
 
 
 @linear(axes=("dim",), inplace=True, check=_check_slices("index_add", RuntimeError, "", ": ({}), for dim: {}"))
@@ -646,7 +646,7 @@ def check_value(operation, input, value):
     is_complex = isinstance(value, complex) or (kind is not None and kind.is_complex)
     if is_complex and operation == "index_fill" and not input.dtype.is_complex:
         raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
-    if is_complex and kind is not None and not input.dtype.is_complex and input._array.dtype.kind != "b":
+    if is_complex and kind is not None and not input.dtype.is_complex and kind_of(input._array) != "b":
         raise RuntimeError(f"value cannot be converted to type {input.dtype.c_name} without overflow")
     check_fits(input, value)
 

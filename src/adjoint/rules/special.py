@@ -284,7 +284,7 @@ def _incomplete_gamma(name, kernel, sign, doc):
     def by_input(ops, input, other):
         return sign * ops.gammainc_derivative(input, other, 1)
 
-    return elementwise(name=name, input=by_input, other=by_other, scalars=False, inplace=True)(body)
+    return elementwise(name=name, input=by_input, other=by_other, inplace=True)(body)
 
 
 _incomplete_gamma("igamma", "gammainc", 1, "The regularized lower incomplete gamma function P(input, other).")

@@ -74,10 +74,10 @@ def expit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.expm1, elementwise."""
 
-def gammainc(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def gammainc(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """The regularized lower incomplete gamma function P(input, other)."""
 
-def gammaincc(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def gammaincc(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """The regularized upper incomplete gamma function Q(input, other)."""
 
 def gammaln(input: Tensor, *, out: Tensor | None = None) -> Tensor:

@@ -431,13 +431,13 @@ class Tensor(TensorBase):
     def new_empty_strided(self, size: Any, stride: Any, *, dtype: Any = None, requires_grad: builtins.bool = False, device: Any = None) -> Tensor:
         """Memory of no particular content with this tensor's dtype, seen with the given sizes and strides."""
 
-    def new_zeros(self, *size: Any, dtype: Any = None, requires_grad: builtins.bool = False, device: Any = None) -> Tensor:
+    def new_zeros(self, *size: Any, dtype: Any = None, **options: Any) -> Tensor:
         """Zeros with this tensor's dtype."""
 
-    def new_ones(self, *size: Any, dtype: Any = None, requires_grad: builtins.bool = False, device: Any = None) -> Tensor:
+    def new_ones(self, *size: Any, dtype: Any = None, **options: Any) -> Tensor:
         """Ones with this tensor's dtype."""
 
-    def new_empty(self, *size: Any, dtype: Any = None, requires_grad: builtins.bool = False, device: Any = None) -> Tensor:
+    def new_empty(self, *size: Any, dtype: Any = None, **options: Any) -> Tensor:
         """Memory of no particular content with this tensor's dtype."""
 
     def new_full(self, size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: builtins.bool = False, device: Any = None) -> Tensor:
@@ -482,10 +482,10 @@ class Tensor(TensorBase):
     def volatile(self) -> builtins.bool:
         """True for a tensor of whose results no history is saved; deprecated, see `no_grad`."""
 
-    def cumsum_(self, dim: builtins.int) -> Tensor:
+    def cumsum_(self, dim: builtins.int, *, dtype: _dtype | None = None) -> Tensor:
         """In-place version of cumsum()."""
 
-    def cumprod_(self, dim: builtins.int) -> Tensor:
+    def cumprod_(self, dim: builtins.int, *, dtype: _dtype | None = None) -> Tensor:
         """In-place version of cumprod()."""
 
     def amax(self, dim: builtins.int | Sequence[builtins.int] = (), keepdim: builtins.bool = False) -> Tensor:
@@ -729,7 +729,7 @@ class Tensor(TensorBase):
         """In-place version of asinh()."""
 
     def acosh(self) -> Tensor:
-        """Inverse hyperbolic cosine; the two square roots of its derivative keep to the principal branch."""
+        """Inverse hyperbolic cosine."""
 
     def acosh_(self) -> Tensor:
         """In-place version of acosh()."""
@@ -1778,7 +1778,7 @@ class Tensor(TensorBase):
     def swapaxes(self, axis0: builtins.int, axis1: builtins.int) -> Tensor:
         """Alias of transpose()."""
 
-    def swapdims(self, axis0: builtins.int, axis1: builtins.int) -> Tensor:
+    def swapdims(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
         """Alias of transpose()."""
 
     def movedim(self, source: Dims, destination: Dims) -> Tensor:
