@@ -431,13 +431,13 @@ class Tensor(TensorBase):
     def new_empty_strided(self, size: Any, stride: Any, *, dtype: Any = None, requires_grad: builtins.bool = False, device: Any = None) -> Tensor:
         """Memory of no particular content with this tensor's dtype, seen with the given sizes and strides."""
 
-    def new_zeros(self, *size: Any, dtype: Any = None, **options: Any) -> Tensor:
+    def new_zeros(self, *size: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
         """Zeros with this tensor's dtype."""
 
-    def new_ones(self, *size: Any, dtype: Any = None, **options: Any) -> Tensor:
+    def new_ones(self, *size: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
         """Ones with this tensor's dtype."""
 
-    def new_empty(self, *size: Any, dtype: Any = None, **options: Any) -> Tensor:
+    def new_empty(self, *size: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
         """Memory of no particular content with this tensor's dtype."""
 
     def new_full(self, size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: builtins.bool = False, device: Any = None) -> Tensor:
