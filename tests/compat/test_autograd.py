@@ -19,7 +19,7 @@ import scipy.signal
 
 import adjoint
 from adjoint.compat import autograd as ag
-from adjoint.compat.autograd import core, extend, scipy, test_util, tracer, util
+from adjoint.compat.autograd import _nodes, core, extend, scipy, test_util, tracer, util
 from adjoint.compat.autograd import numpy as np
 from adjoint.compat.autograd.misc import fixed_points, flatten, optimizers, tracers
 from adjoint.compat.autograd.misc.flatten import flatten_func
@@ -571,3 +571,10 @@ def test_every_name_of_numpy_is_there() -> None:
         warnings.simplefilter("ignore")
         missing = [name for name in onp.__all__ if not hasattr(np, name)]
     assert missing == []
+
+
+def test_traced_boxes_have_attributes_of_arrays_but_no_private_ones() -> None:
+    box = _nodes.TracedBox(onp.ones((2, 3)), 0, None)
+    assert (box.shape, box.ndim, box.size, box.dtype) == ((2, 3), 2, 6, onp.float64)
+    with pytest.raises(AttributeError, match=r"^__nothing__$"):
+        getattr(box, "__nothing__")  # noqa: B009

@@ -366,3 +366,8 @@ def test_a_level_that_ended_is_opened_again_for_a_recomputation() -> None:
     assert x.grad is not None and v.grad is not None
     adjoint.testing.assert_close(x.grad, (v * (2 * x.cos() - x * x.sin())).detach())
     adjoint.testing.assert_close(v.grad, (x.cos() * x + x.sin()).detach())
+
+
+def test_detach_variable_takes_a_tuple() -> None:
+    with pytest.raises(RuntimeError, match=r"Only tuple of tensors is supported\. Got Unsupported input type: list"):
+        adjoint.utils.checkpoint.detach_variable([adjoint.ones(1)])
