@@ -543,6 +543,8 @@ from autograd.numpy.numpy_boxes import ArrayBox
 from autograd.scipy.special import logsumexp
 from autograd.test_util import check_grads
 from autograd.tracer import getval
+assert type(autograd.tracer.new_box(1.0, 0, None)).__name__ == "TracedBox"
+assert ArrayBox.__module__.split(".")[0] == "autograd"
 assert autograd is ag and grad(norm.logpdf)(1.0) == -1.0 and autograd.numpy.random is npr
 """
 

@@ -220,6 +220,28 @@ def test_foreign_arrays_have_their_way(f: Fun) -> None:
     onp.testing.assert_allclose(ag.grad(lambda x: np.sum(onp.sin(Foreign(x)).value))(X), onp.cos(X))
 
 
+class OwnArray(onp.ndarray):
+    """A subclass of ndarray that cannot deal with boxes itself."""
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if not all(isinstance(x, onp.ndarray) for x in inputs):
+            return NotImplemented
+        return getattr(ufunc, method)(*[onp.asarray(x) for x in inputs], **kwargs)
+
+
+def test_an_array_can_be_the_cotangent_of_a_list() -> None:
+    product = extend.primitive(lambda lists: onp.prod([onp.sum(members) for members in lists]))
+    extend.defvjp(product, lambda ans, lists: lambda g: [onp.full(len(m), g * ans / sum(m)) for m in lists])
+    found = ag.grad(lambda x: product([[x[0], x[1]], [x[2]]]))(X)
+    onp.testing.assert_allclose(found, [2.0, 2.0, -1.0])
+
+
+def test_subclasses_of_arrays_are_arrays() -> None:
+    own = X.view(OwnArray)
+    for f in (lambda x: np.sum(x * own), lambda x: np.sum(own * x), lambda x: np.sum(np.multiply(own, x))):
+        onp.testing.assert_array_equal(onp.asarray(ag.grad(f)(X)), X)
+
+
 def test_names_for_authors_of_primitives() -> None:
     assert numpy_jvps.defjvp is extend.defjvp and builtins.ListVSpace is builtins.ContainerVSpace
     check_grads(lambda x: numpy_wrapper.concatenate_args(0, x, x))(X)

@@ -83,3 +83,5 @@ def install() -> None:
     for name, module in list(sys.modules.items()):
         if name == __name__ or name.startswith(__name__ + "."):
             sys.modules["autograd" + name.removeprefix(__name__)] = module
+    # autoray, and PennyLane with it, ask for the library that a box comes from
+    numpy.ArrayBox.__module__ = "autograd.numpy.numpy_boxes"

@@ -358,11 +358,14 @@ _OWN_WAY = (None, numpy.ndarray.__array_ufunc__)
 
 
 def overrides(inputs: Any) -> bool:
-    """True if a foreign array among the operands has a say in what a ufunc does, as those of xarray have."""
+    """True if a foreign array among the operands has a say in what a ufunc does, as those of xarray have.
+
+    Subclasses of ndarray, as PennyLane's, are taken as arrays.
+    """
     for value in inputs:
         kind = type(value)
         if kind is not ArrayBox and getattr(kind, "__array_ufunc__", None) not in _OWN_WAY:
-            return not isinstance(value, TensorBase)
+            return not isinstance(value, (TensorBase, numpy.ndarray))
     return False
 
 

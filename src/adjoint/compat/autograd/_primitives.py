@@ -165,9 +165,19 @@ class Call:
         for argnum, value in zip(argnums, given, strict=True):
             if value is not None:
                 span = self.ranges[argnum]
-                parts = self.structure.children[argnum].flatten_up_to(_dense(value))
+                parts = _parts(self.structure.children[argnum], _dense(value))
                 found.update(zip(span, parts, strict=True))
         return [found.get(place) for place in self.places]
+
+
+def _parts(structure: Any, value: Any) -> list[Any]:
+    """The leaves of a cotangent; for a sequence it may be an array whose rows are those of the members."""
+    if structure.is_leaf:
+        return [value]
+    if isinstance(value, (list, tuple, numpy.ndarray, ArrayBox)):
+        pairs = zip(structure.children, value, strict=True)
+        return [leaf for child, member in pairs for leaf in _parts(child, member)]
+    return structure.flatten_up_to(value)  # type: ignore[no-any-return]
 
 
 def _is_inexact(leaf: Any) -> bool:
