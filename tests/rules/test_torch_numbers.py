@@ -97,6 +97,7 @@ def test_refused_as_in_torch(call, error, message) -> None:
         (lambda: torch.vander(torch.ones(2, dtype=torch.int8), 0), torch.int64),
         (lambda: torch.unravel_index(PICK.int(), (2, 2))[0], torch.int64),
         (lambda: torch.ldexp(torch.ones(2).half(), PICK), torch.float16),
+        (lambda: torch.ldexp(torch.ones(2), PICK * 1j), torch.complex64),
         (lambda: torch.logspace(0, 1j, 3), torch.complex64),
         (lambda: FLAGS.clone().conj_physical_(), torch.bool),
         (lambda: torch.nansum(PICK, dtype=torch.complex64), torch.complex64),

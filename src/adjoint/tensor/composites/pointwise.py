@@ -76,7 +76,8 @@ def _power_of_two(function: str, input: Tensor, other: Tensor) -> Tensor:
     _check_tensor(function, "other", 1, other)
     power = ops.pow(2.0, other)
     # a power with an integer exponent has the default type, which does not decide that of the result
-    return power.to(input.dtype) if input.dtype.is_floating_point and not other.dtype.is_floating_point else power
+    whole = not (other.dtype.is_floating_point or other.dtype.is_complex)
+    return power.to(input.dtype) if whole and input.dtype.is_floating_point else power
 
 
 @composite()
