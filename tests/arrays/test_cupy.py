@@ -13,7 +13,8 @@ import pytest
 
 import adjoint
 import stand_in_cupy
-from adjoint.arrays.cupy_namespace import MissingFunction
+from adjoint.arrays.cupy_namespace import Extension, MissingFunction
+from adjoint.arrays.namespace import namespace
 from adjoint.arrays.size import cuda_is_available
 from adjoint.rules import TABLE, Rule
 from adjoint.tensor.table import ops
@@ -247,3 +248,14 @@ def test_backward_runs_on_the_stream_that_is_current() -> None:
         (x.sin() * 2).sum().backward()
     stream.synchronize()
     np.testing.assert_allclose(x.grad.cpu().numpy(), 2 * np.cos(np.ones(1 << 20)), 1e-5)
+
+
+def test_views_stay_in_their_memory(x: Any) -> None:
+    with pytest.raises(RuntimeError, match="setStorage: sizes"):
+        namespace(x._array).strided(x._array, (5,), (4,))
+
+
+def test_modules_have_no_private_names() -> None:
+    special = Extension(None, "cupyx.scipy.special", "special")  # type: ignore[arg-type]
+    with pytest.raises(AttributeError, match=r"^__nothing__$"):
+        getattr(special, "__nothing__")  # noqa: B009

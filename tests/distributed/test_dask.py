@@ -13,7 +13,7 @@ import pytest
 
 import adjoint
 from adjoint import distributed
-from adjoint.arrays.dask_namespace import aligned
+from adjoint.arrays.dask_namespace import aligned, picked
 from adjoint.arrays.namespace import namespace
 from adjoint.arrays.pytree import flatten
 from adjoint.interop.dask import at_shard
@@ -210,6 +210,8 @@ def test_gaps_of_dask_are_named() -> None:
         getattr(namespace(x._array).linalg, "nothing")  # noqa: B009
     with pytest.raises(NotImplementedError, match=r"beside the axis worked along \(4 and 3 in axis 1\) cannot be"):
         aligned(x._array, {0}, [(2, 2), (2, 1)])
+    with pytest.raises(NotImplementedError, match="dask arrays are indexed by one lazy vector of places, or by any"):
+        picked(x._array, (da.zeros(2, dtype=int, chunks=1),) * 2)
 
 
 @pytest.mark.parametrize(
