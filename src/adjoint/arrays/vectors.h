@@ -29,6 +29,14 @@ typedef struct {
     int failed;
 } adj_windows_job;
 
+/* Rows of elements: of `runs` pieces of `length` elements each. `mode` says which of two functions. */
+typedef struct {
+    char *x, *g, *weight, *bias, *out, *mean, *var, *of_mean, *of_var, *moments, *totals;
+    int64_t rows, runs, length, row_step, run_step, period, weight_row, weight_run, parts, next;
+    int per_element, mode;
+    double eps;
+} adj_rows_job;
+
 #if defined(__GNUC__) && !defined(_MSC_VER)
 #define ADJ_INLINE static inline __attribute__((always_inline, unused))
 #define ADJ_JOIN_(a, b, c) a##_##b##_##c
@@ -53,8 +61,10 @@ typedef struct {
 #include "vectors_loops.h"
 #undef ADJ_T
 #define ADJ_T double
+#define ADJ_DOUBLE
 #include "vectors_loops.h"
 #undef ADJ_T
+#undef ADJ_DOUBLE
 #undef ADJ_KIND
 #undef ADJ_TARGET
 #undef ADJ_BYTES
@@ -69,8 +79,10 @@ typedef struct {
 #include "vectors_loops.h"
 #undef ADJ_T
 #define ADJ_T double
+#define ADJ_DOUBLE
 #include "vectors_loops.h"
 #undef ADJ_T
+#undef ADJ_DOUBLE
 #undef ADJ_KIND
 #undef ADJ_TARGET
 #undef ADJ_BYTES
@@ -84,8 +96,10 @@ typedef struct {
 #include "vectors_loops.h"
 #undef ADJ_T
 #define ADJ_T double
+#define ADJ_DOUBLE
 #include "vectors_loops.h"
 #undef ADJ_T
+#undef ADJ_DOUBLE
 #undef ADJ_KIND
 #undef ADJ_TARGET
 #undef ADJ_BYTES
@@ -95,11 +109,12 @@ typedef struct {
 #else
 #define ADJ_KINDS_OF(name, type) {name##_##type##_plain}
 #endif
-/* adj_table(name)[are they doubles][kind] */
-#define ADJ_DISPATCH(name) \
-    static void (*const name##_table[2][ADJ_KINDS])(void *) = {ADJ_KINDS_OF(name, float), ADJ_KINDS_OF(name, double)};
-ADJ_DISPATCH(adj_convolve)
-ADJ_DISPATCH(adj_correlate)
+/* in the order of the loops' numbers: for each, of elements of 4 and 8 bytes, all kinds */
+#define ADJ_LOOP(name) {ADJ_KINDS_OF(name, float), ADJ_KINDS_OF(name, double)}
+static void (*const adj_loops[][2][ADJ_KINDS])(void *) = {
+    ADJ_LOOP(adj_convolve), ADJ_LOOP(adj_correlate), ADJ_LOOP(adj_softmax), ADJ_LOOP(adj_softmax_back),
+    ADJ_LOOP(adj_standardize), ADJ_LOOP(adj_standardize_back),
+};
 
 /* the best kind that this processor knows */
 static int adj_best_kind(void) {
@@ -112,13 +127,11 @@ static int adj_best_kind(void) {
 #endif
     return 0;
 }
-static void (*adj_convolve_of(int size, int kind))(void *) { return adj_convolve_table[size == 8][kind]; }
-static void (*adj_correlate_of(int size, int kind))(void *) { return adj_correlate_table[size == 8][kind]; }
+static void (*adj_loop_of(int number, int size, int kind))(void *) { return adj_loops[number][size == 8][kind]; }
 
 #else
 typedef void (*adj_vector_work)(void *);
 static int adj_best_kind(void) { return -1; }
-static adj_vector_work adj_convolve_of(int size, int kind) { (void)size; (void)kind; return NULL; }
-static adj_vector_work adj_correlate_of(int size, int kind) { (void)size; (void)kind; return NULL; }
+static adj_vector_work adj_loop_of(int number, int size, int kind) { (void)number; (void)size; (void)kind; return NULL; }
 #endif
 #endif

@@ -24,12 +24,28 @@ cdef extern from "vectors.h":
         int64_t at_once, band, n_bands, n_pieces, parts, next
         int failed
     int adj_best_kind()
-    work_function adj_convolve_of(int size, int kind)
-    work_function adj_correlate_of(int size, int kind)
+    work_function adj_loop_of(int number, int size, int kind)
+    ctypedef struct adj_rows_job:
+        char *x
+        char *g
+        char *weight
+        char *bias
+        char *out
+        char *mean
+        char *var
+        char *of_mean
+        char *of_var
+        char *moments
+        char *totals
+        int64_t rows, runs, length, row_step, run_step, period, weight_row, weight_run, parts, next
+        int per_element, mode
+        double eps
 
 cdef extern from *:
     """
-    static char *adj_place(PyObject *array) { return PyArray_BYTES((PyArrayObject *)array); }
+    static char *adj_place(PyObject *array) {
+        return array == Py_None ? NULL : PyArray_BYTES((PyArrayObject *)array);
+    }
     """
     char *adj_place(object array)
 
@@ -40,3 +56,6 @@ cdef object _run(
     bint correlate, object source, object target, object weights, object bias, object totals, object table, tuple sizes,
     int threads,
 )
+
+@cython.locals(job=adj_rows_job, size=cython.int, work=work_function)
+cdef object _run_rows(int number, int mode, tuple arrays, tuple sizes, double eps, int threads)

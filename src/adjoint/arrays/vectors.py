@@ -1,7 +1,11 @@
-"""Loops over vectors of the processor: convolution of images without laying out what their windows see.
+"""Loops over vectors of the processor: convolution without laying out what windows see, softmax, normalisation.
 
 `vectors.h` has the loops, for several kinds of processor, of which the best is picked. There is no uncompiled form, nor
-one for compilers without vectors: `there` is then False, and `convolution.py` does the same with matrix products.
+one for compilers without vectors: `there` is then False, and the callers do the same with whole arrays or matrix
+products, as they do for all arrays but NumPy's own of single or double precision.
+
+Those for softmax and normalisation return None where they cannot do it. Where blocks (see `fusion.py`) ask what a
+function does, they say that it cannot be noted: they are quicker than blocks.
 """
 
 try:
@@ -17,6 +21,10 @@ from math import prod
 import numpy
 
 from . import blocks
+from .fusion import Symbol, Untraceable
+
+#: The loops' numbers in vectors.h.
+_CONVOLVE, _CORRELATE, _SOFTMAX, _SOFTMAX_BACK, _STANDARDIZE, _STANDARDIZE_BACK = range(6)
 
 _FLOATS = (numpy.dtype("float32"), numpy.dtype("float64"))
 
@@ -97,6 +105,7 @@ def convolve(x, w, bias, target, stack):
     sizes = _pieces(stack, x.shape[0], groups * channels, rows, x.itemsize)
     if sizes is None:
         return False
+    bias = None if bias is None else numpy.ascontiguousarray(bias, x.dtype)
     _run(False, x, target, _in_tiles(w), bias, None, _table(stack), (groups, channels, rows, *sizes[1:], 0),
          _threads(target.size * channels * elements))  # fmt: skip
     return True
@@ -140,6 +149,153 @@ def _steps(array):
     return strides[:2] + [0] * (5 - array.ndim) + strides[2:]
 
 
+# rows -----------------------------------------------------------------------------------------------------------------
+
+
+#: Shorter runs with one weight each are left to whole arrays.
+_SHORTEST_RUN = 16
+_HERE = (numpy.ndarray, Symbol)
+
+
+def _row_wise(*arrays):
+    """True if rows of such arrays can be worked on; Untraceable is raised if they are symbols for such."""
+    first = arrays[0]
+    if not there or type(first) not in _HERE or first.dtype not in _FLOATS or not first.size:
+        return False
+    for array in arrays:
+        if type(array) is not type(first) or array.dtype != first.dtype:
+            return False
+    if type(first) is Symbol:
+        raise Untraceable
+    return True
+
+
+def softmax(x, dim, logarithm):
+    """exp(x) along an axis over its sum, or the logarithm of that; along the last axis only."""
+    if not x.ndim or dim != x.ndim - 1 or not _row_wise(x):
+        return None
+    x = numpy.ascontiguousarray(x)
+    out = numpy.empty(x.shape, x.dtype)
+    _run_rows(_SOFTMAX, logarithm, (x, None, None, None, out), _plain_rows(x), 0.0, _threads(4 * x.size))
+    return out
+
+
+def softmax_back(g, y, dim, logarithm):
+    """The Jacobian of `softmax` with the result y, transposed, times g."""
+    if not isinstance(y, _HERE) or not y.ndim or dim != y.ndim - 1 or g.shape != y.shape or not _row_wise(y, g):
+        return None
+    g, y = numpy.ascontiguousarray(g), numpy.ascontiguousarray(y)
+    out = numpy.empty(y.shape, y.dtype)
+    _run_rows(_SOFTMAX_BACK, logarithm, (y, g, None, None, out), _plain_rows(y), 0.0, _threads(4 * y.size))
+    return out
+
+
+def _plain_rows(x):
+    n = x.shape[x.ndim - 1]
+    rows = x.size // n
+    return rows, 1, n, n, 0, 1, 0, 0, min(rows, _PARTS), False
+
+
+@lru_cache(1024)
+def _rows_of(shape, dims, weight):
+    """How the axes `dims` of contiguous arrays lie as rows of runs, each with one weight or with one for each element.
+
+    weight: its shape or None. rows, runs, the length of a run, the steps from row to row and run to run, the number of
+    rows after which weights come again, the steps of weights, parts, and whether each element has its own. None if
+    they do not lie so.
+    """
+    ndim = len(shape)
+    kept = [axis for axis in range(ndim) if axis not in dims]
+    leading = [axis for axis in dims if kept and axis < kept[0]]
+    trailing = [axis for axis in dims if axis not in leading]
+    if kept and kept != list(range(kept[0], kept[0] + len(kept))):
+        return None
+    rows = prod([shape[axis] for axis in kept])
+    length = prod([shape[axis] for axis in trailing])
+    of_kept, of_trailing = [tuple([(weight or shape)[axis] for axis in axes]) for axes in (kept, trailing)]
+    ones, full = (1,) * len(trailing), tuple([shape[axis] for axis in trailing])
+    if leading:
+        runs = prod([shape[axis] for axis in leading])
+        fits = weight is None or (
+            all([weight[axis] == 1 for axis in leading])
+            and of_kept == tuple([shape[axis] for axis in kept])
+            and of_trailing == ones
+        )
+        if not fits or length < _SHORTEST_RUN:
+            return None
+        return rows, runs, length, length, rows * length, rows, 1, 0, min(rows, _PARTS), False
+    if weight is not None and all([n == 1 for n in of_kept]) and of_trailing == full:
+        return rows, 1, length, length, 0, 1, 0, 0, min(rows, _PARTS), True
+    if weight is None:
+        return rows, 1, length, length, 0, 1, 0, 0, min(rows, _PARTS), False
+    # weights for the last of the kept axes and the first of the others
+    period, runs = prod(of_kept), prod(of_trailing)
+    begin = next((i for i, n in enumerate(of_kept) if n != 1), len(kept))
+    end = next((i for i, n in enumerate(of_trailing) if n != full[i]), len(trailing))
+    if of_kept[begin:] != tuple([shape[axis] for axis in kept[begin:]]) or any([n != 1 for n in of_trailing[end:]]):
+        return None
+    length //= runs
+    if length < _SHORTEST_RUN:
+        return None
+    return rows, runs, length, runs * length, length, period, runs, 1, min(rows, _PARTS), False
+
+
+def _layout(x, weight, bias, dims):
+    """The same of arrays; None too if they are not for these loops."""
+    parameters = [array for array in (weight, bias) if array is not None]
+    if not there or not isinstance(x, _HERE) or len({array.shape for array in parameters}) > 1:
+        return None
+    shape = tuple(parameters[0].shape) if parameters else None
+    found = _rows_of(tuple(x.shape), tuple(dims), shape) if x.size and dims else None
+    return found if found is not None and _row_wise(x, *parameters) else None
+
+
+def _means_shape(x, dims):
+    return tuple([1 if axis in dims else n for axis, n in enumerate(x.shape)])
+
+
+def standardized(x, weight, bias, dims, eps):
+    """(x - mean) / sqrt(var + eps) * weight + bias with mean and variance over axes; the mean; the variance."""
+    sizes = _layout(x, weight, bias, dims)
+    if sizes is None:
+        return None
+    x, weight, bias = [None if array is None else numpy.ascontiguousarray(array) for array in (x, weight, bias)]
+    out = numpy.empty(x.shape, x.dtype)
+    mean, var = [numpy.empty(_means_shape(x, dims), x.dtype) for _ in range(2)]
+    _run_rows(_STANDARDIZE, 0, (x, None, weight, bias, out, mean, var), sizes, eps, _threads(4 * x.size))
+    return out, mean, var
+
+
+def standardized_back(g, x, weight, bias_shape, mean, var, dims, eps, needs):
+    """Cotangents of x, weight and bias from those of the three results of `standardized`."""
+    of_output, of_mean, of_var = g
+    sizes = _layout(x, weight, None, dims)
+    if sizes is None or not _row_wise(x, of_output, of_mean, of_var, mean, var):
+        return None
+    shape = bias_shape if weight is None else weight.shape
+    if weight is None and shape is not None:
+        return None
+    if bias_shape is not None and tuple(bias_shape) != tuple(shape):
+        return None
+    contiguous = [None if a is None else numpy.ascontiguousarray(a) for a in (x, of_output, weight, mean, var)]
+    x, of_output, weight, mean, var = contiguous
+    of_mean, of_var = numpy.ascontiguousarray(of_mean), numpy.ascontiguousarray(of_var)
+    out = numpy.empty(x.shape, x.dtype) if needs[0] else None
+    rows, runs, length, _, _, period, _, of_run, parts, per_element = sizes
+    sums = numpy.zeros((2, parts, length) if per_element else (2, rows, runs), x.dtype)
+    arrays = (x, of_output, weight, None, out, mean, var, of_mean, of_var, sums[0], sums[1])
+    _run_rows(_STANDARDIZE_BACK, 0, arrays, sizes, eps, _threads(4 * x.size))
+    if weight is None:
+        return out, None, None
+    if per_element:
+        sums = sums.sum(axis=1)
+    elif of_run:
+        sums = sums.reshape(2, rows // period, period * runs).sum(axis=1)
+    else:
+        sums = sums.sum(axis=2)
+    return out, sums[0].reshape(shape), sums[1].reshape(shape)
+
+
 if there:
 
     def use_kind(number):
@@ -156,10 +312,8 @@ if there:
 
     def _run(correlate, source, target, weights, bias, totals, table, sizes, threads):
         job.stack = cython.cast("const adj_stack *", adj_place(table))
-        job.source, job.target = adj_place(source), adj_place(target)
-        job.weights = adj_place(weights) if weights is not None else cython.NULL
-        job.bias = adj_place(bias) if bias is not None else cython.NULL
-        job.totals = adj_place(totals) if totals is not None else cython.NULL
+        job.source, job.target, job.weights = adj_place(source), adj_place(target), adj_place(weights)
+        job.bias, job.totals = adj_place(bias), adj_place(totals)
         job.samples = source.shape[0]
         job.groups, job.channels, job.rows, job.at_once, job.band, job.n_bands, job.n_pieces, job.parts = sizes
         strides = _steps(source), _steps(target)
@@ -167,10 +321,21 @@ if there:
             job.source_strides[i], job.target_strides[i] = strides[0][i], strides[1][i]
         job.next, job.failed = 0, 0
         size = source.itemsize
-        if correlate:
-            work = adj_correlate_of(size, _kind)
-        else:
-            work = adj_convolve_of(size, _kind)
+        work = adj_loop_of(_CORRELATE if correlate else _CONVOLVE, size, _kind)
         share(work, cython.address(job), threads if job.n_pieces > 1 else 1)
         if job.failed:
             raise MemoryError("no memory for the windows at work")
+
+    def _run_rows(number, mode, arrays, sizes, eps, threads):
+        """Run a loop on rows; arrays in the order of adj_rows_job, those that are missing None."""
+        x, g, weight, bias, out, mean, var, of_mean, of_var, moments, totals = arrays + (None,) * (11 - len(arrays))
+        job.x, job.g, job.weight, job.bias = adj_place(x), adj_place(g), adj_place(weight), adj_place(bias)
+        job.out, job.mean, job.var = adj_place(out), adj_place(mean), adj_place(var)
+        job.of_mean, job.of_var = adj_place(of_mean), adj_place(of_var)
+        job.moments, job.totals = adj_place(moments), adj_place(totals)
+        job.rows, job.runs, job.length, job.row_step, job.run_step = sizes[:5]
+        job.period, job.weight_row, job.weight_run, job.parts, job.per_element = sizes[5:]
+        job.mode, job.eps, job.next = mode, eps, 0
+        size = x.itemsize
+        work = adj_loop_of(number, size, _kind)
+        share(work, cython.address(job), threads if job.parts > 1 else 1)

@@ -255,6 +255,326 @@ ADJ_TARGET static void ADJ_NAME(adj_correlate)(void *of) {
     free(memory);
 }
 
+/* rows ------------------------------------------------------------------------------------------------------------ */
+
+/* integers of the size of the elements */
+#define W ADJ_NAME(adj_integers)
+#if defined(ADJ_DOUBLE)
+#define ADJ_INTEGER int64_t
+#define ADJ_C(single, twice) twice
+#else
+#define ADJ_INTEGER int32_t
+#define ADJ_C(single, twice) single
+#endif
+typedef ADJ_INTEGER W __attribute__((vector_size(ADJ_BYTES), aligned(sizeof(T)), may_alias));
+
+ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_choose)(const W *where, const V *first, const V *second, V *result) {
+    *(W *)result = (*where & *(const W *)first) | (~*where & *(const W *)second);
+}
+
+/* The exponential: x = n log 2 + r, a polynomial in r, and 2^n in two factors, as the result may be subnormal. */
+ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_exp)(const V *of, V *result) {
+    const V zero = {0}, low = zero + ADJ_C(-105.0f, -746.0), high = zero + ADJ_C(89.0f, 710.0);
+    const T magic = ADJ_C(12582912.0f, 6755399441055744.0);
+    V x = *of;
+    W above = x > high, below = x < low;
+    ADJ_NAME(adj_choose)(&above, &high, &x, &x);
+    ADJ_NAME(adj_choose)(&below, &low, &x, &x);
+    V shifted = x * ADJ_C(1.44269504f, 1.4426950408889634) + magic, n = shifted - magic;
+    V r = x - n * ADJ_C(0.693359375f, 0.693145751953125);
+    r -= n * ADJ_C(-2.12194440e-4f, 1.42860682030941723212e-6);
+    static const T c[] = {
+#if defined(ADJ_DOUBLE)
+        1.6059043836821613e-10, 2.0876756987868100e-9, 2.5052108385441720e-8, 2.7557319223985888e-7,
+        2.7557319223985893e-6, 2.4801587301587302e-5, 1.9841269841269841e-4, 1.3888888888888889e-3,
+        8.3333333333333332e-3, 4.1666666666666664e-2, 1.6666666666666666e-1, 0.5,
+#else
+        1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f,
+#endif
+    };
+    V sum = zero + c[0];
+    #pragma GCC unroll 12
+    for (int k = 1; k < (int)(sizeof(c) / sizeof(T)); k++) sum = sum * r + c[k];
+    sum = (sum * r) * r + r + 1;
+    const V as_number = zero + magic;
+    W power = *(W *)&shifted - *(const W *)&as_number, half = power >> 1, rest = power - half;
+    half = (half + ADJ_C(127, 1023)) << ADJ_C(23, 52);
+    rest = (rest + ADJ_C(127, 1023)) << ADJ_C(23, 52);
+    *result = sum * *(V *)&half * *(V *)&rest;
+}
+
+/* the elements of a row that fill no vector, with others behind them */
+ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_rest)(const T *from, int64_t n, T others, V *result) {
+    T all[WIDTH];
+    for (int i = 0; i < WIDTH; i++) all[i] = i < n ? from[i] : others;
+    *result = *(V *)all;
+}
+ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_store_rest)(T *to, int64_t n, const V *values) {
+    for (int64_t i = 0; i < n; i++) to[i] = ((const T *)values)[i];
+}
+
+/* the sum of exp(x - top) of n elements, which are written to `powers` unless it is NULL */
+ADJ_TARGET ADJ_INLINE T ADJ_NAME(adj_powers)(const T *x, int64_t n, T top, T *powers) {
+    double total = 0;
+    int64_t i = 0;
+    V e;
+    while (i + WIDTH <= n) {
+        int64_t end = ADJ_SMALLER(n, i + 64 * WIDTH);
+        V sum = {0};
+        for (; i + WIDTH <= end; i += WIDTH) {
+            e = *(const V *)(x + i) - top;
+            ADJ_NAME(adj_exp)(&e, &e);
+            if (powers) *(V *)(powers + i) = e;
+            sum += e;
+        }
+        total += ADJ_NAME(adj_total)(&sum);
+    }
+    if (i < n) {
+        ADJ_NAME(adj_rest)(x + i, n - i, (T)-INFINITY, &e);
+        e -= top;
+        ADJ_NAME(adj_exp)(&e, &e);
+        if (powers) ADJ_NAME(adj_store_rest)(powers + i, n - i, &e);
+        for (int64_t k = 0; k < n - i; k++) total += e[k];
+    }
+    return (T)total;
+}
+
+ADJ_TARGET ADJ_INLINE T ADJ_NAME(adj_top)(const T *x, int64_t n) {
+    T top = x[0];
+    int64_t i = 0;
+    if (n >= WIDTH) {
+        V tops = *(const V *)x;
+        for (i = WIDTH; i + WIDTH <= n; i += WIDTH) {
+            V here = *(const V *)(x + i);
+            W larger = here > tops;
+            ADJ_NAME(adj_choose)(&larger, &here, &tops, &tops);
+        }
+        for (int k = 0; k < WIDTH; k++) top = tops[k] > top ? tops[k] : top;
+    }
+    for (; i < n; i++) top = x[i] > top ? x[i] : top;
+    return top;
+}
+
+/* exp(x - top) over its sum, or x - top - log of that */
+ADJ_TARGET static void ADJ_NAME(adj_softmax)(void *of) {
+    adj_rows_job *job = (adj_rows_job *)of;
+    int64_t n = job->length, part;
+    while ((part = adj_next(job)) < job->parts)
+        for (int64_t row = job->rows * part / job->parts; row < job->rows * (part + 1) / job->parts; row++) {
+            const T *x = (const T *)job->x + row * n;
+            T *out = (T *)job->out + row * n, top = ADJ_NAME(adj_top)(x, n);
+            if (job->mode) {
+                T sum = ADJ_C(logf, log)(ADJ_NAME(adj_powers)(x, n, top, NULL));
+                for (int64_t i = 0; i < n; i++) out[i] = (x[i] - top) - sum;
+            } else {
+                T sum = ADJ_NAME(adj_powers)(x, n, top, out);
+                for (int64_t i = 0; i < n; i++) out[i] /= sum;
+            }
+        }
+}
+
+/* with y = softmax: y * (g - sum(g * y)); with y = log_softmax: g - exp(y) * sum(g) */
+ADJ_TARGET static void ADJ_NAME(adj_softmax_back)(void *of) {
+    adj_rows_job *job = (adj_rows_job *)of;
+    int64_t n = job->length, part;
+    while ((part = adj_next(job)) < job->parts)
+        for (int64_t row = job->rows * part / job->parts; row < job->rows * (part + 1) / job->parts; row++) {
+            const T *g = (const T *)job->g + row * n, *y = (const T *)job->x + row * n;
+            T *out = (T *)job->out + row * n, total = 0;
+            V sums[2] = {{0}, {0}}, e;
+            int64_t i = 0;
+            if (job->mode) {
+                for (; i + 2 * WIDTH <= n; i += 2 * WIDTH) {
+                    sums[0] += *(const V *)(g + i);
+                    sums[1] += *(const V *)(g + i + WIDTH);
+                }
+                for (; i < n; i++) total += g[i];
+                sums[0] += sums[1];
+                total += ADJ_NAME(adj_total)(sums);
+                for (i = 0; i + WIDTH <= n; i += WIDTH) {
+                    e = *(const V *)(y + i);
+                    ADJ_NAME(adj_exp)(&e, &e);
+                    *(V *)(out + i) = *(const V *)(g + i) - e * total;
+                }
+                if (i < n) {
+                    ADJ_NAME(adj_rest)(y + i, n - i, 0, &e);
+                    ADJ_NAME(adj_exp)(&e, &e);
+                    for (int64_t k = 0; i + k < n; k++) out[i + k] = g[i + k] - e[k] * total;
+                }
+            } else {
+                for (; i + 2 * WIDTH <= n; i += 2 * WIDTH) {
+                    sums[0] += *(const V *)(g + i) * *(const V *)(y + i);
+                    sums[1] += *(const V *)(g + i + WIDTH) * *(const V *)(y + i + WIDTH);
+                }
+                for (; i < n; i++) total += g[i] * y[i];
+                sums[0] += sums[1];
+                total += ADJ_NAME(adj_total)(sums);
+                for (i = 0; i < n; i++) out[i] = g[i] * y[i] - y[i] * total;
+            }
+        }
+}
+
+/* the sum of n elements, in single precision of no more than a few hundred at once */
+ADJ_TARGET ADJ_INLINE double ADJ_NAME(adj_sum)(const T *x, int64_t n) {
+    double total = 0;
+    while (n > 0) {
+        int64_t here = ADJ_SMALLER(n, 64 * WIDTH), i = 0;
+        V sums[4] = {{0}, {0}, {0}, {0}};
+        for (; i + 4 * WIDTH <= here; i += 4 * WIDTH)
+            #pragma GCC unroll 4
+            for (int k = 0; k < 4; k++) sums[k] += *(const V *)(x + i + k * WIDTH);
+        for (; i + WIDTH <= here; i += WIDTH) sums[0] += *(const V *)(x + i);
+        for (; i < here; i++) total += x[i];
+        sums[0] = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+        total += ADJ_NAME(adj_total)(sums);
+        x += here;
+        n -= here;
+    }
+    return total;
+}
+
+ADJ_TARGET ADJ_INLINE double ADJ_NAME(adj_squares)(const T *x, int64_t n, T mean) {
+    double total = 0;
+    while (n > 0) {
+        int64_t here = ADJ_SMALLER(n, 64 * WIDTH), i = 0;
+        V sums[4] = {{0}, {0}, {0}, {0}};
+        for (; i + 4 * WIDTH <= here; i += 4 * WIDTH)
+            #pragma GCC unroll 4
+            for (int k = 0; k < 4; k++) {
+                V offset = *(const V *)(x + i + k * WIDTH) - mean;
+                sums[k] += offset * offset;
+            }
+        for (; i + WIDTH <= here; i += WIDTH) {
+            V offset = *(const V *)(x + i) - mean;
+            sums[0] += offset * offset;
+        }
+        for (; i < here; i++) total += (x[i] - mean) * (x[i] - mean);
+        sums[0] = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+        total += ADJ_NAME(adj_total)(sums);
+        x += here;
+        n -= here;
+    }
+    return total;
+}
+
+/* Rows brought to mean 0 and variance 1, times weight and plus bias. A row is some runs of elements. Weights are one
+   number for each element of a row, or (weight_row, weight_run) one for each run. */
+ADJ_TARGET static void ADJ_NAME(adj_standardize)(void *of) {
+    adj_rows_job *job = (adj_rows_job *)of;
+    const T *weights = (const T *)job->weight, *biases = (const T *)job->bias;
+    int64_t n = job->length, step = job->run_step, part;
+    while ((part = adj_next(job)) < job->parts)
+        for (int64_t row = job->rows * part / job->parts; row < job->rows * (part + 1) / job->parts; row++) {
+            const T *x = (const T *)job->x + row * job->row_step;
+            T *out = (T *)job->out + row * job->row_step;
+            double total = 0, squares = 0;
+            for (int64_t run = 0; run < job->runs; run++) total += ADJ_NAME(adj_sum)(x + run * step, n);
+            T mean = (T)(total / (job->runs * n));
+            for (int64_t run = 0; run < job->runs; run++) squares += ADJ_NAME(adj_squares)(x + run * step, n, mean);
+            T var = (T)(squares / (job->runs * n)), factor = 1 / ADJ_C(sqrtf, sqrt)(var + (T)job->eps);
+            ((T *)job->mean)[row] = mean;
+            ((T *)job->var)[row] = var;
+            if (job->per_element) {
+                if (weights && biases)
+                    for (int64_t i = 0; i < n; i++) out[i] = (x[i] - mean) * factor * weights[i] + biases[i];
+                else if (weights)
+                    for (int64_t i = 0; i < n; i++) out[i] = (x[i] - mean) * factor * weights[i];
+                else
+                    for (int64_t i = 0; i < n; i++) out[i] = (x[i] - mean) * factor + biases[i];
+                continue;
+            }
+            for (int64_t run = 0; run < job->runs; run++) {
+                int64_t place = row % job->period * job->weight_row + run * job->weight_run;
+                T scale = weights ? factor * weights[place] : factor, shift = biases ? biases[place] : 0;
+                const T *from = x + run * step;
+                T *to = out + run * step;
+                for (int64_t i = 0; i < n; i++) to[i] = (from[i] - mean) * scale + shift;
+            }
+        }
+}
+
+/* sums of g * weight and g * weight * (x - mean); weight NULL stands for ones */
+ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_sums_back)(const T *g, const T *x, const T *weight, int64_t n, T mean, double *total,
+                                                   double *moment) {
+    while (n > 0) {
+        int64_t here = ADJ_SMALLER(n, 64 * WIDTH), i = 0;
+        V totals[2] = {{0}, {0}}, moments[2] = {{0}, {0}};
+        for (; i + 2 * WIDTH <= here; i += 2 * WIDTH)
+            #pragma GCC unroll 2
+            for (int k = 0; k < 2; k++) {
+                V passed = *(const V *)(g + i + k * WIDTH);
+                if (weight) passed *= *(const V *)(weight + i + k * WIDTH);
+                totals[k] += passed;
+                moments[k] += passed * (*(const V *)(x + i + k * WIDTH) - mean);
+            }
+        for (; i < here; i++) {
+            T passed = weight ? g[i] * weight[i] : g[i];
+            *total += passed;
+            *moment += passed * (x[i] - mean);
+        }
+        totals[0] += totals[1];
+        moments[0] += moments[1];
+        *total += ADJ_NAME(adj_total)(totals);
+        *moment += ADJ_NAME(adj_total)(moments);
+        g += here;
+        x += here;
+        if (weight) weight += here;
+        n -= here;
+    }
+}
+
+/* The way back: `out` unless it is NULL; sums of g and of g times the standardised input, for each part and element, or
+   for each row and run. */
+ADJ_TARGET static void ADJ_NAME(adj_standardize_back)(void *of) {
+    adj_rows_job *job = (adj_rows_job *)of;
+    const T *weights = (const T *)job->weight;
+    int64_t n = job->length, step = job->run_step, all = n * job->runs, part;
+    while ((part = adj_next(job)) < job->parts)
+        for (int64_t row = job->rows * part / job->parts; row < job->rows * (part + 1) / job->parts; row++) {
+            const T *x = (const T *)job->x + row * job->row_step, *g = (const T *)job->g + row * job->row_step;
+            T *out = job->out ? (T *)job->out + row * job->row_step : NULL;
+            T mean = ((const T *)job->mean)[row];
+            T factor = 1 / ADJ_C(sqrtf, sqrt)(((const T *)job->var)[row] + (T)job->eps);
+            double total = 0, moment = 0;
+            if (job->per_element) {
+                T *of_weight = (T *)job->moments + part * n, *of_bias = (T *)job->totals + part * n;
+                ADJ_NAME(adj_sums_back)(g, x, weights, n, mean, &total, &moment);
+                for (int64_t i = 0; i < n; i++) {
+                    of_weight[i] += g[i] * ((x[i] - mean) * factor);
+                    of_bias[i] += g[i];
+                }
+            } else
+                for (int64_t run = 0; run < job->runs; run++) {
+                    double t = 0, m = 0;
+                    int64_t place = row % job->period * job->weight_row + run * job->weight_run;
+                    ADJ_NAME(adj_sums_back)(g + run * step, x + run * step, NULL, n, mean, &t, &m);
+                    ((T *)job->totals)[row * job->runs + run] = (T)t;
+                    ((T *)job->moments)[row * job->runs + run] = (T)(m * factor);
+                    total += weights ? t * weights[place] : t;
+                    moment += weights ? m * weights[place] : m;
+                }
+            if (out == NULL) continue;
+            /* slope and shift as in rules/normalization.py, the slope for x - mean */
+            T slope = (T)((2 * ((const T *)job->of_var)[row] / factor - factor * (moment * factor)) / all) * factor;
+            T shift = (T)((((const T *)job->of_mean)[row] - factor * total) / all);
+            for (int64_t run = 0; run < job->runs; run++) {
+                int64_t place = row % job->period * job->weight_row + run * job->weight_run;
+                const T *from = g + run * step, *at = x + run * step;
+                T *to = out + run * step;
+                if (job->per_element && weights)
+                    for (int64_t i = 0; i < n; i++)
+                        to[i] = from[i] * (factor * weights[i]) + ((at[i] - mean) * slope + shift);
+                else {
+                    T scale = weights && !job->per_element ? factor * weights[place] : factor;
+                    for (int64_t i = 0; i < n; i++) to[i] = from[i] * scale + ((at[i] - mean) * slope + shift);
+                }
+            }
+        }
+}
+
+#undef W
+#undef ADJ_INTEGER
+#undef ADJ_C
 #undef ADJ_ROWS_OF_TILE
 #undef ADJ_ROWS_OF_MOMENTS
 #undef Q

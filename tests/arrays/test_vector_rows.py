@@ -1,0 +1,195 @@
+"""Softmax and normalisation by loops over vectors and by whole arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint
+from adjoint.arrays import blocks, fusion, vectors
+from adjoint.rules import TABLE
+
+pytestmark = pytest.mark.skipif(not vectors.there, reason="these loops are compiled, where there are vectors")
+
+TOLERANCE = {np.float32: 2e-6, np.float64: 1e-14}
+
+
+@pytest.fixture(params=[0, 1, 2])
+def kind(request: pytest.FixtureRequest) -> Iterator[int]:
+    if request.param not in vectors.kinds():
+        pytest.skip("this processor has no such instructions")
+    before = vectors.use_kind(request.param)
+    yield request.param
+    vectors.use_kind(before)
+
+
+def kernel(name: str, *arguments: Any) -> Any:
+    return TABLE[name].kernel(np)(*arguments)
+
+
+def plain(monkeypatch: pytest.MonkeyPatch, function: Callable[[], Any]) -> Any:
+    """What a function gives without these loops."""
+    with monkeypatch.context() as patch:
+        for name in ("softmax", "softmax_back", "standardized", "standardized_back"):
+            patch.setattr(vectors, name, lambda *_: None)
+        return function()
+
+
+LENGTHS = (1, 2, 7, 16, 31, 32, 33, 100, 3001)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_softmax(monkeypatch: pytest.MonkeyPatch, kind: int, name: str, dtype: Any) -> None:
+    rng = np.random.default_rng(0)
+    for n in LENGTHS:
+        for scale in (1, 40, 1000):
+            x = (scale * rng.normal(size=(3, 2, n))).astype(dtype)
+            for array in (x, x[::-1, :, ::-1], np.asfortranarray(x)):
+                # differences are rounded in any case, and so is 1 + the sum of small powers in a logarithm
+                lowered = (array - array.max(2, keepdims=True)).astype(np.longdouble, order="C")
+                expected = plain(monkeypatch, lambda lowered=lowered: kernel(name, lowered, 2))
+                found = kernel(name, array, 2)
+                assert found.dtype == dtype
+                eps = np.finfo(dtype).eps
+                atol = 1e-40 if name == "softmax" else 2 * eps
+                np.testing.assert_allclose(found, expected, rtol=8 * eps, atol=atol)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("logarithm", [False, True])
+def test_softmax_back(kind: int, logarithm: bool, dtype: Any) -> None:
+    rng = np.random.default_rng(0)
+    for n in LENGTHS:
+        g = rng.normal(size=(3, n)).astype(dtype)
+        y = kernel("log_softmax" if logarithm else "softmax", rng.normal(size=(3, n)).astype(dtype), 1)
+        wide, of = g.astype(np.float64), y.astype(np.float64)
+        if logarithm:
+            expected = wide - np.exp(of) * wide.sum(1, keepdims=True)
+        else:
+            expected = of * (wide - (wide * of).sum(1, keepdims=True))
+        found = vectors.softmax_back(g, y, 1, logarithm)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=TOLERANCE[dtype] * (1 + abs(wide).sum(1).max() / 10))
+
+
+def test_what_is_not_finite(kind: int) -> None:
+    inf, nan = np.inf, np.nan
+    rows = [[0, 1, nan], [inf, 0, 1], [-inf, -inf, -inf], [-inf, 0, 0], [3e38, -3e38, 0]]
+    expected = [[nan] * 3, [nan] * 3, [nan] * 3, [0, 0.5, 0.5], [1, 0, 0]]
+    for n in (3, 3 + 64):
+        x = np.full((5, n), -inf, np.float32)
+        x[:, :3] = rows
+        found = kernel("softmax", x, 1)
+        np.testing.assert_allclose(found[:, :3], np.array(expected, np.float32), rtol=1e-6)
+
+
+LAYOUTS = [
+    ((5, 37), (1,), (1, 37)),
+    ((5, 37), (1,), None),
+    ((2, 3, 4, 9), (2, 3), (1, 1, 4, 9)),
+    ((3, 4, 5, 40), (2, 3), (1, 4, 5, 1)),
+    ((3, 1, 5, 33), (2, 3), (1, 1, 5, 1)),
+    ((6, 4, 129), (2,), (1, 4, 1)),
+    ((4, 6, 17), (0, 2), (1, 6, 1)),
+    ((4, 6, 5, 9), (0, 2, 3), (1, 6, 1, 1)),
+    ((4, 6, 5, 9), (0, 2, 3), None),
+    ((70, 3), (0, 1), (70, 3)),
+    ((1, 5000), (1,), (1, 5000)),
+]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+def test_normalisation(monkeypatch: pytest.MonkeyPatch, kind: int, layout: Any, dtype: Any) -> None:
+    shape, dims, of_weight = layout
+    rng = np.random.default_rng(0)
+
+    def draw(shape: Any) -> Any:
+        return None if shape is None else rng.normal(size=shape).astype(dtype)
+
+    x = draw(shape) + 3
+    weight, bias = draw(of_weight), draw(of_weight)
+    close = {"rtol": 0, "atol": 20 * TOLERANCE[dtype]}
+    for parameters in {(True, True), (weight is None, True), (True, bias is None), (False, False)}:
+        w, b = [p if used else None for p, used in zip((weight, bias), parameters, strict=True)]
+        for array in (x, np.asfortranarray(x)):
+            found = vectors.standardized(array, w, b, dims, 1e-5)
+            expected = plain(monkeypatch, lambda w=w, b=b: kernel("native_batch_norm", x, w, b, dims, 1e-5))
+            for mine, theirs in zip(found, expected, strict=True):
+                assert mine.shape == theirs.shape and mine.dtype == dtype
+                np.testing.assert_allclose(mine, theirs, **close)
+    if weight is None:
+        weight_shape = bias_shape = None
+    else:
+        weight_shape = bias_shape = weight.shape
+    _, mean, var = vectors.standardized(x, weight, bias, dims, 1e-5)
+    g = draw(shape), draw(mean.shape), draw(var.shape)
+    found = vectors.standardized_back(g, x, weight, bias_shape, mean, var, dims, 1e-5, (True, True, True))
+    expected = formula(monkeypatch, g, x, weight, bias_shape, mean, var, dims)
+    np.testing.assert_allclose(found[0], expected[0], **close)
+    for mine, theirs, wanted in zip(found[1:], expected[1:], (weight_shape, bias_shape), strict=True):
+        if wanted is not None:
+            axes = tuple(axis for axis, n in enumerate(wanted) if n == 1)
+            assert mine.shape == wanted and mine.dtype == dtype
+            np.testing.assert_allclose(mine, theirs.sum(axis=axes, keepdims=True), rtol=0, atol=1000 * TOLERANCE[dtype])
+
+
+def formula(monkeypatch: pytest.MonkeyPatch, g: Any, x: Any, weight: Any, bias_shape: Any, *others: Any) -> Any:
+    """The rule's formula on whole arrays."""
+    from adjoint.core.recorded import raw_ops
+    from adjoint.rules import normalization
+
+    def call() -> Any:
+        return normalization._pulled(
+            raw_ops(x), g, x, weight, bias_shape, *others, 1e-5, (True, True, bias_shape is not None)
+        )
+
+    return plain(monkeypatch, call)
+
+
+def test_layouts_that_are_left_to_whole_arrays() -> None:
+    x = np.ones((4, 6, 8), np.float32)
+    one = np.ones((1, 6, 1), np.float32)
+    assert vectors.standardized(x, one, one, (0, 2), 1e-5) is None  # short runs
+    assert vectors.standardized(x, None, None, (1,), 1e-5) is None  # axes between kept ones
+    assert vectors.standardized(x, one, one[:, :1], (1, 2), 1e-5) is None
+    assert vectors.standardized(x, np.ones((1, 6, 8)), None, (1, 2), 1e-5) is None  # of another type
+    assert vectors.standardized(x.astype(np.float16), None, None, (1, 2), 1e-5) is None
+    assert vectors.standardized(x[:0], None, None, (1, 2), 1e-5) is None
+    assert vectors.softmax(x, 1, False) is None
+    assert vectors.softmax(x.astype(np.complex64), 2, False) is None
+    assert vectors.softmax_back(x, x.astype(np.float64), 2, False) is None
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_large_arrays_do_not_become_blocks(threads: int) -> None:
+    """In threads, and by the loops rather than by blocks: the results are those of the loops to the bit."""
+    x = np.random.default_rng(0).normal(size=(500, 300)).astype(np.float32)
+    before = blocks.get_num_threads()
+    blocks.set_num_threads(threads)
+    try:
+        found = fusion.run(TABLE["softmax"].kernel(np), (x, 1))
+        expected = [vectors.softmax(x[i : i + 1], 1, False) for i in range(500)]
+        np.testing.assert_array_equal(found, np.concatenate(expected))
+        weight = np.ones((1, 300), np.float32)
+        found = fusion.run(TABLE["native_layer_norm"].kernel(np), (x, weight, weight, (1,), 1e-5))
+        expected = [vectors.standardized(x[i : i + 1], weight, weight, (1,), 1e-5)[0] for i in range(500)]
+        np.testing.assert_array_equal(found[0], np.concatenate(expected))
+    finally:
+        blocks.set_num_threads(before)
+
+
+def test_derivatives_of_all_orders() -> None:
+    rng = np.random.default_rng(0)
+
+    def draw(*shape: int) -> Any:
+        return adjoint.tensor(rng.normal(size=shape), requires_grad=True)
+
+    f = adjoint.nn.functional
+    check = adjoint.autograd.gradgradcheck
+    assert check(lambda x: adjoint.log_softmax(x, 1), (draw(2, 5),))
+    assert check(lambda x, w, b: f.layer_norm(x, (5,), w, b), (draw(2, 5), draw(5), draw(5)))
+    assert check(lambda x, w, b: f.batch_norm(x, None, None, w, b, True), (draw(2, 2, 17), draw(2), draw(2)))
