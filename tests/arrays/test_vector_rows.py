@@ -10,6 +10,7 @@ import pytest
 
 import adjoint
 from adjoint.arrays import blocks, fusion, vectors
+from adjoint.arrays.numpy_namespace import xp
 from adjoint.rules import TABLE
 
 pytestmark = pytest.mark.skipif(not vectors.there, reason="these loops are compiled, where there are vectors")
@@ -27,7 +28,7 @@ def kind(request: pytest.FixtureRequest) -> Iterator[int]:
 
 
 def kernel(name: str, *arguments: Any) -> Any:
-    return TABLE[name].kernel(np)(*arguments)
+    return TABLE[name].kernel(xp)(*arguments)
 
 
 def plain(monkeypatch: pytest.MonkeyPatch, function: Callable[[], Any]) -> Any:
@@ -171,11 +172,11 @@ def test_large_arrays_do_not_become_blocks(threads: int) -> None:
     before = blocks.get_num_threads()
     blocks.set_num_threads(threads)
     try:
-        found = fusion.run(TABLE["softmax"].kernel(np), (x, 1))
+        found = fusion.run(TABLE["softmax"].kernel(xp), (x, 1))
         expected = [vectors.softmax(x[i : i + 1], 1, False) for i in range(500)]
         np.testing.assert_array_equal(found, np.concatenate(expected))
         weight = np.ones((1, 300), np.float32)
-        found = fusion.run(TABLE["native_layer_norm"].kernel(np), (x, weight, weight, (1,), 1e-5))
+        found = fusion.run(TABLE["native_layer_norm"].kernel(xp), (x, weight, weight, (1,), 1e-5))
         expected = [vectors.standardized(x[i : i + 1], weight, weight, (1,), 1e-5)[0] for i in range(500)]
         np.testing.assert_array_equal(found[0], np.concatenate(expected))
     finally:

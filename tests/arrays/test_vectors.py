@@ -10,6 +10,7 @@ import pytest
 
 from adjoint.arrays import blocks, convolution, vectors
 from adjoint.arrays.convolution import Geometry
+from adjoint.arrays.numpy_namespace import xp
 
 pytestmark = pytest.mark.skipif(not vectors.there, reason="these loops are compiled, where there are vectors")
 
@@ -35,11 +36,11 @@ def both(monkeypatch: pytest.MonkeyPatch, function: Any, *arguments: Any) -> tup
     can_do = vectors.can_do
     with monkeypatch.context() as patch:
         patch.setattr(vectors, "can_do", noted)
-        found = function(np, *arguments)
+        found = function(xp, *arguments)
     assert calls and all(can_do(*arrays) for arrays in calls)
     with monkeypatch.context() as patch:
         patch.setattr(vectors, "can_do", lambda *_: False)
-        return found, function(np, *arguments)
+        return found, function(xp, *arguments)
 
 
 def check(monkeypatch: pytest.MonkeyPatch, x: Any, w: Any, geometry: Geometry, groups: int, with_bias: bool) -> None:
@@ -111,7 +112,7 @@ def test_sums_do_not_depend_on_which_thread_was_quicker(kind: int) -> None:
     try:
         for threads in (1, 2, 4, 4, 4):
             blocks.set_num_threads(threads)
-            found.append(convolution.weight(np, y, x, (3, 3), geometry, 1))
+            found.append(convolution.weight(xp, y, x, (3, 3), geometry, 1))
     finally:
         blocks.set_num_threads(before)
     for each in found[1:]:
@@ -139,7 +140,7 @@ def test_many_sums_over_few_positions_are_matrix_products() -> None:
     stack = convolution._reading((5, 5), (3, 3), (5, 5), geometry)
     assert vectors.correlated(x, x, stack, 1) is None
     expected = np.array([[16, 20, 16], [20, 25, 20], [16, 20, 16]], np.float32)
-    np.testing.assert_array_equal(convolution.weight(np, x, x, (3, 3), geometry, 1)[5, 7], expected)
+    np.testing.assert_array_equal(convolution.weight(xp, x, x, (3, 3), geometry, 1)[5, 7], expected)
 
 
 def test_kinds() -> None:
