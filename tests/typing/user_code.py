@@ -64,7 +64,7 @@ def solved(a: Tensor, b: Tensor) -> Tensor:
 
 def numbers(x: Tensor) -> tuple[float, int, bool, str]:
     kind: adjoint.dtype = x.dtype
-    return float(x.sum()), int(x[0]), bool(x.any()), f"{kind} {x.detach().numpy().shape}"
+    return float(x.detach().sum()), int(x[0].item()), bool(x.any()), f"{kind} {x.detach().numpy().shape}"
 
 
 def main() -> None:
