@@ -169,6 +169,16 @@ def test_views_and_in_place(x: Any) -> None:
     assert x.grad.tolist() == [11, 11]
 
 
+def test_memory(x: Any) -> None:
+    a = adjoint.arange(6.0, device="cuda").requires_grad_()
+    a.as_strided((2, 2), (3, 1), 1).sum().backward()
+    assert a.grad.tolist() == [0, 1, 1, 0, 1, 1]
+    assert a[2:].storage_offset() == 2 and a[2:].data_ptr() - a.data_ptr() == 8 and a.untyped_storage().nbytes() == 24
+    assert a.reshape(2, 3).T[1:].storage_offset() == 1
+    with pytest.raises(RuntimeError, match="are out of bounds for storage of size 24"):
+        a.as_strided((3, 3), (3, 1))
+
+
 def test_saved_values_are_checked(x: Any) -> None:
     y = x * 2
     z = y * y

@@ -20,7 +20,14 @@ import pytest
 import adjoint
 from adjoint import array_api
 
-strict.set_array_api_strict_flags(api_version="2024.12")
+
+@pytest.fixture(autouse=True, scope="module")
+def version() -> Iterator[None]:
+    """What adjoint says that it follows."""
+    with strict.ArrayAPIStrictFlags(api_version="2024.12"):
+        yield
+
+
 DRAWS = int(os.environ.get("ADJOINT_DRAWS", "15"))
 KINDS = {
     "bool": ["bool"],

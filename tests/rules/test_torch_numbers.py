@@ -200,3 +200,20 @@ def test_results_that_are_not_saved_may_be_overwritten(function) -> None:
     result = function(x, y)
     result.detach().zero_()
     assert all(g.item() > 0 for g in torch.autograd.grad(result, [x, y]))
+
+
+# powers by products ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("exponent", [3, 3.0, 4, -2])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_powers_by_products_are_those_of_numpy(exponent, kind):
+    x = np.array([-1e-3, 0.3, 1.7, -25.0, 0.0, -0.0, np.inf, -np.inf, np.nan], kind)
+    with np.errstate(all="ignore"):
+        expected = x.astype(np.float64) ** exponent
+        found = (torch.from_numpy(x) ** exponent).numpy()
+    assert found.dtype == kind
+    np.testing.assert_allclose(found, expected, rtol=3 * np.finfo(kind).eps)
+    assert np.array_equal(np.signbit(found), np.signbit(expected))
+    t = torch.tensor([0.3, -1.7], dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradgradcheck(lambda v: v**exponent, (t,))

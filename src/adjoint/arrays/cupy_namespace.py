@@ -63,6 +63,10 @@ class Namespace(StandardNamespace):
         """The device that an array lies on."""
         return device("cuda", int(array.device.id))
 
+    def address(self, array: Any) -> int:
+        """The address of an array's first element."""
+        return int(array.data.ptr)
+
     def beside(self, value: Any, model: Any, is_operand: bool) -> Any:
         """An argument of an operation that runs where the array `model` lies.
 

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from numpy import may_share_memory, ndarray
 
-from adjoint.arrays.dtypes import can_cast, dtype, from_numpy_dtype
+from adjoint.arrays.dtypes import can_cast, dtype, from_numpy_dtype, kind_of
 from adjoint.arrays.namespace import namespace, underlying
 from adjoint.arrays.numpy_namespace import elements_meet
 from adjoint.arrays.shapes import broadcast_shapes
@@ -326,7 +326,7 @@ def check_cast(source: Any, target: Any) -> None:
 
 def check_in_place_result(operation: str, array: Any, out: Any) -> None:
     """Raise RuntimeError if the result of an operation in place does not fit into its tensor."""
-    if array.dtype.kind == "c" and out.dtype.kind == "f":
+    if kind_of(array) == "c" and kind_of(out) == "f":
         raise RuntimeError(f"In-place {operation} is not supported for complex tensors.")
     if out.shape != array.shape and broadcast_shapes(out.shape, array.shape) != array.shape:
         raise RuntimeError(

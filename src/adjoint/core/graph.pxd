@@ -237,6 +237,7 @@ cdef class ContextNode(Node):
 
 cdef class AccumulateGrad(Node):
     cdef public TensorBase variable
+    cdef public object former_shape
 
 
 cdef long long _sequence

@@ -462,7 +462,11 @@ class ContextNode(Node):
 @cython.final
 @cython.cclass
 class AccumulateGrad(Node):
-    """Adds what arrives to the gradient of its leaf."""
+    """Adds what arrives to the gradient of its leaf.
+
+    former_shape: the leaf's when the graphs were built that lead here, if it has another since; later ones lead to
+    another node.
+    """
 
     def name(self) -> str:
         """The name that the documents give this node."""
@@ -680,6 +684,7 @@ if not cython.compiled:
     Slot._ad_owned = False
     Slot._ad_marks = 0
     Node._ad_n_edges = 0
+    AccumulateGrad.former_shape = None
     Node._ad_first = Node._ad_second = Node._ad_others = None
     Node._ad_output_nrs = Node._ad_notes = Node._ad_shape = Node._ad_dtype = None
     Node._ad_tensor_hooks = Node._ad_pre_hooks = Node._ad_post_hooks = None

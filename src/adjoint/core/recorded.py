@@ -594,7 +594,11 @@ class OpNode(Node):
     def edge_shape(self, i):
         """The shape of the input that an edge leads to; None where nothing flows along it."""
         target: Node = self._ad_edge(i)
-        return None if target is None else output_shape(target, output_number(self, i))
+        if target is None:
+            return None
+        if isinstance(target, AccumulateGrad) and cython.cast(AccumulateGrad, target).former_shape is not None:
+            return cython.cast(AccumulateGrad, target).former_shape
+        return output_shape(target, output_number(self, i))
 
     def as_recorded(self, tensor: TensorBase, i) -> TensorBase:
         """A saved input with the history that it had when it was saved: detach_() may have cut it since."""
@@ -1021,10 +1025,14 @@ def become(tensor: TensorBase, view: TensorBase):
 
 def reshape_accumulator(leaf: TensorBase):
     """Let the node that adds to a leaf's .grad know that the leaf has another array."""
-    node: Node = leaf._accumulator()
-    if node is not None:
+    node: AccumulateGrad = leaf._accumulator()
+    if node is None:
+        return
+    node._ad_dtype = dtype_of_grad(leaf)
+    if node._ad_shape != leaf._array.shape:
+        node.former_shape = node._ad_shape
         node._ad_shape = leaf._array.shape
-        node._ad_dtype = dtype_of_grad(leaf)
+        leaf._accumulator = None
 
 
 def own_strides(array):

@@ -565,7 +565,7 @@ def _(ops, g, input_shape, dim, index):
 def _check_slices(operation, error, prefix, number):
     def check(input, dim, index, source, alpha=1):
         check_vector(operation, index)
-        if operation == "index_copy" and index._array.dtype.itemsize < 8:
+        if operation == "index_copy" and numpy_dtype(index._array.dtype).itemsize < 8:
             name = index.dtype.long_name
             raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {name}")
         n = input.shape[dim] if input.ndim else 1
@@ -654,7 +654,7 @@ def check_value(operation, input, value):
 def _check_index_fill(input, dim, index, value):
     check_vector("index_fill", index)
     check_value("index_fill", input, value)
-    if index._array.dtype.itemsize < 8:
+    if numpy_dtype(index._array.dtype).itemsize < 8:
         raise IndexError("index_fill_(): Expected dtype int64 for index.")
     check_indices("index_fill", index, input.shape[dim] if input.ndim else 1, dim=dim, error=IndexError, wrap=True)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy
 
+from adjoint.arrays.namespace import namespace
 from adjoint.arrays.numpy_namespace import as_strided, memory_of
 from adjoint.arrays.size import device, type_name
 from adjoint.core.graph import TensorBase, VersionCounter, counter_of
@@ -60,16 +61,23 @@ class UntypedStorage:
 
 def bounds(array: Any) -> tuple[int, int]:
     """The addresses of the first byte of an array and of the first behind it."""
+    start = address(array)
     if array.flags.forc:
-        start = address(array)
         return start, start + array.nbytes
-    start, stop = numpy.lib.array_utils.byte_bounds(array)
-    return int(start), int(stop)
+    spans = [(n - 1) * step for n, step in zip(array.shape, array.strides, strict=True)]
+    return start + sum(min(span, 0) for span in spans), start + sum(max(span, 0) for span in spans) + array.itemsize
 
 
 def address(array: Any) -> int:
     """The address of an array's first element."""
-    return int(array.__array_interface__["data"][0])
+    if isinstance(array, numpy.ndarray):
+        return int(array.__array_interface__["data"][0])
+    return int(namespace(array).address(array))
+
+
+def has_address(array: Any) -> bool:
+    """True for arrays that lie in memory at a place that can be told: NumPy's and CuPy's."""
+    return isinstance(array, numpy.ndarray) or hasattr(namespace(array), "device_of")
 
 
 def storage_of(tensor: TensorBase) -> Any:
@@ -78,7 +86,7 @@ def storage_of(tensor: TensorBase) -> Any:
     array, counter = base._array, tensor._counter
     if counter is not None and counter.storage is not None:
         array = counter.storage
-    if not isinstance(array, numpy.ndarray):
+    if not has_address(array):
         return tensor._array
     start, stop = bounds(array)
     return array if start <= address(tensor._array) <= stop else tensor._array
