@@ -70,9 +70,9 @@ def bounds(array: Any) -> tuple[int, int]:
 
 def address(array: Any) -> int:
     """The address of an array's first element."""
-    if isinstance(array, numpy.ndarray):
-        return int(array.__array_interface__["data"][0])
-    return int(namespace(array).address(array))
+    if not isinstance(array, numpy.ndarray) and has_address(array):
+        return int(namespace(array).address(array))
+    return int(array.__array_interface__["data"][0])
 
 
 def has_address(array: Any) -> bool:
