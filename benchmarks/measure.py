@@ -38,11 +38,11 @@ class Result:
         return max(map(len, self.seconds.values()), default=0)
 
     def comparison(self, name: str) -> tuple[str, Ratio] | None:
-        """A contender's ratio to adjoint and what it divides; None without adjoint, or for adjoint itself.
+        """A contender's ratio to adjoint and what it divides; None without times of both, or for adjoint itself.
 
         For a peer it is how many times faster adjoint is; for NumPy by hand, how many times slower.
         """
-        if name == SUBJECT or SUBJECT not in self.seconds:
+        if name == SUBJECT or not {SUBJECT, name} <= self.seconds.keys():
             return None
         upper, lower = (SUBJECT, name) if name == BY_HAND else (name, SUBJECT)
         return f"{upper}/{lower}", ratio(self.seconds[upper], self.seconds[lower])

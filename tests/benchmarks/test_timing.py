@@ -289,3 +289,9 @@ def test_the_hessian_vector_product_written_by_hand_has_the_curvature_of_the_fun
 
     (product,) = workload.programs["numpy"](np, data)()
     assert data["v"] @ product == pytest.approx((f(eps) - 2 * f(0.0) + f(-eps)) / eps**2, rel=1e-5)
+
+
+def test_a_workload_without_a_peer_has_no_ratio_of_it():
+    result = Result("import", "import", "import", {"adjoint": [1.0, 1.0], "NumPy": [2.0, 2.0]})
+    assert result.comparison("autograd") is None and result.comparison("adjoint") is None
+    assert result.comparison("NumPy")[1].paired == 0.5

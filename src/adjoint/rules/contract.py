@@ -637,15 +637,25 @@ def linear_map(xp, input: Array, weight: Array, bias: Array = None):
     if weight.ndim > 2:
         # a batch of weights, one for each vector of input
         product = xp.matmul(input[..., None, :], xp.matrix_transpose(weight))[..., 0, :]
+    elif input.ndim > 2 and weight.ndim == 2 and lies_in_rows(input):
+        # numpy.matmul would multiply the matrices of a stack one after the other
+        rows = xp.matmul(xp.reshape(input, (prod(input.shape[:-1]), input.shape[-1])), weight.T)
+        product = xp.reshape(rows, (*input.shape[:-1], weight.shape[0]))
     else:
         product = xp.matmul(input, weight.T)
     return product if bias is None else product + bias
 
 
+def lies_in_rows(array):
+    """True for an array that lies in memory row by row, which can be seen in another shape without a copy."""
+    flags = getattr(array, "flags", None)
+    return flags is not None and flags.c_contiguous
+
+
 @linear_map.vjp("input")
 def _(ops, g, weight):
     turned = ops.conjugated(weight)
-    return g @ turned if weight.ndim == 2 else g[..., None] * turned
+    return ops.linear(g, ops.transpose(turned, 0, 1)) if weight.ndim == 2 else g[..., None] * turned
 
 
 @linear_map.vjp("weight")
