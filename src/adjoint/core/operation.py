@@ -308,10 +308,7 @@ class Operation:
             else:
                 out = self.numpy_kernel(left, right)
         except Exception as error:
-            better = self.explained(error, [left, right])
-            if better is error:
-                raise
-            raise better from error
+            self.fail(error, [left, right])
         return out if type(out) is _ndarray else _asarray(out)
 
     def __call__(self, *args, **kwargs):
@@ -527,10 +524,7 @@ class Operation:
             else:
                 outs = kernel(*raw[:n], **dict(zip(self.names[n:], raw[n:])))
         except Exception as error:
-            better = self.explained(error, raw)
-            if better is error:
-                raise
-            raise better from error
+            self.fail(error, raw)
         if self.rule.outputs is None:
             return finished(outs, xp, half)
         return [finished(out, xp, half) for out in outs]
@@ -578,6 +572,13 @@ class Operation:
             inputs = values[self.sequence]
             tensors.extend(inputs)
         registry.cross(node, inputs, [t for t in tensors if isinstance(t, TensorBase)])
+
+    def fail(self, error, raw):
+        """Raise a kernel's error, explained where that can be."""
+        better = self.explained(error, raw)
+        if better is error:
+            raise error
+        raise better from error
 
     def explained(self, error, raw):
         """The error to raise for a kernel's error: in torch's words where the rule or the shapes tell which."""
