@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,15 +16,6 @@ from adjoint.rules import TABLE
 pytestmark = pytest.mark.skipif(not vectors.there, reason="these loops are compiled, where there are vectors")
 
 TOLERANCE = {np.float32: 2e-6, np.float64: 1e-14}
-
-
-@pytest.fixture(params=[0, 1, 2])
-def kind(request: pytest.FixtureRequest) -> Iterator[int]:
-    if request.param not in vectors.kinds():
-        pytest.skip("this processor has no such instructions")
-    before = vectors.use_kind(request.param)
-    yield request.param
-    vectors.use_kind(before)
 
 
 def kernel(name: str, *arguments: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,16 +12,6 @@ from adjoint.arrays.convolution import Geometry
 from adjoint.arrays.numpy_namespace import xp
 
 pytestmark = pytest.mark.skipif(not vectors.there, reason="these loops are compiled, where there are vectors")
-
-
-@pytest.fixture(params=[0, 1, 2])
-def kind(request: pytest.FixtureRequest) -> Iterator[int]:
-    """Each kind of processor that this one can stand for."""
-    if request.param not in vectors.kinds():
-        pytest.skip("this processor has no such instructions")
-    before = vectors.use_kind(request.param)
-    yield request.param
-    vectors.use_kind(before)
 
 
 def both(monkeypatch: pytest.MonkeyPatch, function: Any, *arguments: Any) -> tuple[Any, Any]:

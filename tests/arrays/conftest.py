@@ -1,0 +1,19 @@
+"""What the tests of arrays share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from adjoint.arrays import vectors
+
+
+@pytest.fixture(params=[0, 1, 2])
+def kind(request: pytest.FixtureRequest) -> Iterator[int]:
+    """Each kind of processor that this one can stand for: without vectors of its own, with AVX2, with AVX-512."""
+    if request.param not in vectors.kinds():
+        pytest.skip("this processor has no such instructions")
+    before = vectors.use_kind(request.param)
+    yield request.param
+    vectors.use_kind(before)
