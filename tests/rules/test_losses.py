@@ -13,6 +13,7 @@ from scipy import special
 from scipy.spatial import distance
 
 import adjoint
+from adjoint.autograd import gradcheck, gradgradcheck
 
 F = adjoint.nn.functional
 RNG = np.random.default_rng(3)
@@ -323,10 +324,28 @@ def test_ctc_loss_is_the_sum_over_all_paths(blank: int) -> None:
     np.testing.assert_allclose(one.item(), expected[0], rtol=1e-10)
 
 
+def test_ctc_gradient_takes_probabilities_to_sum_to_one() -> None:
+    x = adjoint.tensor(RNG.standard_normal((4, 2, 3)), requires_grad=True)
+
+    def loss(logs: adjoint.Tensor) -> adjoint.Tensor:
+        return F.ctc_loss(logs, adjoint.tensor([[1, 1], [2, 1]]), (4, 3), (2, 1), reduction="none")
+
+    assert gradcheck(lambda x: loss(x.log_softmax(2)), x) and gradgradcheck(lambda x: loss(x.log_softmax(2)), x)
+    leaf = x.detach().requires_grad_()
+    loss(leaf).sum().backward()
+    # the second sample has three frames
+    sums = leaf.exp().sum(2) - 1
+    sums[3, 1] = 0
+    np.testing.assert_allclose(leaf.grad.sum(2).numpy(), sums.detach().numpy(), atol=1e-12)
+
+
 def test_ctc_target_that_is_too_long() -> None:
     logs = adjoint.zeros(2, 1, 3, requires_grad=True)
     target = adjoint.tensor([[1, 1]])
-    assert F.ctc_loss(logs, target, (2,), (2,)).item() == np.inf
+    infinite = F.ctc_loss(logs, target, (2,), (2,))
+    infinite.backward()
+    assert infinite.item() == np.inf and np.isnan(logs.grad.numpy()).all()
+    logs.grad = None
     loss = F.ctc_loss(logs, target, (2,), (2,), zero_infinity=True)
     loss.backward()
     assert loss == 0
@@ -389,6 +408,7 @@ ERRORS = [
     (lambda: F.multi_margin_loss(*tensors(X, LABELS + 1)), RuntimeError, "target out of range"),
     (lambda: F.multilabel_margin_loss(*tensors(X[0], LABELS)), RuntimeError, "inconsistent target size"),
     (lambda: F.ctc_loss(adjoint.zeros(2, 1, 3), adjoint.ones(1, 1), (3,), (1,)), RuntimeError, "at most 2, but got"),
+    (lambda: F.ctc_loss(adjoint.zeros(2, 3), adjoint.ones(2), (2,), (1,)), RuntimeError, "size 1 at dimension 0, but"),
     (lambda: F.ctc_loss(adjoint.zeros(2, 1, 3), adjoint.tensor([[7]]), (2,), (1,)), RuntimeError, "from 0 to 2"),
     (lambda: F.cosine_similarity(*tensors(LABELS, LABELS), dim=0), RuntimeError, "yet common dtype is Long"),
     (lambda: F.pdist(adjoint.tensor(X[0])), RuntimeError, "pdist only supports 2D tensors, got: 1D"),

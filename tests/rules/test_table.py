@@ -22,6 +22,7 @@ from adjoint.arrays import fusion
 from adjoint.autograd.profiler import profile
 from adjoint.core.graph import new_tensor, project
 from adjoint.core.recorded import operations, raw_ops
+from adjoint.func import jvp
 from adjoint.rules import TABLE, Rule, derive
 from adjoint.tensor.differentiate import grad
 from adjoint.tensor.table import ops as tensor_ops
@@ -156,9 +157,11 @@ def fill(
 
 def directions_at(problem: Problem, rng: np.random.Generator) -> dict[Place, np.ndarray]:
     directions = {p: noise_like(problem.at(p), rng) for p in problem.places}
-    if problem.rule.name in samples.HERMITIAN:
-        return {p: v + samples.adjoint_of(v) for p, v in directions.items()}
-    return directions
+    within = samples.WITHIN.get(problem.rule.name)
+    if within is None:
+        return directions
+    points = {p: tensor(problem.at(p), False) for p in directions}
+    return {p: jvp(within, (points[p],), (tensor(v, False),))[1]._array for p, v in directions.items()}
 
 
 def noise_like(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -516,7 +519,7 @@ def test_every_rule_has_a_sample(rule: Rule) -> None:
 
 
 @pytest.mark.parametrize(
-    "data", ["SAMPLES", "MORE", "DOMAINS", "REAL_ONLY", "COMPLEX_ONLY", "HERMITIAN", "WRITTEN_INTO"]
+    "data", ["SAMPLES", "MORE", "DOMAINS", "REAL_ONLY", "COMPLEX_ONLY", "WITHIN", "WRITTEN_INTO"]
 )
 def test_data_names_no_operation_that_is_not_declared(data: str) -> None:
     assert set(getattr(samples, data)) <= set(TABLE)

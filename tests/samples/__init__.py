@@ -10,15 +10,15 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
 from adjoint.rules import Rule
 
-from .draws import Draw, Sample, adjoint_of
+from .draws import Draw, Sample
 
-__all__ = ["COMPLEX_ONLY", "GAPS", "HERMITIAN", "REAL_ONLY", "WRITTEN_INTO", "Draw", "adjoint_of", "samples_of"]
+__all__ = ["COMPLEX_ONLY", "GAPS", "REAL_ONLY", "WITHIN", "WRITTEN_INTO", "Draw", "samples_of"]
 
 _families: list[ModuleType] = [
     importlib.import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__)
@@ -51,8 +51,8 @@ GAPS: dict[str, str] = table("GAPS")
 REAL_ONLY = names("REAL_ONLY")
 #: Operations on complex numbers only.
 COMPLEX_ONLY = names("COMPLEX_ONLY")
-#: Operations that take their input to be Hermitian: only directions of that kind make sense.
-HERMITIAN = names("HERMITIAN")
+#: Operations whose derivative is one along a set of inputs only, and what takes any Tensor into that set.
+WITHIN: dict[str, Callable[[Any], Any]] = table("WITHIN")
 #: Operations whose result must fit into the first input, which therefore has a batch axis whenever another one has.
 WRITTEN_INTO = {"copy", "fill"}
 

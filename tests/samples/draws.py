@@ -54,6 +54,11 @@ def well_conditioned(a: np.ndarray) -> np.ndarray:
     return a + 3 * np.eye(a.shape[-2], a.shape[-1])
 
 
+def hermitian_part(a: Any) -> Any:
+    """Of a Tensor, for operations that take their input to be Hermitian."""
+    return (a + a.mH) / 2
+
+
 def spread_apart(a: np.ndarray) -> np.ndarray:
     """Singular values and eigenvalues far from each other."""
     return a + np.diag(3.0 * np.arange(1, a.shape[-1] + 1))
@@ -65,6 +70,10 @@ def distinct_singular_values(a: np.ndarray) -> np.ndarray:
 
 def hermitian(a: np.ndarray) -> np.ndarray:
     return spread_apart(a + adjoint_of(a))
+
+
+def log_probabilities(a: np.ndarray) -> np.ndarray:
+    return np.asarray(a - np.log(np.exp(a).sum(-1, keepdims=True)))
 
 
 def apart(a: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from samples.draws import REGULAR, Sample, draw, index, positive_definite, well_conditioned
+from samples.draws import REGULAR, Sample, draw, hermitian_part, index, positive_definite, well_conditioned
 
 #: Samples instead of derived ones.
 SAMPLES: dict[str, list[Sample]] = {
@@ -34,5 +34,5 @@ GAPS: dict[str, str] = {
     "underivable-*": "asked for a derivative it raises an error, which a test in test_factorizations.py sees",
 }
 
-#: Operations that take their input to be Hermitian: only directions of that kind make sense.
-HERMITIAN = {"linalg_cholesky_ex"}
+#: Operations that take their input to be Hermitian.
+WITHIN = {"linalg_cholesky_ex": hermitian_part}

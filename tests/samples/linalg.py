@@ -8,6 +8,7 @@ from samples.draws import (
     distinct_singular_values,
     draw,
     hermitian,
+    hermitian_part,
     positive_definite,
     spread_apart,
     well_conditioned,
@@ -54,5 +55,5 @@ GAPS: dict[str, str] = {
     "linalg_svd-complex128-[!b]*": _PHASE,
 }
 
-#: Operations that take their input to be Hermitian: only directions of that kind make sense.
-HERMITIAN = {"linalg_cholesky", "linalg_eigh"}
+#: Operations that take their input to be Hermitian.
+WITHIN = dict.fromkeys(["linalg_cholesky", "linalg_eigh"], hermitian_part)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from samples.draws import Sample, draw, index
+from samples.draws import Sample, draw, index, log_probabilities
 
 ELEMENTS = {
     "binary_cross_entropy",
@@ -65,7 +65,7 @@ def nll_samples(wide: bool) -> list[Sample]:
 STATES = index([0, 1, 0, 1, 0], [0, 2, 0, 0, 0])
 NEVER = -1e30
 CTC: Sample = {
-    "log_probs": draw(4, 2, 3, low=-3.0, high=-0.5),
+    "log_probs": draw(4, 2, 3, low=-3.0, then=log_probabilities),
     "places": (np.arange(4)[:, None] * 2 + np.arange(2))[..., None] * 3 + STATES,
     "skip": np.full((2, 5), NEVER),
     "last": np.array([[NEVER, NEVER, NEVER, 0, 0], [NEVER, 0, 0, NEVER, NEVER]]),
@@ -85,3 +85,6 @@ SAMPLES: dict[str, list[Sample]] = {
     "nll_loss": nll_samples(wide=True),
     "nll_spread": nll_samples(wide=False),
 }
+
+#: Probabilities of classes sum to 1.
+WITHIN = {"ctc_loss": lambda log_probs: log_probs.log_softmax(-1)}

@@ -28,8 +28,7 @@ def function_of(problem: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     rule = problem.rule
 
     def call(*leaves: Any) -> Any:
-        if rule.name in samples.HERMITIAN:
-            leaves = tuple((a + a.mH) / 2 for a in leaves)
+        leaves = tuple(map(samples.WITHIN.get(rule.name, lambda a: a), leaves))
         found = dict(zip(problem.places, leaves, strict=True))
         constants = {(name, None): table.tensor(problem.values[name], False) for name in rule.constants}
         others = {p: table.tensor(problem.at(p), False) for p in table.places(rule, problem.values)}

@@ -4,7 +4,7 @@ The result of `reduction` "none" is the loss of each element; "sum" and "mean" r
 way back makes one array of the input's size and no more.
 """
 
-from math import prod
+from math import nan, prod
 
 from adjoint.arrays.namespace import count_true, first_outside, underlying
 
@@ -324,18 +324,23 @@ def _remaining(ops, emitted, skip, last, steps):
     return found[::-1]
 
 
-def _occupancy(ops, log_probs, places, skip, last, steps):
-    """The probability of each class at each moment, given the target: minus the derivative of the loss."""
+def _ctc_slope(ops, log_probs, places, skip, last, steps, zero_infinity):
+    """The derivative of the loss along log_softmax: the probabilities of classes less those given the target."""
     emitted = ops.clamp(ops.index(ops.reshape(log_probs, (-1,)), (places,)), _NEVER)
     reached, remaining = _reached(ops, emitted, skip, steps), _remaining(ops, emitted, skip, last, steps)
     total = ops.logsumexp(reached[-1] + last, 1, True)
     possible = total > _NEVER / 2
+    # an infinite loss has no derivative
+    impossible = 0 if zero_infinity else nan
     shares = []
     for t, (before, after) in enumerate(zip(reached, remaining, strict=True)):
-        counts = possible & (steps > t)[:, None]
-        shares.append(ops.where(counts, ops.exp(ops.where(counts, before + after - total, 0)), 0))
+        share = ops.where(possible, ops.exp(ops.where(possible, before + after - total, 0)), impossible)
+        shares.append(ops.where((steps > t)[:, None], share, 0))
     flat = ops.sum_at(ops.stack(shares, 0), (log_probs.shape[0] * log_probs.shape[1] * log_probs.shape[2],), (places,))
-    return ops.reshape(flat, log_probs.shape)
+    given = ops.reshape(flat, log_probs.shape)
+    # 1 where a sample's moment counts, 0 elsewhere
+    counted = ops.sum(given, log_probs.ndim - 1, True)
+    return ops.exp(log_probs) * counted - given
 
 
 class _Kernels:
@@ -349,10 +354,13 @@ class _Kernels:
 
 
 @general(batching="joint", **_own)
-def ctc_loss(xp, log_probs: Array, places, skip: Constant, last: Constant, steps: Constant, lead=0):
+def ctc_loss(
+    xp, log_probs: Array, places, skip: Constant, last: Constant, steps: Constant, zero_infinity=False, lead=0
+):
     """Minus the logarithm of the probability of all paths that give a sample's target; infinite without any.
 
-    `lead` axes in front of the arrays are those of a batch.
+    `lead` axes in front of the arrays are those of a batch. The derivative takes the classes' probabilities to sum to
+    1, as PyTorch's does: it is that of the loss of log_softmax(log_probs).
     """
     require_real("ctc_loss_cpu", log_probs)
     ops = _Kernels(xp)
@@ -369,10 +377,10 @@ def _(lead):
 
 
 @ctc_loss.vjp("log_probs")
-def _(ops, g, log_probs, places, skip, last, steps):
-    return _occupancy(ops, log_probs, places, skip, last, steps) * -g[:, None]
+def _(ops, g, log_probs, places, skip, last, steps, zero_infinity):
+    return _ctc_slope(ops, log_probs, places, skip, last, steps, zero_infinity) * g[:, None]
 
 
 @ctc_loss.jvp("log_probs")
-def _(ops, t, log_probs, places, skip, last, steps):
-    return -ops.sum(_occupancy(ops, log_probs, places, skip, last, steps) * t, (0, 2))
+def _(ops, t, log_probs, places, skip, last, steps, zero_infinity):
+    return ops.sum(_ctc_slope(ops, log_probs, places, skip, last, steps, zero_infinity) * t, (0, 2))

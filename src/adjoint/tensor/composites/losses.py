@@ -919,8 +919,9 @@ def ctc_loss(
     or all labels one after the other; lengths (N), how many moments and labels of each sample count. blank: the class
     that stands for no label. reduction "mean" divides each loss by the length of its target, then takes the mean.
     zero_infinity: losses of targets that are too long for their input are 0, and infinite otherwise.
-    The gradient is that of the formula in log_probs. PyTorch adds exp(log_probs) to it, which makes no difference
-    where log_probs comes from log_softmax().
+    log_probs must come from log_softmax(): the gradient takes the probabilities of classes to sum to 1, and is
+    exp(log_probs) less the classes' probabilities given the target, as in PyTorch. Where they sum to something else,
+    it is not the derivative of the formula.
     Raises ValueError for an unknown reduction, RuntimeError for lengths and labels that do not fit.
 
     >>> import adjoint
@@ -938,7 +939,7 @@ def ctc_loss(
     steps = _lengths("input_lengths", input_lengths, samples, moments)
     lengths = _lengths("target_lengths", target_lengths, samples, numpy.iinfo(numpy.int64).max)
     given = underlying(targets._array)
-    rows = _padded_targets(given[None] if single and given.ndim == 1 else given, lengths, samples)
+    rows = _padded_targets(given, lengths, samples)
     counts = numpy.arange(rows.shape[1]) < lengths[:, None]
     if ((rows < 0) | (rows >= classes))[counts].any():
         raise RuntimeError(f"targets must be classes from 0 to {classes - 1}, got {rows[counts].tolist()}")
@@ -950,7 +951,7 @@ def ctc_loss(
     last = numpy.where((place == end) | (place == end - 1), 0, _NEVER)
     flat = (numpy.arange(moments)[:, None] * samples + numpy.arange(samples))[..., None] * classes + states
     kind = log_probs._array.dtype
-    losses = ops.ctc_loss(log_probs, flat, skip.astype(kind), last.astype(kind), steps)
+    losses = ops.ctc_loss(log_probs, flat, skip.astype(kind), last.astype(kind), steps, zero_infinity)
     if zero_infinity:
         losses = ops.where(ops.isinf(losses), 0, losses)
     if reduction == "mean":
