@@ -112,7 +112,7 @@ def arguments_of(rule, shape, kind):
 
 
 #: Inputs by which an operation cannot be differentiated.
-ORDERS = {"jv": "v", "yv": "v", "iv": "v", "ive": "v"}
+ORDERS = {"jv": "v", "yv": "v"}
 
 
 def called(rule, arrays):

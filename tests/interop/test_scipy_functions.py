@@ -105,7 +105,7 @@ DOMAINS: dict[str, tuple[Call, ...]] = {
 }
 #: Ufuncs whose first arguments are constants: numbers, or integers.
 ORDERS: dict[str, tuple[Any, ...]] = {
-    "jv": (1.5,), "jn": (2,), "yv": (1.5,), "yn": (2,), "iv": (0.7,), "ive": (0.7,), "kn": (2,), "expn": (2,),
+    "jv": (1.5,), "jn": (2,), "yv": (1.5,), "yn": (2,), "kn": (2,), "expn": (2,),
     "hyp2f1": (0.5, 1.5, 2.5), "hyp1f1": (0.5, 1.5), "pdtr": (2.0,), "pdtrc": (2.0,), "kve": (),
 }  # fmt: skip
 UFUNC_NAMES = sorted(

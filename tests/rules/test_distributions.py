@@ -67,6 +67,41 @@ def test_the_macdonald_function_by_its_order() -> None:
                 np.testing.assert_allclose(found, float(want), rtol=1e-11)
 
 
+@pytest.mark.parametrize("order", [1, 2])
+def test_the_modified_function_of_the_first_kind_by_its_order(order: int) -> None:
+    with mpmath.workdps(60):
+        for v in (-3.0, -0.3, 0.0, 1e-3, 0.5, 2.5, 60.0):
+            for z in (1e-3, 2.25, 30.0, 700.0):
+                want = mpmath.diff(
+                    lambda s, z=z: mpmath.besseli(s, z) * mpmath.exp(-z), mpmath.mpf(v), order, h=mpmath.mpf(10) ** -15
+                )
+                found = OPS.iv(np.array([v]), np.array([z]), order, True)
+                np.testing.assert_allclose(found, float(want), rtol=2e-12, atol=1e-300)
+
+
+def test_by_order_and_argument_together() -> None:
+    v, z = [x.ravel() for x in np.meshgrid([-2.2, -1.0, 0.5, 7.0, 40.0], [0.01, 1.0, 20.0, 300.0])]
+    (by_z,) = [formula.body for formula in operations["iv"].rule.vjps if formula.inputs == ("z",)]
+    with mpmath.workdps(60):
+        h = mpmath.mpf(10) ** -15
+        want = [
+            float(mpmath.diff(lambda s, t: mpmath.besseli(s, t) * mpmath.exp(-t), (v, z), (1, 1), h=h))
+            for v, z in zip(v, z, strict=True)
+        ]
+    np.testing.assert_allclose(by_z(OPS, v, z, 1, True), want, rtol=1e-10)
+
+
+def test_where_the_modified_functions_have_no_derivative_by_the_order() -> None:
+    v, z = np.array([1.0, 0, -1, 2, 2, np.nan, 1, 1]), np.array([0.0, 0, 0, -1, np.nan, 1, np.inf, 800])
+    nan = np.nan
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(OPS.iv(v, z, 1, False), [0, nan, nan, nan, nan, nan, nan, -np.inf])
+        np.testing.assert_array_equal(OPS.iv(v, z, 1, True)[:7], [0, nan, nan, nan, nan, nan, 0])
+        np.testing.assert_array_equal(OPS.kv(v, z, 1, True)[3:7], [nan, nan, nan, 0])
+        # far below what the integrals see
+        assert np.isfinite(OPS.iv(np.array([0.0, 2.0]), np.array([1e-300, 1e-300]), 1)).all()
+
+
 def test_elliptic_integrals_at_0_have_their_slopes_there() -> None:
     for name, slope in (("ellipk", np.pi / 8), ("ellipe", -np.pi / 8)):
         (formula,) = operations[name].rule.vjps

@@ -21,6 +21,7 @@ DOMAINS: dict[str, tuple[float, float] | dict[str, tuple[float, float]]] = {
     "gamma": _POSITIVE,
     "gammainccinv": {"input": _POSITIVE, "other": _FRACTION},
     "gammaincinv": {"input": _POSITIVE, "other": _FRACTION},
+    "iv": {"v": (-3.0, 3.0), "z": _POSITIVE},
     "kv": {"v": (-3.0, 3.0), "z": _POSITIVE},
     "spence": _POSITIVE,
     "stdtr": {"df": _POSITIVE, "t": (-3.0, 3.0)},
@@ -31,6 +32,9 @@ _BY_Z: list[Sample] = [
     {"v": 1.5, "z": draw(2, 3, low=0.5, high=3.0)},
     {"v": -0.7, "z": draw(low=0.5, high=3.0)},
     {"v": 2, "z": EMPTY},
+]
+_SCALED: list[Sample] = [
+    {"v": draw(3, **_COUNT), "z": draw(3, **_COUNT), "order": n, "scaled": True} for n in (0, 1)
 ]
 _INCOMPLETE: list[Sample] = [
     {"input": draw(2, 1, low=0.5, high=3.0), "other": draw(3, **_COUNT)},
@@ -43,13 +47,13 @@ _INCOMPLETE: list[Sample] = [
 MORE: dict[str, list[Sample]] = {
     "betainc": [{"a": draw(2, 1, **_COUNT), "b": 1.5, "x": draw(3, low=0.1, high=0.9), "orders": (1, 1)}],
     "exprel": [{"input": draw(5, low=-0.03, high=0.03)}],
-    "kv": [{"v": draw(3, **_COUNT), "z": draw(3, **_COUNT), "order": n, "scaled": True} for n in (0, 1)],
+    **dict.fromkeys(("iv", "kv"), _SCALED),
     "stdtr": [{"df": draw(2, 1, **_COUNT), "t": draw(3), "order": 1}],
 }
 
 #: Samples instead of derived ones.
 SAMPLES: dict[str, list[Sample]] = {
-    **dict.fromkeys(("jv", "yv", "iv", "ive"), _BY_Z),
+    **dict.fromkeys(("jv", "yv"), _BY_Z),
     **dict.fromkeys(("igamma", "igammac"), _INCOMPLETE),
     "expn": [{"input": draw(2, 3, low=0.5, high=3.0), "n": n} for n in (0, 1, 3)],
     "gammainc_derivative": [{**sample, "order": 1} for sample in _INCOMPLETE],

@@ -1,11 +1,11 @@
 """Bessel functions of real order, and integrals of elementary functions: exponential, error, elliptic, Fresnel's.
 
-Derivatives by the argument are those of the DLMF, whose equations are named beside the rules. By the order only that of
-the modified function of the second kind has a formula here, an integral; it is what the Matern kernels of Gaussian
-processes need.
+Derivatives by the argument are those of the DLMF, whose equations are named beside the rules. By the order, those of
+the modified functions are integrals, of which the trapezoidal rule gives all digits; the Matern kernels of Gaussian
+processes and the von Mises-Fisher distribution need them.
 """
 
-from math import pi
+from math import comb, pi
 
 from .declare import Array, elementwise
 from .special import TWO_OVER_ROOT_PI, alike, array_of, no_derivative, real_only, unary
@@ -13,8 +13,8 @@ from .special import TWO_OVER_ROOT_PI, alike, array_of, no_derivative, real_only
 # Bessel functions C[v]: the slope is f * C[v-1] + g * C[v+1] (DLMF 10.6.1, 10.29.1) ----------------------------------
 
 
-def _of_order(name, below, above, scaled=None):
-    """Declare a Bessel function of real order v at z; scaled(ops, z): how often the function is added to the slope."""
+def _of_order(name):
+    """Declare J or Y of real order v at z."""
 
     def body(xp, v: Array, z: Array):
         real_only(name, v, z)
@@ -23,19 +23,17 @@ def _of_order(name, below, above, scaled=None):
     def by_z(ops, v, z):
         own = getattr(ops, name)
         v = array_of(ops, v, z)
-        slope = below * own(v - 1, z) + above * own(v + 1, z)
-        return slope if scaled is None else slope + scaled(ops, z) * own(v, z)
+        return 0.5 * (own(v - 1, z) - own(v + 1, z))
 
     body.__doc__ = f"scipy.special.{name}: a Bessel function of real order v."
     elementwise(name=name, v=no_derivative(f"{name}: v"), z=by_z, dtypes="float", method=False, function=False)(body)
 
 
-_of_order("jv", 0.5, -0.5)
-_of_order("yv", 0.5, -0.5)
-_of_order("iv", 0.5, 0.5)
-_of_order("ive", 0.5, 0.5, lambda ops, z: -ops.sign(z))
+_of_order("jv")
+_of_order("yv")
 
 _STEP = 1 / 32
+_HUGE = 1e300
 
 
 def _macdonald(xp, v, z, order, scaled):
@@ -43,10 +41,9 @@ def _macdonald(xp, v, z, order, scaled):
 
     The integrand falls double exponentially, so that the rule is exact but for rounding.
     """
-    v, z = xp.broadcast_arrays(*[xp.asarray(value, dtype=xp.float64) for value in (v, z)])
     # beyond this place the integrand is below the smallest number
-    end = xp.max(xp.acosh(1 + 750 / z + (xp.abs(v) / z) ** 2), initial=1.0)
-    total = xp.zeros(z.shape, dtype=xp.float64)
+    end = xp.max(xp.acosh(1 + xp.minimum(750 / z + (xp.abs(v) / z) ** 2, _HUGE)), initial=1.0)
+    total = xp.zeros_like(z)
     for k in range(int(end / _STEP) + 2):
         s = k * _STEP
         fall = -z * (xp.cosh(s) - 1)
@@ -56,29 +53,130 @@ def _macdonald(xp, v, z, order, scaled):
     return total if scaled else total * xp.exp(-z)
 
 
-@elementwise(
-    v=lambda ops, v, z, order, scaled: ops.kv(v, z, order + 1, scaled),
-    z=lambda ops, v, z, order, scaled: _macdonald_by_z(ops, v, z, order, scaled),
-    dtypes="float",
-    method=False,
-    function=False,
+#: Orders below this one are as good as 0.
+_TINY = 1e-25
+
+
+def _first_kind(xp, v, z, order, scaled):
+    """Derivatives by v > 0 of Schlaefli's integral of exp(z cosh(t) - v t) (DLMF 10.32.12), by the trapezoidal rule.
+
+    The path t = tau + i theta is that of steepest descent, sinh(tau) = theta v / (z sin(theta)): on it the exponential
+    is real, so that nothing cancels, neither for v far above z nor for v near 0. With theta = pi tanh(s) the integrand
+    falls double exponentially. Only the upper half of the path is walked; the lower is its mirror image.
+    """
+    size = xp.hypot(v, z)
+    step = xp.minimum(0.07, 0.2 / xp.sqrt(size))
+    # the exponential falls by 2 / pi ** 2 * size * theta ** 2 at least, and after the turn to the right at theta = pi
+    # as exp(-z cosh(tau)); 50 and more are below rounding
+    turn = 0.5 * xp.log(2 * size / v) + 0.5 * xp.acosh(1 + xp.minimum(50 / z, _HUGE)) + 1
+    reach = xp.where(size > 100, xp.atanh(5 / xp.sqrt(xp.maximum(size, 100.0))), turn)
+    total = xp.zeros_like(z)
+    for k in range(int(xp.max(reach / step, initial=1.0)) + 2):
+        s = k * step
+        power = xp.exp(2 * s)
+        theta, rest = pi * xp.tanh(s), 2 * pi / (power + 1)
+        by_s = power * rest * rest / pi
+        sine, cosine = xp.sin(xp.minimum(theta, rest)), xp.cos(theta)
+        ratio = theta / sine if k else xp.ones_like(z)
+        growth = (1 / theta - cosine / sine) * by_s if k else xp.zeros_like(z)
+        tau, height = xp.asinh(v / z * ratio), xp.hypot(z, v * ratio)
+        weights = _rotated(order, tau, theta, v * ratio / height * growth, by_s)
+        fall = height * cosine - v * tau - (size - v * xp.asinh(v / z))
+        # where it has fallen to 0, the height may be infinite
+        total = total + (0.5 if k == 0 else 1.0) * step * xp.where(fall > -750, xp.exp(fall) * weights, 0.0)
+    # size - z, exact where v is far below z
+    return total / pi * xp.exp(v * v / (size + z) - v * xp.asinh(v / z) + (0 if scaled else z))
+
+
+def _rotated(order, tau, theta, real, imaginary):
+    """The imaginary part of (-tau - i theta) ** order * (real + i imaginary)."""
+    for _ in range(order):
+        real, imaginary = theta * imaginary - tau * real, -theta * real - tau * imaginary
+    return imaginary
+
+
+def _reflected(xp, v, z, order, scaled):
+    """Derivatives by v of I[-v] - I[v] = 2 / pi sin(pi v) K[v] (DLMF 10.27.2), times exp(-z) if scaled."""
+    angle = pi * (v - 2 * xp.round(0.5 * v))
+    total = xp.zeros_like(z)
+    for n in range(order + 1):
+        of_k = _macdonald(xp, v, z, order - n, True) if order > n else xp.special.kve(v, z)
+        wave = pi**n * (xp.cos(angle) * (1, -1)[n // 2 % 2] if n % 2 else xp.sin(angle) * (1, -1)[n // 2 % 2])
+        total = total + comb(order, n) * xp.where(v == xp.round(v) if n % 2 == 0 else False, 0.0, wave * of_k)
+    return 2 / pi * total * xp.exp(-2 * z if scaled else -z)
+
+
+def _any_first_kind(xp, v, z, order, scaled):
+    """Derivatives of I by an order of any sign; by an even function of v plus a reflection where v is 0."""
+    size = xp.abs(v)
+    found = _first_kind(xp, xp.maximum(size, _TINY), z, order, scaled)
+    odd = order % 2
+    turned = (v < 0) | ((size <= _TINY) & bool(odd))
+    if not xp.any(turned):
+        return found
+    reflection = _reflected(xp, xp.where(turned, size, 1.0), z, order, scaled)
+    below = -(found + reflection) if odd else found + reflection
+    return xp.where(size <= _TINY, -0.5 * reflection if odd else found, xp.where(v < 0, below, found))
+
+
+def _modified(name, kernels, integral, sign, doc):
+    """Declare I or K of real order v at z with its derivatives by v; sign: of the slope (DLMF 10.29.1).
+
+    kernels: SciPy's, plain and times exp(-abs(z)) or exp(z).
+    """
+
+    def body(xp, v: Array, z: Array, order=0, scaled=False):
+        real_only(name, v, z)
+        v, z = alike(xp, v, z)
+        if not order:
+            return getattr(xp.special, kernels[scaled])(v, z)
+        kind = z.dtype
+        v, z = xp.broadcast_arrays(*[xp.asarray(value, dtype=xp.float64) for value in (v, z)])
+        with xp.errstate(all="ignore"):
+            inside = (z > 0) & (z < xp.inf) & (xp.abs(v) < xp.inf)
+            values = integral(xp, xp.where(inside, v, 1.0), xp.where(inside, z, 1.0), order, scaled)
+            return xp.astype(xp.where(inside, values, _at_the_ends(xp, v, z, scaled) + 0 * v), kind)
+
+    def _at_the_ends(xp, v, z, scaled):
+        if sign < 0:
+            return xp.where(z > 0, 0.0, xp.nan)
+        # I falls to 0 at z = 0 for all v > 0, and has no real values around a whole order for z < 0
+        return xp.where(((z == 0) & (v > 0)) | ((z > 0) & scaled), 0.0, xp.nan)
+
+    def by_z(ops, v, z, order, scaled):
+        own = getattr(ops, name)
+        v = array_of(ops, v, z)
+        slope = 0.5 * sign * (own(v - 1, z, order, scaled) + own(v + 1, z, order, scaled))
+        if not scaled:
+            return slope
+        return slope - (ops.sign(z) if sign > 0 else -1) * own(v, z, order, scaled)
+
+    def by_v(ops, v, z, order, scaled):
+        return getattr(ops, name)(v, z, order + 1, scaled)
+
+    body.__doc__ = doc
+    elementwise(name=name, v=by_v, z=by_z, dtypes="float", method=False, function=False)(body)
+
+
+_modified(
+    "iv",
+    ("iv", "ive"),
+    _any_first_kind,
+    1,
+    """The modified Bessel function of the first kind, or its derivative of an order by v; times exp(-abs(z)) if scaled.
+
+    Against mpmath, for v from -3.5 to 60 and z from 1e-3 to 700, the first derivative by v is exact to 1e-13 of its
+    value and the second to 1e-11; that by v and z to 1e-10, but for v near 0, where it is as exact as the function.
+    By v there are none at z < 0, where the function is real at whole v only, nor at z = 0 for v <= 0: they are NaN.
+    """,
 )
-def kv(xp, v: Array, z: Array, order=0, scaled=False):
-    """The modified Bessel function of the second kind, or its derivative of an order by v; times exp(z) if scaled."""
-    real_only("kv", v, z)
-    v, z = alike(xp, v, z)
-    if not order:
-        return (xp.special.kve if scaled else xp.special.kv)(v, z)
-    with xp.errstate(all="ignore"):
-        inside = (z > 0) & (z < xp.inf)
-        values = _macdonald(xp, v, xp.where(inside, z, 1.0), order, scaled)
-        return xp.astype(xp.where(inside, values, xp.where(z > 0, 0.0, xp.nan)), z.dtype)
-
-
-def _macdonald_by_z(ops, v, z, order, scaled):
-    v = array_of(ops, v, z)
-    slope = -0.5 * (ops.kv(v - 1, z, order, scaled) + ops.kv(v + 1, z, order, scaled))
-    return slope + ops.kv(v, z, order, scaled) if scaled else slope
+_modified(
+    "kv",
+    ("kv", "kve"),
+    _macdonald,
+    -1,
+    "The modified Bessel function of the second kind, or its derivative of an order by v; times exp(z) if scaled.",
+)
 
 
 # integrals of exponentials and their kin -----------------------------------------------------------------------------

@@ -27,7 +27,7 @@ OPERATIONS = {
     "log_ndtr": "special_log_ndtr", "logit": "logit", "ndtr": "special_ndtr", "ndtri": "special_ndtri",
     "psi": "digamma", "spence": "spence", "xlog1py": "special_xlog1py", "xlogy": "xlogy", "y0": "special_bessel_y0",
     "y1": "special_bessel_y1", "beta": "beta", "betaln": "betaln", "betainc": "betainc", "betaincinv": "betaincinv",
-    "stdtr": "stdtr", "stdtrit": "stdtrit", "jv": "jv", "jn": "jv", "yv": "yv", "iv": "iv", "ive": "ive", "kv": "kv",
+    "stdtr": "stdtr", "stdtrit": "stdtrit", "jv": "jv", "jn": "jv", "yv": "yv", "iv": "iv", "kv": "kv",
 }  # fmt: skip
 
 
@@ -112,6 +112,7 @@ FUNCTIONS_OF_UFUNCS = {
     "hyp2f1": _with_numbers("hyp2f1", 2),
     "inv_boxcox": lambda y, lmbda: ops.exp(_inverse_boxcox(y, lmbda)),
     "inv_boxcox1p": lambda y, lmbda: ops.expm1(_inverse_boxcox(y, lmbda)),
+    "ive": lambda v, z: ops.iv(v, z, 0, True),
     "kl_div": lambda x, y: _kl(x, y) - x + y,
     "kn": _of_integer("kv"),
     "kve": lambda v, z: ops.kv(v, z, 0, True),
