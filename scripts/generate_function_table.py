@@ -68,7 +68,7 @@ FAMILIES = {
     "Sorting, counting, sets": ("sorting", "counting"),
     "Products and distances": ("contract", "distances"),
     "Linear algebra": ("linalg", "factorizations"),
-    "Fourier transforms": ("fft", "signal", "window_functions"),
+    "Fourier transforms": ("fft", "signal", "window_functions", "signal_windows"),
     "Special functions": ("special",),
     "Activations and dropout": ("activations",),
     "Convolution, pooling, interpolation": ("convolution", "pooling", "fractional", "sampling"),

@@ -25,6 +25,7 @@ SPACES = {
     "adjoint.nn.functional": adjoint.nn.functional,
     "adjoint.optimize": adjoint.optimize,
     "adjoint.random": adjoint.random,
+    "adjoint.signal.windows": adjoint.signal.windows,
     "adjoint.special": adjoint.special,
     "adjoint.testing": adjoint.testing,
 }

@@ -272,6 +272,7 @@ CALLS: dict[str, Callable[[Maker], Call]] = {
     "expand_copy": lambda x: call(x(5, 1, 1), (5, 5, 5)),
     "expm1": lambda x: call(x(5, lo=-3, hi=3)),
     "feature_alpha_dropout": lambda x: call(x(2, 3, 2), 0.5, True),
+    "feature_dropout": lambda x: call(x(2, 3, 2), 0.5, True),
     "fft.fft": lambda x: call(x(5)),
     "fft.fft2": lambda x: call(x(3, 4)),
     "fft.fftn": lambda x: call(x(3, 4)),
@@ -894,8 +895,14 @@ CALLS.update({name: CALLS[of] for name, of in ALIASES.items()})
 #: Functions whose results are determined up to a phase: their absolute values are compared.
 UP_TO_PHASE = {"linalg.eig", "linalg.eigh", "linalg.svd", "svd", "linalg.qr", "qr", "geqrf"}
 
-#: Functions that take their argument to be Hermitian: they are moved in such directions.
-HERMITIAN = {"linalg.eigh", "linalg.eigvalsh", "linalg.cholesky", "linalg.cholesky_ex", "cholesky"}
+#: Functions whose derivative is one along a set of arguments only, and what takes any Tensor into that set.
+WITHIN: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(
+        ["linalg.eigh", "linalg.eigvalsh", "linalg.cholesky", "linalg.cholesky_ex", "cholesky"],
+        lambda a: (a + a.mH) / 2,
+    ),
+    **dict.fromkeys(["ctc_loss", "nn.functional.ctc_loss"], lambda log_probs: log_probs.log_softmax(-1)),
+}
 
 _SIZE = "no vmap: the size of the result depends on the values"
 _DATA = "no vmap: the result is a Python value"

@@ -96,7 +96,8 @@ class Problem:
     def run(self, tensors: list[Any], function: Callable[..., Any] | None = None, **more: Any) -> list[Any]:
         """All tensors that come out, those with a gauge by their absolute values."""
         adjoint.manual_seed(0)
-        call = self.filled(tensors)
+        within = function_calls.WITHIN.get(self.name)
+        call = self.filled(tensors if within is None else [within(a) for a in tensors])
         result = (function or look_up(self.name))(*call.args, **call.kwargs, **more)
         found = flat(result)
         return [y.abs() for y in found] if self.name in function_calls.UP_TO_PHASE else found
@@ -143,8 +144,6 @@ class Derivatives:
         rng = np.random.default_rng(11)
         self.start = problem.starts()
         self.direction = [noise(a.shape, a.is_complex(), rng) for a in self.start]
-        if problem.name in function_calls.HERMITIAN:
-            self.direction = [v + np.conj(np.swapaxes(v, -1, -2)) for v in self.direction]
         leaves = [a.detach().requires_grad_() for a in self.start]
         ys = problem.run(leaves)
         self.chosen = [i for i, y in enumerate(ys) if y.requires_grad]

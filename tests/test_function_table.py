@@ -21,7 +21,11 @@ REMEDY = "if that is intended, run: python scripts/generate_function_table.py --
 #: Public functions without an entry of their own, and why.
 WINDOWS = ("bartlett", "blackman", "hamming", "hann", "kaiser")
 ELSEWHERE = dict.fromkeys(
-    ["fft.fftfreq", "fft.rfftfreq", *[f"{name}_window" for name in WINDOWS]], "makes a tensor from numbers"
+    [
+        *["fft.fftfreq", "fft.rfftfreq", *[f"{name}_window" for name in WINDOWS]],
+        *[f"signal.windows.{name}" for name in functions["signal.windows"]],
+    ],
+    "makes a tensor from numbers",
 )
 
 

@@ -83,7 +83,7 @@ from adjoint.tensor.types import TENSOR_TYPES as _TENSOR_TYPES
 from adjoint.tensor.types import set_default_tensor_type
 from adjoint.transforms.vmap import vmap
 
-from . import autograd, fft, linalg, masked, memory, nn, random, special
+from . import autograd, fft, linalg, masked, memory, nn, random, signal, special
 
 if _typing.TYPE_CHECKING:
     from . import func, profiler, testing, utils

@@ -181,6 +181,8 @@ def test_dropout_zeroes_a_share_and_scales_the_rest() -> None:
         (F.dropout2d, (40, 30, 3, 2), (40, 30, 1, 1)),
         (F.dropout3d, (40, 30, 3, 2, 2), (40, 30, 1, 1, 1)),
         (F.dropout3d, (300, 3, 2, 2), (300, 1, 1, 1)),
+        (lambda x, p: adjoint.feature_dropout(x, p, True), (40, 30, 5), (40, 30, 1)),
+        (lambda x, p: adjoint.feature_dropout_(x, p, True), (40, 30, 3, 2), (40, 30, 1, 1)),
     ],
 )
 def test_channels_are_dropped_whole(function: object, shape: tuple[int, ...], mask: tuple[int, ...]) -> None:

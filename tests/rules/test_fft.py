@@ -1,5 +1,6 @@
 """Fourier transforms: values against NumPy and the sums that define them, arguments, torch's errors."""
 
+import itertools
 from functools import partial
 from typing import Any
 
@@ -316,3 +317,50 @@ def test_windows(name: str, periodic: bool) -> None:
 def test_errors_of_windows(args: Any, dtype: Any, error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
         adjoint.hann_window(*args, dtype=dtype)
+
+
+SYMMETRIC: dict[str, dict[str, Any]] = {
+    "bartlett": {},
+    "blackman": {},
+    "cosine": {},
+    "exponential": {"tau": 1.5},
+    "gaussian": {"std": 0.7},
+    "general_cosine": {"a": [0.5, 0.3, 0.2]},
+    "general_hamming": {"alpha": 0.6},
+    "hamming": {},
+    "hann": {},
+    "kaiser": {"beta": 5.0},
+    "nuttall": {},
+}
+
+
+def test_signal_windows() -> None:
+    windows = adjoint.signal.windows
+    assert set(SYMMETRIC) == set(windows.__all__)
+    for (name, options), sym in itertools.product(SYMMETRIC.items(), (True, False)):
+        for n in (0, 1, 2, 5, 8):
+            found = getattr(windows, name)(n, sym=sym, dtype=adjoint.float64, **options)
+            expected = getattr(signal.windows, name)(n, sym=sym, **options)
+            np.testing.assert_allclose(found.numpy(), expected, atol=1e-12)
+    off_center = windows.exponential(5, center=1.0, sym=False)
+    np.testing.assert_allclose(off_center.numpy(), np.exp(-abs(np.arange(5) - 1.0)), 1e-6)
+    assert windows.exponential(1, center=1.0, sym=False).item() == off_center[0]
+    assert off_center.dtype is adjoint.float32 and windows.hann(3, requires_grad=True).requires_grad
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "error", "said"),
+    [
+        ("hann", {"M": -1}, ValueError, "general_cosine requires non-negative window length, got M=-1"),
+        ("kaiser", {"dtype": adjoint.float16}, ValueError, "kaiser expects float32 or float64 dtypes"),
+        ("exponential", {"tau": 0.0}, ValueError, "Tau must be positive, got: 0.0 instead"),
+        ("exponential", {"center": 1.0}, ValueError, "Center must be None for symmetric windows"),
+        ("gaussian", {"std": -1.0}, ValueError, "Standard deviation must be positive, got: -1.0 instead"),
+        ("kaiser", {"beta": -1.0}, ValueError, "beta must be non-negative, got: -1.0 instead"),
+        ("general_cosine", {"a": []}, ValueError, "Coefficients cannot be empty"),
+        ("general_cosine", {"a": 3.0}, TypeError, "Coefficients must be a list/tuple"),
+    ],
+)
+def test_errors_of_signal_windows(name: str, options: Any, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        getattr(adjoint.signal.windows, name)(**{"M": 4, **options})

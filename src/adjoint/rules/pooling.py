@@ -98,11 +98,11 @@ def _(ops, g, places, ndim):
 
 def _starts(xp, samples, size, kernel, count):
     """Where windows begin along an axis, for samples of [0, 1): their distances are the two whole numbers next to the
-    mean one, in an order that follows from the sample."""
+    mean one, in an order that follows from the sample. Every step rounds to the samples' type, as PyTorch's do."""
     last = size - kernel
-    step = last / (count - 1) if count > 1 else 0.0
     u = samples[..., None]
-    numbers = xp.astype(xp.arange(count), xp.result_type(u, xp.int64))
+    step = xp.asarray(last / (count - 1) if count > 1 else 0.0, dtype=u.dtype)
+    numbers = xp.astype(xp.arange(count), u.dtype)
     drawn = xp.astype((numbers + u) * step, xp.int64) - xp.astype(u * step, xp.int64)
     drawn[..., -1:] = last
     return drawn

@@ -30,6 +30,7 @@ FAMILIES = (
     "segments",
     "shape",
     "signal",
+    "signal_windows",
     "special",
     "statistics",
     "views",

@@ -471,6 +471,12 @@ def _channel_dropout(input: Tensor, p: float, training: bool, inplace: bool, bat
     return _dropped(input, p, inplace, _channels(input, p, batched)) if _acts(input, p, training) else input
 
 
+def feature_dropout(input: Tensor, p: float, train: bool, inplace: bool = False) -> Tensor:
+    """torch.feature_dropout(): dropout() of whole channels, input of shape (N, C, ...)."""
+    _check_probability(p, RuntimeError)
+    return _channel_dropout(input, p, train, inplace, batched=True)
+
+
 def _warn_of_rank(function: str, ndim: int, spatial: int) -> None:
     if ndim in (spatial + 1, spatial + 2):
         return

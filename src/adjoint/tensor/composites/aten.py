@@ -273,6 +273,13 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     return contract.bilinear(input1, input2, weight, bias)
 
 
+_DROPOUTS = {
+    "alpha_dropout": "nn.functional.alpha_dropout()",
+    "feature_alpha_dropout": "nn.functional.feature_alpha_dropout()",
+    "feature_dropout": "Dropout of whole channels, those of nn.functional.dropout2d(), of an input (N, C, ...),",
+}
+
+
 def _dropout(name: str, of: Callable[..., Tensor]) -> None:
     def dropout(input: Tensor, p: float, train: bool) -> Tensor:
         return of(input, p, train)
@@ -282,12 +289,13 @@ def _dropout(name: str, of: Callable[..., Tensor]) -> None:
 
     for own, function, form in ((name, dropout, ""), (f"{name}_", dropout_, "in place")):
         function.__name__ = function.__qualname__ = own
-        function.__doc__ = f"nn.functional.{of.__name__}() with all arguments, {form}".removesuffix(", ") + "."
+        function.__doc__ = f"{_DROPOUTS[name]} with all arguments, {form}".removesuffix(", ") + "."
         composite(method=False, name=own)(function)
 
 
 _dropout("alpha_dropout", activations.alpha_dropout)
 _dropout("feature_alpha_dropout", activations.feature_alpha_dropout)
+_dropout("feature_dropout", activations.feature_dropout)
 
 
 @_function

@@ -58,12 +58,23 @@ def _window(
     return _wrapped(values.astype(kind.numpy), requires_grad, function, device)
 
 
-def _cosines(*factors: float) -> Callable[[Any], Any]:
+def cosines(*factors: float) -> Callable[[Any], Any]:
     return lambda place: sum(factor * numpy.cos(2 * pi * i * place) for i, factor in enumerate(factors))
 
 
-def _bartlett(place: Any) -> Any:
+def bartlett_at(place: Any) -> Any:
     return 1 - abs(2 * place - 1)
+
+
+def kaiser_at(beta: float) -> Callable[[Any], Any]:
+    def weights(place: Any) -> Any:
+        from scipy.special import i0e
+
+        # i0(x) / i0(beta) by the scaled functions, which do not overflow
+        x = abs(beta) * numpy.sqrt(1 - (2 * place - 1) ** 2)
+        return i0e(x) / i0e(beta) * numpy.exp(x - abs(beta))
+
+    return weights
 
 
 def _declare(name: str, formula: str, weights: Callable[[Any], Any], shown: str, part: str = "") -> None:
@@ -94,15 +105,15 @@ def _publish(window: Any, name: str, formula: str, shown: str, part: str = "", a
     composite(method=False)(window)
 
 
-_declare("hann", "(1 - cos(2 pi k / N)) / 2", _cosines(0.5, -0.5), "[0.0000, 0.5000, 1.0000, 0.5000]")
+_declare("hann", "(1 - cos(2 pi k / N)) / 2", cosines(0.5, -0.5), "[0.0000, 0.5000, 1.0000, 0.5000]")
 _declare(
     "blackman",
     "0.42 - 0.5 cos(2 pi k / N) + 0.08 cos(4 pi k / N)",
-    _cosines(0.42, -0.5, 0.08),
+    cosines(0.42, -0.5, 0.08),
     "[0.3400, 1.0000, 0.3400]",
     "[1:]",
 )
-_declare("bartlett", "1 - abs(2 k / N - 1)", _bartlett, "[0.0000, 0.5000, 1.0000, 0.5000]")
+_declare("bartlett", "1 - abs(2 k / N - 1)", bartlett_at, "[0.0000, 0.5000, 1.0000, 0.5000]")
 
 
 def hamming_window(
@@ -118,7 +129,7 @@ def hamming_window(
     requires_grad: bool = False,
 ) -> Tensor:
     return _window(
-        "hamming_window", window_length, periodic, _cosines(alpha, -beta), dtype, device, requires_grad
+        "hamming_window", window_length, periodic, cosines(alpha, -beta), dtype, device, requires_grad
     )
 
 
@@ -133,14 +144,7 @@ def kaiser_window(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    def weights(place: Any) -> Any:
-        from scipy.special import i0e
-
-        # i0(x) / i0(beta) by the scaled functions, which do not overflow
-        x = abs(beta) * numpy.sqrt(1 - (2 * place - 1) ** 2)
-        return i0e(x) / i0e(beta) * numpy.exp(x - abs(beta))
-
-    return _window("kaiser_window", window_length, periodic, weights, dtype, device, requires_grad)
+    return _window("kaiser_window", window_length, periodic, kaiser_at(beta), dtype, device, requires_grad)
 
 
 _publish(hamming_window, "hamming", "alpha - beta cos(2 pi k / N)", "[0.0800, 0.5400, 1.0000, 0.5400]")

@@ -1,0 +1,5 @@
+"""Signals: the window functions, in `adjoint.signal.windows`."""
+
+from . import windows
+
+__all__ = ["windows"]
