@@ -9,7 +9,7 @@ SHELL := /bin/sh
 .NOTPARALLEL:
 .SUFFIXES:
 
-ifeq ($(filter demo test test-distributed errors bench bench-check lint,$(MAKECMDGOALS)),)
+ifeq ($(filter demo test test-distributed errors agreement bench bench-check lint,$(MAKECMDGOALS)),)
 NEEDS_PYTHON :=
 else
 NEEDS_PYTHON := yes
@@ -40,7 +40,7 @@ CORE_TESTS := $(wildcard tests/core tests/rules)
 REQUIRE_EXT = ADJOINT_REQUIRE_EXT=$$(test -z "$$ADJOINT_DISABLE_EXT" && test -e $(VENV)/.extensions && echo 1)
 PYTEST = $(RUN) -m pytest -q -n 2 $(ARGS)
 
-.PHONY: help demo test test-distributed errors bench bench-check lint clean
+.PHONY: help demo test test-distributed errors agreement bench bench-check lint clean
 
 help:
 	@echo 'make demo     adjoint at work, in a minute or two'
@@ -48,6 +48,7 @@ help:
 	@echo '              (make test ARGS="-m '"'not slow'"'" for a quick round)'
 	@echo 'make test-distributed   gradients on several processes (installs an MPI library)'
 	@echo 'make errors   does a test exercise every raise statement?'
+	@echo 'make agreement  how far adjoint agrees with PyTorch, entry by entry (installs it: large)'
 	@echo 'make bench    speed beside other libraries (installs them: large)'
 	@echo 'make bench-check  have the core paths become slower? counts instructions; needs valgrind'
 	@echo 'make lint     ruff and mypy'
@@ -70,6 +71,9 @@ test-distributed: $(VENV)/.distributed $(VENV)/.extensions
 
 errors: $(VENV)/.test
 	@$(RUN) scripts/check_raises.py -n 2 $(ARGS)
+
+agreement: $(VENV)/.bench $(VENV)/.extensions
+	@$(RUN) -m agreement $(ARGS)
 
 bench: $(VENV)/.bench $(VENV)/.extensions
 	@$(RUN) -m benchmarks $(ARGS)

@@ -1,0 +1,1 @@
+"""How far adjoint agrees with PyTorch, entry by entry: `python -m agreement`."""

@@ -1,0 +1,123 @@
+"""The page of the documentation, written by `python -m agreement --document docs/agreement.md`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from .compare import ASPECTS, TITLES, Finding
+from .score import ALTOGETHER, FIVE, Score, by_family, by_reason, by_tier, counted, entries_right, samples_right
+
+HEAD = """\
+# Agreement with PyTorch
+
+Written by `python -m agreement --document docs/agreement.md`, which runs the same samples in adjoint and in PyTorch;
+`agreement/README.md` says what the samples are and how results are compared. An *entry* is a function or an in-place
+variant of one. It is *right* in an aspect if every sample of it agrees; *all five* are forward value, dtype, gradient,
+jvp and second order. Tier 1 is what models and scientific code use, tier 2 the rest that matters, tier 3 the long tail.
+"""
+STRICT = """\
+## Entries that agree
+
+One sample that differs makes an entry wrong, whatever the reason.
+"""
+EXCUSED = """\
+## Entries that agree, or whose differences are explained
+
+The explanations stand [below](#differences-that-are-explained), each with what it is about.
+"""
+SAMPLES = """\
+## Samples that agree
+
+The last column counts derivatives that only adjoint gives: there PyTorch raises, which is not counted as a difference.
+"""
+COMPANIONS = """\
+## Beside the numbers
+
+Whether both raise or both answer; whether results share memory with the same inputs; and whether a gradient is `None`
+in both where one has zeros, which is no difference of the derivative.
+"""
+SHORT = {
+    "value": "value, shape",
+    "second": "second order",
+    "raises": "raises",
+    "view": "shares memory",
+    "none": "`None` or zeros",
+}
+COMPANION_ASPECTS = tuple(aspect for aspect in ASPECTS if aspect not in FIVE)
+
+
+def page(facts: Mapping[str, str], scores: Sequence[Score]) -> str:
+    """The whole page in Markdown."""
+    return "\n".join([
+        HEAD,
+        STRICT, *figures(by_tier(scores), (*FIVE, ALTOGETHER), excused=False), "",
+        EXCUSED, *figures(by_tier(scores), (*FIVE, ALTOGETHER), excused=True), "",
+        SAMPLES, *samples(by_tier(scores)), "",
+        COMPANIONS, *figures(by_tier(scores), COMPANION_ASPECTS, excused=False), "",
+        "## By family\n", *figures(by_family(scores), (*FIVE, ALTOGETHER), excused=False), "",
+        "## Differences that are explained\n", *explained(scores), "",
+        "## Differences that are not\n", *differing(scores), "",
+        "## Taken with\n", *(f"- {name}: {fact}" for name, fact in facts.items()), "",
+    ])  # fmt: skip
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
+
+
+def figures(groups: Mapping[str, Sequence[Score]], aspects: Sequence[str], excused: bool) -> list[str]:
+    """A row for each group of entries, a column for each aspect."""
+    rows = (
+        [name, *(str(entries_right(scores, aspect, excused)) for aspect in aspects)] for name, scores in groups.items()
+    )
+    return table(["", *(SHORT.get(aspect, aspect) for aspect in aspects)], rows)
+
+
+def samples(groups: Mapping[str, Sequence[Score]]) -> list[str]:
+    rows = (
+        [
+            name,
+            *(str(samples_right(scores, aspect)) for aspect in FIVE),
+            str(sum(len(score.unmeasured) for score in scores)),
+        ]
+        for name, scores in groups.items()
+    )
+    return table(["", *(SHORT.get(aspect, aspect) for aspect in FIVE), "adjoint alone"], rows)
+
+
+def explained(scores: Sequence[Score]) -> Iterator[str]:
+    """Each reason, with the entries and the numbers of samples it explains."""
+    for why, findings in by_reason(scores).items():
+        names = ", ".join(f"`{name}` {count}" for name, count in sorted(counted(findings).items()))
+        yield f"- {why.reason}\n  {len(findings)} samples: {names}."
+
+
+def differing(scores: Sequence[Score]) -> list[str]:
+    """One row for each entry and aspect with differences that nothing explains."""
+    groups: dict[tuple[Score, str], list[Finding]] = defaultdict(list)
+    for score in sorted(scores, key=lambda score: (score.entry.tier, score.entry.family)):
+        for finding in score.open:
+            groups[score, finding.aspect].append(finding)
+    if not groups:
+        return ["None."]
+    rows = (
+        [
+            str(score.entry.tier), f"`{score.entry.name}`", TITLES[aspect],
+            f"{len(findings)} of {score.measured(aspect)}",
+            f"{code(findings[0].sample)} {findings[0].dtype}", code(findings[0].torch), code(findings[0].adjoint),
+        ]
+        for (score, aspect), findings in groups.items()
+    )  # fmt: skip
+    return table(["tier", "entry", "aspect", "samples", "the first", "PyTorch", "adjoint"], rows)
+
+
+def code(text: str) -> str:
+    """Text as code in a table's cell."""
+    return f"`` {text.replace('|', chr(92) + '|')} ``"
+
+
+def write(path: Path, facts: Mapping[str, str], scores: Sequence[Score]) -> None:
+    """Write the page."""
+    path.write_text(page(facts, scores), encoding="utf-8")

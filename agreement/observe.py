@@ -1,0 +1,183 @@
+"""What one library does with a sample: its result, gradients, jvp and second order, or the error it raises."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from .inputs import DIFFERENTIABLE, Array, Dtypes, Scope, drawn
+from .samples import Sample
+
+COTANGENT, FUNCTIONAL, TANGENT = 1, 2, 3  # seeds
+
+
+@dataclass
+class Library:
+    """The modules of one of the two."""
+
+    name: str
+    module: ModuleType = field(init=False)
+    forward_ad: ModuleType = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.module = importlib.import_module(self.name)
+        self.forward_ad = importlib.import_module(f"{self.name}.autograd.forward_ad")
+        importlib.import_module(f"{self.name}.masked")
+        self.module.set_num_threads(1)
+
+    def tensor(self, values: Array, dtype: str) -> Any:
+        return self.module.tensor(values).to(getattr(self.module, dtype))
+
+
+@dataclass
+class Observation:
+    """What is compared. Arrays stand beside their dtypes' names; None is a gradient that is None."""
+
+    arrays: list[Array | None] = field(default_factory=list)
+    dtypes: list[str] = field(default_factory=list)
+    facts: list[Any] = field(default_factory=list)  # the rest: numbers, the nesting of results, flags
+    shared: list[Any] = field(default_factory=list)  # which inputs' memory each result shares
+    error: Exception | None = None
+
+    def add(self, tensor: Any) -> None:
+        self.arrays.append(None if tensor is None else as_numpy(tensor))
+        self.dtypes.append("" if tensor is None else dtype_name(tensor))
+
+
+Observe = Callable[[Library, Sample, Dtypes], Observation]
+
+
+def observe(how: Observe, library: Library, sample: Sample, dtype: str, rounded: str = "") -> Observation:
+    """The observation, which may be that the library raises. Inputs are `rounded` to another dtype before."""
+    try:
+        return how(library, sample, Dtypes(dtype, rounded))
+    except Exception as error:
+        return Observation(error=error.with_traceback(None))
+
+
+def forward(library: Library, sample: Sample, dtypes: Dtypes) -> Observation:
+    """The result without any gradient: values, dtypes, the memory it shares with inputs, how results are nested."""
+    scope = Scope(library.module, sample, dtypes, leaf=lambda tensor: tensor)
+    result = scope.result()
+    seen = Observation(shared=[sharing(tensor, scope.inputs.leaves) for tensor in tensors(result)])
+    compared = scope.compared(result)
+    seen.facts.append(nesting(compared))
+    for value in flattened(compared):
+        if hasattr(value, "requires_grad"):
+            seen.add(value)
+        else:
+            seen.facts.append(plain(value))
+    if sample.inplace:
+        changed = scope.names["target"]
+        seen.facts.append(result is changed)
+        seen.add(changed)
+    return seen
+
+
+def gradient(library: Library, sample: Sample, dtypes: Dtypes) -> Observation:
+    """The gradients of all inputs with random cotangents, and which results require one."""
+    outputs, leaves, flags = recorded(library, sample, dtypes)
+    seen = Observation(facts=flags)
+    if outputs:
+        cotangents = [library.tensor(cotangent(tensor), dtype_name(tensor)) for tensor in outputs]
+        for grad in library.module.autograd.grad(outputs, leaves, cotangents, allow_unused=True):
+            seen.add(grad)
+    return seen
+
+
+def second(library: Library, sample: Sample, dtypes: Dtypes) -> Observation:
+    """The gradients of a random functional of the gradients, by inputs and by cotangents."""
+    grad = library.module.autograd.grad
+    outputs, leaves, flags = recorded(library, sample, dtypes)
+    seen = Observation(facts=flags)
+    if outputs:
+        cotangents = [library.tensor(cotangent(tensor), dtype_name(tensor)).requires_grad_() for tensor in outputs]
+        grads = grad(outputs, leaves, cotangents, allow_unused=True, create_graph=True)
+        usable = [each for each in grads if each is not None and each.requires_grad]
+        weights = [library.tensor(drawn(each.shape, dtype_name(each), FUNCTIONAL), dtype_name(each)) for each in usable]
+        inputs = [*leaves, *cotangents]
+        for each in grad(usable, inputs, weights, allow_unused=True) if usable else [None] * len(inputs):
+            seen.add(each)
+    return seen
+
+
+def jvp(library: Library, sample: Sample, dtypes: Dtypes) -> Observation:
+    """The tangents of all results for random tangents of the inputs."""
+
+    def dual(tensor: Any) -> Any:
+        name = dtype_name(tensor)
+        return library.forward_ad.make_dual(tensor, library.tensor(drawn(tensor.shape, name, TANGENT), name))
+
+    seen = Observation()
+    with library.forward_ad.dual_level():
+        scope = Scope(library.module, sample, dtypes, leaf=dual)
+        for tensor in tensors(scope.compared(scope.result())):
+            if dtype_name(tensor) in DIFFERENTIABLE:
+                seen.add(library.forward_ad.unpack_dual(tensor).tangent)
+    return seen
+
+
+def recorded(library: Library, sample: Sample, dtypes: Dtypes) -> tuple[list[Any], list[Any], list[bool]]:
+    """The results that require a gradient, the inputs, and a flag for each result."""
+    scope = Scope(library.module, sample, dtypes, leaf=lambda tensor: tensor.requires_grad_())
+    results = list(tensors(scope.compared(scope.result())))
+    flags = [tensor.requires_grad for tensor in results]
+    return [tensor for tensor in results if tensor.requires_grad], scope.inputs.leaves, flags
+
+
+def cotangent(tensor: Any) -> Array:
+    return drawn(tensor.shape, dtype_name(tensor), COTANGENT)
+
+
+def flattened(value: Any) -> Iterator[Any]:
+    """The leaves of nested tuples and lists; a shape is one value."""
+    if isinstance(value, (tuple, list)) and type(value).__name__ != "Size":
+        for each in value:
+            yield from flattened(each)
+    else:
+        yield value
+
+
+def tensors(value: Any) -> Iterator[Any]:
+    return (each for each in flattened(value) if hasattr(each, "requires_grad"))
+
+
+def nesting(value: Any) -> str:
+    """Tuples and lists by the names of their classes; what stands in them is not told apart."""
+    if isinstance(value, (tuple, list)) and type(value).__name__ != "Size":
+        return f"{type(value).__name__}({', '.join(map(nesting, value))})"
+    return "tensor" if hasattr(value, "requires_grad") else type(value).__name__
+
+
+def plain(value: Any) -> Any:
+    """A value that both libraries can have: dtypes, shapes and layouts by name."""
+    return (
+        value
+        if isinstance(value, (bool, int, float, complex, str, type(None)))
+        else str(value).replace("torch.", "adjoint.")
+    )
+
+
+def sharing(tensor: Any, inputs: list[Any]) -> tuple[bool, ...]:
+    """For each input whether the tensor's memory is that of the input."""
+    if not tensor.numel():
+        return ()
+    address = tensor.untyped_storage().data_ptr()
+    return tuple(each.untyped_storage().data_ptr() == address for each in inputs)
+
+
+def dtype_name(tensor: Any) -> str:
+    return str(tensor.dtype).rpartition(".")[2]
+
+
+def as_numpy(tensor: Any) -> Array:
+    """The numbers; half precision as float64, which NumPy can calculate with."""
+    tensor = tensor.detach().clone().resolve_conj().resolve_neg()
+    if dtype_name(tensor) in ("float16", "bfloat16"):
+        return np.asarray(tensor.double().numpy())
+    return np.asarray(tensor.numpy())

@@ -1,0 +1,145 @@
+"""From findings to figures: which entries are right in which aspect, and which differences have an explanation."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from .compare import ASPECTS, Finding, Verdicts
+from .entries import TIERS, Entry, all_entries
+
+FIVE = ("value", "dtype", "gradient", "jvp", "second")  # what makes an entry right altogether
+ALTOGETHER = "all five"
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A row of `differences.json`: which findings it is about, and the reason. Patterns left out match everything."""
+
+    reason: str
+    entries: tuple[str, ...] = ("*",)  # as in a shell
+    aspects: tuple[str, ...] = ASPECTS
+    sample: str = ""  # the rest are regular expressions
+    dtype: str = ""
+    torch: str = ""
+    adjoint: str = ""
+    nearer: bool = False  # only where adjoint is at least as near to torch's result from float64
+
+    def explains(self, finding: Finding) -> bool:
+        patterns = (
+            (self.sample, finding.sample),
+            (self.dtype, finding.dtype),
+            (self.torch, finding.torch),
+            (self.adjoint, finding.adjoint),
+        )
+        return (
+            finding.aspect in self.aspects
+            and finding.nearer >= self.nearer
+            and any(fnmatchcase(finding.entry, pattern) for pattern in self.entries)
+            and all(re.search(pattern, text) for pattern, text in patterns)
+        )
+
+
+@cache
+def explanations() -> tuple[Explanation, ...]:
+    """All rows of `differences.json`."""
+    rows: list[dict[str, Any]] = json.loads(Path(__file__).with_name("differences.json").read_text(encoding="utf-8"))
+    return tuple(Explanation(**{key: hashable(value) for key, value in row.items()}) for row in rows)
+
+
+def hashable(value: Any) -> Any:
+    """JSON's lists as tuples."""
+    return tuple(value) if isinstance(value, list) else value
+
+
+def explanation_of(finding: Finding) -> Explanation | None:
+    """The first row that explains a finding."""
+    return next((row for row in explanations() if row.explains(finding)), None)
+
+
+class Score:
+    """What is known about one entry."""
+
+    def __init__(self, verdicts: Verdicts):
+        self.entry: Entry = all_entries()[verdicts.entry]
+        self.malformed = verdicts.malformed
+        self.right = verdicts.right
+        self.differing: dict[str, list[Finding]] = defaultdict(list)
+        self.unmeasured: list[Finding] = []
+        self.explained: dict[Explanation, list[Finding]] = defaultdict(list)
+        self.open: list[Finding] = []
+        for finding in verdicts.findings:
+            if finding.unmeasured:
+                self.unmeasured.append(finding)
+                continue
+            self.differing[finding.aspect].append(finding)
+            why = explanation_of(finding)
+            (self.open if why is None else self.explained[why]).append(finding)
+
+    def measured(self, aspect: str) -> int:
+        """The number of samples; of all aspects for ALTOGETHER."""
+        return sum(self.right[each] + len(self.differing[each]) for each in parts(aspect))
+
+    def wrong(self, aspect: str, excused: bool = False) -> int:
+        """The number of samples that differ, or that differ and have no explanation."""
+        if excused:
+            return sum(finding.aspect in parts(aspect) for finding in self.open)
+        return sum(len(self.differing[each]) for each in parts(aspect))
+
+
+def parts(aspect: str) -> tuple[str, ...]:
+    return FIVE if aspect == ALTOGETHER else (aspect,)
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """So many right of so many measured."""
+
+    right: int
+    measured: int
+
+    def __str__(self) -> str:
+        return f"{100 * self.right / self.measured:.1f} % ({self.right} of {self.measured})" if self.measured else "–"
+
+
+def entries_right(scores: Iterable[Score], aspect: str, excused: bool = False) -> Ratio:
+    """How many entries are right in every sample, of those measured."""
+    measured = [score for score in scores if score.measured(aspect)]
+    return Ratio(sum(not score.wrong(aspect, excused) for score in measured), len(measured))
+
+
+def samples_right(scores: Sequence[Score], aspect: str) -> Ratio:
+    """How many samples are right."""
+    measured = sum(score.measured(aspect) for score in scores)
+    return Ratio(measured - sum(score.wrong(aspect) for score in scores), measured)
+
+
+def by_tier(scores: Sequence[Score]) -> dict[str, list[Score]]:
+    """The scores of each tier, of the first two together, and of all."""
+    tiers = {f"tier {tier}": [score for score in scores if score.entry.tier == tier] for tier in TIERS}
+    return {**tiers, "tiers 1 and 2": [score for score in scores if score.entry.tier < 3], "all": list(scores)}
+
+
+def by_family(scores: Sequence[Score]) -> dict[str, list[Score]]:
+    families: dict[str, list[Score]] = defaultdict(list)
+    for score in scores:
+        families[score.entry.family].append(score)
+    return families
+
+
+def by_reason(scores: Iterable[Score]) -> dict[Explanation, list[Finding]]:
+    """The explained findings under their explanations, in the order of the file."""
+    found = {row: [finding for score in scores for finding in score.explained.get(row, ())] for row in explanations()}
+    return {row: findings for row, findings in found.items() if findings}
+
+
+def counted(findings: Iterable[Finding]) -> Counter[str]:
+    """The number of findings by entry."""
+    return Counter(finding.entry for finding in findings)

@@ -1,0 +1,178 @@
+"""The samples and tables of `agreement` without PyTorch: names exist, samples run in adjoint, figures add up."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import warnings
+from collections import Counter
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.append(str(Path(__file__).parents[2]))  # the package is not installed
+
+from agreement.compare import ASPECTS, DERIVATIVES, Finding, Tolerance, Trial, Verdicts, close, difference_of_arrays
+from agreement.document import page
+from agreement.entries import all_entries
+from agreement.observe import Library, forward, observe
+from agreement.samples import choices, named_inputs, names_of, parse, samples_of, unknown_names
+from agreement.score import ALTOGETHER, Score, entries_right, explanations
+
+from agreement import __main__ as command
+
+ENTRIES = list(all_entries().values())
+ADJOINT = Library("adjoint")
+
+
+def test_every_entry_exists():
+    for entry in ENTRIES:
+        entry.find(ADJOINT.module)
+    with pytest.raises(AttributeError, match="neither a function nor a method 'sine'"):
+        type(ENTRIES[0])("sine", "elementwise", 1).find(ADJOINT.module)
+
+
+def test_every_entry_has_samples():
+    assert [entry.name for entry in ENTRIES if len(samples_of(entry)) < 3] == []
+    assert unknown_names() == set()
+
+
+def test_named_inputs_exist():
+    for expression in named_inputs().values():
+        assert names_of(expression)
+
+
+@pytest.mark.parametrize("family", dict.fromkeys(entry.family for entry in ENTRIES))
+def test_samples_run(family):
+    """Of the first few samples of each entry, adjoint accepts one in one dtype; none is misspelt."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for entry in ENTRIES:
+            if entry.family == family:
+                assert any(accepted(sample) for sample in samples_of(entry)[:20]), entry
+
+
+def accepted(sample):
+    for dtype in sample.dtypes:
+        error = observe(forward, ADJOINT, sample, dtype).error
+        assert not isinstance(error, (NameError, SyntaxError)), sample
+        if error is None:
+            return True
+    return False
+
+
+def test_differences_name_known_entries():
+    names = [entry.name for entry in ENTRIES]
+    for row in explanations():
+        assert len(row.reason) > 40
+        assert all(any(fnmatchcase(name, pattern) for name in names) for pattern in row.entries), row
+        assert set(row.aspects) <= set(ASPECTS)
+
+
+def test_form_of_samples():
+    lines = [
+        "sum mean [double]",
+        "    x, {0|1}{|, True} -> r * 2 ; y",
+        ".expand",
+        "    x, 2",
+        "# nothing",
+        "a, b = normal(3)",
+    ]
+    found = list(parse(lines))
+    texts = [line.sample().text for line in found[:-2]]
+    assert texts[:2] == ["sum(x, 0) -> r * 2", "mean(x, 0) -> r * 2"]
+    assert texts[-2:] == ["mean(y)", "(x).expand(2)"] and len(texts) == 11
+    assert found[0].sample().dtypes == ("float64",) and found[-2:] == [("a", "normal(3)"), ("b", "normal(3)")]
+    assert list(choices("{a|b}, {c|d}")) == ["a, c", "a, d", "b, c", "b, d"]
+    assert names_of("(lambda t: t + x)(y)") == ("x", "y")
+
+
+def test_inplace_samples():
+    samples = [sample.text for sample in samples_of(all_entries()["cos_"])]
+    assert "(target := (x).clone()).cos_()" in samples
+    dropout = [sample.text for sample in samples_of(all_entries()["nn.functional.elu_"])]
+    assert "nn.functional.elu((target := (x).clone()), alpha=1.5, inplace=True)" in dropout
+
+
+def test_a_library_agrees_with_itself_and_not_with_another():
+    verdicts = Verdicts("div")
+    for sample in samples_of(all_entries()["div"])[:12]:
+        Trial(ADJOINT, ADJOINT, verdicts, sample, "complex128").run()
+    assert not verdicts.findings and all(verdicts.right[aspect] for aspect in ("value", *DERIVATIVES))
+
+    wrong = Library("adjoint")
+    wrong.module = type(
+        "Wrong",
+        (),
+        {"__getattr__": lambda _, name: ADJOINT.module.mul if name == "div" else getattr(ADJOINT.module, name)},
+    )()
+    Trial(wrong, ADJOINT, verdicts, samples_of(all_entries()["div"])[0], "float64").run()
+    assert {finding.aspect for finding in verdicts.findings} == {"value", *DERIVATIVES}
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "expected"),
+    [
+        ([1.0, 2.0], [1.0, 2.0 + 1e-10], True),
+        ([1.0, 2.0], [1.0, 2.0 + 1e-8], False),
+        ([np.nan, np.inf], [np.nan, np.inf], True),
+        ([np.nan, np.inf], [np.nan, -np.inf], False),
+        ([np.nan, 1.0], [0.0, 1.0], False),
+        ([complex(np.inf, np.nan)], [complex(0, np.inf)], True),
+        ([complex(np.inf, np.nan)], [complex(0, np.nan)], False),
+        ([], [], True),
+    ],
+)
+def test_close(left, right, expected):
+    assert close(np.array(left), np.array(right), 1e-9, poles=False) is expected
+
+
+def test_close_at_poles():
+    assert close(np.array([complex(np.inf, np.nan)]), np.array([complex(0, np.nan)]), 1e-9, poles=True)
+    assert not close(np.array([complex(np.inf, np.nan)]), np.array([0j]), 1e-9, poles=True)
+
+
+def test_none_is_zeros():
+    assert difference_of_arrays(None, np.zeros(2), 1e-9, poles=False) is None
+    assert difference_of_arrays(None, np.array([0.0, 1.0]), 1e-9, poles=False) == ("0 at (1,)", "1 at (1,)")
+    assert difference_of_arrays(np.zeros(2), np.zeros((2, 1)), 1e-9, poles=False) == ("shape (2,)", "shape (2, 1)")
+
+
+def test_tolerance_is_that_of_the_coarsest_dtype():
+    assert Tolerance(2, 1e-9, poles=False).of("float32") == pytest.approx(2e-4)
+    assert Tolerance(2, 3e-2, poles=False).of("int64") == pytest.approx(6e-2)
+
+
+def score(name, **wrong):
+    findings = [
+        Finding(name, aspect, "float64", "f(x)", "1", "2") for aspect, count in wrong.items() for _ in range(count)
+    ]
+    return Score(Verdicts(name, Counter(dict.fromkeys(ASPECTS, 4)), findings))
+
+
+def test_figures():
+    scores = [score("sin"), score("cos", jvp=2), score("tan", jvp=1, value=1)]
+    assert str(entries_right(scores, "jvp")) == "33.3 % (1 of 3)"
+    assert str(entries_right(scores, "value")) == "66.7 % (2 of 3)"
+    assert str(entries_right(scores, ALTOGETHER)) == "33.3 % (1 of 3)"
+    assert str(entries_right([], "jvp")) == "–"
+
+
+def test_page():
+    text = page({"torch": "2.13.0"}, [score("sin"), score("fft.hfft2", gradient=1)])
+    assert "| 1 | `sin`" not in text and "| 3 | `fft.hfft2` | gradient | 1 of 5 | `` f(x) `` float64 |" in text
+    assert "| tier 1 | 100.0 % (1 of 1) |" in text and "- torch: 2.13.0" in text
+
+
+def test_without_torch(monkeypatch, capsys):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert command.main([]) == 1
+    assert "not installed: pip install torch" in capsys.readouterr().err
+
+
+def test_choosing_entries():
+    options = command.parse(["--entries", "fft.*", "masked", "--tier", "3"])
+    names = [entry.name for entry in command.chosen(options)]
+    assert "fft.hfft2" in names and "masked.sum" in names and "fft.fft" not in names and "sin" not in names
