@@ -86,7 +86,7 @@ from adjoint.transforms.vmap import vmap
 from . import autograd, fft, linalg, masked, memory, nn, random, signal, special
 
 if _typing.TYPE_CHECKING:
-    from . import func, profiler, testing, utils
+    from . import func, profiler, return_types, testing, utils
 
 __version__ = "0.1.0.dev0"
 
@@ -109,8 +109,8 @@ _guests.watch()
 
 # imported when they are first used, which spares time at import
 _LATER = frozenset(
-    ("compat", "distributed", "func", "implicit", "integrate", "numpy", "optimize", "profiler", "scipy", "testing")
-    + ("utils",)
+    ("compat", "distributed", "func", "implicit", "integrate", "numpy", "optimize", "profiler", "return_types", "scipy")
+    + ("testing", "utils")
 )
 __all__ = sorted({name for name in globals() if not name.startswith("_")} - {"arrays", "core", "rules"} | _LATER)
 

@@ -1415,6 +1415,8 @@ def resolve_neg(input: Tensor) -> Tensor:
 def result_type(*tensors_or_numbers: Any) -> _dtype:
     """The dtype that arithmetic on these operands gives."""
 
+from adjoint import return_types as return_types
+
 def rms_norm(input: Tensor, normalized_shape: Sequence[builtins.int], weight: Tensor | None = None, eps: builtins.float | None = None) -> Tensor:
     """The input divided by the root of its mean square over its last axes, times weight."""
 

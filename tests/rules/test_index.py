@@ -639,3 +639,29 @@ def test_slices_with_negative_steps_are_views_as_in_numpy() -> None:
     target = adjoint.zeros(4)
     target[::-1] = adjoint.arange(4.0)
     assert target.tolist() == [3.0, 2.0, 1.0, 0.0]
+
+
+@pytest.mark.parametrize("shape", [(0,), (2, 0), (0, 3, 2)])
+@pytest.mark.parametrize("kind", ["int64", "uint8", "float32"])
+def test_an_empty_index_of_any_kind_names_no_places(shape: tuple[int, ...], kind: str) -> None:
+    index = adjoint.zeros(shape, dtype=getattr(adjoint, kind))
+    x, source = leaf(M), leaf(M)
+    picked = x.gather(1, index)
+    assert picked.shape == shape and picked.dtype is x.dtype
+    picked.sum().backward()
+    assert x.grad.tolist() == np.zeros_like(M).tolist()
+    changed = [
+        x.scatter(1, index, source),
+        x.scatter_add(0, index, source),
+        x.scatter_reduce(1, index, source, "prod", include_self=False),
+        x.clone().scatter_(0, index, source),
+    ]
+    for y in changed:
+        assert y.tolist() == M.tolist()
+        grads = adjoint.autograd.grad(y.sum(), [x, source])
+        assert [g.tolist() for g in grads] == [np.ones_like(M).tolist(), np.zeros_like(M).tolist()]
+
+
+def test_index_reduce_takes_integers_only() -> None:
+    with pytest.raises(RuntimeError, match="Expected dtype int32/int64 for index but got: Byte"):
+        adjoint.ones(2).index_reduce(0, adjoint.tensor([1, 0], dtype=adjoint.uint8), adjoint.ones(2), "prod")

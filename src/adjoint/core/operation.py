@@ -9,7 +9,6 @@ except ModuleNotFoundError:
     from adjoint.arrays import _cython_shim as cython
 
 import inspect
-from collections import namedtuple
 from time import perf_counter_ns
 
 import numpy
@@ -73,6 +72,7 @@ else:
     from adjoint.core.recorded import OpNode, Plan, check_current, check_writable, overwritten, rebase
 from adjoint.core.graph import Tangents, registry
 from adjoint.core.recorded import derive_plan
+from adjoint.core.results import results_type
 from adjoint.core.tracing import MAX_PROGRAMS, traced
 
 _ndarray = numpy.ndarray
@@ -755,9 +755,13 @@ class Operation:
 
     def named(self, tensors):
         """Several results under their names."""
+        return tuple.__new__(self.results_type(), tensors)
+
+    def results_type(self):
+        """The class of several results."""
         if self.results is None:
-            self.results = namedtuple(self.name, self.rule.outputs)
-        return self.results(*tensors)
+            self.results = results_type(self.name, self.rule.outputs)
+        return self.results
 
     def connect(self, node: OpNode, plan: Plan, values: tuple):
         """Point a node to the nodes of the inputs that need a gradient, and note which outputs of theirs these are."""

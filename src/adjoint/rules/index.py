@@ -287,7 +287,9 @@ def check_indices(operation, index, n, *, dim=0, error=RuntimeError, wording=Non
 
 
 def check_places(operation, input, dim, index):
-    """Raise RuntimeError unless `index` names places of `input` along one axis."""
+    """Raise RuntimeError unless `index` names places of `input` along one axis; an empty one may be of any kind."""
+    if not index.numel():
+        return
     if max(input.ndim, 1) != max(index.ndim, 1):
         what = "input" if operation == "gather" else "self"
         raise RuntimeError(f"Index tensor must have the same number of dimensions as {what} tensor")
@@ -296,6 +298,8 @@ def check_places(operation, input, dim, index):
 
 def larger(index, other, but=None):
     """The first axis (other than `but`) along which an index tensor is longer than another tensor, or None."""
+    if not index.numel():
+        return None
     pairs = zip(index.shape or (1,), other.shape or (1,), strict=True)
     return next((axis for axis, (n, m) in enumerate(pairs) if n > m and axis != but), None)
 
@@ -303,7 +307,7 @@ def larger(index, other, but=None):
 def _check_gather(input, dim, index, sparse_grad):
     check_places("gather", input, dim, index)
     axis = larger(index, input, but=dim)
-    if axis is not None and index.numel():
+    if axis is not None:
         raise RuntimeError(
             f"Size does not match at dimension {axis} expected index {list(index.shape)} to be no larger than self "
             f"{list(input.shape)} apart from dimension {dim}"
@@ -313,6 +317,8 @@ def _check_gather(input, dim, index, sparse_grad):
 @linear(axes=("dim",), batching="joint", check=_check_gather)
 def gather(xp, input: Array, dim, index: Constant, sparse_grad=False):
     """result[i, j, ..] = input[i, .., index[i, j, ..], ..]: the elements that index names along one axis."""
+    if 0 in index.shape:
+        return xp.zeros(index.shape, dtype=input.dtype)
     if not input.ndim or not index.ndim:
         return xp.reshape(xp.take(xp.reshape(input, (-1,)), xp.reshape(index, (-1,))), index.shape)
     return xp.getitem(input, xp.along_axis(index, dim))
@@ -331,7 +337,7 @@ def _check_scatter(operation):
             check_fits(input, src)
         own, places = list(input.shape), list(index.shape)
         too_large = larger(index, input, but=dim) is not None
-        if index.numel() and (too_large or (given and larger(index, src) is not None)):
+        if too_large or (given and larger(index, src) is not None):
             raise RuntimeError(
                 f"Expected index {places} to be no larger than self {own} apart from dimension {dim}"
                 + (f" and to be no larger size than src {list(src.shape)}" if given else "")
@@ -344,6 +350,8 @@ def _check_scatter(operation):
 def _scattered(xp, input, dim, index, src):
     # input as a writable copy, the places in it, and what belongs there
     result = xp.asarray(input, copy=True)
+    if 0 in index.shape:
+        return result, xp.reshape(result, (-1,)), (xp.zeros((0,), dtype=xp.int64),), 0
     part = src if not getattr(src, "ndim", 0) else xp.getitem(src, tuple(slice(n) for n in index.shape))
     if not input.ndim or not index.ndim:
         return result, xp.reshape(result, (-1,)), (xp.reshape(index, (-1,)),), part
@@ -368,6 +376,8 @@ def scatter(xp, input: Array, dim, index: Constant, src: Array):
 
 def of_source(ops, g, dim, index, shape):
     """The cotangent of a scattered tensor: what was not used of it gets zeros."""
+    if 0 in index.shape:
+        return ops.zeros_of(g, shape)
     picked = ops.gather(g, dim, index)
     if tuple(index.shape) == tuple(shape) or not shape:
         return picked
@@ -464,6 +474,8 @@ def _declare_reduction(name, check):
 
     @rule.vjp("input", "src")
     def _(ops, g, y, input, dim, index, src, reduce, include_self):
+        if 0 in index.shape:
+            return g, ops.zeros_of(g, src.shape)
         part = src
         if index.ndim and tuple(index.shape) != tuple(src.shape):
             part = ops.getitem_slice(src, tuple(slice(n) for n in index.shape))

@@ -12,7 +12,8 @@ from adjoint.arrays.shapes import normalize_dim
 from adjoint.arrays.size import Size
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, new_tensor
-from adjoint.tensor.composites.declare import composite, ops, results_of, takes_out
+from adjoint.core.results import results_of
+from adjoint.tensor.composites.declare import composite, ops, takes_out
 
 Tensor = Any
 

@@ -12,7 +12,6 @@ from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.recorded import TensorOps, operations
 
 F = TypeVar("F", bound=Callable[..., Any])
-T = TypeVar("T", bound=type)
 
 #: The declared operations, called on Tensors (and numbers or arrays) and recorded.
 ops = TensorOps()
@@ -47,17 +46,6 @@ def composite(*, namespace: str | None = "", method: bool | str = True, name: st
         return function
 
     return declare
-
-
-def results_of(function: str) -> Callable[[T], T]:
-    """Let a class of named results print as torch's does, under the name of the function that gives them."""
-
-    def decorate(kind: T) -> T:
-        # not __qualname__, by which pickle finds the class
-        kind.__name__ = function
-        return kind
-
-    return decorate
 
 
 _NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}

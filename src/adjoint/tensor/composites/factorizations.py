@@ -11,10 +11,11 @@ from adjoint.arrays.linalg_errors import LinAlgError
 from adjoint.arrays.namespace import underlying
 from adjoint.arrays.promotion import is_half
 from adjoint.core.recorded import operations
+from adjoint.core.results import results_of
 from adjoint.rules.contract import listed, long_name
 from adjoint.rules.factorizations import in_order, unit_lower, upper
 from adjoint.rules.linalg import check_matrix, check_sides, check_square
-from adjoint.tensor.composites.declare import as_tensor, composite, ops, results_of, torch_call
+from adjoint.tensor.composites.declare import as_tensor, composite, ops, torch_call
 
 Tensor = Any
 

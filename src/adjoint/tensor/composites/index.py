@@ -601,6 +601,9 @@ def index_reduce(
         kinds = [from_numpy_dtype(t._array.dtype).long_name for t in (input, source)]
         raise RuntimeError(f"index_reduce_(): self ({kinds[0]}) and source ({kinds[1]}) must have the same scalar type")
     places = underlying(index._array)
+    if kind_of(places) not in "iu" or places.dtype.itemsize < 4:
+        given = index.dtype.long_name
+        raise RuntimeError(f"index_reduce_(): Expected dtype int32/int64 for index but got: {given}")
     if places.size and (places.min() < 0 or places.max() >= (input._array.shape[axis] if shape else 1)):
         raise IndexError("index out of range in self")
     if shape:

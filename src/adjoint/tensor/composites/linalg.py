@@ -11,8 +11,9 @@ from adjoint.arrays.dtypes import finfo
 from adjoint.arrays.namespace import underlying
 from adjoint.arrays.shapes import normalize_dims
 from adjoint.core.graph import TensorBase
+from adjoint.core.results import results_of
 from adjoint.rules.linalg import check_inexact, check_matrix, check_sides, check_square
-from adjoint.tensor.composites.declare import COMPOSITES, as_tensor, composite, ops, results_of, torch_call
+from adjoint.tensor.composites.declare import COMPOSITES, as_tensor, composite, ops, torch_call
 from adjoint.tensor.creation import zeros as zeros_tensor
 
 Tensor = Any

@@ -11,7 +11,8 @@ from adjoint.arrays.namespace import is_array
 from adjoint.arrays.shapes import normalize_dim
 from adjoint.core.graph import TensorBase
 from adjoint.core.recorded import operations
-from adjoint.tensor.composites.declare import COMPOSITES, composite, ops, results_of, torch_call
+from adjoint.core.results import results_of
+from adjoint.tensor.composites.declare import COMPOSITES, composite, ops, torch_call
 
 Tensor = Any
 Dims = int | Sequence[int] | None

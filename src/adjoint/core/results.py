@@ -1,0 +1,45 @@
+"""Several results under their names: tuples like torch.return_types', which pickle finds in `adjoint.return_types`."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+T = TypeVar("T", bound=type)
+
+#: The classes of results that were made so far, by the name of the function that gives them.
+RESULTS: dict[str, type] = {}
+
+
+def results_of(function: str) -> Callable[[T], T]:
+    """Let a class of named results look like torch's, under the name of the function that gives them."""
+
+    def decorate(kind: T) -> T:
+        by_fields = kind.__new__
+
+        def __new__(cls: Any, *results: Any, **named: Any) -> Any:
+            # torch's classes are called with one sequence, named tuples with each of the results
+            if len(results) == 1 and not named and isinstance(results[0], (tuple, list)):
+                results = results[0]
+            return by_fields(cls, *results, **named)
+
+        made: Any = kind
+        made.__new__, made.__repr__ = __new__, shown
+        made.__name__ = made.__qualname__ = function
+        made.__module__ = "adjoint.return_types"
+        RESULTS[function] = kind
+        return kind
+
+    return decorate
+
+
+def results_type(function: str, fields: Iterable[str]) -> Any:
+    """A class of named results."""
+    return results_of(function)(namedtuple(function, fields))  # type: ignore[misc]
+
+
+def shown(results: Any) -> str:
+    """One result to a line."""
+    lines = ",\n".join(f"{name}={value!r}" for name, value in zip(results._fields, results, strict=True))
+    return f"{type(results).__module__}.{type(results).__name__}(\n{lines})"

@@ -1,0 +1,54 @@
+"""Several results under their names."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import pytest
+
+import adjoint
+from adjoint.func import vmap
+
+
+def test_results_print_one_to_a_line() -> None:
+    x = adjoint.tensor([[1.0, 3.0], [2.0, 0.0]])
+    shown = "adjoint.return_types.max(\nvalues=tensor([2., 3.]),\nindices=tensor([1, 0]))"
+    assert repr(x.max(0)) == str(x.max(0)) == shown
+    assert repr(adjoint.aminmax(x)) == "adjoint.return_types.aminmax(\nmin=tensor(0.),\nmax=tensor(3.))"
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("max", lambda x: x.max(0)),
+        ("sort", adjoint.sort),
+        ("linalg_svd", adjoint.linalg.svd),
+        ("slogdet", adjoint.slogdet),
+        ("histogram", lambda x: adjoint.histogram(x, 3)),
+        ("aminmax", adjoint.aminmax),
+    ],
+)
+def test_classes_of_results(name: str, call: object) -> None:
+    kind = getattr(adjoint.return_types, name)
+    assert name in dir(adjoint.return_types)
+    found = call(adjoint.eye(2) + 1)
+    assert type(found) is kind and kind.__name__ == kind.__qualname__ == name
+    first, second, *rest = found
+    # torch's classes take one sequence
+    for again in (kind((first, second, *rest)), kind(first, second, *rest), copy.copy(found)):
+        assert type(again) is kind and again[0] is first and again[1] is second
+    with pytest.raises(TypeError):
+        kind((first,))
+    loaded = pickle.loads(pickle.dumps(found))
+    assert type(loaded) is kind
+    assert [r.tolist() for r in loaded] == [r.tolist() for r in found]
+
+
+def test_results_keep_their_class_through_vmap() -> None:
+    assert type(vmap(lambda x: x.max(0))(adjoint.eye(2))) is adjoint.return_types.max
+
+
+def test_no_other_names() -> None:
+    with pytest.raises(AttributeError, match="has no attribute"):
+        adjoint.return_types.sin  # noqa: B018
