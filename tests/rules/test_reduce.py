@@ -298,7 +298,18 @@ def test_too_few_elements_for_a_variance() -> None:
         assert math.isnan(tensor([1.0]).var().item())
         assert tensor([1.0, 2.0]).var(correction=3).item() == inf
         assert np.isnan(gradient(lambda x: x.var(), [1.0])).all()
-        assert np.isnan(gradient(lambda x: x.std(correction=3), [1.0, 2.0])).all()
+        assert gradient(lambda x: x.var(correction=2), [1.0, 2.0]).tolist() == [inf, inf]
+        # as in torch: by a number of degrees of freedom below 0, though the variance is not
+        assert gradient(lambda x: x.var(correction=3), [1.0, 2.0]).tolist() == [1.0, -1.0]
+        assert gradient(lambda x: x.std(correction=3), [1.0, 2.0]).tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("reduce", [adjoint.amax, adjoint.amin])
+def test_gradient_of_an_extremum_that_is_nan(reduce) -> None:
+    rows = [[1.0, math.nan], [2.0, 3.0]]
+    got = gradient(lambda x: reduce(x, 1), rows)
+    assert np.isnan(got[0]).all()
+    assert sorted(got[1].tolist()) == [0.0, 1.0]
 
 
 def test_signatures_of_the_standard_deviation() -> None:

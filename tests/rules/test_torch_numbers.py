@@ -16,6 +16,11 @@ PICK = torch.tensor([0])
 FLAGS = torch.tensor([True, False])
 
 
+def written(target, index):
+    target[index] = -1
+    return target
+
+
 @pytest.mark.parametrize(
     ("result", "expected"),
     [
@@ -34,6 +39,19 @@ FLAGS = torch.tensor([True, False])
         (lambda: torch.tensor([1, 2]).index_add(0, PICK, torch.tensor([5]), alpha=1.7), [6, 2]),
         (lambda: torch.addmm(torch.tensor([[1]]), torch.tensor([[2]]), torch.tensor([[3]]), beta=1.7), [[7]]),
         (lambda: torch.ones(1).fill_(float("inf")), [float("inf")]),
+        (lambda: torch.add(BYTES, BYTES, alpha=-1), [0, 0, 0]),
+        (lambda: torch.sub(BYTES, BYTES, alpha=-2), [3, 6, 238]),
+        (lambda: BYTES.add(2, alpha=-1), [255, 0, 248]),
+        (lambda: torch.addcmul(BYTES, BYTES, BYTES, value=-1), [0, 254, 214]),
+        (lambda: torch.addmm(BYTES[:1, None], BYTES[:1, None], BYTES[:1, None], beta=-1), [[0]]),
+        (lambda: BYTES[:2].masked_fill(FLAGS, -1), [255, 2]),
+        (lambda: BYTES.index_fill(0, PICK, -1), [255, 2, 250]),
+        (lambda: BYTES.scatter(0, PICK, -1), [255, 2, 250]),
+        (lambda: torch.full_like(BYTES, -2), [254, 254, 254]),
+        (lambda: torch.full((1,), -2, dtype=torch.uint8), [254]),
+        (lambda: written(BYTES.clone(), 0), [255, 2, 250]),
+        (lambda: written(BYTES.clone(), PICK), [255, 2, 250]),
+        (lambda: written(BYTES.clone(), BYTES > 1), [1, 255, 255]),
     ],
 )
 def test_numbers_in_the_type_of_the_tensor(result, expected) -> None:
@@ -154,7 +172,7 @@ def test_places_and_counts_written_where_they_are_wanted() -> None:
 # derivatives ----------------------------------------------------------------------------------------------------------
 
 
-COMPARISONS = ("eq_", "ne_", "lt_", "le_", "gt_", "ge_", "logical_and_", "logical_or_", "logical_xor_")
+COMPARISONS = ("eq_", "ne_", "lt_", "le_", "gt_", "ge_")
 
 
 @pytest.mark.parametrize("name", COMPARISONS)
@@ -162,8 +180,21 @@ def test_comparisons_in_place_have_zero_gradients(name: str) -> None:
     x, y = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([2.0, 2.0], requires_grad=True)
     got = torch.autograd.grad(getattr(x.clone(), name)(y).sum(), [x, y])
     assert [g.tolist() for g in got] == [[0.0, 0.0], [0.0, 0.0]]
-    got = torch.autograd.grad(x.clone().logical_not_().sum(), x)
-    assert got[0].tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("name", ["logical_and_", "logical_or_", "logical_xor_", "logical_not_"])
+def test_logical_operations_in_place_leave_the_history_as_it_is(name: str) -> None:
+    x, y = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([2.0, 0.0], requires_grad=True)
+    z = 3 * x
+    history = z.grad_fn
+    assert getattr(z, name)(*([] if name == "logical_not_" else [y])) is z
+    assert z.grad_fn is history and z._version == 1
+    first, second = torch.autograd.grad(z.sum(), [x, y], allow_unused=True)
+    assert first.tolist() == [3.0, 3.0] and second is None
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(x.detach().clone(), y.detach())
+        getattr(dual, name)(*([] if name == "logical_not_" else [y.detach()]))
+        assert torch.autograd.forward_ad.unpack_dual(dual).tangent.tolist() == [2.0, 0.0]
 
 
 def test_negative_bases_have_complex_logarithms() -> None:
@@ -192,6 +223,22 @@ def test_quantiles_between_infinite_elements() -> None:
     x = torch.tensor([-float("inf"), 0.0, float("nan")])
     with np.errstate(invalid="ignore"):
         assert torch.nanquantile(x, 0.6).item() == -float("inf")
+
+
+@pytest.mark.parametrize("divide", [lambda x: 2 / x, lambda x: torch.ldexp(x, torch.ones(1, requires_grad=True))])
+def test_operands_that_are_not_saved_may_be_overwritten(divide) -> None:
+    x = torch.tensor([4.0], requires_grad=True)
+    operand = x.clone()
+    result = divide(operand)
+    expected = 2.0 if result.item() == 8 else -0.125
+    operand.zero_()
+    assert torch.autograd.grad(result, x)[0].item() == expected
+
+
+def test_a_quotient_of_a_number_is_not_saved() -> None:
+    x = torch.tensor([4.0], requires_grad=True)
+    result = 1 / x
+    assert torch.autograd.grad(result.add_(1), x)[0].item() == -0.0625
 
 
 @pytest.mark.parametrize("function", [torch.xlogy, torch.special.xlogy, torch.special.xlog1py])

@@ -97,6 +97,15 @@ def _cast(value: Any, wanted: numpy.dtype[Any]) -> Any:
     return value if numpy_dtype(kind) == wanted else astype(value, wanted)
 
 
+def number_as(value: Any, kind: numpy.dtype[Any]) -> Any:
+    """A Python number as a type takes it: integer types drop its fraction and keep its lowest bits.
+
+    >>> number_as(-1, numpy.dtype("uint8")), number_as(2.7, numpy.dtype("int8")), number_as(-1, numpy.dtype("float32"))
+    (255, 2, -1)
+    """
+    return wrapped(int(value), kind) if kind.kind in "iu" and isinstance(value, (int, float)) else value
+
+
 def wrapped(value: int, kind: numpy.dtype[Any]) -> int:
     """A number as an integer type holds it, which keeps its lowest bits.
 

@@ -913,7 +913,8 @@ class Operation:
         if type(out) is not _ndarray:
             errors.check_batch(self.name, array, out)
         errors.check_in_place_result(self.name, array, out)
-        if mask or (state.grad_enabled and needs_grad(tensor)):
+        # what has no derivative in place either leaves the history as it is, as in torch
+        if mask or (self.differentiable_in_place and state.grad_enabled and needs_grad(tensor)):
             self.record_in_place(tensor, values, mask or 0, is_complex, half is not None, out)
         else:
             array[...] = out

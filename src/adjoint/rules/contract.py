@@ -7,6 +7,7 @@ from math import prod
 
 from adjoint.arrays import contraction
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
+from adjoint.arrays.promotion import number_as
 from adjoint.arrays.shapes import broadcast_shapes
 from adjoint.arrays.shortcuts import LEFT_COTANGENT, MATRICES, MATRIX_VECTOR, PRODUCT, RIGHT_COTANGENT, VECTORS
 
@@ -493,9 +494,7 @@ def check_expands(array, target):
 
 def _plus(xp, product, input, beta, alpha):
     """beta * input + alpha * product; with beta 0 not even NaN in input counts."""
-    if kind_of(product) in "iu":
-        # torch takes factors of whole numbers as whole numbers
-        beta, alpha = int(beta), int(alpha)
+    beta, alpha = number_as(beta, product.dtype), number_as(alpha, product.dtype)
     if alpha != 1:
         product = product * alpha
     if beta == 0:

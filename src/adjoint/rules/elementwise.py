@@ -8,12 +8,13 @@ clamp at its bounds.
 from adjoint.arrays.dtypes import finfo, from_numpy_dtype, kind_of
 from adjoint.arrays.namespace import count_true, on_device, underlying
 from adjoint.arrays.once import warn_once
-from adjoint.arrays.promotion import common_dtype
+from adjoint.arrays.promotion import common_dtype, number_as
 from adjoint.arrays.shapes import broadcast_shapes
 
 from .declare import Array, Constant, constant, elementwise, general, linear
 
 PI = 3.141592653589793
+LOG_2 = 0.6931471805599453
 INFINITY = float("inf")
 
 
@@ -136,11 +137,13 @@ def _check_alpha(input, other, alpha=1):
     check_number(common, alpha)
 
 
-def _times(alpha, value):
-    # alpha * value, in the type of value: for truth values alpha is one as well
+def _times(alpha, value, beside):
+    # alpha * value, in the type of both arrays: for truth values alpha is one as well, for integers it wraps as they do
     if alpha == 1:
         return value
-    return value & bool(alpha) if _kind(value) == "b" else alpha * value
+    if _kind(value) == "b":
+        return value & bool(alpha)
+    return number_as(alpha * value, beside.dtype) if is_number(value) else number_as(alpha, value.dtype) * value
 
 
 def _check_sub(input, other, alpha=1):
@@ -174,7 +177,7 @@ reciprocal = elementwise("reciprocal", input=lambda y: -y * y, dtypes="float", i
 @elementwise(input=1, other=lambda alpha: alpha, fast="add", inplace=True, check=_check_alpha)
 def add(xp, input: Array, other: Array, *, alpha=1):
     """input + alpha * other"""
-    return xp.add(input, _times(alpha, other))
+    return xp.add(input, _times(alpha, other, input))
 
 
 @elementwise(
@@ -187,13 +190,13 @@ def add(xp, input: Array, other: Array, *, alpha=1):
 )
 def sub(xp, input: Array, other: Array, *, alpha=1):
     """input - alpha * other"""
-    return xp.subtract(input, _times(alpha, other))
+    return xp.subtract(input, _times(alpha, other, input))
 
 
 @elementwise(input=lambda alpha: -alpha, other=1, method=False, node="RsubBackward1", check=_check_sub)
 def rsub(xp, input: Array, other: Array, *, alpha=1):
     """other - alpha * input"""
-    return xp.subtract(other, _times(alpha, input))
+    return xp.subtract(other, _times(alpha, input, other))
 
 
 true_divide = elementwise(
@@ -321,18 +324,21 @@ def _integer_power(xp, input, exponent):
 exp = elementwise("exp", input="y", dtypes="float", inplace=True)
 
 
-@elementwise(input=lambda y: y * 0.6931471805599453, dtypes="float", inplace=True)
+@elementwise(input=lambda y: y * LOG_2, dtypes="float", inplace=True)
 def exp2(xp, input: Array):
     """2 to the power of input."""
-    return xp.exp(0.6931471805599453 * input) if kind_of(input) == "c" else xp.exp2(input)
+    return xp.exp(LOG_2 * input) if kind_of(input) == "c" else xp.exp2(input)
 
 
 expm1 = elementwise("expm1", input=lambda y: y + 1, dtypes="float", inplace=True)
-log = elementwise("log", input=lambda input: 1 / input, dtypes="float", inplace=True)
-log2 = elementwise("log2", input=lambda input: 1 / (input * 0.6931471805599453), dtypes="float", inplace=True)
-log10 = elementwise("log10", input=lambda input: 1 / (input * 2.302585092994046), dtypes="float", inplace=True)
-log1p = elementwise("log1p", input=lambda input: 1 / (1 + input), dtypes="float", inplace=True, node="Log1PBackward0")
-sqrt = elementwise("sqrt", input=lambda y: 0.5 / y, dtypes="float", inplace=True)
+# g / x and not g * (1 / x), which for complex numbers is NaN at x = 0
+log = elementwise("log", input=lambda g, input: g / input, dtypes="float", inplace=True)
+log2 = elementwise("log2", input=lambda g, input: g / (input * LOG_2), dtypes="float", inplace=True)
+log10 = elementwise("log10", input=lambda g, input: g / (input * 2.302585092994046), dtypes="float", inplace=True)
+log1p = elementwise(
+    "log1p", input=lambda g, input: g / (1 + input), dtypes="float", inplace=True, node="Log1PBackward0"
+)
+sqrt = elementwise("sqrt", input=lambda g, y: g / (2 * y), dtypes="float", inplace=True)
 
 
 @elementwise(input=lambda y: -0.5 * y * y * y, dtypes="float", inplace=True)
@@ -370,7 +376,7 @@ asin = elementwise(
 acos = elementwise(
     "acos", input=lambda ops, input: -ops.rsqrt(1 - input * input), dtypes="float", inplace=True
 )
-atan = elementwise("atan", input=lambda input: 1 / (1 + input * input), dtypes="float", inplace=True)
+atan = elementwise("atan", input=lambda g, input: g / (1 + input * input), dtypes="float", inplace=True)
 sinh = elementwise("sinh", input=lambda ops, input: ops.cosh(input), dtypes="float", inplace=True)
 cosh = elementwise("cosh", input=lambda ops, input: ops.sinh(input), dtypes="float", inplace=True)
 # g - g * y * y has no number in it, which NumPy would have to make an array of at every call
@@ -393,7 +399,7 @@ def acosh(xp, input: Array):
     return xp.acosh(input)
 
 
-atanh = elementwise("atanh", input=lambda input: 1 / (1 - input * input), dtypes="float", inplace=True)
+atanh = elementwise("atanh", input=lambda g, input: g / (1 - input * input), dtypes="float", inplace=True)
 
 
 def _squares(ops, input, other):
@@ -684,7 +690,7 @@ def angle(xp, input: Array):
 @angle.vjp("input")
 def _(ops, g, input):
     if not is_complex(ops, input):
-        return g * 0
+        return ops.zeros_like(input)
     size = ops.abs(input)
     zero = size == 0
     return ops.where(zero, 0, g * input * 1j / ops.where(zero, 1, size * size))
@@ -766,7 +772,7 @@ def _(ops, g):
     return ops.imag(g)
 
 
-# comparisons and tests, whose derivative is 0 in place and which have none else ---------------------------------------
+# comparisons and tests, which have no derivative; that of comparisons in place is 0 -----------------------------------
 
 
 
@@ -780,8 +786,8 @@ def _ordered(kernel, name):
     return _comparison(kernel, name, fast=kernel, check=refuse_complex(f"{name}_cpu"))
 
 
-def _truth(name, **partials):
-    return elementwise(name, differentiable=(False,), scalars=False, inplace=True, **partials)
+def _truth(name, *arrays):
+    return elementwise(name, arrays=arrays, scalars=False, inplace=True)
 
 
 eq = _comparison("equal", "eq")
@@ -792,10 +798,10 @@ lt = _ordered("less", "lt")
 le = _ordered("less_equal", "le")
 gt = _ordered("greater", "gt")
 ge = _ordered("greater_equal", "ge")
-logical_and = _truth("logical_and", input=0, other=0)
-logical_or = _truth("logical_or", input=0, other=0)
-logical_xor = _truth("logical_xor", input=0, other=0)
-logical_not = _truth("logical_not", input=0)
+logical_and = _truth("logical_and", "input", "other")
+logical_or = _truth("logical_or", "input", "other")
+logical_xor = _truth("logical_xor", "input", "other")
+logical_not = _truth("logical_not", "input")
 
 
 def _bitwise(name):

@@ -9,6 +9,7 @@ between them) a copy. The function `getitem` of the floor above splits an index 
 
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of, numpy_dtype
 from adjoint.arrays.namespace import count_true, first_outside, is_lazy, underlying
+from adjoint.arrays.promotion import number_as
 from adjoint.arrays.shapes import broadcast_shapes
 
 from .declare import Array, Constant, constant, general, linear
@@ -234,7 +235,7 @@ def index_put(xp, input: Array, indices, values: Array, accumulate=False):
     if accumulate:
         return xp.index_add(input, indices, values)
     result = xp.asarray(input, copy=True)
-    xp.setitem(result, indices, values)
+    xp.setitem(result, indices, number_as(values, input.dtype))
     return result
 
 
@@ -369,7 +370,7 @@ def _scattered(xp, input, dim, index, src):
 )
 def scatter(xp, input: Array, dim, index: Constant, src: Array):
     """A copy of input with the elements of src (or a number) written to the places that index names along one axis."""
-    result, target, where, part = _scattered(xp, input, dim, index, src)
+    result, target, where, part = _scattered(xp, input, dim, index, number_as(src, input.dtype))
     xp.setitem(target, where, part)
     return result
 
@@ -681,6 +682,7 @@ def _check_index_fill(input, dim, index, value):
 def index_fill(xp, input: Array, dim, index: Constant, value: Array):
     """A copy of input with a value in all elements of the slices that a vector of indices names."""
     result = xp.asarray(input, copy=True)
+    value = number_as(value, input.dtype)
     xp.setitem(result, along(dim, xp.reshape(index, (-1,))) if input.ndim else ..., value)
     return result
 
@@ -777,7 +779,7 @@ def _check_masked_fill(input, mask, value):
 )
 def masked_fill(xp, input: Array, mask: Constant, value: Array):
     """A copy of input, broadcast with the mask, with a value where the mask is true."""
-    return xp.where(mask, xp.asarray(value, dtype=input.dtype), input)
+    return xp.where(mask, xp.asarray(number_as(value, input.dtype), dtype=input.dtype), input)
 
 
 @masked_fill.vjp("input")

@@ -5,13 +5,11 @@ arguments of fmax and fmin (maximum and minimum share it), 0 where nan_to_num re
 """
 
 from adjoint.arrays.dtypes import finfo, from_numpy_dtype, kind_of, numpy_dtype
-from adjoint.arrays.promotion import common_dtype
+from adjoint.arrays.promotion import common_dtype, number_as
 
 from .declare import Array, Constant, elementwise, general, linear
-from .elementwise import check_number, is_number, number_check, refuse
+from .elementwise import LOG_2, check_number, is_number, number_check, refuse
 from .special import real_only, refused
-
-LOG_2 = 0.6931471805599453
 
 # several steps in one -----------------------------------------------------------------------------------------------
 
@@ -22,11 +20,6 @@ _INTEGER_QUOTIENT = (
     "tensor2) for float inputs. The future addcdiv behavior is just the latter implementation: (input + value * "
     "tensor1 / tensor2) for all dtypes."
 )
-
-
-def _factor(value, array):
-    # a number as the arrays' type takes it: integers drop its fraction
-    return int(value) if kind_of(array) in "iu" else value
 
 
 def _check_value(input, tensor1, tensor2, value=1):
@@ -46,7 +39,7 @@ def addcmul(xp, input: Array, tensor1: Array, tensor2: Array, *, value=1):
     """input + value * tensor1 * tensor2"""
     refused("addcmul_cpu_out", "b", input)
     product = tensor1 * tensor2
-    return input + (product if value == 1 else _factor(value, product) * product)
+    return input + (product if value == 1 else number_as(value, product.dtype) * product)
 
 
 def _check_quotient(input, tensor1, tensor2, value=1):
@@ -229,6 +222,18 @@ def times_power_of_two(xp, input: Array, exponent: Constant):
 @times_power_of_two.vjp("input")
 def _(ops, g, exponent):
     return ops.times_power_of_two(g, exponent)
+
+
+@elementwise(
+    input=lambda ops, other: ops.exp2(other),
+    other=lambda y: y * LOG_2,
+    dtypes="float",
+    scalars=False,
+    inplace=True,
+)
+def ldexp(xp, input: Array, other: Array):
+    """input * 2 ** other, broadcast; integers become floating point."""
+    return input * 2.0**other
 
 
 def _limits(dtype, posinf, neginf):

@@ -5,7 +5,7 @@ an index (values and indices along one axis) picks one element, that one gets it
 made without division, so that zeros are exact in every order of differentiation.
 """
 
-from math import inf, prod
+from math import inf, nan, prod
 
 from adjoint.arrays import vectors
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
@@ -284,9 +284,11 @@ def _variance(xp, input, dim, correction, keepdim):
 
 
 def _offset(ops, input, dim, correction):
-    # half the derivative: the distance from the mean over the degrees of freedom; infinite where there are none
+    # half the derivative: the distance from the mean over the degrees of freedom. Where there are none it is infinite
+    # and no function of the input, as in torch, and of less than none the sign is that of the number
     freedom = count(input.shape, dim) - correction
-    return (input - ops.mean(input, dim, True)) * (1 / freedom if freedom > 0 else inf)
+    distance = input - ops.mean(input, dim, True)
+    return distance * (1 / freedom) if freedom else ops.where(distance == 0, nan, inf)
 
 
 def _safe_inverse(ops, y):
@@ -371,8 +373,9 @@ def declare_attained(name, kernel, shares, **options):
     @rule.vjp("input")
     def _(ops, g, y, input, dim, keepdim):
         chosen, number = shares(ops, input, y, dim, keepdim)
-        # not g * 0 for the others: g may be infinite
-        return ops.where(chosen, restore(g / number, input.shape, dim, keepdim), 0)
+        # not g * 0 for the others: g may be infinite; NaN where nothing equals the result, which then is NaN
+        rest = restore(ops.where(number == 0, nan, 0), input.shape, dim, keepdim)
+        return ops.where(chosen, restore(g / number, input.shape, dim, keepdim), rest)
 
     @rule.jvp("input")
     def _(ops, t, y, input, dim, keepdim):

@@ -20,7 +20,7 @@ cdef extern from *:
     void adj_inherit_operators(object subclass, object native)
 
 
-cdef Operation _add, _sub, _mul, _div, _pow, _matmul, _neg, _abs, _remainder, _floor_divide
+cdef Operation _add, _sub, _mul, _div, _pow, _matmul, _neg, _abs, _remainder, _floor_divide, _reciprocal
 
 
 cdef class ArithmeticTensor(TensorBase):

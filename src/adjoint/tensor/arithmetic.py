@@ -21,10 +21,10 @@ from adjoint.core.graph import registry
 
 def bind_operators(table: dict) -> None:
     """Give the operators their operations; called once, when the table is complete."""
-    global _add, _sub, _mul, _div, _pow, _matmul, _neg, _abs, _remainder, _floor_divide
+    global _add, _sub, _mul, _div, _pow, _matmul, _neg, _abs, _remainder, _floor_divide, _reciprocal
     _add, _sub, _mul, _div, _pow = [table[name] for name in ("add", "sub", "mul", "true_divide", "pow")]
     _matmul, _neg, _abs = table["matmul"], table["neg"], table["abs"]
-    _remainder, _floor_divide = table["remainder"], table["floor_divide"]
+    _remainder, _floor_divide, _reciprocal = [table[name] for name in ("remainder", "floor_divide", "reciprocal")]
 
 
 def is_operand(value) -> bool:
@@ -66,8 +66,9 @@ class ArithmeticTensor(TensorBase):
     def __truediv__(self, other):
         return _div.binary(self, other) if is_fast(other) else NotImplemented
 
+    # as torch: a product with the reciprocal, which saves its result and not the tensor
     def __rtruediv__(self, other):
-        return _div.binary(other, self) if is_fast(other) else NotImplemented
+        return _mul.binary(_reciprocal.unary(self), other) if is_fast(other) else NotImplemented
 
     def __pow__(self, other):
         return _pow.binary(self, other) if is_fast(other) else NotImplemented

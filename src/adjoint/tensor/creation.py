@@ -19,12 +19,14 @@ from adjoint.arrays.dtypes import (
     from_numpy_dtype,
     get_default_complex_dtype,
     get_default_dtype,
+    numpy_dtype,
     scalar_dtype,
 )
 from adjoint.arrays.infer import array_from_data
 from adjoint.arrays.layout import as_memory_format, memory_format, preserve_format, strides_in
 from adjoint.arrays.namespace import is_array, namespace, on_device
 from adjoint.arrays.numpy_namespace import as_strided
+from adjoint.arrays.promotion import number_as
 from adjoint.arrays.random import Generator
 from adjoint.arrays.size import CPU, as_device, check_shape, type_name
 from adjoint.core import errors
@@ -274,7 +276,7 @@ def full(
     fill_value = _fill_value(fill_value, "full")
     kind = scalar_dtype(fill_value) if dtype is None else as_dtype(dtype, "full")
     shape = check_shape("full", (size,), allow_int=False)
-    return _wrapped(numpy.full(shape, fill_value, kind.numpy), requires_grad, "full", device)
+    return _wrapped(numpy.full(shape, number_as(fill_value, kind.numpy), kind.numpy), requires_grad, "full", device)
 
 
 def _laid_out(make: Any, array: Any, kind: Any, layout: Any) -> Any:
@@ -365,8 +367,8 @@ def full_like(
 ) -> Tensor:
     """A number repeated to the shape of a tensor, with its dtype unless another is given."""
     array = _array_of(input, "full_like")
-    kind = None if dtype is None else as_dtype(dtype, "full_like").numpy
-    filled = namespace(array).full_like(array, _fill_value(fill_value, "full_like"), dtype=kind)
+    kind = numpy_dtype(array.dtype) if dtype is None else as_dtype(dtype, "full_like").numpy
+    filled = namespace(array).full_like(array, number_as(_fill_value(fill_value, "full_like"), kind), dtype=kind)
     return _wrapped(filled, requires_grad, "full_like", device)
 
 

@@ -1178,6 +1178,12 @@ class Tensor(TensorBase):
     def frexp(self) -> MantissaExponent:
         """The mantissa, of size [0.5, 1), and the exponent, an int32, in input = mantissa * 2 ** exponent."""
 
+    def ldexp(self, other: Tensor) -> Tensor:
+        """input * 2 ** other, broadcast; integers become floating point."""
+
+    def ldexp_(self, other: Tensor) -> Tensor:
+        """In-place version of ldexp()."""
+
     def nan_to_num(self, nan: builtins.float = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None) -> Tensor:
         """input with NaN and infinities replaced: by 0 and by the largest and smallest finite numbers unless given."""
 
@@ -1567,12 +1573,6 @@ class Tensor(TensorBase):
 
     def float_power_(self, exponent: Tensor | builtins.complex) -> Tensor:
         """In-place version of float_power(). Raises RuntimeError unless the tensor is of the result's double type."""
-
-    def ldexp(self, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-        """input * 2 ** other, broadcast; integers become floating point."""
-
-    def ldexp_(self, other: Tensor) -> Tensor:
-        """In-place version of ldexp()."""
 
     def conj(self) -> Tensor:
         """The complex conjugate; a real tensor itself."""

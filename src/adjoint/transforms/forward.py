@@ -221,7 +221,7 @@ def apply_in_place(operation: Operation, values: list[Any]) -> bool:
                 return False
             write(operation, values)
             return True
-        if kind_of(target._array) in "biu":
+        if kind_of(target._array) in "biu" or not operation.rule.vjps:
             write(operation, values)
             return True
     # what is written over may be needed again, by the tangent and by its derivative

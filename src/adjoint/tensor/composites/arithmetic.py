@@ -95,7 +95,7 @@ def isclose(
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value:g}")
     a, b = input._array, other._array
     if type(a) is numpy.ndarray and type(b) is numpy.ndarray:
-        return new_tensor(numpy.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan))
+        return new_tensor(numpy.asarray(numpy.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)))
     input, other = input.detach(), other.detach()
     near = ops.abs(input - other) <= atol + rtol * ops.abs(other)
     close = (near & ops.isfinite(other)) | (input == other)

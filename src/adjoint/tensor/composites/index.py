@@ -18,7 +18,7 @@ from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 from adjoint.arrays.infer import array_from_data
 from adjoint.arrays.namespace import has_views, is_array, underlying
 from adjoint.arrays.once import warn_once
-from adjoint.arrays.promotion import common_dtype
+from adjoint.arrays.promotion import common_dtype, number_as
 from adjoint.arrays.shapes import broadcast_shapes, normalize_dim
 from adjoint.core.graph import TensorBase, bump_version, new_tensor
 from adjoint.core.modes import current, is_grad_enabled
@@ -143,7 +143,7 @@ def written(tensor: Tensor, basic: tuple[Any, ...], value: Any) -> bool:
         return False
     try:
         array[basic] = value
-    except (IndexError, ValueError):
+    except (IndexError, ValueError, OverflowError):
         # the general way says what is wrong
         return False
     bump_version(tensor)
@@ -351,7 +351,7 @@ class Rows:
         arrangement = self._arrangement()
         shape = [(*self.shape, *kept)[axis] for axis in arrangement]
         if not isinstance(value, TensorBase):
-            value = new_tensor(numpy.asarray(value, rows._array.dtype))
+            value = new_tensor(numpy.asarray(number_as(value, rows._array.dtype), rows._array.dtype))
         if value._array.dtype != rows._array.dtype:
             value = ops.cast(value, from_numpy_dtype(rows._array.dtype))
         value = ops.permute(ops.expand(value, shape), tuple(map(arrangement.index, range(len(arrangement)))))

@@ -72,32 +72,6 @@ def float_power_(input: Tensor, exponent: Tensor | complex) -> Tensor:
     return input.pow_(_in_double(exponent, kind))
 
 
-def _power_of_two(function: str, input: Tensor, other: Tensor) -> Tensor:
-    _check_tensor(function, "other", 1, other)
-    power = ops.pow(2.0, other)
-    # a power with an integer exponent has the default type, which does not decide that of the result
-    whole = not (other.dtype.is_floating_point or other.dtype.is_complex)
-    return power.to(input.dtype) if whole and input.dtype.is_floating_point else power
-
-
-@composite()
-def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """input * 2 ** other, broadcast; integers become floating point.
-
-    >>> import adjoint
-    >>> adjoint.ldexp(adjoint.tensor([1.0, 3.0]), adjoint.tensor([2, -1]))
-    tensor([4.0000, 1.5000])
-    """
-    given = {} if out is None else {"out": out}
-    return ops.mul(input, _power_of_two("ldexp", input, other), **given)
-
-
-@composite(namespace=None, name="ldexp_")
-def ldexp_(input: Tensor, other: Tensor) -> Tensor:
-    """In-place version of ldexp()."""
-    return input.mul_(_power_of_two("ldexp_", input, other))
-
-
 # conjugates, which are no views here: they are always resolved ------------------------------------------------------
 
 

@@ -83,7 +83,8 @@ def cov(
         warnings.warn("cov(): degrees of freedom is <= 0", UserWarning, stacklevel=3)
         freedom = ops.zeros_like(ops.real(matrix))
     matrix = matrix / freedom
-    return matrix if matrix.shape != (1, 1) else ops.reshape(matrix, ())
+    # a view in any case, as in torch
+    return ops.reshape(matrix, () if matrix.shape == (1, 1) else tuple(matrix.shape))
 
 
 @composite()
