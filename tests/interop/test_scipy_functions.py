@@ -21,9 +21,12 @@ from adjoint.interop.declare import FUNCTIONS
 from adjoint.interop.scipy_functions.special import FUNCTIONS_OF_UFUNCS, OPERATIONS
 from adjoint.interop.scipy_functions.stats import DISTRIBUTIONS
 from adjoint.interop.ufuncs import UFUNCS
+from adjoint.rules.closed_forms import PARTIALS, SLOPES
+from adjoint.tensor.table import ops as OPS
 
 scipy_functions.load()
 RNG = np.random.default_rng(7)
+OTHER = np.random.default_rng(8)
 Call = Callable[..., Any]
 
 
@@ -101,12 +104,28 @@ DOMAINS: dict[str, tuple[Call, ...]] = {
     "ndtri_exp": (lambda *shape: -positive(*shape),),
     "binom": (lambda *shape: positive(*shape) + 3, positive),
     "stdtr": (positive, normal),
+    **dict.fromkeys(("bdtr", "bdtrc", "bdtri", "nbdtr", "nbdtrc", "nbdtri"), (fraction,)),
+    "fdtri": (positive, positive, fraction),
+    "gdtria": (fraction, positive, positive),
+    "gdtrix": (positive, positive, fraction),
+    "nrdtrimn": (fraction, positive, positive),
+    "nrdtrisd": (positive, fraction, positive),
+    "pdtri": (fraction,),
     "inv_boxcox": (positive, fraction),
 }
 #: Ufuncs whose first arguments are constants: numbers, or integers.
 ORDERS: dict[str, tuple[Any, ...]] = {
     "jv": (1.5,), "jn": (2,), "yv": (1.5,), "yn": (2,), "kn": (2,), "expn": (2,),
     "hyp2f1": (0.5, 1.5, 2.5), "hyp1f1": (0.5, 1.5), "pdtr": (2.0,), "pdtrc": (2.0,), "kve": (),
+    "hyp0f1": (1.5,), "hyperu": (0.5, 1.5), "wright_bessel": (0.5, 1.5), "log_wright_bessel": (0.5, 1.5),
+    "struve": (1.5,), "modstruve": (0.7,), "eval_jacobi": (3, 0.5, 1.5), "eval_gegenbauer": (3, 0.5),
+    "eval_genlaguerre": (3, 0.5), "eval_sh_jacobi": (3, 2.5, 1.5), "jve": (1.5,), "yve": (0.5,), "hankel1": (0.5,),
+    "hankel2": (1.5,), "hankel1e": (0.5,), "hankel2e": (0.5,),
+    "spherical_yn": (2,), "spherical_in": (2,), "spherical_kn": (1,),
+    "bdtr": (2.0, 5), "bdtrc": (2.0, 5), "bdtri": (2.0, 5),
+    "nbdtr": (2, 5), "nbdtrc": (2, 5), "nbdtri": (2, 5), "pdtri": (2,),
+    **{f"eval_{name}": (3,) for name in ("legendre", "chebyt", "chebyu", "chebyc", "chebys", "laguerre", "hermite",
+                                         "hermitenorm", "sh_legendre", "sh_chebyt", "sh_chebyu")},
 }  # fmt: skip
 UFUNC_NAMES = sorted(
     name for name in (OPERATIONS | FUNCTIONS_OF_UFUNCS) if isinstance(getattr(scipy.special, name, None), np.ufunc)
@@ -120,9 +139,104 @@ def test_ufuncs(name: str) -> None:
     orders = ORDERS.get(name, ())
     draws = DOMAINS.get(name, (positive,) * (ufunc.nin - len(orders)))
     arguments = [draw(*shape) for draw, shape in zip(draws, ((2, 3), (3,), (2, 1)), strict=False)]
-    if name in ("hyp2f1", "hyp1f1"):
+    if name in ("hyp2f1", "hyp1f1", "hyp0f1"):
         arguments = [fraction(2, 3)]
     check(lambda *x: ufunc(*orders, *x), *arguments, rtol=1e-7)
+
+
+def complex_numbers(*shape: int) -> np.ndarray:
+    return OTHER.uniform(-0.5, 1.5, shape) + 1j * OTHER.uniform(0.5, 2.5, shape)
+
+
+COMPLEX = [
+    "erf", "erfc", "erfcx", "erfi", "dawsn", "wofz", "ndtr", "log_ndtr", "gamma", "loggamma", "rgamma", "psi",
+    "exp1", "expi", "spence", "sici", "shichi", "fresnel", "wrightomega", "airy", "log1p", "expm1", "xlogy",
+    "xlog1py", "jv", "yv", "iv", "kv", "kve", "hankel1", "hankel2", "hyp1f1", "hyp0f1", "eval_legendre",
+    "eval_gegenbauer",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COMPLEX)
+def test_ufuncs_of_complex_numbers(name: str) -> None:
+    ufunc = getattr(scipy.special, name)
+    orders = (0.7,) if name == "kve" else ORDERS.get(name, (0.7,) if name in ("iv", "kv") else ())
+    arguments = [complex_numbers(2, 3) for _ in range(ufunc.nin - len(orders))]
+    check(lambda *x: ufunc(*orders, *x), *arguments, rtol=1e-7)
+    if name == "psi":
+        check(ufunc, complex_numbers(4) - 3)
+
+
+BASES = np.array([0.2, 0.5, 0.8, 0.7])
+ANGLES = np.array([-30.0, 0.0, 40.0])
+#: Arguments at which two derivatives are checked, where they are not the usual ones.
+PLACES: dict[str, tuple[Any, ...]] = {
+    **dict.fromkeys(("sindg", "cosdg", "tandg"), (ANGLES,)),
+    "cotdg": (ANGLES + 50,),
+    **dict.fromkeys(("wofz", "psi", "hankel1", "hankel2", "hankel1e", "hankel2e"), (complex_numbers(3),)),
+    "loggamma": (complex_numbers(3) - 2,),
+    "rgamma": (np.array([-2.0, 0.0, 0.3, 4.0]),),
+    "ndtri_exp": (np.array([-3.0, -1.0, -0.2]),),
+    "lambertw": (complex_numbers(3),),
+    **dict.fromkeys(("ber", "bei", "berp", "beip"), (np.array([-1.0, 0.5, 3.0]),)),
+    **dict.fromkeys(("ellipkm1", "ellipem1"), (np.array([0.01, 0.45, 0.55, 0.95, 1.3]),)),
+    **dict.fromkeys(("boxcox1p", "inv_boxcox", "inv_boxcox1p"), (BASES, np.array([-0.3, 0.01, 0.0, 0.5]))),
+    "boxcox": (BASES, np.array([-0.3, 0.01, 0.0, 1.5])),
+    "complex_polygamma": (complex_numbers(3) - 1,),
+    "hyp2f1": (BASES,),
+}
+
+
+@pytest.mark.parametrize("name", [*SLOPES, *PARTIALS])
+def test_closed_forms_to_the_second_order(name: str) -> None:
+    orders = {"complex_polygamma": (1,), "lambertw": (-1,)}.get(name, ORDERS.get(name, ()))
+    arguments = PLACES.get(name, (positive(3), positive(3)) if name in PARTIALS else (positive(3),))
+    tensors = [adjoint.tensor(a, requires_grad=True) for a in arguments]
+
+    def function(*x: Any) -> Any:
+        if name in PARTIALS:
+            return OPS.special_function_of_two(*x, name)
+        return OPS.special_function(*x, name, orders)
+
+    assert adjoint.autograd.gradcheck(function, tensors, check_forward_ad=True)
+    assert adjoint.autograd.gradgradcheck(function, tensors)
+
+
+def test_special_values_are_those_of_scipy() -> None:
+    inf = np.inf
+    cases: dict[str, tuple[list[float], ...]] = {
+        "gammaln": ([-inf, inf, -1.0, 0.0, -1.5],),
+        "loggamma": ([-1.5, -1.0, 0.0, -inf, inf],),
+        "boxcox": ([0.0, 0.0, 0.0, 2.0, 1e-300], [0.0, 1.0, -1.0, 0.0, 0.0]),
+        "boxcox1p": ([-1.0, -1.0, 0.0], [0.0, 1.0, 0.0]),
+        "binom": ([inf, 5.0, -3.0, -3.5, 3.0], [2.0, inf, 2.0, 1.5, -1.0]),
+        "ellipkm1": ([1e-30, 1e-3, 0.0, 1.0],),
+        "poch": ([-2.5, -2.0, 0.0], [1.0, 1.0, 2.0]),
+        "rgamma": ([-1.0, 0.0, -1.5, 200.0],),
+        "ndtri_exp": ([-1e-20, -1000.0, 0.0],),
+        "pseudo_huber": ([0.0, inf], [1.0, 1.0]),
+        "pdtr": ([1.5, -1.0], [2.0, 3.0]),
+    }
+    for name, values in cases.items():
+        function = getattr(scipy.special, name)
+        with np.errstate(all="ignore"):
+            found = function(*[adjoint.tensor(v, dtype=adjoint.float64) for v in values])
+            np.testing.assert_allclose(found.numpy(), function(*map(np.array, values)), rtol=1e-14, err_msg=name)
+
+
+def test_slopes_at_special_places() -> None:
+    def slopes(name: str, *values: float) -> list[float]:
+        tensors = [adjoint.tensor(v, dtype=adjoint.float64, requires_grad=True) for v in values]
+        gradients = adjoint.autograd.grad(getattr(scipy.special, name)(*tensors), tensors)
+        return [g.item() for g in gradients]
+
+    np.testing.assert_allclose(slopes("ellipkm1", 1e-30), -0.5e30)
+    np.testing.assert_allclose(slopes("boxcox", 0.0, 2.0), [0.0, 0.25])
+    np.testing.assert_allclose(slopes("inv_boxcox", 0.3, 0.0), [np.exp(0.3), -0.045 * np.exp(0.3)])
+    np.testing.assert_allclose(slopes("rgamma", -2.0), [2.0])
+    np.testing.assert_allclose(slopes("beip", 0.0), [0.5])
+    z = adjoint.tensor(0.0, dtype=adjoint.float64, requires_grad=True)
+    adjoint.real(FUNCTIONS["scipy.special.lambertw"](z)).backward()
+    assert z.grad is not None and z.grad.item() == 1
 
 
 @pytest.mark.parametrize("name", ["erf", "gammaln", "expit", "betaln"])
@@ -137,13 +251,19 @@ def test_ufuncs_keep_single_precision(name: str) -> None:
 def test_a_ufunc_of_which_there_is_no_derivative_says_so() -> None:
     x = adjoint.tensor([0.5], requires_grad=True)
     with pytest.raises(TypeError, match="no derivative"):
-        scipy.special.struve(1.0, x)
+        scipy.special.mathieu_a(1.0, x)
     with pytest.raises(TypeError, match="the order must be one integer"):
         scipy.special.expn(np.array([1, 2]), adjoint.tensor([0.5, 1.0], requires_grad=True))
     with pytest.raises(TypeError, match="the parameters must be numbers"):
         scipy.special.hyp2f1(x, 1.0, 2.0, x)
     with pytest.raises(TypeError, match="the order must be one integer"):
         FUNCTIONS["scipy.special.polygamma"]([1, 2], x)
+    with pytest.raises(TypeError, match="the branch must be one integer"):
+        FUNCTIONS["scipy.special.lambertw"](x, [0, 1])
+    with pytest.raises(TypeError, match="it is not holomorphic; scale jv instead"):
+        scipy.special.jve(1.0, x * 1j)
+    with pytest.raises(NotImplementedError, match="not implemented for 'ComplexFloat'"):
+        scipy.special.ive(1.0, x * 1j)
 
 
 # functions ------------------------------------------------------------------------------------------------------------
@@ -163,6 +283,11 @@ SAMPLES: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {
     "special.zeta": [((2.5, positive(3)), {})],
     "special.spherical_jn": [((n, positive(3)), {"derivative": d}) for n in (0, 2) for d in (False, True)],
     "special.sinc": [((normal(3),), {})],
+    **{f"special.spherical_{name}n": [((n, D), {"derivative": d}) for n in (0, 2) for d in (False, True)]
+       for name in "yik"},
+    **{f"special.{name}p": [((0.5, D, n), {}) for n in (0, 1, 3)] for name in ("jv", "yv", "iv", "kv")},
+    "special.softplus": [((D - 2,), {})],
+    "special.lambertw": [((D, k), {}) for k in (0, -1, 2)] + [((D * (1 - 0.5j), 1), {})],
     "special.factorial": [((positive(3),), {})],
     "special.comb": [((positive(3) + 3, positive(3)), {}), ((positive(3), positive(3)), {"repetition": True})],
     "linalg.inv": [((square(),), {})],

@@ -20,6 +20,7 @@ DOMAINS: dict[str, tuple[float, float] | dict[str, tuple[float, float]]] = {
     "expi": _POSITIVE,
     "gamma": _POSITIVE,
     "gammainccinv": {"input": _POSITIVE, "other": _FRACTION},
+    "gammaln": _POSITIVE,
     "gammaincinv": {"input": _POSITIVE, "other": _FRACTION},
     "iv": {"v": (-3.0, 3.0), "z": _POSITIVE},
     "kv": {"v": (-3.0, 3.0), "z": _POSITIVE},
@@ -57,8 +58,15 @@ SAMPLES: dict[str, list[Sample]] = {
     **dict.fromkeys(("igamma", "igammac"), _INCOMPLETE),
     "expn": [{"input": draw(2, 3, low=0.5, high=3.0), "n": n} for n in (0, 1, 3)],
     "gammainc_derivative": [{**sample, "order": 1} for sample in _INCOMPLETE],
-    "hyp1f1": [{"z": draw(2, 3), "upper": (0.5,), "lower": 1.5}],
-    "hyp2f1": [{"z": draw(2, 3, low=-0.8, high=0.8), "upper": (0.5, 1.5), "lower": 2.5}],
+    "special_function": [
+        {"z": draw(2, 3, low=0.5, high=3.0), "name": "airy_ai"},
+        {"z": draw(low=0.1, high=0.8), "name": "hyp2f1", "parameters": (0.5, 1.5, 2.5)},
+        {"z": EMPTY, "name": "loggamma"},
+    ],
+    "special_function_of_two": [
+        {"a": draw(2, 1, low=0.5, high=3.0), "b": draw(3, low=0.1, high=0.8), "name": name}
+        for name in ("boxcox", "binom")
+    ],
 }
 
 #: Operations on real numbers only.

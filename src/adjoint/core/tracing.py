@@ -12,6 +12,8 @@ from adjoint.arrays.numpy_namespace import LARGE, small_ufunc
 
 #: So many programs for different numbers one operation or formula may have.
 MAX_PROGRAMS = 64
+#: So many operands has a step of a program.
+MAX_OPERANDS = 3
 
 _FLOAT64 = numpy.dtype("float64")
 _BOOL = numpy.dtype("bool")
@@ -45,6 +47,8 @@ class Trace:
                 raise Untraceable("where() of truth values")
         else:
             kinds = {value.kind for value in operands}
+            if len(operands) > MAX_OPERANDS:
+                raise Untraceable(f"{function.__name__} of more operands than a step has")
             if len(kinds) != 1 or function.nin != len(operands) or function.nout != 1:
                 raise Untraceable(f"{function.__name__} of operands of several types")
             result = result_kind(function, kinds.pop(), len(operands))

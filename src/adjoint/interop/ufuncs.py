@@ -50,14 +50,18 @@ QUICK: dict[numpy.ufunc, Operation] = {}
 _OTHER_RESULTS = frozenset((numpy.float_power,))
 
 
-def ufunc_over_tensors(ufunc: numpy.ufunc, function: Function) -> None:
-    """Declare what computes a ufunc over Tensors. Raises ValueError if it is known already."""
+def ufunc_over_tensors(ufunc: numpy.ufunc, function: Function, real: Operation | None = None) -> None:
+    """Declare what computes a ufunc over Tensors; real: the operation that does over real ones, if not all.
+
+    Raises ValueError if the ufunc is known already.
+    """
     if ufunc in UFUNCS:
         raise ValueError(f"{ufunc.__name__} is declared twice")
     UFUNCS[ufunc] = Known(ufunc, function)
     of_floats = any(loop.startswith("d" * ufunc.nin + "->") for loop in ufunc.types) and ufunc not in _OTHER_RESULTS
-    if isinstance(function, Operation) and ufunc.nin == len(function.inputs) <= 2 and of_floats:
-        QUICK[ufunc] = function
+    quick = function if real is None else real
+    if isinstance(quick, Operation) and ufunc.nin == len(quick.inputs) <= 2 and of_floats:
+        QUICK[ufunc] = quick
 
 
 # promotion ------------------------------------------------------------------------------------------------------------

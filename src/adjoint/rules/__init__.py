@@ -3,6 +3,7 @@
 from . import (
     activations,
     bessel,
+    closed_forms,
     contract,
     convolution,
     counting,
@@ -35,6 +36,7 @@ __all__ = [
     "Rule",
     "activations",
     "bessel",
+    "closed_forms",
     "contract",
     "convolution",
     "counting",

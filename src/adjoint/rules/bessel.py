@@ -7,25 +7,31 @@ processes and the von Mises-Fisher distribution need them.
 
 from math import comb, pi
 
+from adjoint.arrays.dtypes import kind_of
+
 from .declare import Array, elementwise
-from .special import TWO_OVER_ROOT_PI, alike, array_of, no_derivative, real_only, unary
+from .special import TWO_OVER_ROOT_PI, alike, no_derivative, real_only
 
 # Bessel functions C[v]: the slope is f * C[v-1] + g * C[v+1] (DLMF 10.6.1, 10.29.1) ----------------------------------
+
+
+def _order_and_place(xp, v, z):
+    """An order and a place of one precision; where the place is complex, so is the type of the order, but no value."""
+    v, z = alike(xp, v, z)
+    return (xp.real(v) if kind_of(z) == "c" else v), z
 
 
 def _of_order(name):
     """Declare J or Y of real order v at z."""
 
     def body(xp, v: Array, z: Array):
-        real_only(name, v, z)
-        return getattr(xp.special, name)(*alike(xp, v, z))
+        return getattr(xp.special, name)(*_order_and_place(xp, v, z))
 
     def by_z(ops, v, z):
         own = getattr(ops, name)
-        v = array_of(ops, v, z)
         return 0.5 * (own(v - 1, z) - own(v + 1, z))
 
-    body.__doc__ = f"scipy.special.{name}: a Bessel function of real order v."
+    body.__doc__ = f"scipy.special.{name}: a Bessel function of real order v at a real or complex z."
     elementwise(name=name, v=no_derivative(f"{name}: v"), z=by_z, dtypes="float", method=False, function=False)(body)
 
 
@@ -126,8 +132,10 @@ def _modified(name, kernels, integral, sign, doc):
     """
 
     def body(xp, v: Array, z: Array, order=0, scaled=False):
-        real_only(name, v, z)
-        v, z = alike(xp, v, z)
+        if order or (scaled and sign > 0):
+            # no formula by the order; and with the factor exp(-abs(real(z))) it is not holomorphic
+            real_only(name, z)
+        v, z = _order_and_place(xp, v, z)
         if not order:
             return getattr(xp.special, kernels[scaled])(v, z)
         kind = z.dtype
@@ -145,7 +153,6 @@ def _modified(name, kernels, integral, sign, doc):
 
     def by_z(ops, v, z, order, scaled):
         own = getattr(ops, name)
-        v = array_of(ops, v, z)
         slope = 0.5 * sign * (own(v - 1, z, order, scaled) + own(v + 1, z, order, scaled))
         if not scaled:
             return slope
@@ -183,8 +190,13 @@ _modified(
 
 
 def _own(name, partial, doc):
-    """Declare a function of one real argument under the name that it has in SciPy."""
-    unary(name, name, partial, label=name, doc=doc, method=False, function=False, inplace=False)
+    """Declare a function of one argument under the name that it has in SciPy, which may know it of complex ones."""
+
+    def body(xp, input: Array):
+        return getattr(xp.special, name)(input)
+
+    body.__doc__ = doc
+    elementwise(name=name, input=partial, dtypes="float", method=False, function=False)(body)
 
 
 _own("erfi", lambda ops, input: TWO_OVER_ROOT_PI * ops.exp(input * input), "-i erf(i * input) (DLMF 7.2).")
@@ -193,10 +205,11 @@ _own("erfcinv", lambda ops, y: ops.exp(y * y) / -TWO_OVER_ROOT_PI, "The inverse 
 _own("expi", lambda ops, input: ops.exp(input) / input, "The exponential integral Ei (DLMF 6.2.5).")
 _own("exp1", lambda ops, input: -ops.exp(-input) / input, "The exponential integral E1 (DLMF 6.2.1).")
 _own("spence", lambda ops, input: ops.log(input) / (1 - input), "The integral of log(t) / (1 - t) from 1 to input.")
-_own("exprel", lambda ops, input: _exprel_partial(ops, input), "(exp(input) - 1) / input, 1 at 0.")
+_own("exprel", lambda ops, input: exprel_slope(ops, input), "(exp(input) - 1) / input, 1 at 0.")
 
 
-def _exprel_partial(ops, input):
+def exprel_slope(ops, input):
+    """The derivative of (exp(input) - 1) / input."""
     small = abs(input) < 0.02
     x = ops.where(small, input, 0)
     # the series of (1 + exp(x) * (x - 1)) / x ** 2
@@ -222,7 +235,6 @@ def _pair(name, partials, outputs, doc):
     for place, (output, partial) in enumerate(zip(outputs, partials, strict=True)):
 
         def body(xp, input: Array, place=place):
-            real_only(name, input)
             return getattr(xp.special, name)(input)[place]
 
         body.__doc__ = doc
@@ -243,32 +255,15 @@ _pair(
     "The integrals of the sine and cosine over the argument (DLMF 6.2.9-13).",
 )
 
-# hypergeometric functions and elliptic integrals (DLMF 15.5.1, 13.3.15, 19.5.1-2) ------------------------------------
-
-
-def _hypergeometric(name, n_upper, doc):
-    def body(xp, z: Array, *, upper, lower):
-        real_only(name, z)
-        return xp.astype(getattr(xp.special, name)(*upper, lower, z), z.dtype)
-
-    def by_z(ops, z, upper, lower):
-        factor = upper[0] * (upper[1] if n_upper == 2 else 1) / lower
-        return factor * getattr(ops, name)(z, upper=tuple([a + 1 for a in upper]), lower=lower + 1)
-
-    body.__doc__ = doc
-    elementwise(name=name, z=by_z, dtypes="float", method=False, function=False)(body)
-
-
-_hypergeometric("hyp2f1", 2, "Gauss' hypergeometric function, with numbers as parameters.")
-_hypergeometric("hyp1f1", 1, "Kummer's hypergeometric function, with numbers as parameters.")
+# elliptic integrals (DLMF 19.5.1-2) -----------------------------------------------------------------------------------
 
 _own(
     "ellipk",
-    lambda ops, input: 0.125 * pi * ops.hyp2f1(input, upper=(1.5, 1.5), lower=2.0),
+    lambda ops, input: 0.125 * pi * ops.special_function(input, "hyp2f1", (1.5, 1.5, 2.0)),
     "The complete elliptic integral of the first kind, of the parameter m = k ** 2.",
 )
 _own(
     "ellipe",
-    lambda ops, input: -0.125 * pi * ops.hyp2f1(input, upper=(0.5, 1.5), lower=2.0),
+    lambda ops, input: -0.125 * pi * ops.special_function(input, "hyp2f1", (0.5, 1.5, 2.0)),
     "The complete elliptic integral of the second kind, of the parameter m = k ** 2.",
 )

@@ -15,6 +15,8 @@ over many scales.
 
 from math import comb, cosh, exp, factorial, pi, sinh
 
+from adjoint.arrays.dtypes import kind_of
+
 from .declare import Array, elementwise
 from .special import alike, array_of, real_only
 
@@ -288,10 +290,13 @@ _euler("betaln", False, "The logarithm of the absolute value of the beta functio
 _euler("beta", True, "The beta function, gamma(a) * gamma(b) / gamma(a + b).")
 
 
-@elementwise(input=lambda ops, input, y: y * ops.digamma(input), dtypes="float", method=False, function=False)
+def _gamma_partial(ops, input, y):
+    return y * (ops.special_function(input, "psi") if kind_of(input) == "c" else ops.digamma(input))
+
+
+@elementwise(input=_gamma_partial, dtypes="float", method=False, function=False)
 def gamma(xp, input: Array):
     """The gamma function."""
-    real_only("gamma", input)
     return xp.special.gamma(input)
 
 

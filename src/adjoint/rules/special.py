@@ -251,6 +251,15 @@ def lgamma(xp, input: Array):
     real_only("lgamma_vml_cpu", input)
     return xp.where(input == float("-inf"), -input, xp.special.gammaln(input))
 
+unary(
+    "gammaln",
+    "gammaln",
+    lambda ops, input: ops.digamma(input),
+    doc="lgamma(input) as SciPy has it, which is -inf at -inf.",
+    method=False,
+    function=False,
+    inplace=False,
+)
 
 
 def _check_dimension(input, p):

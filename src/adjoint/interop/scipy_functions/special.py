@@ -10,40 +10,98 @@ import scipy.special
 
 from adjoint.core.recorded import operations
 from adjoint.interop.declare import Array, function
-from adjoint.interop.operands import axes_of, cast, inexact, kind_of, plain, promoted, tensor_of
+from adjoint.interop.operands import axes_of, cast, inexact, kind_of, operand, plain, promoted, tensor_of
 from adjoint.interop.ufuncs import UFUNCS, ufunc_over_tensors
 from adjoint.tensor.table import ops
 
 #: Ufuncs of scipy.special and the operations that they are, where the operands are the same.
 OPERATIONS = {
-    "cbrt": "cbrt", "dawsn": "dawsn", "digamma": "digamma", "ellipe": "ellipe", "ellipk": "ellipk",
-    "entr": "special_entr", "erf": "erf", "erfc": "erfc", "erfcinv": "erfcinv", "erfcx": "special_erfcx",
+    "cbrt": "cbrt", "dawsn": "dawsn", "ellipe": "ellipe", "ellipk": "ellipk",
+    "entr": "special_entr", "erfcinv": "erfcinv",
     "erfi": "erfi", "erfinv": "erfinv", "exp1": "exp1", "exp2": "exp2", "expi": "expi", "expit": "sigmoid",
     "expm1": "expm1", "exprel": "exprel", "gamma": "gamma", "gammainc": "igamma", "gammaincc": "igammac",
-    "gammainccinv": "gammainccinv", "gammaincinv": "gammaincinv", "gammaln": "lgamma", "i0": "i0", "i0e": "special_i0e",
+    "gammainccinv": "gammainccinv", "gammaincinv": "gammaincinv", "gammaln": "gammaln",
+    "i0": "i0", "i0e": "special_i0e",
     "i1": "special_i1", "i1e": "special_i1e", "j0": "special_bessel_j0", "j1": "special_bessel_j1",
     "k0": "special_modified_bessel_k0", "k0e": "special_scaled_modified_bessel_k0", "k1": "special_modified_bessel_k1",
     "k1e": "special_scaled_modified_bessel_k1", "log1p": "log1p", "log_expit": "logsigmoid",
-    "log_ndtr": "special_log_ndtr", "logit": "logit", "ndtr": "special_ndtr", "ndtri": "special_ndtri",
-    "psi": "digamma", "spence": "spence", "xlog1py": "special_xlog1py", "xlogy": "xlogy", "y0": "special_bessel_y0",
+    "logit": "logit", "ndtri": "special_ndtri",
+    "spence": "spence", "y0": "special_bessel_y0",
     "y1": "special_bessel_y1", "beta": "beta", "betaln": "betaln", "betainc": "betainc", "betaincinv": "betaincinv",
     "stdtr": "stdtr", "stdtrit": "stdtrit", "jv": "jv", "jn": "jv", "yv": "yv", "iv": "iv", "kv": "kv",
 }  # fmt: skip
 
 
-def _boxcox(log):
-    def transform(x, lmbda):
-        # log(x) times exprel(lmbda * log(x)), smooth where lmbda is 0
-        logarithm = getattr(ops, log)(x)
-        return logarithm * ops.exprel(lmbda * logarithm)
+#: Functions of complex numbers in SciPy, of real ones in torch: their operations over real Tensors.
+REAL_OPERATIONS = {
+    "erf": "erf", "erfc": "erfc", "erfcx": "special_erfcx", "log_ndtr": "special_log_ndtr", "ndtr": "special_ndtr",
+    "psi": "digamma", "xlog1py": "special_xlog1py", "xlogy": "xlogy",
+}  # fmt: skip
 
-    return transform
+#: Functions of the tables of closed forms: of one variable, of one after numbers, of two.
+OF_ONE = [
+    "loggamma", "rgamma", "wofz", "wrightomega", "ber", "bei", "ker", "kei", "berp", "beip", "kerp",
+    "keip", "sindg", "cosdg", "tandg", "cotdg", "ellipkm1", "ndtri_exp",
+]  # fmt: skip
+WITH_NUMBERS = [
+    "hyp2f1", "hyp1f1", "hyp0f1", "hyperu", "wright_bessel", "log_wright_bessel", "struve", "modstruve",
+    "hankel1", "hankel1e", "hankel2", "hankel2e",
+    "eval_jacobi", "eval_legendre", "eval_gegenbauer", "eval_chebyt", "eval_chebyu", "eval_chebyc", "eval_chebys",
+    "eval_genlaguerre", "eval_laguerre", "eval_hermite", "eval_hermitenorm", "eval_sh_legendre", "eval_sh_chebyt",
+    "eval_sh_chebyu", "eval_sh_jacobi",
+]  # fmt: skip
+OF_TWO = [
+    "boxcox", "boxcox1p", "inv_boxcox", "inv_boxcox1p", "binom", "poch", "powm1", "owens_t", "pseudo_huber",
+]  # fmt: skip
 
 
-def _inverse_boxcox(y, lmbda):
-    zero = lmbda == 0
-    safe = ops.where(zero, 1, lmbda)
-    return ops.where(zero, y, ops.log1p(safe * y) / safe)
+def _of_one(name):
+    return lambda z: ops.special_function(z, name)
+
+
+def _of_two(name):
+    return lambda a, b: ops.special_function_of_two(a, b, name)
+
+
+def _real_or_complex(name, real):
+    complex_function = _of_two(name) if name.startswith("x") else _of_one(name)
+
+    def apply(*values):
+        return (complex_function if kind_of(values[0]).kind == "c" else getattr(ops, real))(*values)
+
+    return apply
+
+
+def _parts(*names):
+    return lambda z: tuple([ops.special_function(z, name) for name in names])
+
+
+def _kelvin(x):
+    ber, bei, ker, kei, berp, beip, kerp, keip = _parts("ber", "bei", "ker", "kei", "berp", "beip", "kerp", "keip")(x)
+    return ops.complex(ber, bei), ops.complex(ker, kei), ops.complex(berp, beip), ops.complex(kerp, keip)
+
+
+def _unscaled(name):
+    def apply(v, z):
+        # the factor is exp(-abs(imag(z))), which has no derivative as a complex function
+        if kind_of(z).kind == "c":
+            raise TypeError(f"{name}e: of complex numbers it is not holomorphic; scale {name} instead")
+        return getattr(ops, name)(v, z)
+
+    return apply
+
+
+def _voigt(x, sigma, gamma):
+    sharp = sigma == 0
+    width = ops.where(sharp, 1, sigma)
+    wave = ops.special_function((x + 1j * gamma) / (width * math.sqrt(2)), "wofz")
+    lorentz = gamma / (math.pi * (x * x + gamma * gamma))
+    return ops.where(sharp, lorentz, ops.real(wave) / (width * math.sqrt(2 * math.pi)))
+
+
+def _quantile_of_f(a, b, p):
+    y = ops.betaincinv(0.5 * a, 0.5 * b, p)
+    return b * y / (a * (1 - y))
 
 
 def _kl(x, y):
@@ -61,11 +119,6 @@ def _huber(delta, r):
     return ops.where(delta < 0, math.inf, value)
 
 
-def _pseudo_huber(delta, r):
-    u = r / delta
-    return delta * delta * (u * u / (1 + ops.sqrt(1 + u * u)))
-
-
 def _of_integer(name):
     return lambda n, x: getattr(ops, name)(cast(n, kind_of(x)), x)
 
@@ -77,56 +130,64 @@ def _expn(n, x):
     return ops.expn(x, int(order.reshape(())))
 
 
-def _with_numbers(name, n_upper):
+def _with_numbers(name):
     def apply(*values):
         *parameters, z = values
         if any(p.ndim or p.requires_grad for p in parameters):
             raise TypeError(f"{name}: with a Tensor as the argument, the parameters must be numbers")
-        numbers = [plain(value) for value in parameters]
-        return getattr(ops, name)(z, upper=tuple(numbers[:n_upper]), lower=numbers[n_upper])
+        return ops.special_function(z, name, tuple([plain(value) for value in parameters]))
 
     return apply
 
 
 #: Ufuncs that take several operations, over Tensors of one dtype.
 FUNCTIONS_OF_UFUNCS = {
+    **{name: _real_or_complex(name, real) for name, real in REAL_OPERATIONS.items()},
+    **{name: _of_one(name) for name in OF_ONE},
+    **{name: _with_numbers(name) for name in WITH_NUMBERS},
+    **{name: _of_two(name) for name in OF_TWO},
+    "airy": _parts("airy_ai", "airy_aip", "airy_bi", "airy_bip"),
+    "bdtr": lambda k, n, p: ops.betainc(n - ops.floor(k), ops.floor(k) + 1, 1 - p),
+    "bdtrc": lambda k, n, p: ops.betainc(ops.floor(k) + 1, n - ops.floor(k), p),
+    "bdtri": lambda k, n, y: 1 - ops.betaincinv(n - ops.floor(k), ops.floor(k) + 1, y),
     "betaincc": lambda a, b, x: ops.betainc(b, a, 1 - x),
     "betainccinv": lambda a, b, y: 1 - ops.betaincinv(b, a, y),
-    "binom": lambda n, k: ops.exp(ops.lgamma(n + 1) - ops.lgamma(k + 1) - ops.lgamma(n - k + 1)),
-    "boxcox": _boxcox("log"),
-    "boxcox1p": _boxcox("log1p"),
     "chdtr": lambda v, x: ops.igamma(0.5 * v, 0.5 * x),
     "chdtrc": lambda v, x: ops.igammac(0.5 * v, 0.5 * x),
     "chdtri": lambda v, p: 2 * ops.gammainccinv(0.5 * v, p),
     "cosm1": lambda x: -2 * ops.square(ops.sin(0.5 * x)),
-    "ellipkm1": lambda p: ops.ellipk(1 - p),
     "exp10": lambda x: ops.exp(x * math.log(10.0)),
     "expn": _expn,
     "fdtr": lambda a, b, x: ops.betainc(0.5 * a, 0.5 * b, a * x / (a * x + b)),
     "fdtrc": lambda a, b, x: ops.betainc(0.5 * b, 0.5 * a, b / (a * x + b)),
+    "fdtri": _quantile_of_f,
     "fresnel": lambda x: (ops.fresnel_s(x), ops.fresnel_c(x)),
     "gdtr": lambda a, b, x: ops.igamma(b, a * x),
     "gdtrc": lambda a, b, x: ops.igammac(b, a * x),
+    "gdtria": lambda p, b, x: ops.gammaincinv(b, p) / x,
+    "gdtrix": lambda a, b, p: ops.gammaincinv(b, p) / a,
     "huber": _huber,
-    "hyp1f1": _with_numbers("hyp1f1", 1),
-    "hyp2f1": _with_numbers("hyp2f1", 2),
-    "inv_boxcox": lambda y, lmbda: ops.exp(_inverse_boxcox(y, lmbda)),
-    "inv_boxcox1p": lambda y, lmbda: ops.expm1(_inverse_boxcox(y, lmbda)),
     "ive": lambda v, z: ops.iv(v, z, 0, True),
+    "jve": _unscaled("jv"),
+    "kelvin": _kelvin,
     "kl_div": lambda x, y: _kl(x, y) - x + y,
     "kn": _of_integer("kv"),
     "kve": lambda v, z: ops.kv(v, z, 0, True),
-    "loggamma": lambda z: ops.lgamma(z),
-    "ndtri_exp": lambda y: ops.special_ndtri(ops.exp(y)),
-    "pdtr": lambda k, m: ops.igammac(ops.floor(k) + 1, m),
-    "pdtrc": lambda k, m: ops.igamma(ops.floor(k) + 1, m),
-    "poch": lambda z, m: ops.gamma(z + m) / ops.gamma(z),
-    "pseudo_huber": _pseudo_huber,
+    "nbdtr": lambda k, n, p: ops.betainc(n, ops.floor(k) + 1, p),
+    "nbdtrc": lambda k, n, p: ops.betainc(ops.floor(k) + 1, n, 1 - p),
+    "nbdtri": lambda k, n, y: ops.betaincinv(n, ops.floor(k) + 1, y),
+    "nrdtrimn": lambda p, std, x: x - std * ops.special_ndtri(p),
+    "nrdtrisd": lambda mn, p, x: (x - mn) / ops.special_ndtri(p),
+    "pdtr": lambda k, m: ops.where(k < 0, math.nan, ops.igammac(ops.floor(k) + 1, m)),
+    "pdtrc": lambda k, m: ops.where(k < 0, math.nan, ops.igamma(ops.floor(k) + 1, m)),
+    "pdtri": lambda k, y: ops.gammainccinv(ops.floor(k) + 1, y),
     "radian": lambda d, m, s: ops.deg2rad(d + m / 60 + s / 3600),
     "rel_entr": _kl,
-    "rgamma": lambda x: 1 / ops.gamma(x),
+    "shichi": _parts("shi", "chi"),
     "sici": lambda x: (ops.sine_integral(x), ops.cosine_integral(x)),
+    "voigt_profile": _voigt,
     "yn": _of_integer("yv"),
+    "yve": _unscaled("yv"),
 }
 
 
@@ -137,7 +198,8 @@ def _fill():
         ufunc = inspect.unwrap(getattr(scipy.special, name))
         # SciPy has some under two names, and some that are NumPy's
         if isinstance(ufunc, numpy.ufunc) and ufunc not in UFUNCS:
-            ufunc_over_tensors(ufunc, over_tensors)
+            real = REAL_OPERATIONS.get(name)
+            ufunc_over_tensors(ufunc, over_tensors, None if real is None else operations[real])
 
 
 _fill()
@@ -225,6 +287,58 @@ def spherical_jn(n, z: Array, derivative=False):
     if order == 0:
         return -ops.spherical_bessel_j(z, 1)
     return ops.spherical_bessel_j(z, order - 1) - (order + 1) / z * ops.spherical_bessel_j(z, order)
+
+
+@function("scipy.special.lambertw")
+def lambertw(z: Array, k=0, tol=1e-8):
+    """The branch k of the solutions w of w exp(w) = z."""
+    branch = numpy.asarray(plain(k))
+    if branch.size != 1:
+        raise TypeError("lambertw: with a Tensor as the argument, the branch must be one integer")
+    return ops.special_function(cast(z, numpy.dtype("complex128")), "lambertw", (int(branch.reshape(())),))
+
+
+def _spherical(name, below, above):
+    @function(f"scipy.special.{name}")
+    def spherical(n, z: Array, derivative=False):
+        """A spherical Bessel function of one order."""
+        order, z = int(plain(n)), inexact(z)
+
+        def at(k):
+            return ops.special_function(z, name, (k,))
+
+        if not derivative:
+            return at(order)
+        # DLMF 10.51.2, 10.51.5
+        return above * at(1) if order == 0 else below * at(order - 1) - (order + 1) / z * at(order)
+
+
+_spherical("spherical_yn", 1, -1)
+_spherical("spherical_in", 1, 1)
+_spherical("spherical_kn", -1, -1)
+
+
+def _slope_of(name, below, above):
+    @function(f"scipy.special.{name}p")
+    def slope(v, z: Array, n=1):
+        """The n-th derivative by z of a Bessel function of order v (DLMF 10.6.7, 10.29.5)."""
+        v, z, n = operand(v), inexact(z), int(plain(n))
+        terms = [
+            math.comb(n, k) * below ** (n - k) * above**k * getattr(ops, name)(v - n + 2 * k, z) for k in range(n + 1)
+        ]
+        return sum(terms[1:], terms[0]) * 0.5**n
+
+
+_slope_of("jv", 1, -1)
+_slope_of("yv", 1, -1)
+_slope_of("iv", 1, 1)
+_slope_of("kv", -1, -1)
+
+
+@function("scipy.special.softplus")
+def softplus(x: Array):
+    """log(1 + exp(x))."""
+    return -ops.logsigmoid(-inexact(x))
 
 
 @function("scipy.special.sinc")
