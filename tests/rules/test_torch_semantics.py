@@ -329,3 +329,17 @@ def test_named_results_bear_the_name_of_their_function() -> None:
     assert {name: type(result).__name__ for name, result in calls.items()} == {name: name for name in calls}
     assert repr(torch.aminmax(x)) == "aminmax(min=tensor(0.), max=tensor(1.))"
     assert type(pickle.loads(pickle.dumps(calls["linalg_lu"]))) is type(calls["linalg_lu"])
+
+
+def test_margins_of_integer_losses() -> None:
+    x, y, signs = torch.tensor([3, -2, 5]), torch.tensor([1, 2, 2]), torch.tensor([1, -1, 1])
+    hinge = F.hinge_embedding_loss(x, signs, margin=0.5, reduction="none")
+    assert hinge.tolist() == [3, 2, 5] and hinge.dtype is torch.int64
+    ranking = F.margin_ranking_loss(x, y, signs, margin=5, reduction="none")
+    assert ranking.tolist() == [3.0, 1.0, 2.0] and ranking.dtype is torch.float32
+
+
+def test_every_largest_coordinate_of_a_distance_gets_its_gradient() -> None:
+    x = torch.tensor([[1.0, 2.0], [0.0, 1.0]], requires_grad=True)
+    torch.pdist(x, torch.inf).backward()
+    assert x.grad.tolist() == [[1.0, 1.0], [-1.0, -1.0]]

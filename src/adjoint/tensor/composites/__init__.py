@@ -25,6 +25,7 @@ FAMILIES = (
     "pooling",
     "python_calls",
     "random",
+    "recurrent",
     "reduce",
     "sampling",
     "segments",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 import numpy
@@ -89,6 +90,9 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
     first, second = numpy.triu_indices(input.shape[0], 1)
+    if p == inf:
+        # as in torch each of several largest coordinates gets the whole cotangent, and not its share
+        return ops.index(ops.cdist(input, input, p), (first, second))
     return _norm(ops.index(input, (first,)) - ops.index(input, (second,)), p, 1)
 
 

@@ -571,6 +571,9 @@ def hinge_embedding_loss(
     """
     reduction = _reduction(reduction, size_average, reduce)
     _require("hinge_embedding_loss", input=input, target=target)
+    if not (input.is_floating_point() or input.is_complex()):
+        # torch takes the margin as the input's type, and so drops its fraction
+        margin = int(margin)
     far = ops.where(target != 1, ops.clamp(margin - input, min=0), 0)
     return _reduced(far + ops.where(target != -1, input, 0), reduction)
 
@@ -599,7 +602,8 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {input1.size()}, input2: {input2.size()}, target: {target.size()} "
         )
-    return _reduced(ops.clamp(margin - target * (input1 - input2), min=0), reduction)
+    # a margin is of floating point, and the loss of integers with it
+    return _reduced(ops.clamp(float(margin) - target * (input1 - input2), min=0), reduction)
 
 
 @_functional
