@@ -108,6 +108,9 @@ def test_half_precision_and_bytes() -> None:
     assert adjoint.equal(y, F.interpolate(x.float(), 6, mode="bilinear").half())
     x = adjoint.tensor([[[[0, 10], [20, 255]]]]).to(adjoint.uint8)
     assert F.interpolate(x, (2, 3), mode="bilinear").tolist() == [[[[0, 5, 10], [20, 138, 255]]]]
+    # 226.4896 by exact weights; torch's of 14 bits give one more
+    x = adjoint.tensor([[[[216, 88, 238, 97]]]]).to(adjoint.uint8)
+    assert F.interpolate(x, (1, 6), mode="bicubic").tolist() == [[[[227, 138, 101, 227, 182, 85]]]]
 
 
 @pytest.mark.parametrize("name", ["upsample", "upsample_nearest", "upsample_bilinear"])

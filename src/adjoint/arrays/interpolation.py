@@ -113,3 +113,18 @@ def filtered(n: int, results: int, align_corners: bool, factor: float | None, si
     inside = index < end[:, None]
     weight = numpy.where(inside, function((index - middle[:, None] + kind(0.5)) / wide), 0)
     return AxisMap(n, numpy.where(inside, index, 0), weight / weight.sum(1, keepdims=True))
+
+
+@lru_cache(512)
+def in_fixed_point(of: AxisMap) -> AxisMap:
+    """A map with weights in fixed point, of as few bits as 16 can hold, as Pillow and torch take them for bytes."""
+    weight = of.weight.copy()
+    for i in range(1, of.passes):
+        # an element that stands for others beyond the end has one weight, which is rounded once
+        again = of.index[:, i] == of.index[:, i - 1]
+        weight[again, i] += weight[again, i - 1]
+        weight[again, i - 1] = 0
+    largest, bits = abs(weight).max(initial=0), 0
+    while bits < 22 and 0.5 + largest * 2 ** (bits + 1) < 2**15:
+        bits += 1
+    return AxisMap(of.n, of.index, numpy.trunc(weight * 2**bits + numpy.copysign(0.5, weight)) / 2**bits)

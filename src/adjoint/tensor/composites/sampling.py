@@ -158,9 +158,8 @@ def _interpolate(
         suffix = "" if name.endswith("linear") and name != "bilinear" else f"{input.ndim - 2}d"
         raise NotImplementedError(f"\"upsample_{name}{suffix}\" not implemented for '{kind.long_name}'")
     rows = zip(input.shape[2:], results, factors, strict=True)
-    maps = tuple(
-        [_map(mode, n, m, bool(align_corners), f, kind.itemsize < 8, antialias, input.ndim == 4) for n, m, f in rows]
-    )
+    single = kind.is_floating_point and kind.itemsize < 8
+    maps = tuple([_map(mode, n, m, bool(align_corners), f, single, antialias, input.ndim == 4) for n, m, f in rows])
     if kind.is_floating_point or mode.startswith("nearest"):
         return ops.along_axes(input, maps)
     return _of_bytes(input, maps)
@@ -169,7 +168,7 @@ def _interpolate(
 def _of_bytes(input: Tensor, maps: tuple[AxisMap, ...]) -> Tensor:
     """Interpolation of bytes: rounded after each axis, the last one first."""
     for i in reversed(range(len(maps))):
-        values = ops.along_axes(input.double(), maps[i : i + 1] + _kept(input, i, maps))
+        values = ops.along_axes(input.double(), (interpolation.in_fixed_point(maps[i]), *_kept(input, i, maps)))
         input = ops.clamp(ops.floor(values + 0.5), 0, 255).to(input.dtype)
     return input
 
