@@ -1386,7 +1386,7 @@ def real(input: Tensor) -> Tensor:
     """The real part of complex input, as a view; real input itself."""
 
 def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """numpy.reciprocal, elementwise."""
+    """1 / input"""
 
 def reciprocal_(input: Tensor) -> Tensor:
     """In-place version of reciprocal()."""
@@ -1747,7 +1747,7 @@ def unfold_copy(input: Tensor, dimension: builtins.int, size: builtins.int, step
     """A copy of what unfold() gives a view of."""
 
 def unique(input: Tensor, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
-    """The different elements, or the different slices along an axis, in order; no gradient flows through them."""
+    """The different elements, or the different slices along an axis, in order."""
 
 def unique_consecutive(input: Tensor, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
     """The elements, or the slices along an axis, without those that equal the one before them."""

@@ -50,12 +50,22 @@ def written(target, index):
         (lambda: torch.full_like(BYTES, -2), [254, 254, 254]),
         (lambda: torch.full((1,), -2, dtype=torch.uint8), [254]),
         (lambda: written(BYTES.clone(), 0), [255, 2, 250]),
+        (lambda: FLAGS**True, [True, False]),
+        (lambda: FLAGS**False, [True, True]),
+        # truncated, from both ends to the middle; 7 - 3 * (10 / 6) is a little less than 2
+        (lambda: torch.linspace(-3, 7, 7, dtype=torch.int32), [-3, -1, 0, 1, 3, 5, 7]),
+        (lambda: torch.linspace(-2.7, 5.5, 6, dtype=torch.int64), [-2, 0, 0, 2, 3, 5]),
+        (lambda: torch.linspace(-9, 5, 1, dtype=torch.int64), [-9]),
+        (lambda: torch.logspace(0, 2.5, 7, dtype=torch.int64), [1, 2, 4, 10, 21, 46, 100]),
+        (lambda: torch.argsort(torch.tensor([float("nan"), 2.0, -1.0]).bfloat16()), [2, 1, 0]),
+        (lambda: torch.reciprocal(torch.tensor([0j])).real, [float("inf")]),
         (lambda: written(BYTES.clone(), PICK), [255, 2, 250]),
         (lambda: written(BYTES.clone(), BYTES > 1), [1, 255, 255]),
     ],
 )
 def test_numbers_in_the_type_of_the_tensor(result, expected) -> None:
-    assert result().tolist() == expected
+    with np.errstate(all="ignore"):
+        assert result().tolist() == expected
 
 
 OVERFLOW = "cannot be converted to type {} without overflow"
@@ -117,6 +127,7 @@ def test_refused_as_in_torch(call, error, message) -> None:
         (lambda: torch.ldexp(torch.ones(2).half(), PICK), torch.float16),
         (lambda: torch.ldexp(torch.ones(2), PICK * 1j), torch.complex64),
         (lambda: torch.logspace(0, 1j, 3), torch.complex64),
+        (lambda: torch.nan_to_num(torch.ones(2).bfloat16()), torch.bfloat16),
         (lambda: FLAGS.clone().conj_physical_(), torch.bool),
         (lambda: torch.nansum(PICK, dtype=torch.complex64), torch.complex64),
     ],
@@ -195,6 +206,50 @@ def test_logical_operations_in_place_leave_the_history_as_it_is(name: str) -> No
         dual = torch.autograd.forward_ad.make_dual(x.detach().clone(), y.detach())
         getattr(dual, name)(*([] if name == "logical_not_" else [y.detach()]))
         assert torch.autograd.forward_ad.unpack_dual(dual).tangent.tolist() == [2.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda x: torch.unique(x), "the derivative for '_unique2' is not implemented."),
+        (lambda x: torch.unique(x, dim=0), "the derivative for 'unique_dim' is not implemented."),
+        (lambda x: torch.unique_consecutive(x, return_counts=True)[0], "derivative for 'unique_consecutive' is not"),
+        (lambda x: torch.histogram(x, 2).hist, "derivative for histogram is not implemented"),
+        (lambda x: torch.histogramdd(x[:, None], 2).bin_edges[0], "derivative for histogramdd is not implemented"),
+    ],
+)
+def test_results_without_derivative_require_one_all_the_same(call, message) -> None:
+    assert not call(torch.ones(3)).requires_grad
+    result = call(torch.ones(3, requires_grad=True))
+    assert result.requires_grad and result.grad_fn.name() == "NotImplemented"
+    with pytest.raises((NotImplementedError, RuntimeError), match=message):
+        result.sum().backward()
+    with torch.no_grad():
+        assert not call(torch.ones(3, requires_grad=True)).requires_grad
+
+
+def test_powers_of_negative_numbers_by_zero_are_constant() -> None:
+    x, zero = torch.tensor([-2.0], requires_grad=True), torch.tensor([0.0], requires_grad=True)
+    first = torch.autograd.grad(x**zero, [x, zero], create_graph=True)
+    assert first[0].item() == 0 and np.isnan(first[1].item())
+    # the logarithm of a negative number is NaN, its derivative is not
+    assert torch.autograd.grad(first[1], x)[0].item() == -0.5
+
+
+def test_logarithm_at_zero_has_an_infinite_derivative() -> None:
+    zero = torch.zeros(1, dtype=torch.complex128, requires_grad=True)
+    for function in (torch.log, torch.log2, torch.log10, torch.sqrt):
+        with np.errstate(all="ignore"):
+            (slope,) = torch.autograd.grad(function(zero).real.sum(), zero)
+        assert slope.real.item() == float("inf")
+
+
+def test_remainder_of_two_half_types() -> None:
+    x = torch.tensor([5.0, -3.0]).bfloat16().requires_grad_()
+    y = torch.tensor([3.0, 2.0]).half().requires_grad_()
+    first, second = torch.autograd.grad(torch.fmod(x, y).sum(), [x, y])
+    assert (first.dtype, second.dtype) == (torch.bfloat16, torch.float16)
+    assert second.tolist() == [-1.0, 1.0]
 
 
 def test_negative_bases_have_complex_logarithms() -> None:

@@ -171,7 +171,14 @@ def square(xp, input: Array):
 
 
 cbrt = elementwise("cbrt", input=lambda y: 1 / (3 * y * y), dtypes="float", method=False, function=False)
-reciprocal = elementwise("reciprocal", input=lambda y: -y * y, dtypes="float", inplace=True)
+
+
+@elementwise(input=lambda y: -y * y, dtypes="float", fast="reciprocal", inplace=True)
+def reciprocal(xp, input: Array):
+    """1 / input"""
+    # numpy.reciprocal of the complex number 0 is NaN and not infinite
+    return 1 / input if kind_of(input) == "c" else xp.reciprocal(input)
+
 
 
 @elementwise(input=1, other=lambda alpha: alpha, fast="add", inplace=True, check=_check_alpha)
@@ -223,7 +230,8 @@ def floor_divide(xp, input: Array, other: Array):
 def trunc_divide(xp, input: Array, other: Array):
     """The quotient rounded towards zero, whose derivative is 0."""
     quotient = xp.trunc(xp.divide(input, other))
-    return xp.astype(quotient, xp.result_type(input, other), copy=False)
+    whole = _kind(input) in "biu" and _kind(other) in "biu"
+    return xp.astype(quotient, xp.result_type(input, other), copy=False) if whole else quotient
 
 
 remainder = elementwise(
@@ -246,16 +254,16 @@ fmod = elementwise(
 )
 
 
-def _power_partial(ops, input, exponent):
-    # x ** 0 is constant, at x = 0 too, where the formula would give 0 * inf
+def _by_base(ops, g, input, exponent):
+    # x ** 0 is constant, at x = 0 too, where the formula would give 0 * inf, and whatever the cotangent is
     if is_number(exponent):
-        return exponent * ops.pow(input, exponent - 1) if exponent else ops.zeros_like(input)
+        return g * (exponent * ops.pow(input, exponent - 1)) if exponent else ops.zeros_like(g)
     zero = exponent == 0
     safe = ops.where(zero, 1, exponent)
-    return ops.where(zero, 0, safe * input ** (safe - 1))
+    return ops.where(zero, 0, g * (safe * input ** (safe - 1)))
 
 
-def _exponent_partial(ops, y, input, exponent):
+def _by_exponent(ops, y, input, exponent):
     # 0 ** e does not change with e > 0; the logarithm is taken of 1 there
     if is_number(input):
         if input == 0 and not is_complex(ops, y):
@@ -282,8 +290,8 @@ def _explain_pow(error, input, exponent):
 
 
 @elementwise(
-    input=_power_partial,
-    exponent=_exponent_partial,
+    input=_by_base,
+    exponent=_by_exponent,
     inplace=True,
     node={"": "PowBackward1", "exponent": "PowBackward0", "input": "PowBackward2"},
     check=lambda input, exponent: is_number(exponent) and check_integers(input, exponent),
@@ -292,7 +300,9 @@ def _explain_pow(error, input, exponent):
 def pow(xp, input: Array, exponent: Array):
     """input to the power of exponent, broadcast."""
     if _kind(input) == _kind(exponent) == "b":
-        raise NotImplementedError("\"pow\" not implemented for 'Bool'")
+        if not is_number(exponent):
+            raise NotImplementedError("\"pow\" not implemented for 'Bool'")
+        return input | (not exponent)
     if _kind(input) in "biu" and _kind(exponent) in "bi" and not is_number(exponent):
         return _integer_power(xp, input, exponent)
     if is_number(exponent) and exponent in _PRODUCTS and _kind(input) == "f" and not is_number(input):

@@ -258,9 +258,11 @@ def nan_to_num(xp, input: Array, nan=0.0, posinf=None, neginf=None):
 
 def nan_to_num_kernel(xp, input, nan, posinf, neginf):
     highest, lowest = _limits(input.dtype, posinf, neginf)
-    result = xp.where(xp.isnan(input), 0.0 if nan is None else float(nan), input)
-    result = xp.where(input == float("inf"), float(highest), result)
-    return xp.where(input == -float("inf"), float(lowest), result)
+    # as arrays: beside bfloat16 a number would count as float64
+    number, most, least = [xp.asarray(float(value), dtype=input.dtype) for value in (nan or 0, highest, lowest)]
+    result = xp.where(xp.isnan(input), number, input)
+    result = xp.where(input == float("inf"), most, result)
+    return xp.where(input == -float("inf"), least, result)
 
 
 @elementwise(

@@ -101,7 +101,7 @@ def _sort(xp, input: Array, dim=-1, descending=False, *, stable=False):
 declare_picked("sort", _sort, keeps_axis=True)
 
 
-@constant(axes=("dim",))
+@constant(axes=("dim",), dtypes="same")
 def argsort(xp, input: Array, dim=-1, descending=False, *, stable=False):
     """The indices that put the elements in order along an axis; equal elements keep their order."""
     return _sort(xp, input, dim, descending)[1]

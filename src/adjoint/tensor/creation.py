@@ -467,7 +467,17 @@ def linspace(
     if dtype is None and (isinstance(start, complex) or isinstance(end, complex)):
         dtype = get_default_complex_dtype()
     kind = _kind(dtype, "linspace")
-    return _wrapped(numpy.linspace(start, end, steps).astype(kind), requires_grad, "linspace", device)
+    values = _whole_steps(start, end, steps) if kind.kind in "iu" else numpy.linspace(start, end, steps)
+    return _wrapped(values.astype(kind), requires_grad, "linspace", device)
+
+
+def _whole_steps(start: Any, end: Any, steps: int) -> Any:
+    """Between whole numbers, from both ends to the middle, in extended precision: what is cut off must not vary."""
+    first, last = numpy.longdouble(int(start)), numpy.longdouble(int(end if steps > 1 else start))
+    step = numpy.longdouble((float(last) - float(first)) / max(steps - 1, 1))
+    place = numpy.arange(steps)
+    values = numpy.where(place < steps // 2, first + step * place, last - step * (steps - 1 - place))
+    return values.astype(numpy.float64)
 
 
 @_takes_out
@@ -481,8 +491,11 @@ def logspace(
     start, end = _python_number(start), _python_number(end)
     if dtype is None and (isinstance(start, complex) or isinstance(end, complex)):
         dtype = get_default_complex_dtype()
+    kind = _kind(dtype, "logspace")
+    if kind.kind in "iu":
+        start, end = int(start), int(end)
     values = numpy.logspace(start, end, steps, base=base)
-    return _wrapped(values.astype(_kind(dtype, "logspace")), requires_grad, "logspace", device)
+    return _wrapped(values.astype(kind), requires_grad, "logspace", device)
 
 
 @_takes_out

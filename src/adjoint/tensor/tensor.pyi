@@ -564,7 +564,7 @@ class Tensor(TensorBase):
         """In-place version of square()."""
 
     def reciprocal(self) -> Tensor:
-        """numpy.reciprocal, elementwise."""
+        """1 / input"""
 
     def reciprocal_(self) -> Tensor:
         """In-place version of reciprocal()."""
@@ -1503,7 +1503,7 @@ class Tensor(TensorBase):
         """The indices of the first `size` elements that are not zero, as rows; filled up with `fill_value`."""
 
     def unique(self, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
-        """The different elements, or the different slices along an axis, in order; no gradient flows through them."""
+        """The different elements, or the different slices along an axis, in order."""
 
     def unique_consecutive(self, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
         """The elements, or the slices along an axis, without those that equal the one before them."""

@@ -1,4 +1,4 @@
-"""Searching in sorted sequences, unique elements, histograms: composites through which no gradient flows."""
+"""Searching in sorted sequences, unique elements, histograms: composites without derivatives."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from adjoint.core import errors
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.results import results_of
 from adjoint.tensor.composites.declare import composite, ops, takes_out
+from adjoint.tensor.composites.underived import without_derivative
 
 Tensor = Any
 
@@ -279,18 +280,27 @@ def unique(
     input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:  # fmt: skip
-    """The different elements, or the different slices along an axis, in order; no gradient flows through them.
+    """The different elements, or the different slices along an axis, in order.
 
     Returns:
         The values; with return_inverse also where each element of input is among them (of the shape of input, or of
-        one axis with dim), with return_counts also how often each occurs. NaN differs from NaN.
+        one axis with dim), with return_counts also how often each occurs. NaN differs from NaN. The values require
+        a gradient if input does, as in torch, but there is no derivative: to ask for one raises NotImplementedError.
 
     >>> import adjoint
     >>> adjoint.unique(adjoint.tensor([3, 1, 3]), return_counts=True)
     (tensor([1, 3]), tensor([1, 2]))
     """
     name = "_unique2" if dim is None else "unique_dim"
-    return _unique(_array_of("unique", input, dynamic=name), True, return_inverse, return_counts, dim)
+    found = _unique(_array_of("unique", input, dynamic=name), True, return_inverse, return_counts, dim)
+    return _first_underived(found, input, name)
+
+
+def _first_underived(found: Any, input: Tensor, name: str) -> Any:
+    """The values among the results require a gradient if the input does, but there is no derivative."""
+    values = found[0] if isinstance(found, tuple) else found
+    without_derivative(values, (input,), NotImplementedError(f"the derivative for '{name}' is not implemented."))
+    return found
 
 
 @composite()
@@ -307,7 +317,8 @@ def unique_consecutive(
     >>> adjoint.unique_consecutive(adjoint.tensor([1, 1, 2, 1]))
     tensor([1, 2, 1])
     """
-    return _unique(_array_of("unique_consecutive", input), False, return_inverse, return_counts, dim)
+    found = _unique(_array_of("unique_consecutive", input), False, return_inverse, return_counts, dim)
+    return _first_underived(found, input, "unique_consecutive")
 
 
 # histograms ---------------------------------------------------------------------------------------------------------
@@ -454,7 +465,12 @@ def histogram(
     points = upcast(array).reshape(-1, 1)
     edges = _edges(xp, points, bins, None if range is None else tuple(range), 0)  # type: ignore[arg-type]
     counts = _counts(xp, points, [edges], weights, density)
-    return Histogram(*(_of_type(each, array) for each in (counts, edges)))
+    return Histogram(*(_underived("histogram", _of_type(each, array), input, weight) for each in (counts, edges)))
+
+
+def _underived(function: str, result: Tensor, input: Tensor, weight: Tensor | None) -> Tensor:
+    error = RuntimeError(f"derivative for {function} is not implemented")
+    return without_derivative(result, (input, weight), error)
 
 
 def _flat_shape(input: Tensor) -> tuple[int, ...]:
@@ -498,12 +514,13 @@ def histogramdd(
     _check_bins(input, each_bins)
     xp = namespace(array)
     points = upcast(array).reshape(-1, n)
-    bounds = [None] * n if range is None else list(zip(range[::2], range[1::2], strict=True))
+    ranges = [None] * n if range is None else list(zip(range[::2], range[1::2], strict=True))
     edges = [
-        _edges(xp, points[:, d], each, bound, d) for d, (each, bound) in enumerate(zip(each_bins, bounds, strict=True))
+        _edges(xp, points[:, d], each, bound, d) for d, (each, bound) in enumerate(zip(each_bins, ranges, strict=True))
     ]
     counts = _counts(xp, points, edges, weights, density)
-    return Histogramdd(_of_type(counts, array), tuple(_of_type(each, array) for each in edges))
+    hist, *bounds = (_underived("histogramdd", _of_type(each, array), input, weight) for each in (counts, *edges))
+    return Histogramdd(hist, tuple(bounds))
 
 
 # indices and shapes -------------------------------------------------------------------------------------------------

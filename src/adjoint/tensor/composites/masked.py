@@ -321,9 +321,9 @@ def _variance(
     x = input if input.dtype.category > 1 else ops.cast(input, float32)
     dims = _dims_of(dim, input.ndim)
     number = _count(input, picks, dims, True)
-    # divided by 1 where nothing is picked: what is undefined there must not come back as a gradient
-    center = ops.sum(_filled(x, picks, 0), dims, True) / ops.clamp(number, 1)
-    away = _filled(x - center, picks, 0)
+    center = ops.sum(_filled(x, picks, 0), dims, True) / number
+    # where nothing is picked there is no mean: the result is NaN and so is, as in torch, its gradient
+    away = _filled(x - center, picks if picks is None else picks | (number == 0), 0)
     squares = ops.real(away * ops.conj(away)) if x.is_complex() else away * away
     freedom = ops.clamp(_count(input, picks, dims, keepdim) - taken_off, 0)
     return ops.sum(squares, dims, keepdim) / freedom

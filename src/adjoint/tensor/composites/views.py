@@ -16,20 +16,13 @@ from adjoint.arrays.namespace import underlying
 from adjoint.arrays.numpy_namespace import memory_of
 from adjoint.arrays.size import check_shape, type_name
 from adjoint.core import errors
-from adjoint.core.graph import (
-    FunctionNode,
-    TensorBase,
-    bump_version,
-    gradient_edge,
-    needs_grad,
-    new_node,
-    next_sequence_nr,
-)
+from adjoint.core.graph import TensorBase, bump_version, needs_grad
 from adjoint.core.modes import current, is_grad_enabled, set_grad
 from adjoint.core.recorded import become, operations, own_strides, rebase
 from adjoint.tensor.composites import index as indexing
 from adjoint.tensor.composites import shape as shapes
 from adjoint.tensor.composites.declare import composite, ops, takes_out
+from adjoint.tensor.composites.underived import unknown_node
 from adjoint.tensor.storage import UntypedStorage, address, placed, share_version, storage_of
 
 Tensor = Any
@@ -288,28 +281,12 @@ def set_(
     input._array = placed(source, storage_offset, size, stride, input)
     input._view = None
     bump_version(input)
-    if is_grad_enabled() and (given or needs_grad(input)):
-        node: Any = new_node(Unknown, FunctionNode)
-        node.function = _refuse
-        node._ad_set_edges(tuple(gradient_edge(t) for t in ((source, input) if given else (input,)) if needs_grad(t)))
-        node._ad_n_outputs, node._ad_shape, node._ad_dtype = 1, input._array.shape, input._array.dtype
-        node._ad_sequence_nr = next_sequence_nr()
+    node = unknown_node(
+        input, (source, input) if given else (input,), RuntimeError("derivative for set_ is not implemented")
+    )
+    if node is not None:
         rebase(input, node)
     return input
-
-
-class Unknown(FunctionNode):
-    """The node of an operation without a derivative."""
-
-    __slots__ = ()
-
-    def name(self) -> str:
-        """The name that torch gives this node."""
-        return "NotImplemented"
-
-
-def _refuse(node: Any, cotangent: Any, create_graph: bool) -> list[Any]:
-    raise RuntimeError("derivative for set_ is not implemented")
 
 
 @composite(namespace=None)
