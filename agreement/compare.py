@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from math import inf
 
 import numpy as np
 
 from .inputs import DIFFERENTIABLE, Array
+from .judge import judge
+from .numbers import close, where_they_differ
 from .observe import Library, Observation, Observe, forward, gradient, jvp, observe, second
 from .samples import Sample
 
@@ -28,10 +29,8 @@ TOLERANCE = {
     "float64": 1e-9, "complex128": 1e-9, "float32": 1e-4, "complex64": 1e-4, "float16": 4e-3, "bfloat16": 3e-2,
 }  # fmt: skip
 SLACK = {"value": 1, "gradient": 4, "jvp": 4, "second": 40}
-SMALLEST_SCALE = 0.1  # inputs are of the order of 1
 COARSEST = ("bfloat16", "float16", "float32", "complex64")
 
-WIDEST = {"float32": "float64", "float16": "float64", "bfloat16": "float64", "complex64": "complex128"}
 
 Difference = tuple[str, str] | None  # what torch has and what adjoint has
 
@@ -47,7 +46,7 @@ class Finding:
     torch: str
     adjoint: str
     unmeasured: bool = False  # torch raises where adjoint has an answer
-    nearer: bool = False  # adjoint's numbers are at least as near to what torch gets from float64
+    judged: str = ""  # what speaks for adjoint, as judge.py says
 
 
 @dataclass
@@ -72,67 +71,58 @@ class Trial:
 
     def run(self) -> None:
         """Compare every aspect that can be measured."""
-        theirs, ours = (
-            observe(forward, self.torch, self.sample, self.dtype),
-            observe(forward, self.adjoint, self.sample, self.dtype),
-        )
+        theirs, ours = self.both(forward)
         if isinstance(theirs.error, (NameError, SyntaxError)):
             self.verdicts.malformed.append(f"{self.sample}: {theirs.error}")
             return
         self.note("raises", difference_of_errors(theirs, ours))
         if theirs.error is not None:
             return
-        self.note("value", difference(theirs, ours, self.tolerance("value")), nearer=self.judge(forward, theirs, ours))
+        found = difference(theirs, ours, self.tolerance("value"))
+        self.note("value", found, judged=self.judged(forward, theirs, ours, found))
         if ours.error is None:
             self.note("dtype", unequal(theirs.dtypes, ours.dtypes))
             self.note("view", unequal(theirs.shared, ours.shared))
             if self.dtype in DIFFERENTIABLE:
                 self.derivatives()
 
+    def both(self, how: Observe) -> tuple[Observation, Observation]:
+        """What torch does and what adjoint does."""
+        return observe(how, self.torch, self.sample, self.dtype), observe(how, self.adjoint, self.sample, self.dtype)
+
     def derivatives(self) -> None:
+        """Compare the derivatives, if torch has any."""
         for aspect, how in DERIVATIVES.items():
             if aspect != "gradient" and self.dtype not in DEEP:
-                continue
-            theirs, ours = (
-                observe(how, self.torch, self.sample, self.dtype),
-                observe(how, self.adjoint, self.sample, self.dtype),
-            )
-            if theirs.error is not None:
-                if ours.error is None:
-                    self.note(aspect, (text_of(theirs.error), "has an answer"), unmeasured=True)
-                continue
-            if not theirs.arrays and not ours.arrays and ours.error is None and theirs.facts == ours.facts:
-                continue  # nothing to differentiate
-            found = difference(theirs, ours, self.tolerance(aspect)) or unequal_dtypes(theirs, ours)
-            self.note(aspect, found, nearer=self.judge(how, theirs, ours))
-            if aspect == "gradient" and ours.error is None and len(theirs.arrays) == len(ours.arrays):
-                self.note(
-                    "none", unequal([each is None for each in theirs.arrays], [each is None for each in ours.arrays])
-                )
+                return
+            theirs, ours = self.both(how)
+            if theirs.error is None:
+                self.derivative(aspect, how, theirs, ours)
+                if how is gradient and records_more(ours, theirs):
+                    return
+            elif ours.error is None:
+                self.note(aspect, (text_of(theirs.error), "has an answer"), unmeasured=True)
 
-    def note(
-        self, aspect: str, found: Difference, unmeasured: bool = False, nearer: Callable[[], bool] = lambda: False
-    ) -> None:
+    def derivative(self, aspect: str, how: Observe, theirs: Observation, ours: Observation) -> None:
+        """Compare one that torch has."""
+        if how is gradient and records_more(ours, theirs):
+            self.note(aspect, ("no gradient is required", "has an answer"), unmeasured=True)
+        elif theirs.arrays or ours.arrays or ours.error is not None or theirs.facts != ours.facts:
+            found = difference(theirs, ours, self.tolerance(aspect)) or unequal_dtypes(theirs, ours)
+            self.note(aspect, found, judged=self.judged(how, theirs, ours, found))
+            if how is gradient and ours.error is None:
+                self.note("none", unequal(*([array is None for array in each.arrays] for each in (theirs, ours))))
+
+    def note(self, aspect: str, found: Difference, unmeasured: bool = False, judged: str = "") -> None:
         if found is None:
             self.verdicts.right[aspect] += 1
         else:
-            finding = Finding(self.verdicts.entry, aspect, self.dtype, str(self.sample), *found, unmeasured, nearer())
+            finding = Finding(self.verdicts.entry, aspect, self.dtype, str(self.sample), *found, unmeasured, judged)
             self.verdicts.findings.append(finding)
 
-    def judge(self, how: Observe, theirs: Observation, ours: Observation) -> Callable[[], bool]:
-        """Whether adjoint's numbers are at least as near to torch's of the widest dtype, all else being equal."""
-
-        def nearer() -> bool:
-            if self.dtype not in WIDEST or ours.error is not None:
-                return False
-            exact = observe(how, self.torch, self.sample, WIDEST[self.dtype], self.dtype)
-            return (
-                exact.error is None
-                and errors_from(exact, ours) <= errors_from(exact, theirs)
-                and errors_from(exact, ours) < inf
-            )
-
-        return nearer
+    def judged(self, how: Observe, theirs: Observation, ours: Observation, found: Difference) -> str:
+        """What speaks for adjoint, if there is a difference."""
+        return judge(how, self.torch, self.sample, self.dtype, theirs, ours) if found else ""
 
     def tolerance(self, aspect: str) -> Tolerance:
         used = {self.dtype, *re.findall(r"b?float\d+|complex\d+", self.sample.text)}
@@ -150,6 +140,15 @@ class Tolerance:
 
     def of(self, dtype: str) -> float:
         return self.slack * max(self.floor, TOLERANCE.get(dtype, 0.0))
+
+
+def records_more(ours: Observation, theirs: Observation) -> bool:
+    """Whether results require a gradient in adjoint alone, since torch has none."""
+    return (
+        ours.facts != theirs.facts
+        and len(ours.facts) == len(theirs.facts)
+        and all(mine or not other for mine, other in zip(ours.facts, theirs.facts, strict=True))
+    )
 
 
 def difference_of_errors(theirs: Observation, ours: Observation) -> Difference:
@@ -182,64 +181,6 @@ def difference_of_arrays(left: Array | None, right: Array | None, tolerance: flo
     if left.shape != right.shape:
         return f"shape {left.shape}", f"shape {right.shape}"
     return None if close(left, right, tolerance, poles) else where_they_differ(left, right)
-
-
-def close(left: Array, right: Array, tolerance: float, poles: bool) -> bool:
-    """Equal, or equally NaN or infinite, or as near as the tolerance says on the scale of the largest number.
-
-    A complex number is infinite if one part of it is, else NaN if one part is; at poles all that counts is
-    that it is not finite.
-    """
-    if left.dtype.kind in "biu" or right.dtype.kind in "biu":
-        return bool(np.array_equal(left, right))
-    finite = np.isfinite(left)
-    if not np.array_equal(finite, np.isfinite(right)):
-        return False
-    if not (poles and left.dtype.kind == "c") and not np.array_equal(kinds(left), kinds(right)):
-        return False
-    left, right = left[finite], right[finite]
-    scale = max(np.abs(left).max(initial=0.0), SMALLEST_SCALE)
-    return bool(np.all(np.abs(left - right) <= tolerance * (0.5 * scale + np.abs(left))))
-
-
-def kinds(values: Array) -> Array:
-    """NaN for what is NaN, the infinity for what is infinite (one infinity for complex numbers), else 0."""
-    if values.dtype.kind != "c":
-        return np.where(np.isnan(values), 2.0, np.where(np.isinf(values), np.sign(values), 0.0))
-    return np.where(np.isinf(values.real) | np.isinf(values.imag), 1.0, np.where(np.isnan(values), 2.0, 0.0))
-
-
-def errors_from(exact: Observation, seen: Observation) -> float:
-    """The largest error of all arrays, relative to the largest number of each; infinite if shapes differ."""
-    pairs = list(zip(exact.arrays, seen.arrays, strict=False))
-    if len(exact.arrays) != len(seen.arrays) or any(
-        getattr(one, "shape", ()) != getattr(other, "shape", ()) for one, other in pairs
-    ):
-        return inf
-    return max((error_from(one, other) for one, other in pairs if one is not None and other is not None), default=0.0)
-
-
-def error_from(exact: Array, seen: Array) -> float:
-    finite = np.abs(exact[np.isfinite(exact)])
-    return float(distance(exact, seen).max(initial=0.0) / max(finite.max(initial=0.0), SMALLEST_SCALE))
-
-
-def where_they_differ(left: Array, right: Array) -> tuple[str, str]:
-    """The numbers of the worst place."""
-    apart = distance(left, right).ravel()
-    place = int(np.argmax(apart))
-    at = f" at {tuple(int(i) for i in np.unravel_index(place, left.shape))}" if left.shape else ""
-    return f"{left.ravel()[place]:.8g}{at}", f"{right.ravel()[place]:.8g}{at}"
-
-
-def distance(left: Array, right: Array) -> Array:
-    """How far apart numbers are: 0 for NaN and NaN or for equal infinities, infinity where one alone is such."""
-    wide = np.result_type(left, right, float)
-    left, right = left.astype(wide), right.astype(wide)
-    finite = np.isfinite(left) & np.isfinite(right)
-    apart = np.where(kinds(left) == kinds(right), 0.0, np.inf)
-    np.copyto(apart, np.abs(np.where(finite, left, 0) - np.where(finite, right, 0)), where=finite)
-    return apart
 
 
 def same_facts(left: Sequence[object], right: Sequence[object]) -> bool:

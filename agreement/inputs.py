@@ -118,7 +118,7 @@ class Scope:
         self.library, self.dtype = library, dtypes.used
         self.inputs = Inputs(library, dtypes, sample.text, leaf)
         self.names: dict[str, Any] = {}
-        self.call, _, self.shown = sample.text.partition(" -> ")
+        self.call, _, self.shown = sample.text.partition(" => ")
 
     def result(self) -> Any:
         """What the call returns."""

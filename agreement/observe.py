@@ -116,18 +116,27 @@ def jvp(library: Library, sample: Sample, dtypes: Dtypes) -> Observation:
     seen = Observation()
     with library.forward_ad.dual_level():
         scope = Scope(library.module, sample, dtypes, leaf=dual)
-        for tensor in tensors(scope.compared(scope.result())):
-            if dtype_name(tensor) in DIFFERENTIABLE:
-                seen.add(library.forward_ad.unpack_dual(tensor).tangent)
+        for tensor in floating(scope.compared(scope.result())):
+            seen.add(library.forward_ad.unpack_dual(tensor).tangent)
     return seen
 
 
-def recorded(library: Library, sample: Sample, dtypes: Dtypes) -> tuple[list[Any], list[Any], list[bool]]:
-    """The results that require a gradient, the inputs, and a flag for each result."""
-    scope = Scope(library.module, sample, dtypes, leaf=lambda tensor: tensor.requires_grad_())
+def recorded(
+    library: Library, sample: Sample, dtypes: Dtypes, step: float = 0.0
+) -> tuple[list[Any], list[Any], list[bool]]:
+    """The results that require a gradient, the inputs (moved along their tangents), and a flag for each result."""
+    scope = Scope(library.module, sample, dtypes, leaf=lambda leaf: moved(library, leaf, step).requires_grad_())
     results = list(tensors(scope.compared(scope.result())))
     flags = [tensor.requires_grad for tensor in results]
     return [tensor for tensor in results if tensor.requires_grad], scope.inputs.leaves, flags
+
+
+def moved(library: Library, tensor: Any, step: float) -> Any:
+    """A tensor some way along the tangent that jvp gives it."""
+    if not step:
+        return tensor
+    name = dtype_name(tensor)
+    return tensor + step * library.tensor(drawn(tensor.shape, name, TANGENT), name)
 
 
 def cotangent(tensor: Any) -> Array:
@@ -145,6 +154,10 @@ def flattened(value: Any) -> Iterator[Any]:
 
 def tensors(value: Any) -> Iterator[Any]:
     return (each for each in flattened(value) if hasattr(each, "requires_grad"))
+
+
+def floating(value: Any) -> Iterator[Any]:
+    return (each for each in tensors(value) if dtype_name(each) in DIFFERENTIABLE)
 
 
 def nesting(value: Any) -> str:

@@ -30,7 +30,7 @@ class Explanation:
     dtype: str = ""
     torch: str = ""
     adjoint: str = ""
-    nearer: bool = False  # only where adjoint is at least as near to torch's result from float64
+    judged: str = ""  # by what, as in judge.py
 
     def explains(self, finding: Finding) -> bool:
         patterns = (
@@ -41,7 +41,7 @@ class Explanation:
         )
         return (
             finding.aspect in self.aspects
-            and finding.nearer >= self.nearer
+            and self.judged in ("", finding.judged)
             and any(fnmatchcase(finding.entry, pattern) for pattern in self.entries)
             and all(re.search(pattern, text) for pattern, text in patterns)
         )

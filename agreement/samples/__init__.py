@@ -3,7 +3,7 @@
 x, y = normal(3, 4)                   named inputs, made anew for each sample
 sum mean [real complex]               functions, and the kinds of dtypes if not all of them
     x ; x, {0|-1|(0, 1)}              arguments of a call; {a|b} stands for one sample with each
-    x.mT, dim=1 -> r.abs()            after the arrow what is compared instead of the result r
+    x.mT, dim=1 => r.abs()            after the arrow what is compared instead of the result r
 .expand                               a method of the first argument
     x, 2, 3, 4
 T [real]                              whole expressions begin with =
@@ -85,7 +85,7 @@ class Line:
 
 def separated(text: str) -> tuple[str, str]:
     """The arguments, and what is shown of the result with its arrow."""
-    arguments, arrow, shown = text.partition(" -> ")
+    arguments, arrow, shown = text.partition(" => ")
     return arguments.strip(), arrow + shown
 
 

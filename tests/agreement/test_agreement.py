@@ -14,9 +14,10 @@ import pytest
 
 sys.path.append(str(Path(__file__).parents[2]))  # the package is not installed
 
-from agreement.compare import ASPECTS, DERIVATIVES, Finding, Tolerance, Trial, Verdicts, close, difference_of_arrays
+from agreement.compare import ASPECTS, DERIVATIVES, Finding, Tolerance, Trial, Verdicts, difference_of_arrays
 from agreement.document import page
 from agreement.entries import all_entries
+from agreement.numbers import close
 from agreement.observe import Library, forward, observe
 from agreement.samples import choices, named_inputs, names_of, parse, samples_of, unknown_names
 from agreement.score import ALTOGETHER, Score, entries_right, explanations
@@ -74,7 +75,7 @@ def test_differences_name_known_entries():
 def test_form_of_samples():
     lines = [
         "sum mean [double]",
-        "    x, {0|1}{|, True} -> r * 2 ; y",
+        "    x, {0|1}{|, True} => r * 2 ; y",
         ".expand",
         "    x, 2",
         "# nothing",
@@ -82,7 +83,7 @@ def test_form_of_samples():
     ]
     found = list(parse(lines))
     texts = [line.sample().text for line in found[:-2]]
-    assert texts[:2] == ["sum(x, 0) -> r * 2", "mean(x, 0) -> r * 2"]
+    assert texts[:2] == ["sum(x, 0) => r * 2", "mean(x, 0) => r * 2"]
     assert texts[-2:] == ["mean(y)", "(x).expand(2)"] and len(texts) == 11
     assert found[0].sample().dtypes == ("float64",) and found[-2:] == [("a", "normal(3)"), ("b", "normal(3)")]
     assert list(choices("{a|b}, {c|d}")) == ["a, c", "a, d", "b, c", "b, d"]

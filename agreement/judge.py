@@ -1,0 +1,138 @@
+"""Who is right where the two differ: torch's own float64 results for narrow dtypes, finite differences for derivatives.
+
+Both judge by torch's forward values (or its gradients, for the second order), never by adjoint's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from .inputs import Array, Dtypes, Scope, drawn
+from .numbers import SMALLEST_SCALE, distance
+from .observe import (
+    COTANGENT,
+    FUNCTIONAL,
+    TANGENT,
+    Library,
+    Observation,
+    Observe,
+    as_numpy,
+    cotangent,
+    dtype_name,
+    floating,
+    forward,
+    gradient,
+    jvp,
+    moved,
+    observe,
+    recorded,
+    second,
+)
+from .samples import Sample
+
+WIDEST = {"float32": "float64", "float16": "float64", "bfloat16": "float64", "complex64": "complex128"}
+ROUNDING, SLOPES = "rounding", "finite differences"
+STEP = 1e-5
+NEAR_SLOPE = {"float64": 1e-5, "complex128": 1e-5, "float32": 5e-3, "complex64": 5e-3}  # relative
+
+
+def judge(how: Observe, torch: Library, sample: Sample, dtype: str, theirs: Observation, ours: Observation) -> str:
+    """What speaks for adjoint: ROUNDING, SLOPES, or nothing."""
+    if ours.error is not None:
+        return ""
+    try:
+        if dtype in WIDEST and rounds_less(how, torch, sample, dtype, theirs, ours):
+            return ROUNDING
+        if dtype in NEAR_SLOPE and how is not forward and slopes_agree(how, torch, sample, dtype, theirs, ours):
+            return SLOPES
+    except Exception:  # a sample that cannot be run in the wide dtype has no judge
+        return ""
+    return ""
+
+
+def rounds_less(
+    how: Observe, torch: Library, sample: Sample, dtype: str, theirs: Observation, ours: Observation
+) -> bool:
+    """Whether adjoint is at least as near as torch to what torch gets from the same inputs in the widest dtype."""
+    exact = observe(how, torch, sample, WIDEST[dtype], rounded=dtype)
+    if exact.error is not None or exact.facts != theirs.facts or exact.facts != ours.facts:
+        return False
+    error = error_of(exact, ours)
+    return error < inf and error <= error_of(exact, theirs)
+
+
+def error_of(exact: Observation, seen: Observation) -> float:
+    """The largest error of all arrays, relative to the largest number of each; infinite if shapes differ."""
+    if [shape_of(each) for each in exact.arrays] != [shape_of(each) for each in seen.arrays]:
+        return inf
+    pairs = zip(exact.arrays, seen.arrays, strict=True)
+    return max((relative(one, other) for one, other in pairs if one is not None and other is not None), default=0.0)
+
+
+def shape_of(array: Array | None) -> tuple[int, ...] | None:
+    return None if array is None else array.shape
+
+
+def relative(exact: Array, seen: Array) -> float:
+    finite = np.abs(exact[np.isfinite(exact)])
+    return float(distance(exact, seen).max(initial=0.0) / max(finite.max(initial=0.0), SMALLEST_SCALE))
+
+
+def slopes_agree(
+    how: Observe, torch: Library, sample: Sample, dtype: str, theirs: Observation, ours: Observation
+) -> bool:
+    """Whether central differences agree with adjoint's derivative along a direction, and not with torch's."""
+    dtypes = Dtypes(WIDEST.get(dtype, dtype), dtype if dtype in WIDEST else "")
+    ahead, behind = (SAMPLED[how](torch, sample, dtypes, step) for step in (STEP, -STEP))
+    slopes: list[Array | None] = [(one - other) / (2 * STEP) for one, other in zip(ahead, behind, strict=True)]
+    near = NEAR_SLOPE[dtype]
+    return error_of(Observation(slopes), along(how, ours)) < near <= error_of(Observation(slopes), along(how, theirs))
+
+
+def along(how: Observe, seen: Observation) -> Observation:
+    """The derivative in the direction of the tangents."""
+    if how is jvp:
+        return seen
+    parts = [pairing(array, TANGENT, dtype) for array, dtype in zip(seen.arrays, seen.dtypes, strict=True)]
+    return Observation([np.asarray(sum(parts))])
+
+
+def pairing(array: Array | None, seed: int, dtype: str) -> float:
+    """The real inner product with the numbers that are drawn for an array of this shape."""
+    return 0.0 if array is None else float(np.sum(np.conj(array) * drawn(array.shape, dtype, seed)).real)
+
+
+def moved_results(torch: Library, sample: Sample, dtypes: Dtypes, step: float) -> list[Array]:
+    """The results for inputs that are moved along their tangents."""
+    scope = Scope(torch.module, sample, dtypes, leaf=lambda tensor: moved(torch, tensor, step))
+    return [as_numpy(tensor) for tensor in floating(scope.compared(scope.result()))]
+
+
+def moved_functional(torch: Library, sample: Sample, dtypes: Dtypes, step: float) -> list[Array]:
+    """What the gradient is the gradient of: the pairing of results and cotangents."""
+    outputs, _, _ = recorded(torch, sample, dtypes, step)
+    return [total(outputs, COTANGENT)]
+
+
+def moved_gradients(torch: Library, sample: Sample, dtypes: Dtypes, step: float) -> list[Array]:
+    """What second order is the gradient of: the functional of the gradients, by inputs and cotangents."""
+    outputs, leaves, _ = recorded(torch, sample, dtypes, step)
+    cotangents = [moved(torch, torch.tensor(cotangent(each), dtype_name(each)), step) for each in outputs]
+    grads = torch.module.autograd.grad(outputs, leaves, cotangents, allow_unused=True, create_graph=True)
+    return [total([grad for grad in grads if grad is not None and grad.requires_grad], FUNCTIONAL)]
+
+
+def total(tensors: list[Any], seed: int) -> Array:
+    """The sum of all pairings."""
+    return np.asarray(sum(pairing(as_numpy(tensor), seed, dtype_name(tensor)) for tensor in tensors))
+
+
+SAMPLED: dict[Observe, Callable[[Library, Sample, Dtypes, float], list[Array]]] = {
+    jvp: moved_results,
+    gradient: moved_functional,
+    second: moved_gradients,
+}
