@@ -329,6 +329,8 @@ SAMPLES: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {
     "linalg.expm_frechet": [((normal(3, 3), normal(3, 3)), {}), ((square(), square()), {"compute_expm": False})],
     "linalg.solve_sylvester": [((square(), square(2), normal(3, 2)), {})],
     "linalg.solve_continuous_lyapunov": [((square(), normal(3, 3)), {})],
+    "linalg.solve_continuous_are": [],
+    "linalg.solve_discrete_are": [],
     "linalg.solve_lyapunov": [((square(), normal(3, 3)), {})],
     "linalg.solve_discrete_lyapunov": [((0.2 * normal(3, 3), normal(3, 3)), {})],
     "linalg.solve_banded": [(((1, 1), BANDS, normal(4)), {}), (((1, 1), BANDS, normal(4, 2)), {})],
@@ -420,7 +422,19 @@ def test_functions(name: str, arguments: tuple[Any, ...], options: dict[str, Any
 
 
 F = {name.removeprefix("scipy."): function for name, function in FUNCTIONS.items() if name.startswith("scipy.")}
+STATES = tuple([OTHER.normal(size=shape) for shape in ((3, 3), (3, 2), (3, 3), (2, 2))])
+MIXED = (OTHER.normal(size=(3, 3)) + 3 * np.eye(3), 0.1 * OTHER.normal(size=(3, 2)))
 COMPOSED: dict[str, tuple[Call, tuple[np.ndarray, ...]]] = {
+    **{
+        f"{time} time, {len(more)}": (
+            lambda f, a, b, q, r, e=None, s=None, time=time: f[f"linalg.solve_{time}_are"](
+                a, b, q @ q.T + np.eye(3), r @ r.T + np.eye(2), e, s
+            ),
+            (*STATES, *more),
+        )
+        for time in ("continuous", "discrete")
+        for more in ((), MIXED)
+    },
     "cho_solve": (
         lambda f, a, b: f["linalg.cho_solve"](f["linalg.cho_factor"](a, lower=True), b),
         (square(), normal(3)),
@@ -525,6 +539,9 @@ REFUSED: list[tuple[str, tuple[Any, ...], dict[str, Any], type[Exception], str]]
     ("linalg.eigh_tridiagonal", (V, V[1:]), {"select": "i"}, TypeError, "only select='a'"),
     ("linalg.null_space", (T,), {}, TypeError, "its basis is arbitrary"),
     ("linalg.solve_sylvester", (T, T, T[:2]), {}, RuntimeError, "Q must be 3 by 3"),
+    ("linalg.solve_discrete_lyapunov", (T, T[:2]), {}, RuntimeError, "Q must have the shape of A, but they are 2 by 3"),
+    ("linalg.solve_continuous_are", (T, T, T[:2, :2], T), {}, RuntimeError, "Q must be 3 by 3 as A and B are"),
+    ("linalg.solve_discrete_are", (T, T, np.triu(np.ones((3, 3))), T), {}, ValueError, "should be symmetric/hermitian"),
     ("linalg.solve_banded", ((1, 2), BANDS, V), {}, ValueError, r"l\+u\+1 \(4\) does not equal"),
     ("linalg.solve_banded", ((1, 1), BANDS, V[:3]), {}, ValueError, "are not compatible"),
     ("signal.convolve", (V, T), {}, ValueError, "the same dimensionality"),

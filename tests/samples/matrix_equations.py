@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from samples.draws import REGULAR, Sample, draw, well_conditioned
+from samples.draws import REGULAR, Sample, draw, positive_definite, well_conditioned
 
 _BANDS: list[Sample] = [
     {"ab": draw(3, 5, then=lambda a: a + [[0], [4], [0]]), "b": draw(5, 2), "lower": 1, "upper": 1},
@@ -20,6 +20,17 @@ SAMPLES: dict[str, list[Sample]] = {
             "B": draw(2, 2, 2, then=well_conditioned),
             "Q": draw(2, 3, 2),
         },
+    ],
+    "stein": [
+        {"A": draw(3, 3, then=lambda a: 0.3 * a), "Q": draw(3, 3)},
+        {"A": draw(2, 2, 2, then=lambda a: 0.3 * a), "Q": draw(2, 2, 2)},
+    ],
+    "riccati": [
+        {
+            "A": draw(*batch, 3, 3), "B": draw(*batch, 3, 2), "discrete": discrete,
+            "Q": draw(*batch, 3, 3, then=positive_definite), "R": draw(*batch, 2, 2, then=positive_definite),
+        }
+        for batch, discrete in (((), False), ((), True), ((2,), False))
     ],
     "banded_solution": _BANDS,
     "matrix_function": [

@@ -13,11 +13,39 @@ def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
     """
     from scipy.linalg import solve_sylvester as solution
 
-    batch = numpy.broadcast_shapes(a.shape[:-2], b.shape[:-2], q.shape[:-2])
-    a, b, q = [numpy.broadcast_to(x, batch + x.shape[-2:]) for x in (a, b, q)]
-    result = numpy.empty(q.shape, numpy.result_type(a, b, q))
-    for place in numpy.ndindex(*batch if q.size else (0,)):
-        result[place] = solution(a[place], b[place], q[place])
+    return _one_by_one(solution, q, a, b, q)
+
+
+def solve_stein(a: Any, q: Any) -> Any:
+    """x with a @ x @ a^H - x + q = 0.
+
+    >>> solve_stein(numpy.array([[0.5]]), numpy.array([[3.0]]))
+    array([[4.]])
+    """
+    from scipy.linalg import solve_discrete_lyapunov as solution
+
+    return _one_by_one(solution, q, a, q)
+
+
+def solve_riccati(a: Any, b: Any, q: Any, r: Any, discrete: bool) -> Any:
+    """The stabilizing solution of Riccati's equation, continuous or discrete in time, for Hermitian q and r.
+
+    >>> solve_riccati(*[numpy.array([[x]]) for x in (0.0, 1.0, 4.0, 1.0)], False)
+    array([[2.]])
+    """
+    import scipy.linalg
+
+    solution = scipy.linalg.solve_discrete_are if discrete else scipy.linalg.solve_continuous_are
+    return _one_by_one(solution, q, a, b, q, r)
+
+
+def _one_by_one(solution: Any, like: Any, *operands: Any) -> Any:
+    """What a function gives for each matrix of batches, matrices of the shape of those in one of them."""
+    batch = numpy.broadcast_shapes(*[x.shape[:-2] for x in operands])
+    spread = [numpy.broadcast_to(x, batch + x.shape[-2:]) for x in operands]
+    result = numpy.empty(batch + like.shape[-2:], numpy.result_type(*operands))
+    for place in numpy.ndindex(*batch if result.size else (0,)):
+        result[place] = solution(*[x[place] for x in spread])
     return result
 
 

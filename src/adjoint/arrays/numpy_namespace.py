@@ -542,7 +542,7 @@ def pairwise_distances(a: Any, b: Any, p: float) -> Any:
 
 # LAPACK's factorizations, imported when first used
 _LAPACK = ("lu_factor", "order_of_pivots", "partial_cholesky", "ldl_factor", "ldl_solution", "geqrf")
-_MATRIX_FUNCTIONS = ("solve_sylvester", "solve_banded", "matrix_function")
+_MATRIX_FUNCTIONS = ("solve_sylvester", "solve_stein", "solve_riccati", "solve_banded", "matrix_function")
 
 # names under which functions of this file stand in the namespace in numpy's place
 _INSTEAD = {"sum": fast_sum, "where": select}

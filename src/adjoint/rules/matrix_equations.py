@@ -1,4 +1,4 @@
-"""Matrix equations and functions of matrices: Sylvester's equation, banded systems, roots, logarithms.
+"""Matrix equations and functions of matrices: of Sylvester, Stein, Riccati, banded systems, roots, logarithms.
 
 H stands for the conjugate transpose.
 """
@@ -50,6 +50,112 @@ def _(ops, t, A, B, y):
 @sylvester.jvp("Q")
 def _(ops, t, A, B):
     return ops.sylvester(A, B, t)
+
+
+# Stein's equation, which is Lyapunov's in discrete time --------------------------------------------------------------
+
+
+def _check_stein(A, Q):
+    check_square("solve_discrete_lyapunov", A._array)
+    if Q._array.shape[-2:] != A._array.shape[-2:]:
+        raise RuntimeError(
+            "solve_discrete_lyapunov: Q must have the shape of A, but they are "
+            f"{' by '.join(map(str, Q._array.shape[-2:]))} and {' by '.join(map(str, A._array.shape[-2:]))}"
+        )
+
+
+@general(core="(n,n),(n,n)->(n,n)", method=False, function=False, check=_check_stein)
+def stein(xp, A: Array, Q: Array):
+    """X with A X H(A) - X + Q = 0."""
+    return xp.solve_stein(A, Q)
+
+
+@stein.vjp("A", "Q")
+def _(ops, g, A, y, needs):
+    of_q = ops.stein(H(ops, A), g)
+    of_a = of_q @ A @ H(ops, y) + H(ops, of_q) @ A @ y if needs[0] else None
+    return of_a, of_q
+
+
+@stein.jvp("A")
+def _(ops, t, A, y):
+    return ops.stein(A, t @ y @ H(ops, A) + A @ y @ H(ops, t))
+
+
+@stein.jvp("Q")
+def _(ops, t, A):
+    return ops.stein(A, t)
+
+
+# Riccati's equation ---------------------------------------------------------------------------------------------------
+# H(A) X + X A - X B inv(R) H(B) X + Q = 0, in discrete time H(A) X A - X - H(K) (R + H(B) X B) K + Q = 0, with the gain
+# K = inv(R) H(B) X, or inv(R + H(B) X B) H(B) X A. A change of the left side by D changes X by the solution of
+# Lyapunov's equation for the closed loop A - B K and D, since changes of K drop out (Kleinman's theorem).
+
+
+def _check_riccati(A, B, Q, R, discrete):
+    check_square("riccati", A._array)
+    n, m = A._array.shape[-1], B._array.shape[-1]
+    for name, matrix, shape in (("B", B, (n, m)), ("Q", Q, (n, n)), ("R", R, (m, m))):
+        if matrix._array.shape[-2:] != shape:
+            raise RuntimeError(
+                f"riccati: {name} must be {shape[0]} by {shape[1]} as A and B are, but it is "
+                f"{' by '.join(map(str, matrix._array.shape[-2:]))}"
+            )
+
+
+@general(core="(n,n),(n,m),(n,n),(m,m)->(n,n)", method=False, function=False, check=_check_riccati)
+def riccati(xp, A: Array, B: Array, Q: Array, R: Array, discrete=False):
+    """The stabilizing solution of Riccati's equation for the Hermitian parts of Q and R."""
+    return xp.solve_riccati(A, B, _hermitian_part(xp, Q), _hermitian_part(xp, R), discrete)
+
+
+def _hermitian_part(xp, a):
+    return 0.5 * (a + xp.conj(xp.swapaxes(a, -2, -1)))
+
+
+def _hermitian(ops, a):
+    return 0.5 * (a + H(ops, a))
+
+
+def _closed_loop(ops, A, B, R, x, discrete):
+    """The gain, the matrix of the closed loop, and X times that matrix in discrete time, X otherwise."""
+    R = _hermitian(ops, R)
+    product = H(ops, B) @ x
+    gain = ops.linalg_solve(R + product @ B, product @ A) if discrete else ops.linalg_solve(R, product)
+    closed = A - B @ gain
+    return gain, closed, (x @ closed if discrete else x)
+
+
+def _lyapunov(ops, A, Q, discrete):
+    """X with A X + X H(A) + Q = 0, or A X H(A) - X + Q = 0."""
+    return ops.stein(A, Q) if discrete else -ops.sylvester(A, H(ops, A), Q)
+
+
+@riccati.vjp("A", "B", "Q", "R")
+def _(ops, g, A, B, R, y, discrete, needs):
+    gain, closed, factor = _closed_loop(ops, A, B, R, y, discrete)
+    of_q = _lyapunov(ops, closed, _hermitian(ops, g), discrete)
+    of_a = 2 * factor @ of_q
+    half = of_q @ H(ops, gain)
+    return of_a, (-2 * factor @ half if needs[1] else None), of_q, (gain @ half if needs[3] else None)
+
+
+def _riccati_jvp(change):
+    """The jvp for one input, from how much its tangent changes the left side."""
+
+    def formula(ops, t, A, B, R, y, discrete):
+        gain, closed, factor = _closed_loop(ops, A, B, R, y, discrete)
+        change_of_left = _hermitian(ops, change(ops, t, gain, factor))
+        return _lyapunov(ops, H(ops, closed), change_of_left, discrete)
+
+    return formula
+
+
+riccati.jvp("A")(_riccati_jvp(lambda ops, t, gain, factor: 2 * H(ops, t) @ factor))
+riccati.jvp("B")(_riccati_jvp(lambda ops, t, gain, factor: -2 * H(ops, t @ gain) @ factor))
+riccati.jvp("Q")(_riccati_jvp(lambda ops, t, gain, factor: t))
+riccati.jvp("R")(_riccati_jvp(lambda ops, t, gain, factor: H(ops, gain) @ _hermitian(ops, t) @ gain))
 
 
 # banded systems -----------------------------------------------------------------------------------------------------

@@ -392,13 +392,44 @@ def solve_continuous_lyapunov(a, q):
 
 @function("scipy.linalg.solve_discrete_lyapunov")
 def solve_discrete_lyapunov(a, q, method=None):
-    """x with a x a^H - x + q = 0, as a linear system for the elements of x."""
-    a, q = promoted(inexact(tensor_of(a)), inexact(tensor_of(q)))
-    n = a.shape[0]
-    other = ops.conj(a) if kind_of(a).kind == "c" else a
-    product = ops.reshape(a[:, None, :, None] * other[None, :, None, :], (n * n, n * n))
-    system = ops.identity(product, n * n, n * n) - product
-    return ops.reshape(ops.linalg_solve(system, ops.reshape(q, (n * n, 1))), (n, n))
+    """x with a x a^H - x + q = 0."""
+    return ops.stein(*promoted(inexact(tensor_of(a)), inexact(tensor_of(q))))
+
+
+def _riccati(discrete, a, b, q, r, e, s):
+    a, b, q, r = promoted(*[inexact(tensor_of(x)) for x in (a, b, q, r)])
+    for matrix in (q, r):
+        values = matrix._array
+        difference = numpy.linalg.norm(values - values.conj().T, 1)
+        if difference > 100 * numpy.spacing(numpy.linalg.norm(values, 1)):
+            raise ValueError("The q and r matrices should be symmetric/hermitian.")
+    if s is not None:
+        # with u = v - inv(r) s^H x for the input, the costs of the state and of the input have no mixed part
+        a, s = promoted(a, inexact(tensor_of(s)))
+        gain = ops.linalg_solve(r, H(s))
+        a, q = a - b @ gain, q - s @ gain
+    if e is not None:
+        inverse = ops.linalg_inv(promoted(a, inexact(tensor_of(e)))[1])
+        a, q = a @ inverse, H(inverse) @ q @ inverse
+    return ops.riccati(a, b, q, r, discrete)
+
+
+@function("scipy.linalg.solve_continuous_are")
+def solve_continuous_are(a, b, q, r, e=None, s=None, balanced=True):
+    """The stabilizing x with a^H x e + e^H x a - (e^H x b + s) r^-1 (b^H x e + s^H) + q = 0.
+
+    Raises ValueError if q or r is not Hermitian, as SciPy does.
+    """
+    return _riccati(False, a, b, q, r, e, s)
+
+
+@function("scipy.linalg.solve_discrete_are")
+def solve_discrete_are(a, b, q, r, e=None, s=None, balanced=True):
+    """The stabilizing x with a^H x a - e^H x e - (a^H x b + s) (r + b^H x b)^-1 (b^H x a + s^H) + q = 0.
+
+    Raises ValueError if q or r is not Hermitian, as SciPy does.
+    """
+    return _riccati(True, a, b, q, r, e, s)
 
 
 @function("scipy.linalg.solve_banded")
