@@ -498,3 +498,42 @@ def test_an_infinite_cotangent_of_a_trace_reaches_only_the_diagonal() -> None:
     a = adjoint.zeros(2, 3, requires_grad=True)
     adjoint.trace(a).sqrt().backward()
     assert a.grad.tolist() == [[math.inf, 0.0, 0.0], [0.0, math.inf, 0.0]]
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("inner", [(3,), (3,)]),
+        ("outer", [(3,), (2,)]),
+        ("ger", [(3,), (2,)]),
+        ("kron", [(2, 3), (2, 2)]),
+        ("tensordot", [(2, 3), (2, 3)]),
+        ("chain_matmul", [(2, 3), (3, 4), (4, 2)]),
+        ("linalg.matmul", [(2, 3), (3, 4)]),
+    ],
+)
+def test_products_write_into_out(name: str, args: list[tuple[int, ...]]) -> None:
+    function = adjoint.linalg.matmul if name == "linalg.matmul" else getattr(adjoint, name)
+    operands = [adjoint.from_numpy(draw(shape)) for shape in args]
+    out = adjoint.empty(0, dtype=adjoint.float64)
+    assert function(*operands, out=out) is out
+    np.testing.assert_array_equal(out.numpy(), function(*operands).numpy())
+
+
+def test_operands_of_addr_are_promoted() -> None:
+    row = adjoint.tensor([1, 2])
+    y = adjoint.addr(adjoint.zeros(2, 2), row, row.to(adjoint.complex64))
+    assert y.dtype is adjoint.complex64 and y.tolist() == [[1, 2], [2, 4]]
+    x = adjoint.ones(2, 2)
+    assert x.addr_(row.double(), row) is x and x.dtype is adjoint.float32 and x.tolist() == [[2, 3], [3, 5]]
+    with pytest.raises(RuntimeError, match="result type Double can't be cast to the desired output type Long"):
+        row.expand(2, 2).clone().addr_(row.double(), row)
+
+
+@pytest.mark.parametrize("name", ["addmm", "addr", "baddbmm", "addmv", "addbmm"])
+def test_factors_that_the_type_cannot_hold(name: str) -> None:
+    shapes = {"addr": (1, 1), "addmv": (2, 1), "addmm": (2, 2)}.get(name, (3, 3))
+    left, right = [adjoint.ones((2,) * ndim) for ndim in shapes]
+    for factor in ("beta", "alpha"):
+        with pytest.raises(RuntimeError, match="value cannot be converted to type float without overflow"):
+            getattr(adjoint, name)(adjoint.ones(()), left, right, **{factor: 1j})

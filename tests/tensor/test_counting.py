@@ -266,3 +266,8 @@ def test_common_shapes():
         adjoint.broadcast_shapes((3,), (4,))
     with pytest.raises(ValueError, match="Attempting to broadcast a dimension with negative length!"):
         adjoint.broadcast_shapes((-1,))
+
+
+def test_places_before_the_first_wrap_in_unravel_index():
+    found = adjoint.unravel_index(adjoint.tensor([-1, -3, -13]), (3, 4))
+    assert [c.tolist() for c in found] == [[2, 2, 2], [3, 1, 3]]

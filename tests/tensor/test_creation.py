@@ -540,3 +540,20 @@ def test_questions_are_for_tensors(name):
 )
 def test_result_type(operands, dtype):
     assert adjoint.result_type(*operands) is dtype
+
+
+@pytest.mark.parametrize(
+    "fill",
+    [
+        lambda value: adjoint.full((2,), value, dtype=adjoint.float32),
+        lambda value: adjoint.full_like(adjoint.ones(2), value),
+        lambda value: adjoint.ones(2).new_full((2,), value),
+        lambda value: adjoint.constant_pad_nd(adjoint.ones(2), (1, 1), value),
+    ],
+)
+def test_numbers_that_the_type_cannot_hold(fill):
+    assert fill(2 + 0j).tolist()[0] == 2
+    with pytest.raises(RuntimeError, match="value cannot be converted to type float without overflow"):
+        fill(1j)
+    with pytest.raises(RuntimeError, match="value cannot be converted to type float without overflow"):
+        fill(1e300)

@@ -251,3 +251,39 @@ def test_refused(call, error, message):
     with pytest.raises(error, match=re.escape(message)):
         call()
     assert X.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_chances_get_zeros_too():
+    x, p = [adjoint.tensor([0.25, 0.75], requires_grad=True) for _ in range(2)]
+    y = x.clone().bernoulli_(p)
+    assert set(y.tolist()) <= {0.0, 1.0}
+    assert [g.tolist() for g in adjoint.autograd.grad(y.sum(), [x, p])] == [[0.0, 0.0]] * 2
+
+
+@pytest.mark.parametrize(
+    ("name", "draw"),
+    [
+        ("bernoulli", lambda p: adjoint.bernoulli(p, 0.5)),
+        ("binomial", lambda p: adjoint.binomial(adjoint.ones(2), p)),
+        ("histogram", lambda p: adjoint.histogram(p, 3).hist),
+        ("histogram", lambda p: adjoint.histogram(adjoint.ones(2), 3, weight=p).bin_edges),
+        ("histogramdd", lambda p: adjoint.histogramdd(p[:, None], [3]).bin_edges[0]),
+    ],
+)
+def test_results_without_a_formula_say_so_in_the_backward_pass(name, draw):
+    p = adjoint.tensor([0.25, 0.75], requires_grad=True)
+    y = draw(p)
+    assert y.requires_grad and not draw(p.detach()).requires_grad
+    with adjoint.no_grad():
+        assert not draw(p).requires_grad
+    with pytest.raises(NotImplementedError, match=f"derivative for {name} is not implemented"):
+        y.sum().backward()
+
+
+def test_draws_into_out_have_no_history():
+    p, out = adjoint.tensor([0.25, 0.75], requires_grad=True), adjoint.empty(2)
+    for draw in (lambda: adjoint.bernoulli(p, out=out), lambda: adjoint.normal(p, p, out=out)):
+        with pytest.raises(RuntimeError, match="don't support automatic differentiation"):
+            draw()
+        with adjoint.no_grad():
+            assert draw() is out

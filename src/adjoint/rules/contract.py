@@ -12,6 +12,7 @@ from adjoint.arrays.shapes import broadcast_shapes
 from adjoint.arrays.shortcuts import LEFT_COTANGENT, MATRICES, MATRIX_VECTOR, PRODUCT, RIGHT_COTANGENT, VECTORS
 
 from .declare import TABLE, Array, Arrays, Constant, Multilinear, constant, general, linear, multilinear
+from .elementwise import check_fits
 
 # helpers of formulas ------------------------------------------------------------------------------------------------
 
@@ -492,6 +493,12 @@ def check_expands(array, target):
             )
 
 
+def _check_factors(input, beta, alpha):
+    for factor in (beta, alpha):
+        if factor != 1:
+            check_fits(input, factor)
+
+
 def _plus(xp, product, input, beta, alpha):
     """beta * input + alpha * product; with beta 0 not even NaN in input counts."""
     beta, alpha = number_as(beta, product.dtype), number_as(alpha, product.dtype)
@@ -513,6 +520,7 @@ def _pulled(x, factor):
 
 def _check_addmm(input, mat1, mat2, beta, alpha):
     check_same_dtype(addmm_dtypes, input, mat1, mat2)
+    _check_factors(input, beta, alpha)
     for name, matrix in (("mat1", mat1), ("mat2", mat2)):
         if matrix._array.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, got {matrix._array.ndim}-D tensor")
@@ -530,6 +538,7 @@ def addmm(xp, input: Array, mat1: Array, mat2: Array, *, beta=1, alpha=1):
 
 def _check_baddbmm(input, batch1, batch2, beta, alpha):
     check_same_dtype(_baddbmm_dtypes, input, batch1, batch2)
+    _check_factors(input, beta, alpha)
     _check_bmm(batch1, batch2)
     a, b = batch1._array.shape, batch2._array.shape
     check_expands(input._array, (a[0], a[1], b[2]))
@@ -543,6 +552,7 @@ def baddbmm(xp, input: Array, batch1: Array, batch2: Array, *, beta=1, alpha=1):
 
 def _check_addmv(input, mat, vec, beta, alpha):
     check_same_dtype(_addmv_dtypes, input, mat, vec)
+    _check_factors(input, beta, alpha)
     _check_mv(mat, vec)
     rows = mat._array.shape[0]
     if input._array.shape not in ((), (1,), (rows,)):

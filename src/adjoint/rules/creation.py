@@ -61,3 +61,10 @@ def drawn_around(xp, mean: Array, std: Array, numbers: Constant):
     """Random numbers that were drawn with this mean and standard deviation."""
     shapes = [value.shape for value in (mean, std, numbers) if hasattr(value, "shape")]
     return xp.broadcast_to(numbers, broadcast_shapes(*shapes))
+
+
+@elementwise(input=0, p=0, dtypes="any", method=False, function=False, node="BernoulliBackward1")
+def drawn_with_chances(xp, input: Array, p: Array, numbers: Constant):
+    """Random numbers that were drawn with these probabilities, in place of the input."""
+    shape = broadcast_shapes(input.shape, p.shape, numbers.shape)
+    return xp.broadcast_to(xp.astype(numbers, input.dtype, copy=False), shape)

@@ -19,7 +19,6 @@ from adjoint.arrays.dtypes import (
     from_numpy_dtype,
     get_default_complex_dtype,
     get_default_dtype,
-    numpy_dtype,
     scalar_dtype,
 )
 from adjoint.arrays.infer import array_from_data
@@ -33,6 +32,7 @@ from adjoint.core import errors
 from adjoint.core.batches import mapped
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.recorded import operations, raw_ops
+from adjoint.rules.elementwise import check_number
 
 Tensor = Any
 Device = Any
@@ -68,12 +68,14 @@ def _array_of(input: object, function: str) -> Any:
     return input._array
 
 
-def _fill_value(value: Any, function: str) -> Any:
-    """A number to fill with; a Tensor gives its one element."""
+def _fill_value(value: Any, function: str, kind: Any = None) -> Any:
+    """A number to fill with, if `kind` can hold it; a Tensor gives its one element."""
     if isinstance(value, TensorBase) and not value.requires_grad:
         value = value.item()  # type: ignore[attr-defined]
     if not isinstance(value, (numbers.Number, numpy.bool)):
         raise TypeError(f"{function}(): argument 'fill_value' (position 2) must be Number, not {type_name(value)}")
+    if kind is not None:
+        check_number(kind, value)
     return value
 
 
@@ -275,6 +277,7 @@ def full(
     """
     fill_value = _fill_value(fill_value, "full")
     kind = scalar_dtype(fill_value) if dtype is None else as_dtype(dtype, "full")
+    check_number(kind, fill_value)
     shape = check_shape("full", (size,), allow_int=False)
     return _wrapped(numpy.full(shape, number_as(fill_value, kind.numpy), kind.numpy), requires_grad, "full", device)
 
@@ -367,8 +370,9 @@ def full_like(
 ) -> Tensor:
     """A number repeated to the shape of a tensor, with its dtype unless another is given."""
     array = _array_of(input, "full_like")
-    kind = numpy_dtype(array.dtype) if dtype is None else as_dtype(dtype, "full_like").numpy
-    filled = namespace(array).full_like(array, number_as(_fill_value(fill_value, "full_like"), kind), dtype=kind)
+    kind = from_numpy_dtype(array.dtype) if dtype is None else as_dtype(dtype, "full_like")
+    value = number_as(_fill_value(fill_value, "full_like", kind), kind.numpy)
+    filled = namespace(array).full_like(array, value, dtype=kind.numpy)
     return _wrapped(filled, requires_grad, "full_like", device)
 
 

@@ -17,14 +17,12 @@ from adjoint.arrays.dtypes import numpy_dtype
 from adjoint.core.graph import (
     FunctionNode,
     TensorBase,
-    gradient_edge,
     needs_grad,
-    new_node,
     new_tensor,
-    next_sequence_nr,
     project,
 )
 from adjoint.core.modes import current
+from adjoint.tensor.function_nodes import function_node
 
 Tensor = Any
 Array = Any
@@ -77,7 +75,7 @@ def reinforce(draws: Tensor, reward: Any) -> None:
         )
     if draws.grad_fn is None:
         # indices are in the graph only from here on
-        draws._node = node_of_indices(draws, draw.parameters)
+        draws._node = function_node(MultinomialBackward0, zeros_of_inputs, draw.parameters, draws)
     scores = [numpy.negative(each) for each in draw.score(numpy.broadcast_to(given, shape))]
 
     def replace(grad_inputs: tuple[Any, ...], grad_outputs: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -98,17 +96,6 @@ def is_reinforced(tensor: Any) -> bool:
 def fitted(score: Array, gradient: Tensor) -> Tensor:
     """A score in the place of a gradient."""
     return new_tensor(project(score, gradient._array.shape, numpy_dtype(gradient._array.dtype)))
-
-
-def node_of_indices(draws: Tensor, parameters: list[Tensor]) -> Any:
-    """A node for draws without one, whose gradient is zero."""
-    node: Any = new_node(MultinomialBackward0, FunctionNode)
-    node.function = zeros_of_inputs
-    node._ad_set_edges(tuple([gradient_edge(p) for p in parameters]))
-    node._ad_output_nrs = tuple([p._output_nr for p in parameters])
-    node._ad_n_outputs, node._ad_shape, node._ad_dtype = 1, draws._array.shape, numpy_dtype(draws._array.dtype)
-    node._ad_sequence_nr = next_sequence_nr()
-    return node
 
 
 def zeros_of_inputs(node: Any, cotangent: Any, create_graph: bool) -> list[Any]:

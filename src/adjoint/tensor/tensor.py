@@ -194,7 +194,9 @@ class Tensor(ArithmeticTensor):
 
     @property
     def mH(self) -> Tensor:
-        """The matrices in the last two axes, conjugated and transposed."""
+        """The matrices in the last two axes, conjugated and transposed. Raises RuntimeError for vectors."""
+        if self.ndim == 1:
+            raise RuntimeError("tensor.mH is only supported on matrices or batches of matrices. Got 1-D tensor.")
         return self.mT.conj() if self.is_complex() else self.mT
 
     @property

@@ -295,7 +295,7 @@ class Tensor(TensorBase):
 
     @property
     def mH(self) -> Tensor:
-        """The matrices in the last two axes, conjugated and transposed."""
+        """The matrices in the last two axes, conjugated and transposed. Raises RuntimeError for vectors."""
 
     @property
     def real(self) -> Tensor:

@@ -9,7 +9,9 @@ from typing import Any
 
 from adjoint.arrays import contraction
 from adjoint.arrays.namespace import is_array
+from adjoint.arrays.promotion import common_dtype
 from adjoint.arrays.shapes import normalize_dim, normalize_dims
+from adjoint.core import errors
 from adjoint.core.graph import TensorBase
 from adjoint.core.recorded import operations
 from adjoint.rules.contract import check_batches, listed
@@ -110,6 +112,7 @@ def _contracted(dims: Any, a: Tensor, b: Tensor) -> tuple[list[int], list[int]]:
 
 
 @composite(method=False)
+@takes_out
 def tensordot(a: Tensor, b: Tensor, dims: int | Sequence[Any] | Tensor = 2) -> Tensor:
     """The sum of products of two tensors over pairs of axes.
 
@@ -148,6 +151,7 @@ def tensordot(a: Tensor, b: Tensor, dims: int | Sequence[Any] | Tensor = 2) -> T
 
 
 @composite()
+@takes_out
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """The sum of products over the last axes; a plain product if one tensor has no axes. Nothing is conjugated.
 
@@ -171,6 +175,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 
 
 @composite()
+@takes_out
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """The products of each element of one vector with each of another, as a matrix.
 
@@ -187,12 +192,14 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
 
 
 @composite()
+@takes_out
 def ger(input: Tensor, vec2: Tensor) -> Tensor:
     """Alias of outer()."""
     return outer(input, vec2)
 
 
 @composite()
+@takes_out
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """The Kronecker product: each element of input times the whole of other, in blocks.
 
@@ -252,14 +259,25 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: f
             [1., 2.]])
     """
     _check_factors(input, beta, alpha)
-    return ops.addmm(input, *_as_row_and_column(vec1, vec2), beta=beta, alpha=alpha)
+    operands = _of_one_type(input, *_as_row_and_column(vec1, vec2))
+    return ops.addmm(*operands, beta=beta, alpha=alpha)
 
 
 @composite(namespace=None)
 def addr_(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """In-place version of addr()."""
     _check_factors(input, beta, alpha)
-    return input.addmm_(*_as_row_and_column(vec1, vec2), beta=beta, alpha=alpha)
+    first, *factors = _of_one_type(input, *_as_row_and_column(vec1, vec2))
+    if first is input:
+        return input.addmm_(*factors, beta=beta, alpha=alpha)
+    errors.check_cast(first._array.dtype, input._array.dtype)
+    return input.copy_(ops.addmm(first, *factors, beta=beta, alpha=alpha))
+
+
+def _of_one_type(*operands: Tensor) -> list[Tensor]:
+    """Operands in the type that they are promoted to."""
+    kind = common_dtype([each._array for each in operands], "any")
+    return [each if each.dtype is kind else ops.cast(each, kind) for each in operands]
 
 
 def _check_factors(input: Tensor, beta: float, alpha: float) -> None:
@@ -340,6 +358,7 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
 
 
 @composite(method=False)
+@takes_out
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of matrices in the order that needs the fewest multiplications; see linalg.multi_dot."""
     if len(matrices) == 1:
@@ -374,6 +393,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 
 
 @composite(namespace="linalg", method=False, name="matmul")
+@takes_out
 def linalg_matmul(input: Tensor, other: Tensor) -> Tensor:
     """Alias of adjoint.matmul()."""
     return ops.matmul(input, other)

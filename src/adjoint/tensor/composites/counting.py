@@ -465,12 +465,11 @@ def histogram(
     points = upcast(array).reshape(-1, 1)
     edges = _edges(xp, points, bins, None if range is None else tuple(range), 0)  # type: ignore[arg-type]
     counts = _counts(xp, points, [edges], weights, density)
-    return Histogram(*(_underived("histogram", _of_type(each, array), input, weight) for each in (counts, edges)))
+    return Histogram(*(_underived("histogram", _of_type(each, array), input, bins, weight) for each in (counts, edges)))
 
 
-def _underived(function: str, result: Tensor, input: Tensor, weight: Tensor | None) -> Tensor:
-    error = RuntimeError(f"derivative for {function} is not implemented")
-    return without_derivative(result, (input, weight), error)
+def _underived(function: str, result: Tensor, *inputs: Any) -> Tensor:
+    return without_derivative(result, inputs, NotImplementedError(f"derivative for {function} is not implemented"))
 
 
 def _flat_shape(input: Tensor) -> tuple[int, ...]:
@@ -519,7 +518,8 @@ def histogramdd(
         _edges(xp, points[:, d], each, bound, d) for d, (each, bound) in enumerate(zip(each_bins, ranges, strict=True))
     ]
     counts = _counts(xp, points, edges, weights, density)
-    hist, *bounds = (_underived("histogramdd", _of_type(each, array), input, weight) for each in (counts, *edges))
+    given = (input, *each_bins, weight)
+    hist, *bounds = (_underived("histogramdd", _of_type(each, array), *given) for each in (counts, *edges))
     return Histogramdd(hist, tuple(bounds))
 
 
@@ -548,7 +548,7 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     coordinates = []
     step = 1
     for n in reversed(lengths):
-        coordinates.append(ops.remainder(ops.trunc_divide(indices, step), n))
+        coordinates.append(ops.remainder(ops.floor_divide(indices, step), n))
         step *= n
     return tuple(reversed(coordinates))
 

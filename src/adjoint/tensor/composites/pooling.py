@@ -16,6 +16,7 @@ from adjoint.arrays.axis_maps import AxisMap
 from adjoint.arrays.namespace import underlying
 from adjoint.core.graph import new_tensor
 from adjoint.rules.contract import listed
+from adjoint.rules.elementwise import check_fits
 from adjoint.tensor.composites.contract import as_tensor
 from adjoint.tensor.composites.convolution import SIZES, Sizes, hashable, in_functional, ints, public
 from adjoint.tensor.composites.declare import composite, ops
@@ -901,6 +902,7 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: float = 0) -> Tens
     tensor([7, 1, 2, 7, 7])
     """
     numbers = _margins("constant_pad_nd", pad)
+    check_fits(input, value)
     if len(numbers) % 2:
         raise RuntimeError(f"Length of pad must be even but instead it equals {len(numbers)}")
     n = len(numbers) // 2

@@ -22,7 +22,8 @@ from adjoint.core import errors
 from adjoint.core.batches import mapped
 from adjoint.core.graph import TensorBase, needs_grad, new_tensor
 from adjoint.core.recorded import operations, raw_ops
-from adjoint.tensor.composites.declare import composite
+from adjoint.tensor.composites.declare import composite, into
+from adjoint.tensor.composites.underived import without_derivative
 from adjoint.tensor.creation import _SAME_OF_BATCH, _differing, _drawn, _wrapped
 from adjoint.tensor.stochastic import bernoulli_score, multinomial_score, normal_score, remember
 
@@ -158,13 +159,14 @@ def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | 
     Raises RuntimeError for a probability outside [0, 1].
     """
     kind = self._array.dtype
+    if kind.kind == "c":
+        which = "tensor_cpu_self_" if isinstance(p, TensorBase) else "scalar_cpu_"
+        raise NotImplementedError(f"\"bernoulli_{which}\" not implemented for '{self.dtype.long_name}'")
     if isinstance(p, TensorBase):
         chances = p.expand(self.shape)  # type: ignore[attr-defined]
         drawn = _of_parameters(partial(draws.bernoulli, generator), [chances._array])
-        return operations["drawn_bernoulli_in_place"].inplace((self, new_tensor(drawn)), {})
+        return operations["drawn_with_chances"].inplace((self, p, new_tensor(drawn)), {})
     chance = _number("bernoulli_", "p", 1, p)
-    if kind.kind == "c":
-        raise NotImplementedError(f"\"bernoulli_scalar_cpu_\" not implemented for '{self.dtype.long_name}'")
     return _overwrite(self, "bernoulli_in_place", lambda shape: draws.bernoulli(generator, chance, shape, kind))
 
 
@@ -185,8 +187,8 @@ def _of_parameters(draw: Callable[..., Any], parameters: list[Any]) -> Any:
     return of_members(first, lambda members: draw(members, *map(underlying, rest)))
 
 
-def _written(result: Tensor, out: Tensor | None) -> Tensor:
-    return result if out is None else operations["clone"](result.detach(), out=out)
+def _written(name: str, result: Tensor, out: Tensor | None) -> Tensor:
+    return result if out is None else into(out, result, name)
 
 
 @composite()
@@ -203,11 +205,12 @@ def bernoulli(
     """
     array = _array_of("bernoulli", input)
     if p is not None:
-        empty = new_tensor(namespace(array).empty_like(array))
-        return _written(bernoulli_(empty, p, generator=generator), out)
+        result = bernoulli_(new_tensor(namespace(array).empty_like(array)), p, generator=generator)
+        without_derivative(result, [input], NotImplementedError("derivative for bernoulli is not implemented"))
+        return _written("bernoulli", result, out)
     drawn = _of_parameters(partial(draws.bernoulli, generator), [array])
     result = remember(operations["drawn_bernoulli"](input, new_tensor(drawn)), [input], bernoulli_score(array, drawn))
-    return _written(result, out)
+    return _written("bernoulli", result, out)
 
 
 @composite(method=False)
@@ -229,7 +232,9 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     counts, chances = _array_of("binomial", count), _array_of("binomial", prob)
     shape = broadcast_shapes(counts.shape, chances.shape)
     pair = [raw_ops(each).expand(each, shape) for each in (counts, chances)]
-    return new_tensor(_of_parameters(partial(draws.binomial, generator), pair))  # type: ignore[return-value]
+    result: Tensor = new_tensor(_of_parameters(partial(draws.binomial, generator), pair))
+    error = NotImplementedError("derivative for binomial is not implemented")
+    return without_derivative(result, (count, prob), error)
 
 
 @composite()
@@ -259,7 +264,8 @@ def multinomial(
     array = _array_of("multinomial", input)
     ndim = array.ndim
     drawn = _of_parameters(draw, [array])
-    return _written(remember(new_tensor(drawn), [input], multinomial_score(array, drawn, replacement)), out)
+    result = remember(new_tensor(drawn), [input], multinomial_score(array, drawn, replacement))
+    return _written("multinomial", result, out)
 
 
 @composite(method=False)
@@ -284,7 +290,7 @@ def normal(
         kind = get_default_dtype() if dtype is None else as_dtype(dtype, "normal")
         shape = check_shape("normal", (size,), position=3, allow_int=False)
         drawn = _drawn(lambda whole: draws.normal(generator, whole, kind.numpy, mean, std), shape)
-        return _written(_wrapped(drawn, requires_grad, "normal", device), out)
+        return _written("normal", _wrapped(drawn, requires_grad, "normal", device), out)
     if not isinstance(std, TensorBase) and not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     model = given[0]
@@ -300,7 +306,7 @@ def normal(
     result = operations["drawn_around"](mean, std, numbers)
     needing = [each for each in given if needs_grad(each)]
     score = normal_score(unit, plain[1]._array if given[-1] is std else std, [each is mean for each in needing])
-    return _written(remember(result, needing, score), out)
+    return _written("normal", remember(result, needing, score), out)
 
 
 def _check_deviations(array: Any) -> None:

@@ -503,14 +503,14 @@ def as_strided_scatter(
 def adjoint(input: Tensor) -> Tensor:
     """The matrices (the last two axes) transposed, and conjugated if complex. A view of real ones.
 
-    Raises RuntimeError for fewer than two axes.
+    Raises RuntimeError for vectors.
 
     >>> import adjoint
     >>> adjoint.tensor([[1, 2j]]).adjoint()
     tensor([[1.-0.j],
             [0.-2.j]])
     """
-    if input._array.ndim < 2:
+    if input._array.ndim == 1:
         raise RuntimeError(
             "tensor.adjoint() is only supported on matrices or batches of matrices. "
             f"Got {input._array.ndim}-D tensor."

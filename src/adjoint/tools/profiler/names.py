@@ -19,6 +19,7 @@ OPERATIONS |= {
     "conjugated": "conj",
     "convolution_weight": "convolution_backward",
     "drawn_around": "normal",
+    "drawn_with_chances_": "bernoulli_",
     "embed_diagonal": "diagonal_backward",
     "embed_view": "slice_backward",
     "embedding_counts": "bincount",
