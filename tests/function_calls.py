@@ -560,6 +560,7 @@ CALLS: dict[str, Callable[[Maker], Call]] = {
     "nn.functional.layer_norm": lambda x: call(x(2, 3), (3,)),
     "nn.functional.leaky_relu": lambda x: call(x(5, lo=-3, hi=3)),
     "nn.functional.linear": lambda x: call(x(3), x(5, 3)),
+    "nn.functional.linear_cross_entropy": lambda x: call(x(3, 4), x(5, 4), x.places(3, n=5), linear_bias=x(5)),
     "nn.functional.local_response_norm": lambda x: call(x(2, 6, 3, lo=0.1), 2),
     "nn.functional.logsigmoid": lambda x: call(x(5, lo=-3, hi=3)),
     "nn.functional.lp_pool1d": lambda x: call(x(1, 2, 6, lo=0.5, hi=2), 2.0, 2),

@@ -339,6 +339,23 @@ def test_ctc_gradient_takes_probabilities_to_sum_to_one() -> None:
     np.testing.assert_allclose(leaf.grad.sum(2).numpy(), sums.detach().numpy(), atol=1e-12)
 
 
+@pytest.mark.parametrize("extra", [(), (2,), (2, 3)])
+def test_linear_cross_entropy(extra: tuple[int, ...]) -> None:
+    x, w, b = [adjoint.tensor(RNG.standard_normal(shape)) for shape in ((4, 3), (5, *extra, 3), (5, *extra))]
+    logits = adjoint.einsum("ni,c...i->nc...", x, w) + b
+    classes = adjoint.tensor(RNG.integers(0, 5, (4, *extra)))
+    shares = adjoint.tensor(RNG.uniform(0, 1, (4, 5, *extra)))
+    for target, options in (
+        (classes, {"ignore_index": 2, "weight": adjoint.tensor(WEIGHT)}),
+        (classes, {"label_smoothing": 0.2, "reduction": "none"}),
+        (shares, {"reduction": "sum"}),
+    ):
+        found = F.linear_cross_entropy(x, w, target, linear_bias=b, **options)
+        np.testing.assert_allclose(found.numpy(), F.cross_entropy(logits, target, **options).numpy())
+    alone = F.linear_cross_entropy(x[0], w.reshape(-1, 3), classes.flatten()[0])
+    assert alone.shape == ()
+
+
 def test_ctc_target_that_is_too_long() -> None:
     logs = adjoint.zeros(2, 1, 3, requires_grad=True)
     target = adjoint.tensor([[1, 1]])
@@ -384,6 +401,7 @@ def test_zero_vectors_have_finite_derivatives(function: Callable[[Any], Any]) ->
 
 # errors -------------------------------------------------------------------------------------------------------------
 
+ONES, LABEL = adjoint.ones(2, 2), adjoint.tensor([0, 1])
 ERRORS = [
     (lambda: F.mse_loss(*tensors(X, Y), reduction="x"), ValueError, "x is not a valid value for reduction"),
     (lambda: F.mse_loss(*tensors(X, Y), weight=adjoint.ones(5)), ValueError, "must have the same size"),
@@ -410,6 +428,13 @@ ERRORS = [
     (lambda: F.ctc_loss(adjoint.zeros(2, 1, 3), adjoint.ones(1, 1), (3,), (1,)), RuntimeError, "at most 2, but got"),
     (lambda: F.ctc_loss(adjoint.zeros(2, 3), adjoint.ones(2), (2,), (1,)), RuntimeError, "size 1 at dimension 0, but"),
     (lambda: F.ctc_loss(adjoint.zeros(2, 1, 3), adjoint.tensor([[7]]), (2,), (1,)), RuntimeError, "from 0 to 2"),
+    (lambda: F.linear_cross_entropy(ONES, ONES, LABEL, options=1), NotImplementedError, "leave out its options"),
+    (lambda: F.linear_cross_entropy(ONES[None], ONES, LABEL), RuntimeError, "input with dimensionality 1 or 2, got 3"),
+    (lambda: F.linear_cross_entropy(ONES, ONES[0], LABEL), RuntimeError, "dimensionality at least 2, got 1"),
+    (lambda: F.linear_cross_entropy(ONES[0], ONES[None], LABEL), RuntimeError, "requires batched input"),
+    (lambda: F.linear_cross_entropy(ONES, ONES[:, :1], LABEL), RuntimeError, "got 2 and 1, respectively"),
+    (lambda: F.linear_cross_entropy(ONES, ONES, LABEL, linear_bias=ONES), RuntimeError, "expected linear_bias shape"),
+    (lambda: F.linear_cross_entropy(ONES, ONES, ONES, ignore_index=1), RuntimeError, "target contains probabilities"),
     (lambda: F.cosine_similarity(*tensors(LABELS, LABELS), dim=0), RuntimeError, "yet common dtype is Long"),
     (lambda: F.pdist(adjoint.tensor(X[0])), RuntimeError, "pdist only supports 2D tensors, got: 1D"),
 ]

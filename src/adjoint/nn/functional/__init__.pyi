@@ -221,6 +221,9 @@ def leaky_relu_(input: Tensor, negative_slope: builtins.float = 0.01) -> Tensor:
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input @ weight^T + bias."""
 
+def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = None, weight: Tensor | None = None, reduction: builtins.str = 'mean', ignore_index: builtins.int | None = None, label_smoothing: builtins.float = 0.0, options: None = None) -> Tensor:
+    """cross_entropy() of what linear() makes of the input."""
+
 def local_response_norm(input: Tensor, size: builtins.int, alpha: builtins.float = 0.0001, beta: builtins.float = 0.75, k: builtins.float = 1.0) -> Tensor:
     """The input over (k + alpha * m) ** beta, where m is the mean square of `size` neighbouring channels."""
 

@@ -15,6 +15,7 @@ from adjoint.arrays.shapes import broadcast_shapes
 from adjoint.core import errors
 from adjoint.core.grad_mode import no_grad
 from adjoint.core.graph import TensorBase
+from adjoint.tensor.composites.contract import linear
 from adjoint.tensor.composites.declare import composite, ops
 from adjoint.tensor.composites.distances import pairwise_distance
 
@@ -483,6 +484,71 @@ def cross_entropy(
     if label_smoothing <= 0:
         return _nll(logs, target, weight, ignore_index, reduction)
     return _smoothed(logs, target, weight, ignore_index, reduction, label_smoothing)
+
+
+@_functional
+def linear_cross_entropy(
+    input: Tensor,
+    linear_weight: Tensor,
+    target: Tensor,
+    *,
+    linear_bias: Tensor | None = None,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+    options: None = None,
+) -> Tensor:
+    """cross_entropy() of what linear() makes of the input.
+
+    Shapes: input (N, I) or (I); linear_weight (C, I), or (C, d1, ..., I) for several losses of each sample, with an
+    input (N, I); linear_bias as linear_weight without I; target and weight as cross_entropy() takes them.
+    options: PyTorch's for computing it in pieces, which there are none of here.
+    Raises what cross_entropy() does, RuntimeError for shapes that do not fit and an ignore_index of probabilities,
+    NotImplementedError for options.
+
+    >>> import adjoint
+    >>> adjoint.nn.functional.linear_cross_entropy(adjoint.ones(1, 2), adjoint.zeros(4, 2), adjoint.tensor([1]))
+    tensor(1.3863)
+    """
+    _require("linear_cross_entropy", input=input, linear_weight=linear_weight, target=target)
+    if options is not None:
+        raise NotImplementedError("linear_cross_entropy() is not computed in pieces here: leave out its options")
+    outer, several = tuple(linear_weight.shape[:-1]), linear_weight.ndim > 2
+    _check_linear(input, linear_weight, linear_bias)
+    bias = linear_bias.reshape(-1) if linear_bias is not None and several else linear_bias
+    logits = linear(input, linear_weight.reshape(-1, input.shape[-1]) if several else linear_weight, bias)
+    if several:
+        logits = logits.reshape(-1, *outer)
+    if logits.shape == target.shape and ignore_index is not None:
+        raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
+    return cross_entropy(
+        logits,
+        target,
+        weight,
+        ignore_index=-100 if ignore_index is None else ignore_index,
+        reduction=reduction,
+        label_smoothing=label_smoothing,
+    )
+
+
+def _check_linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+    if input.ndim not in (1, 2):
+        raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.ndim}")
+    if weight.ndim < 2:
+        raise RuntimeError(f"expected linear_weight with dimensionality at least 2, got {weight.ndim}")
+    if weight.ndim > 2 and input.ndim == 1:
+        raise RuntimeError(
+            f"K-dimensional loss defined by linear_weight shape {tuple(weight.shape)} requires batched input, "
+            f"(N, {weight.shape[-1]}), got unbatched input with shape {tuple(input.shape)}"
+        )
+    if input.shape[-1] != weight.shape[-1]:
+        raise RuntimeError(
+            "expected equal input and linear_weight last dimensions (in_features), got "
+            f"{input.shape[-1]} and {weight.shape[-1]}, respectively"
+        )
+    if bias is not None and bias.shape != weight.shape[:-1]:
+        raise RuntimeError(f"expected linear_bias shape {tuple(weight.shape[:-1])}, got {tuple(bias.shape)}")
 
 
 def _of_probabilities(
