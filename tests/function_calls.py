@@ -383,6 +383,8 @@ CALLS: dict[str, Callable[[Maker], Call]] = {
     "linalg.lu_factor": lambda x: call(x.regular(3, 3)),
     "linalg.lu_factor_ex": lambda x: call(x.regular(3, 3)),
     "linalg.lu_solve": lambda x: call(x.regular(3, 3), x.given([1, 2, 3], dtype="int32", constant=True), x(3, 2)),
+    "frobenius_norm": lambda x: call(x(3, 4), (0, 1)),
+    "nuclear_norm": lambda x: call(x(3, 4)),
     "linalg.matrix_norm": lambda x: call(x(3, 4), "fro"),
     "linalg.matrix_power": lambda x: call(x.regular(3, 3), 3),
     "linalg.matrix_rank": lambda x: call(x(3, 3)),
@@ -906,6 +908,8 @@ WITHIN: dict[str, Callable[[Any], Any]] = {
         ["linalg.eigh", "linalg.eigvalsh", "linalg.cholesky", "linalg.cholesky_ex", "cholesky"],
         lambda a: (a + a.mH) / 2,
     ),
+    # not read where they are zero, though they have a derivative there
+    **dict.fromkeys(["cholesky_solve", "cholesky_inverse"], lambda a: a * (a != 0)),
     **dict.fromkeys(["ctc_loss", "nn.functional.ctc_loss"], lambda log_probs: log_probs.log_softmax(-1)),
 }
 

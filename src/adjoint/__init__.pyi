@@ -723,6 +723,9 @@ def frac_(input: Tensor) -> Tensor:
 def frexp(input: Tensor, *, out: Sequence[Tensor] | None = None) -> MantissaExponent:
     """The mantissa, of size [0.5, 1), and the exponent, an int32, in input = mantissa * 2 ** exponent."""
 
+def frobenius_norm(input: Tensor, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False) -> Tensor:
+    """The square root of the sum of squares over one or two axes (none given: all)."""
+
 from adjoint.interop.dlpack import from_dlpack as from_dlpack
 
 def from_numpy(ndarray: _numpy.ndarray[Any, Any]) -> Tensor:
@@ -1262,6 +1265,9 @@ def normal(mean: Tensor | builtins.float = 0.0, std: Tensor | builtins.float = 1
 
 def not_equal(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """Alias of ne()."""
+
+def nuclear_norm(input: Tensor, dim: Sequence[builtins.int] = (-2, -1), keepdim: builtins.bool = False) -> Tensor:
+    """The sum of the singular values of matrices; see linalg.matrix_norm()."""
 
 def numel(input: Tensor) -> builtins.int:
     """The number of elements."""

@@ -108,6 +108,9 @@ def test_lu_unpack_of_parts() -> None:
     LU, pivots = linalg.lu_factor(adjoint.from_numpy(draw(3, 3)))
     assert [part.numel() for part in adjoint.lu_unpack(LU, pivots, unpack_data=False)] == [9, 0, 0]
     assert [part.numel() for part in adjoint.lu_unpack(LU, pivots, unpack_pivots=False)] == [0, 9, 9]
+    parts = adjoint.lu_unpack(LU.requires_grad_(), pivots, unpack_data=False)
+    assert [part.requires_grad for part in parts] == [False, True, True]
+    assert linalg.lu(adjoint.ones(0, 3), pivot=False).U.shape == (0, 3)
 
 
 def test_zero_pivots() -> None:
@@ -147,6 +150,11 @@ def test_solutions_that_may_fail() -> None:
     zeros = adjoint.zeros(3, 3)
     with np.errstate(all="ignore"):
         assert linalg.solve_ex(zeros, adjoint.ones(3)).info == 1
+        x = zeros.clone().requires_grad_()
+        (g,) = adjoint.autograd.grad(linalg.solve_ex(x, adjoint.ones(3)).result.sum(), x)
+        assert not g.isfinite().any()
+        (t,) = adjoint.func.jvp(lambda A: linalg.solve_ex(A, adjoint.ones(3)).result, (zeros,), (adjoint.eye(3),))[1:]
+        assert not t.isfinite().any()
     with pytest.raises(linalg.LinAlgError, match=r"torch.linalg.solve_ex: The solver failed because the input matrix"):
         linalg.solve_ex(zeros, adjoint.ones(3), check_errors=True)
 

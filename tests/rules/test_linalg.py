@@ -127,8 +127,35 @@ def test_cholesky_solve_and_inverse(upper: bool, dtype: str) -> None:
     solution = adjoint.cholesky_solve(adjoint.from_numpy(b), L, upper=upper)
     np.testing.assert_allclose(solution.numpy(), np.linalg.solve(matrix, b), atol=1e-12)
     np.testing.assert_allclose(adjoint.cholesky_inverse(L, upper=upper).numpy(), np.linalg.inv(matrix), atol=1e-12)
-    check_gradients(lambda y, x: adjoint.cholesky_solve(y, x, upper=upper), b, factor)
-    check_gradients(lambda x: adjoint.cholesky_inverse(x, upper=upper), factor)
+    read = adjoint.triu if upper else adjoint.tril
+    check_gradients(lambda y, x: adjoint.cholesky_solve(y, read(x), upper=upper), b, factor)
+    check_gradients(lambda x: adjoint.cholesky_inverse(read(x), upper=upper), factor)
+
+
+@real_and_complex
+@pytest.mark.parametrize("upper", [False, True])
+def test_cholesky_factors_have_a_derivative_where_they_are_not_read(upper: bool, dtype: str) -> None:
+    """As in PyTorch: that of (L H(L))^-1 B for any square L, to any order, whatever stands there."""
+    whole = regular(3, 3, dtype=dtype)
+    triangle = np.triu(whole) if upper else np.tril(whole)
+    b, v = (adjoint.from_numpy(draw(3, 2, dtype=dtype)) for _ in range(2))
+
+    def dense(x: Any) -> Any:
+        return adjoint.linalg.solve(x.mH @ x if upper else x @ x.mH, b)
+
+    found = []
+    for f, start in (
+        (dense, triangle),
+        *[(lambda x: adjoint.cholesky_solve(b, x, upper), a) for a in (triangle, whole)],
+    ):
+        x = adjoint.from_numpy(start.copy()).requires_grad_()
+        (first,) = adjoint.autograd.grad(f(x), x, v, create_graph=True)
+        (second,) = adjoint.autograd.grad(first, x, adjoint.from_numpy(whole))
+        tangent = adjoint.func.jvp(f, (x.detach(),), (adjoint.from_numpy(whole),))[1]
+        found.append([part.numpy(force=True) for part in (first, second, tangent)])
+    for other in found[1:]:
+        for part, expected in zip(other, found[0], strict=True):
+            np.testing.assert_allclose(part, expected, rtol=1e-9, atol=1e-9)
 
 
 @real_and_complex
@@ -234,7 +261,13 @@ def test_determinants_of_singular_and_empty_matrices() -> None:
     assert g.shape == (0, 0)
     x = adjoint.tensor([[1.0, 2.0], [2.0, 4.0]], requires_grad=True)
     (g,) = adjoint.autograd.grad(adjoint.linalg.slogdet(x)[1], [x])
-    assert g.tolist() == [[math.inf, -math.inf], [-math.inf, math.inf]]
+    assert g.abs().tolist() == [[math.inf, math.inf], [math.inf, math.inf]]
+    with np.errstate(invalid="ignore"):
+        (tangent,) = adjoint.func.jvp(lambda y: adjoint.linalg.slogdet(y).sign, (x.detach(),), (adjoint.eye(2),))[1:]
+    assert tangent.item() == 0
+    undefined = adjoint.logdet(adjoint.zeros(2, 2, dtype=adjoint.complex128))
+    assert undefined.real.item() == -math.inf
+    assert math.isnan(undefined.imag.item())
 
 
 @pytest.mark.parametrize("name", ["inv", "det", "cholesky", "eigvalsh", "svdvals", "pinv", "matrix_exp"])
@@ -453,7 +486,30 @@ def test_norm(shape: Any, order: Any, dim: Any) -> None:
 def test_norms_of_empty_matrices_and_another_dtype() -> None:
     for order in ("fro", "nuc", 1, 2):
         assert adjoint.linalg.matrix_norm(adjoint.ones(0, 3), order).item() == 0.0
+    # the largest of no values is a constant
+    x = adjoint.ones(0, 3, requires_grad=True)
+    orders = ("fro", "nuc", 1, 2, math.inf)
+    assert [adjoint.linalg.matrix_norm(x, order).requires_grad for order in orders] == [True, True, True, False, False]
     assert adjoint.linalg.matrix_norm(adjoint.ones(2, 2), dtype=adjoint.float64).dtype is adjoint.float64
+
+
+def test_older_norms() -> None:
+    x = adjoint.from_numpy(draw(2, 3, 4))
+    for dim in ((0, 2), (1, 2)):
+        expected = np.linalg.norm(x.numpy(), "nuc", dim)
+        np.testing.assert_allclose(adjoint.nuclear_norm(x, dim).numpy(), expected)
+        np.testing.assert_allclose(
+            adjoint.frobenius_norm(x, dim, True).numpy().ravel(), np.linalg.norm(x.numpy(), axis=dim)
+        )
+    assert adjoint.frobenius_norm(x, 1).shape == (2, 4)
+    np.testing.assert_allclose(adjoint.frobenius_norm(x, ()).numpy(), np.linalg.norm(x.numpy()))
+
+
+def test_a_count_of_elements_has_no_gradient() -> None:
+    x = adjoint.ones(3, requires_grad=True)
+    norm = adjoint.linalg.vector_norm(x, 0)
+    assert norm.requires_grad
+    assert adjoint.autograd.grad(norm, x, allow_unused=True) == (None,)
 
 
 @pytest.mark.parametrize(
@@ -463,6 +519,14 @@ def test_norms_of_empty_matrices_and_another_dtype() -> None:
         (lambda m: m.matrix_norm(adjoint.ones(3, 3), 3), "linalg.matrix_norm: Order 3 not supported"),
         (lambda m: m.matrix_norm(adjoint.ones(3, 3), dim=(0, 0)), r"dims must be different. Got \(0, 0\)"),
         (lambda m: m.matrix_norm(adjoint.ones(3, 3), dim=(0,)), "dim must be a 2-tuple. Got 0"),
+        (
+            lambda m: m.matrix_norm(adjoint.ones(3, 3), 1, dtype=adjoint.float16),
+            r"matrix_norm: the dtype of the input \(Float\) should be convertible without narrowing",
+        ),
+        (
+            lambda m: adjoint.frobenius_norm(adjoint.ones(2, 2, 2), (0, 1, 2)),
+            "Expected at most 2 dimensions, but got 3",
+        ),
         (lambda m: m.norm(adjoint.ones(2, 2, 2), 2), "the input must be 1D or 2D. Got 3D"),
         (lambda m: m.norm(adjoint.ones(2, 2, 2), dim=(0, 1, 2)), r"must be of length 1 or 2. Got \[0, 1, 2\]"),
     ],

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from samples.draws import REGULAR, Sample, draw, hermitian_part, index, positive_definite, well_conditioned
+from samples.draws import (
+    REGULAR,
+    Sample,
+    draw,
+    hermitian_part,
+    index,
+    lower_factor,
+    nonzeros,
+    positive_definite,
+    upper_factor,
+    well_conditioned,
+)
 
 #: Samples instead of derived ones.
 SAMPLES: dict[str, list[Sample]] = {
@@ -23,6 +34,11 @@ SAMPLES: dict[str, list[Sample]] = {
         {"A": draw(3, 3, then=positive_definite)},
         {"A": draw(2, 3, 3, then=positive_definite), "upper": True},
     ],
+    "cholesky_solution": [
+        {"B": draw(3, 2), "factor": draw(3, 3, then=lower_factor)},
+        {"B": draw(3, 1), "factor": draw(2, 3, 3, then=upper_factor), "upper": True},
+    ],
+    "unread_triangle": [{"factor": REGULAR, "upper": True}, {"factor": REGULAR, "upper": False}],
     "linalg_ldl_factor_ex": [{"A": REGULAR}, {"A": draw(2, 3, 3), "hermitian": True}],
     "linalg_ldl_solve": [{"LD": REGULAR, "pivots": index(1, 2, 3), "B": draw(3, 2)}],
     "geqrf": [{"input": draw(4, 3)}, {"input": draw(2, 2, 3)}],
@@ -34,5 +50,5 @@ GAPS: dict[str, str] = {
     "underivable-*": "asked for a derivative it raises an error, which a test in test_factorizations.py sees",
 }
 
-#: Operations that take their input to be Hermitian.
-WITHIN = {"linalg_cholesky_ex": hermitian_part}
+#: Operations that take their input to be Hermitian, or to have zeros where they do not read it.
+WITHIN = {"linalg_cholesky_ex": hermitian_part, "cholesky_solution": nonzeros}

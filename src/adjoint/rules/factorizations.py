@@ -4,7 +4,7 @@ from adjoint.arrays.shapes import broadcast_shapes
 
 from .contract import listed
 from .declare import Array, Constant, constant, general
-from .linalg import H, check_square, cholesky_jvp, cholesky_vjp, is_singular, solve_vjp
+from .linalg import H, check_square, cholesky_jvp, cholesky_vjp, is_singular, solution_by_pivots
 
 # LU -----------------------------------------------------------------------------------------------------------------
 
@@ -27,7 +27,7 @@ def _check_lu(A, pivot):
         raise RuntimeError(
             f"torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: {listed(array.shape)} instead"
         )
-    if not pivot:
+    if not pivot and array.size:
         raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
 
 
@@ -142,27 +142,23 @@ def linalg_solve_ex(xp, A: Array, B: Array):
     except Exception as error:
         if not is_singular(error):
             raise
-    factors, pivots, info = xp.lu_factor(A)
-    shape = (*batch, *B.shape[-2:])
-    order = xp.broadcast_to(xp.order_of_pivots(pivots, A.shape[-1], False)[..., None], shape)
-    inner = xp.take_along_axis(xp.broadcast_to(B, shape), order, axis=-2)
-    inner = xp.triangular_solution(factors, inner, lower=True, unit_diagonal=True)
-    return xp.triangular_solution(factors, inner, lower=False), xp.broadcast_to(info, batch)
+    return solution_by_pivots(xp, A, B)
 
 
 @linalg_solve_ex.vjp("A", "B")
 def _(ops, g, A, y0, needs):
-    return solve_vjp(ops, g[0], A, y0, needs)
+    of_b = ops.linalg_solve_ex(H(ops, A), g[0])[0]
+    return (-(of_b @ H(ops, y0)) if needs[0] else None), of_b
 
 
 @linalg_solve_ex.jvp("A")
 def _(ops, t, A, y0):
-    return -ops.linalg_solve(A, t @ y0), None
+    return -ops.linalg_solve_ex(A, t @ y0)[0], None
 
 
 @linalg_solve_ex.jvp("B")
 def _(ops, t, A):
-    return ops.linalg_solve(A, t), None
+    return ops.linalg_solve_ex(A, t)[0], None
 
 
 @general(
@@ -188,6 +184,55 @@ def _(ops, g, y0, upper):
 @linalg_cholesky_ex.jvp("A")
 def _(ops, t, y0, upper):
     return cholesky_jvp(ops, t, y0, upper), None
+
+
+# solutions from a Cholesky factor -------------------------------------------------------------------------------------
+
+
+@constant(method=False, function=False, core="(n,n)->(n,n)")
+def unread_triangle(xp, factor: Constant, upper):
+    """What a Cholesky factor has on the side of the diagonal where nobody looks."""
+    return xp.tril(factor, k=-1) if upper else xp.triu(factor, k=1)
+
+
+def _lower_factor(ops, factor, upper):
+    """The lower triangular factor; where zeros stand in its place it has a derivative too, as in PyTorch."""
+    read = factor - ops.unread_triangle(factor, upper)
+    return H(ops, read) if upper else read
+
+
+@general(
+    core="(n,k),(n,n)->(n,k)", method=False, function=False, node="CholeskySolveBackward0"
+)
+def cholesky_solution(xp, B: Array, factor: Array, upper=False):
+    """X with (L H(L)) X = B, where `factor` is L or, if upper, H(L).
+
+    Only one triangle of the factor is read. The derivative is that of (L H(L))^-1 B for any square L, at this one.
+    """
+    turned = xp.conj(xp.matrix_transpose(factor))
+    lower, over = (turned, factor) if upper else (factor, turned)
+    return xp.triangular_solution(over, xp.triangular_solution(lower, B, lower=True), lower=False)
+
+
+@cholesky_solution.vjp("B", "factor")
+def _(ops, g, factor, y, upper, needs):
+    of_b = ops.cholesky_solution(g, factor, upper)
+    if not needs[1]:
+        return of_b, None
+    of_a = of_b @ H(ops, y)
+    of_lower = -((of_a + H(ops, of_a)) @ _lower_factor(ops, factor, upper))
+    return of_b, H(ops, of_lower) if upper else of_lower
+
+
+@cholesky_solution.jvp("B")
+def _(ops, t, factor, upper):
+    return ops.cholesky_solution(t, factor, upper)
+
+
+@cholesky_solution.jvp("factor")
+def _(ops, t, factor, y, upper):
+    moved = (H(ops, t) if upper else t) @ H(ops, _lower_factor(ops, factor, upper))
+    return -ops.cholesky_solution((moved + H(ops, moved)) @ y, factor, upper)
 
 
 # without derivative ---------------------------------------------------------------------------------------------------

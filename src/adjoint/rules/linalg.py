@@ -11,6 +11,7 @@ turn among themselves either: the terms that would be divided by their differenc
 
 from adjoint.arrays.dtypes import kind_of
 from adjoint.arrays.linalg_errors import not_converged, not_positive_definite, singular
+from adjoint.arrays.shapes import broadcast_shapes
 
 from .contract import listed, long_name
 from .declare import Array, constant, general
@@ -228,16 +229,26 @@ def linalg_inv(xp, A: Array):
     return xp.linalg.inv(A)
 
 
+def solution_by_pivots(xp, A, B):
+    """X with A X = B, infinite or undefined where a pivot is zero; and which one is, counted from 1 (0: none)."""
+    batch = broadcast_shapes(A.shape[:-2], B.shape[:-2])
+    factors, pivots, info = xp.lu_factor(A)
+    shape = (*batch, *B.shape[-2:])
+    order = xp.broadcast_to(xp.order_of_pivots(pivots, A.shape[-1], False)[..., None], shape)
+    inner = xp.take_along_axis(xp.broadcast_to(B, shape), order, axis=-2)
+    inner = xp.triangular_solution(factors, inner, lower=True, unit_diagonal=True)
+    return xp.triangular_solution(factors, inner, lower=False), xp.broadcast_to(info, batch)
+
+
 @general(core="(n,n)->(n,n)", method=False, function=False)
 def inverse_or_inf(xp, A: Array):
-    """The inverse matrix; of a singular one the limit, which has infinite or undefined elements."""
+    """The inverse matrix; of a singular one what its pivots give, infinite and undefined elements."""
     try:
         return xp.linalg.inv(A)
     except Exception as error:
         if not is_singular(error):
             raise
-    turned = xp.conj(_cofactors(xp, A).mT)
-    return turned / xp.linalg.det(A)[..., None, None]
+    return solution_by_pivots(xp, A, xp.eye(A.shape[-1], dtype=A.dtype))[0]
 
 
 for _rule in (linalg_inv, inverse_or_inf):
@@ -402,14 +413,14 @@ def _(ops, g, A, y0):
     factor = g[1]
     if ops.is_complex_array(A):
         factor = factor + 1j * ops.imag(ops.conj(y0) * g[0])
-    return factor[..., None, None] * H(ops, ops.inverse_or_inf(A))
+    return factor[..., None, None] * ops.inverse_or_inf(H(ops, A))
 
 
 @linalg_slogdet.jvp("A")
 def _(ops, t, A, y0):
     moved = ops.sum(diagonal(ops, ops.inverse_or_inf(A) @ t), (A.ndim - 2,))
     if not ops.is_complex_array(A):
-        return moved * 0, moved
+        return ops.zeros_like(moved), moved
     return y0 * ops.imag(moved) * 1j, ops.real(moved)
 
 

@@ -450,6 +450,9 @@ def norm_gradient(ops, scale, y, input, ord, dim, keepdim):
 
 @linalg_vector_norm.vjp("input")
 def _(ops, g, y, input, ord, dim, keepdim):
+    if ord == 0:
+        # a count: as in torch the gradient is undefined, not a tensor of zeros
+        return None
     return norm_gradient(ops, g, y, input, ord, dim, keepdim)
 
 

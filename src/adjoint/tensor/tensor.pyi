@@ -1526,6 +1526,57 @@ class Tensor(TensorBase):
     def ormqr(self, tau: Tensor, other: Tensor, left: builtins.bool = True, transpose: builtins.bool = False) -> Tensor:
         """Q @ other, or other @ Q for left=False, with the m by m matrix Q of the reflectors that geqrf() gives."""
 
+    def sum(self, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
+        """The sum over axes (None or (): all); the reduced axes are dropped, or kept with size 1 if `keepdim`."""
+
+    def mean(self, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
+        """The mean over axes (None or (): all); the reduced axes are dropped, or kept with size 1 if `keepdim`."""
+
+    def prod(self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
+        """The product over one axis, or of all elements; its derivatives are exact where elements are 0."""
+
+    def nansum(self, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
+        """The sum over axes with NaN counted as 0; no gradient flows to NaN."""
+
+    def nanmean(self, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
+        """The mean over axes of the elements that are not NaN."""
+
+    def cumsum(self, dim: builtins.int, *, dtype: _dtype | None = None) -> Tensor:
+        """Running sums along an axis; integers and truth values are summed in int64."""
+
+    def cumprod(self, dim: builtins.int, *, dtype: _dtype | None = None) -> Tensor:
+        """Running products along an axis; its derivatives are exact where elements are 0."""
+
+    def var(self, dim: Dims | builtins.bool = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> Tensor:
+        """The variance over axes: the sum of squared distances from the mean over (count - correction)."""
+
+    def std(self, dim: Dims | builtins.bool = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> Tensor:
+        """The standard deviation over axes, the square root of the variance; its gradient is 0 where it is 0."""
+
+    def max(self, dim: Any = None, keepdim: builtins.bool = False, *, other: Any = None) -> Any:
+        """The maximum of all elements, along an axis (with its index), or of two tensors."""
+
+    def min(self, dim: Any = None, keepdim: builtins.bool = False, *, other: Any = None) -> Any:
+        """The minimum of all elements, along an axis (with its index), or of two tensors."""
+
+    def aminmax(self, *, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
+        """The minimum and the maximum over an axis, or of all elements; equal elements share the gradient evenly."""
+
+    def median(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Any:
+        """The median of all elements, or along an axis with its index: the lower of the two in the middle."""
+
+    def msort(self) -> Tensor:
+        """The elements in order along the first axis."""
+
+    def norm(self, p: builtins.float | builtins.str | None = 'fro', dim: Dims = None, keepdim: builtins.bool = False, dtype: _dtype | None = None) -> Tensor:
+        """The norm of a tensor over axes (None: all), taken as a vector: linalg.vector_norm with ord=p."""
+
+    def softmax(self, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
+        """exp(input) along an axis, divided by its sum; `dtype` is what the input is cast to before."""
+
+    def log_softmax(self, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
+        """The logarithm of softmax(), without overflow; `dtype` is what the input is cast to before."""
+
     def triangular_solve(self, A: Tensor, upper: builtins.bool = True, transpose: builtins.bool = False, unitriangular: builtins.bool = False) -> _TriangularSolution:
         """The older form of linalg.solve_triangular: X with A X = b, and a copy of A; batch axes broadcast."""
 
@@ -1699,57 +1750,6 @@ class Tensor(TensorBase):
 
     def multinomial(self, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor:
         """Indices drawn with probabilities in proportion to the weights in input, or in each of its rows."""
-
-    def sum(self, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
-        """The sum over axes (None or (): all); the reduced axes are dropped, or kept with size 1 if `keepdim`."""
-
-    def mean(self, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
-        """The mean over axes (None or (): all); the reduced axes are dropped, or kept with size 1 if `keepdim`."""
-
-    def prod(self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
-        """The product over one axis, or of all elements; its derivatives are exact where elements are 0."""
-
-    def nansum(self, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
-        """The sum over axes with NaN counted as 0; no gradient flows to NaN."""
-
-    def nanmean(self, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
-        """The mean over axes of the elements that are not NaN."""
-
-    def cumsum(self, dim: builtins.int, *, dtype: _dtype | None = None) -> Tensor:
-        """Running sums along an axis; integers and truth values are summed in int64."""
-
-    def cumprod(self, dim: builtins.int, *, dtype: _dtype | None = None) -> Tensor:
-        """Running products along an axis; its derivatives are exact where elements are 0."""
-
-    def var(self, dim: Dims | builtins.bool = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> Tensor:
-        """The variance over axes: the sum of squared distances from the mean over (count - correction)."""
-
-    def std(self, dim: Dims | builtins.bool = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> Tensor:
-        """The standard deviation over axes, the square root of the variance; its gradient is 0 where it is 0."""
-
-    def max(self, dim: Any = None, keepdim: builtins.bool = False, *, other: Any = None) -> Any:
-        """The maximum of all elements, along an axis (with its index), or of two tensors."""
-
-    def min(self, dim: Any = None, keepdim: builtins.bool = False, *, other: Any = None) -> Any:
-        """The minimum of all elements, along an axis (with its index), or of two tensors."""
-
-    def aminmax(self, *, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
-        """The minimum and the maximum over an axis, or of all elements; equal elements share the gradient evenly."""
-
-    def median(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Any:
-        """The median of all elements, or along an axis with its index: the lower of the two in the middle."""
-
-    def msort(self) -> Tensor:
-        """The elements in order along the first axis."""
-
-    def norm(self, p: builtins.float | builtins.str | None = 'fro', dim: Dims = None, keepdim: builtins.bool = False, dtype: _dtype | None = None) -> Tensor:
-        """The norm of a tensor over axes (None: all), taken as a vector: linalg.vector_norm with ord=p."""
-
-    def softmax(self, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
-        """exp(input) along an axis, divided by its sum; `dtype` is what the input is cast to before."""
-
-    def log_softmax(self, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
-        """The logarithm of softmax(), without overflow; `dtype` is what the input is cast to before."""
 
     def flatten(self, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
         """The axes from start_dim to end_dim as one: a view if possible, the tensor itself if there is nothing to do."""

@@ -361,6 +361,9 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
 @takes_out
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of matrices in the order that needs the fewest multiplications; see linalg.multi_dot."""
+    for matrix in matrices:
+        if matrix.ndim != 2:
+            raise RuntimeError(f"Tensor dimension is {matrix.ndim}, expected 2 instead.")
     if len(matrices) == 1:
         return matrices[0]
     return multi_dot(matrices)

@@ -176,7 +176,8 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
             )
         P = ops.lu_permutation(LU_data.detach(), pivots)
     if not unpack_data:
-        return _LuUnpack(P, nothing, nothing)
+        # parts of the data all the same, so that they belong to its graph
+        return _LuUnpack(P, *[ops.reshape(LU_data, (-1,))[:0].clone() for _ in "LU"])
     return _LuUnpack(P, unit_lower(ops, LU_data), upper(ops, LU_data))
 
 

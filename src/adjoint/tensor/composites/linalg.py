@@ -14,6 +14,7 @@ from adjoint.core.graph import TensorBase
 from adjoint.core.results import results_of
 from adjoint.rules.linalg import check_inexact, check_matrix, check_sides, check_square
 from adjoint.tensor.composites.declare import COMPOSITES, as_tensor, composite, ops, torch_call
+from adjoint.tensor.composites.reduce import check_norm_dtype
 from adjoint.tensor.creation import zeros as zeros_tensor
 
 Tensor = Any
@@ -145,9 +146,7 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
         raise RuntimeError(
             f"Incompatible matrix sizes for cholesky_solve: each A matrix is {a} but each b matrix is {b}"
         )
-    turned = ops.conj_transpose(L)
-    lower, over = (turned, L) if upper else (L, turned)
-    return ops.linalg_solve_triangular(over, ops.linalg_solve_triangular(lower, B, upper=False), upper=True)
+    return ops.cholesky_solution(B, L, upper)
 
 
 @composite()
@@ -350,7 +349,8 @@ def logdet(input: Tensor) -> Tensor:
     check_square("logdet", A._array)
     sign, size = ops.linalg_slogdet(A)
     if A.is_complex():
-        return ops.log(sign) + size
+        # zero has no phase
+        return ops.where(sign == 0, complex(-math.inf, math.nan), ops.log(sign) + size)
     return ops.where(sign == -1, math.nan, size)
 
 
@@ -630,6 +630,7 @@ def matrix_norm(
         raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
     check_inexact("linalg.matrix_norm", A._array)
     if dtype is not None:
+        check_norm_dtype("linalg.matrix_norm", A.dtype, dtype)
         A = A.to(dtype)
     if ord == "fro":
         return ops.linalg_vector_norm(A, 2, (rows, columns), keepdim)
@@ -647,9 +648,9 @@ def matrix_norm(
 
 
 def _reduced(values: Tensor, reduction: str, axis: int) -> Tensor:
-    """Reduce one axis to size 1; the largest of no values is 0."""
+    """Reduce one axis to size 1; the largest of no values is 0, and constant."""
     if reduction == "amax" and not values.shape[axis]:
-        reduction = "sum"
+        return ops.sum(values.detach(), (axis,), True)
     return getattr(ops, reduction)(values, (axis,), True)
 
 
@@ -693,6 +694,33 @@ def _vector_norm(
     A: Tensor, ord: Any, axes: tuple[int, ...] | None, keepdim: bool, dtype: Dtype | None
 ) -> Tensor:
     return COMPOSITES["linalg", "vector_norm"].function(A, ord, axes, keepdim, dtype=dtype)
+
+
+@composite(method=False)
+@torch_call()
+def frobenius_norm(input: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
+    """The square root of the sum of squares over one or two axes (none given: all).
+
+    >>> import adjoint
+    >>> adjoint.frobenius_norm(adjoint.tensor([[3.0, 4.0]]), dim=1)
+    tensor([5.])
+    """
+    axes = (dim,) if isinstance(dim, int) else tuple(dim)
+    if len(axes) > 2:
+        raise RuntimeError(f"Expected at most 2 dimensions, but got {len(axes)} dimensions instead.")
+    return _vector_norm(input, 2, axes, keepdim, None)
+
+
+@composite(method=False)
+@torch_call()
+def nuclear_norm(input: Tensor, dim: Sequence[int] = (-2, -1), keepdim: bool = False) -> Tensor:
+    """The sum of the singular values of matrices; see linalg.matrix_norm().
+
+    >>> import adjoint
+    >>> adjoint.nuclear_norm(adjoint.eye(3))
+    tensor(3.)
+    """
+    return matrix_norm(input, "nuc", dim, keepdim)
 
 
 @composite(namespace="linalg", method=False)

@@ -345,25 +345,24 @@ def vector_norm(
     tensor(5.)
     """
     if dtype is not None and input.dtype.category > 1:
-        _check_norm_dtype(input.dtype, dtype)
+        check_norm_dtype("linalg.vector_norm", input.dtype, dtype)
     if not isinstance(ord, (int, float)):
         raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}")
     wanted = dtype if input.dtype.category > 1 else None  # whole numbers are refused, whatever they would become
     return ops.linalg_vector_norm(_cast(input, wanted), ord, dim, keepdim)
 
 
-def _check_norm_dtype(own: dtype, wanted: dtype) -> None:
+def check_norm_dtype(name: str, own: dtype, wanted: dtype) -> None:
+    """Raise RuntimeError unless a norm can be taken after a conversion, which may not narrow."""
     if not (wanted.is_floating_point or wanted.is_complex):
-        raise RuntimeError(f"linalg.vector_norm: dtype should be floating point or complex, but got {wanted.long_name}")
+        raise RuntimeError(f"{name}: dtype should be floating point or complex, but got {wanted.long_name}")
     if own.is_complex != wanted.is_complex:
         kind = "complex" if own.is_complex else "real"
-        raise RuntimeError(
-            f"linalg.vector_norm: dtype should be {kind} for {kind} inputs, but got {wanted.long_name}"
-        )
+        raise RuntimeError(f"{name}: dtype should be {kind} for {kind} inputs, but got {wanted.long_name}")
     if promote_types(own, wanted) is not wanted:
         raise RuntimeError(
-            f"linalg.vector_norm: the dtype of the input ({own.long_name}) should be convertible without narrowing to "
-            f"the specified dtype ({wanted.long_name})"
+            f"{name}: the dtype of the input ({own.long_name}) should be convertible without narrowing to the "
+            f"specified dtype ({wanted.long_name})"
         )
 
 
