@@ -908,8 +908,8 @@ WITHIN: dict[str, Callable[[Any], Any]] = {
         ["linalg.eigh", "linalg.eigvalsh", "linalg.cholesky", "linalg.cholesky_ex", "cholesky"],
         lambda a: (a + a.mH) / 2,
     ),
-    # not read where they are zero, though they have a derivative there
-    **dict.fromkeys(["cholesky_solve", "cholesky_inverse"], lambda a: a * (a != 0)),
+    # of which a triangle is read, though there is a derivative by the other one too
+    **dict.fromkeys(["cholesky_solve", "cholesky_inverse"], lambda a: a.tril()),
     **dict.fromkeys(["ctc_loss", "nn.functional.ctc_loss"], lambda log_probs: log_probs.log_softmax(-1)),
 }
 

@@ -54,10 +54,6 @@ def lower_factor(a: np.ndarray) -> np.ndarray:
     return np.tril(well_conditioned(a))
 
 
-def upper_factor(a: np.ndarray) -> np.ndarray:
-    return np.triu(well_conditioned(a))
-
-
 def well_conditioned(a: np.ndarray) -> np.ndarray:
     return a + 3 * np.eye(a.shape[-2], a.shape[-1])
 
@@ -65,11 +61,6 @@ def well_conditioned(a: np.ndarray) -> np.ndarray:
 def hermitian_part(a: Any) -> Any:
     """Of a Tensor, for operations that take their input to be Hermitian."""
     return (a + a.mH) / 2
-
-
-def nonzeros(a: Any) -> Any:
-    """A Tensor, for operations that do not read where it has zeros, though they have a derivative there."""
-    return a * (a != 0)
 
 
 def spread_apart(a: np.ndarray) -> np.ndarray:
