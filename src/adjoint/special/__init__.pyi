@@ -74,12 +74,6 @@ def expit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.expm1, elementwise."""
 
-def function(z: Tensor, name: builtins.type, parameters: builtins.tuple = (), *, out: Tensor | None = None) -> Tensor:
-    """A function of the table at a real or complex z."""
-
-def function_of_two(a: Tensor, b: Tensor, name: builtins.type, *, out: Tensor | None = None) -> Tensor:
-    """A function of the table of a and b."""
-
 def gammainc(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """The regularized lower incomplete gamma function P(input, other)."""
 

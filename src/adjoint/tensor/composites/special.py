@@ -31,8 +31,10 @@ for _name in _SAME:
     composite(namespace="special", method=False, name=_name)(operations[_name])
 for _name, _of in _ALIASES.items():
     composite(namespace="special", method=False, name=_name)(operations[_of])
+#: Rules for SciPy's functions, of tables and not of torch's.
+_TABLED = ("special_function", "special_function_of_two")
 for _name, _operation in operations.items():
-    if _name.startswith("special_"):
+    if _name.startswith("special_") and _name not in _TABLED:
         composite(namespace="special", method=False, name=_name.removeprefix("special_"))(_operation)
 
 
