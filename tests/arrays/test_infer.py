@@ -213,7 +213,7 @@ NO_OVERFLOW = "^value cannot be converted to type {} without overflow$"
             "^can't convert np.ndarray of type numpy.object_. The only supported",
         ),
         (np.longdouble(1), TypeError, "^can't convert np.ndarray of type numpy.longdouble"),
-        ([np.uint16(3), 1], RuntimeError, "attempted to promote UInt16 and Long"),
+        ([np.uint64(3), 1], RuntimeError, "attempted to promote UInt64 and Long"),
     ],
 )
 def test_errors_of_inference(data, error, message):

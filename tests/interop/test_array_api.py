@@ -268,14 +268,11 @@ OPERATORS = [operator.add, operator.sub, operator.mul, operator.truediv, operato
              operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift, operator.eq, operator.ne,
              operator.lt, operator.le, operator.gt, operator.ge, operator.matmul]  # fmt: skip
 DTYPES = [np.dtype(name) for name in strict.__array_namespace_info__().dtypes()]
-WIDE = {"uint16", "uint32", "uint64"}
 
 
 def is_torchs_own(call: Any, a: np.ndarray, b: np.ndarray) -> bool:
     """Whether torch's operators are known to differ: they are what programs on Tensors are written for."""
     mixed = a.dtype != b.dtype
-    if mixed and a.dtype.kind in "iu" and b.dtype.kind in "iu" and WIDE & {a.dtype.name, b.dtype.name}:
-        return True  # these do not promote to other integers
     if call is operator.matmul:
         return mixed  # products of matrices want one dtype
     return mixed and (a.ndim == 0) != (b.ndim == 0)  # a zero-dimensional operand does not widen another

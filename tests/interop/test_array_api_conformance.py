@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 import os
 import warnings
 from collections.abc import Callable, Iterator
@@ -381,3 +382,60 @@ def test_operators_of_one_operand(operator: str) -> None:
             compare("", getattr(ours, f"__{operator}__")(), expected)
             compared += 1
     assert compared
+
+
+# what array-api-tests once found --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "cumulative_sum", "cumulative_prod"])
+@pytest.mark.parametrize(("own", "wanted"), [("int8", "uint8"), ("int64", "int8"), ("float64", "int32")])
+def test_accumulations_in_any_dtype_cast_their_argument_first(name: str, own: str, wanted: str) -> None:
+    values = np.array([1, 3, 5], own)
+    found = getattr(array_api, name)(array_api.asarray(values), axis=0, dtype=getattr(array_api, wanted))
+    reference = {"sum": np.sum, "prod": np.prod, "cumulative_sum": np.cumsum, "cumulative_prod": np.cumprod}[name]
+    expected = reference(values.astype(wanted), axis=0, dtype=wanted)
+    assert found.dtype is getattr(array_api, wanted) and np.array_equal(found.numpy(), expected)
+
+
+def test_repeat_takes_counts_of_any_integer_dtype() -> None:
+    x = array_api.asarray([[1.0, 2.0], [3.0, 4.0]])
+    for dtype in KINDS["signed"] + KINDS["unsigned"]:
+        counts = array_api.asarray([2, 1], dtype=getattr(array_api, dtype))
+        found = array_api.repeat(x, counts, axis=0)
+        assert found.tolist() == [[1.0, 2.0], [1.0, 2.0], [3.0, 4.0]]
+    assert array_api.repeat(x, array_api.asarray([3], dtype=array_api.uint64)).shape == (12,)
+
+
+def test_pinv_takes_a_tolerance_for_each_matrix() -> None:
+    a = np.random.default_rng(0).normal(size=(2, 3, 4))
+    rtol = np.array([0.5, 1e-10])
+    found = array_api.linalg.pinv(array_api.asarray(a), rtol=array_api.asarray(rtol))
+    assert np.allclose(found.numpy(), np.linalg.pinv(a, rtol=rtol))
+    assert not np.allclose(found.numpy(), np.linalg.pinv(a))
+
+
+@pytest.mark.parametrize("of", [array_api, array_api.linalg])
+@pytest.mark.parametrize(("left", "right"), [((3,), (1,)), ((0,), (1,)), ((2, 3), (2, 1)), ((0, 3), (0, 4))])
+def test_vecdot_does_not_broadcast_the_axis_that_it_sums_over(of: Any, left: Any, right: Any) -> None:
+    with pytest.raises(ValueError, match="vecdot: Input operand 1 has a mismatch in its core dimension 0"):
+        of.vecdot(array_api.ones(left), array_api.ones(right))
+
+
+INTEGERS = KINDS["signed"] + KINDS["unsigned"]
+
+
+@pytest.mark.parametrize("left", INTEGERS)
+def test_operators_promote_integers_of_all_widths(left: str) -> None:
+    for right in INTEGERS:
+        if "uint64" in (left, right) and {left, right} & set(KINDS["signed"]):
+            continue  # the standard has no dtype for the two
+        theirs, ours = zip(Draw(8).pair(np.array([1, 2], left)), Draw(8).pair(np.array([3, 2], right)), strict=True)
+        for call in (operator.add, operator.mul, operator.and_, operator.eq, operator.lt):
+            compare("", call(*ours), call(*theirs))
+        changed = ours[0].clone()
+        if array_api.result_type(*ours) is changed.dtype:
+            changed += ours[1]
+            compare("", changed, theirs[0] + theirs[1])
+    for right in KINDS["signed"] if left == "uint64" else ():
+        with pytest.raises(RuntimeError, match="attempted to promote UInt64 and "):
+            array_api.ones(2, dtype=array_api.uint64) + array_api.ones(2, dtype=getattr(array_api, right))

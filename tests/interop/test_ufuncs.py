@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -303,3 +304,12 @@ def test_norms_over_no_axes() -> None:
     found.sum().backward()  # type: ignore[attr-defined]
     assert t.grad is not None
     np.testing.assert_allclose(t.grad.tolist(), [[1.0, -1.0]])
+
+
+@pytest.mark.parametrize("shapes", [((), (3,)), ((3,), ()), ((3,), (1,)), ((2, 3), (2, 2))])
+def test_vecdot_refuses_what_numpys_does(shapes: Any) -> None:
+    arrays = [np.ones(shape) for shape in shapes]
+    with pytest.raises(ValueError, match=r"^vecdot: ") as theirs:
+        np.vecdot(*arrays)
+    with pytest.raises(ValueError, match=re.escape(str(theirs.value))):
+        np.vecdot(*map(adjoint.from_numpy, arrays))

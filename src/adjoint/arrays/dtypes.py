@@ -252,17 +252,18 @@ def as_dtype(x: object, function: str = "tensor", argument: str = "argument 'dty
 
 # --- promotion ----------------------------------------------------------------------------------------------
 
-# Each type's next wider types. Two types promote to the least type that both can reach; where there is none,
-# they do not promote (uint16, uint32 and uint64 go with floating-point types only).
+# Each type's next wider types. Two types promote to the least type that both can reach; where there is none
+# (uint64 and a signed integer), they do not promote. PyTorch refuses uint16, uint32 and uint64 with other integers
+# altogether; the array API standard says what they promote to.
 _WIDER: dict[dtype, tuple[dtype, ...]] = {
     bool_: (uint8, int8),
-    uint8: (int16,),
+    uint8: (int16, uint16),
     int8: (int16,),
     int16: (int32,),
     int32: (int64,),
     int64: (float16, bfloat16),
-    uint16: (float16, bfloat16),
-    uint32: (float16, bfloat16),
+    uint16: (int32, uint32),
+    uint32: (int64, uint64),
     uint64: (float16, bfloat16),
     float16: (float32,),
     bfloat16: (float32,),
@@ -271,7 +272,6 @@ _WIDER: dict[dtype, tuple[dtype, ...]] = {
     complex64: (complex128,),
     complex128: (),
 }
-_FLOATING_PARTNERS_ONLY = frozenset((uint16, uint32, uint64))
 
 
 @cache
@@ -281,28 +281,30 @@ def _reachable(a: dtype) -> frozenset[dtype]:
 
 @cache
 def promote_types(a: dtype, b: dtype) -> dtype:
-    """The smallest type that both types convert to, by PyTorch's rules.
+    """The smallest type that both types convert to, by PyTorch's rules and, where it has none, the array API's.
 
     Raises:
-        RuntimeError: uint16, uint32 or uint64 with anything but itself or a floating-point type.
+        RuntimeError: uint64 with a signed integer.
 
     >>> promote_types(int64, float16), promote_types(uint8, int8), promote_types(float64, complex64)
     (adjoint.float16, adjoint.int16, adjoint.complex128)
+    >>> promote_types(uint16, uint8), promote_types(uint16, int8)
+    (adjoint.uint16, adjoint.int32)
     """
-    for each, other in ((a, b), (b, a)):
+    for number, each in enumerate((a, b), 1):
         if type(each) is not dtype:
-            number = 1 if each is a else 2
             raise TypeError(
                 f"promote_types(): argument 'type{number}' (position {number}) must be adjoint.dtype, "
                 f"not {type(each).__name__}"
             )
-        if each in _FLOATING_PARTNERS_ONLY and other is not each and not getattr(other, "is_floating_point", True):
-            raise RuntimeError(
-                "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
-                f"{a.long_name} and {b.long_name}"
-            )
     common = _reachable(a) & _reachable(b)
-    return next(each for each in common if _reachable(each) == common)
+    for each in common:
+        if _reachable(each) == common:
+            return each
+    raise RuntimeError(
+        "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
+        f"{a.long_name} and {b.long_name}"
+    )
 
 
 def can_cast(from_: dtype, to: dtype) -> bool:

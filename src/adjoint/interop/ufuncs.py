@@ -188,6 +188,7 @@ def _reduced_kind(ufunc: numpy.ufunc, a: Tensor, dtype: Any) -> tuple[Any, Any]:
     if dtype is None and own.kind in "fc" and ufunc in REDUCTIONS:
         return own, own
     options: dict[str, Any] = {} if signature is None else {"signature": signature}
+    options["casting"] = "unsafe"  # as NumPy's reductions cast
     kinds = ufunc.resolve_dtypes((None, own, None), reduction=True, **options)  # type: ignore[arg-type]
     return kinds[1], kinds[2]
 
@@ -466,6 +467,17 @@ def _ldexp(a: Tensor, exponent: Tensor) -> Tensor:
 
 
 def _vecdot(a: Tensor, b: Tensor) -> Tensor:
+    for place, each in enumerate((a, b)):
+        if not each.ndim:
+            raise ValueError(
+                f"vecdot: Input operand {place} does not have enough dimensions (has 0, gufunc core with signature "
+                "(n),(n)->() requires 1)"
+            )
+    if a.shape[-1] != b.shape[-1]:
+        raise ValueError(
+            "vecdot: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature (n),(n)->() "
+            f"(size {b.shape[-1]} is different from {a.shape[-1]})"
+        )
     return ops.sum(ops.conj(a) * b, -1)
 
 

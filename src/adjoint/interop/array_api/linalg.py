@@ -88,7 +88,7 @@ def outer(x1: Tensor, x2: Tensor, /) -> Tensor:
 
 def pinv(x: Tensor, /, *, rtol: Any = None) -> Tensor:
     """The pseudo-inverse."""
-    return FUNCTIONS["linalg.pinv"](x, rtol=None if rtol is None else values_of(tensor_of(rtol)).item())
+    return FUNCTIONS["linalg.pinv"](x, rtol=None if rtol is None else values_of(tensor_of(rtol)))
 
 
 def qr(x: Tensor, /, *, mode: str = "reduced") -> Any:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy
+
+from adjoint.interop.operands import cast
 from adjoint.interop.table import FUNCTIONS
 
 Tensor = Any
@@ -47,7 +50,8 @@ def permute_dims(x: Tensor, /, axes: tuple[int, ...]) -> Tensor:
 
 def repeat(x: Tensor, repeats: int | Tensor, /, *, axis: int | None = None) -> Tensor:
     """Each element as often as told."""
-    return FUNCTIONS["repeat"](x, repeats, axis)
+    counts = repeats if isinstance(repeats, int) else cast(repeats, numpy.int64)  # NumPy does not take uint64
+    return FUNCTIONS["repeat"](x, counts, axis)
 
 
 def reshape(x: Tensor, /, shape: tuple[int, ...], *, copy: bool | None = None) -> Tensor:
