@@ -77,6 +77,7 @@ def test_every_composite_is_bound_where_it_says():
         "linalg": adjoint.linalg,
         "masked": adjoint.masked,
         "nn.functional": adjoint.nn.functional,
+        "signal.windows": adjoint.signal.windows,
         "special": adjoint.special,
     }
     for (namespace, name), declared in COMPOSITES.items():

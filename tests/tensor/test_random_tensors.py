@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 import adjoint
 
@@ -287,3 +287,31 @@ def test_draws_into_out_have_no_history():
             draw()
         with adjoint.no_grad():
             assert draw() is out
+
+
+def test_gamma_draws_are_quantiles_that_follow_their_parameters():
+    shapes = adjoint.full((20_000,), 2.5, dtype=adjoint.float32, requires_grad=True)
+    drawn = adjoint._standard_gamma(shapes)
+    assert drawn.dtype is adjoint.float32 and drawn.min().item() > 0
+    assert drawn.mean().item() == pytest.approx(2.5, abs=0.05) and drawn.var().item() == pytest.approx(2.5, abs=0.15)
+    # the mean of x is a, and that of x^2 is a + a^2
+    (slopes,) = adjoint.autograd.grad(drawn.square().mean(), shapes)
+    assert slopes.sum().item() == pytest.approx(1 + 2 * 2.5, rel=0.05)
+    a = adjoint.tensor([0.3, 1.0, 7.0], dtype=adjoint.float64, requires_grad=True)
+    x = adjoint._standard_gamma(a)
+    u, step = special.gammainc(a.detach().numpy(), x.detach().numpy()), 1e-6
+    (slope,) = adjoint.autograd.grad(x.sum(), a)
+    ends = [special.gammaincinv(a.detach().numpy() + h, u) for h in (-step, step)]
+    np.testing.assert_allclose(slope.numpy(), (ends[1] - ends[0]) / (2 * step), rtol=1e-5)
+    with pytest.raises(NotImplementedError, match="\"gamma\" not implemented for 'Long'"):
+        adjoint._standard_gamma(adjoint.tensor([1]))
+
+
+def test_points_of_dirichlets_distribution_follow_their_parameters():
+    parameters = adjoint.tensor([1.0, 2.0, 3.0], dtype=adjoint.float64, requires_grad=True)
+    points = adjoint._sample_dirichlet(parameters.expand(5_000, 3))
+    np.testing.assert_allclose(points.sum(-1).detach().numpy(), 1)
+    np.testing.assert_allclose(points.mean(0).detach().numpy(), [1 / 6, 1 / 3, 1 / 2], atol=0.02)
+    # the mean of the first is a / (a + b + c)
+    (slope,) = adjoint.autograd.grad(points[:, 0].mean(), parameters)
+    np.testing.assert_allclose(slope.numpy(), [5 / 36, -1 / 36, -1 / 36], atol=0.01)
