@@ -1,6 +1,6 @@
 """Who is right where the two differ: torch's own float64 results for narrow dtypes, finite differences for derivatives.
 
-Both judge by torch's forward values (or its gradients, for the second order), never by adjoint's.
+Both judge by torch's results alone: finite differences, of the second order too, are those of its forward values.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from .inputs import Array, Dtypes, Scope, drawn
+from .inputs import Array, Dtypes, Leaf, Scope, drawn
 from .numbers import SMALLEST_SCALE, distance
 from .observe import (
-    COTANGENT,
     FUNCTIONAL,
     TANGENT,
     Library,
@@ -36,7 +35,6 @@ from .samples import Sample
 
 WIDEST = {"float32": "float64", "float16": "float64", "bfloat16": "float64", "complex64": "complex128"}
 ROUNDING, SLOPES = "rounding", "finite differences"
-STEP = 1e-5
 NEAR_SLOPE = {"float64": 1e-5, "complex128": 1e-5, "float32": 5e-3, "complex64": 5e-3}  # relative
 
 
@@ -87,8 +85,8 @@ def slopes_agree(
 ) -> bool:
     """Whether central differences agree with adjoint's derivative along a direction, and not with torch's."""
     dtypes = Dtypes(WIDEST.get(dtype, dtype), dtype if dtype in WIDEST else "")
-    ahead, behind = (SAMPLED[how](torch, sample, dtypes, step) for step in (STEP, -STEP))
-    slopes: list[Array | None] = [(one - other) / (2 * STEP) for one, other in zip(ahead, behind, strict=True)]
+    ahead, behind = (SAMPLED[how](torch, sample, dtypes, step) for step in (STEP[how], -STEP[how]))
+    slopes: list[Array | None] = [(one - other) / (2 * STEP[how]) for one, other in zip(ahead, behind, strict=True)]
     near = NEAR_SLOPE[dtype]
     return error_of(Observation(slopes), along(how, ours)) < near <= error_of(Observation(slopes), along(how, theirs))
 
@@ -97,13 +95,13 @@ def along(how: Observe, seen: Observation) -> Observation:
     """The derivative in the direction of the tangents."""
     if how is jvp:
         return seen
-    parts = [pairing(array, TANGENT, dtype) for array, dtype in zip(seen.arrays, seen.dtypes, strict=True)]
+    parts = [pairing(array, dtype) for array, dtype in zip(seen.arrays, seen.dtypes, strict=True)]
     return Observation([np.asarray(sum(parts))])
 
 
-def pairing(array: Array | None, seed: int, dtype: str) -> float:
-    """The real inner product with the numbers that are drawn for an array of this shape."""
-    return 0.0 if array is None else float(np.sum(np.conj(array) * drawn(array.shape, dtype, seed)).real)
+def pairing(array: Array | None, dtype: str) -> float:
+    """The real inner product with the tangent of an array of this shape."""
+    return 0.0 if array is None else float(np.sum(np.conj(array) * drawn(array.shape, dtype, TANGENT)).real)
 
 
 def moved_results(torch: Library, sample: Sample, dtypes: Dtypes, step: float) -> list[Array]:
@@ -114,25 +112,33 @@ def moved_results(torch: Library, sample: Sample, dtypes: Dtypes, step: float) -
 
 def moved_functional(torch: Library, sample: Sample, dtypes: Dtypes, step: float) -> list[Array]:
     """What the gradient is the gradient of: the pairing of results and cotangents."""
-    outputs, _, _ = recorded(torch, sample, dtypes, step)
-    return [total(outputs, COTANGENT)]
+    return [functional(torch, sample, dtypes, lambda leaf: moved(torch, leaf, step))]
 
 
-def moved_gradients(torch: Library, sample: Sample, dtypes: Dtypes, step: float) -> list[Array]:
-    """What second order is the gradient of: the functional of the gradients, by inputs and cotangents."""
-    outputs, leaves, _ = recorded(torch, sample, dtypes, step)
-    cotangents = [moved(torch, torch.tensor(cotangent(each), dtype_name(each)), step) for each in outputs]
-    grads = torch.module.autograd.grad(outputs, leaves, cotangents, allow_unused=True, create_graph=True)
-    return [total([grad for grad in grads if grad is not None and grad.requires_grad], FUNCTIONAL)]
+def moved_slope(torch: Library, sample: Sample, dtypes: Dtypes, step: float) -> list[Array]:
+    """What second order is the gradient of, by inputs and cotangents: that functional's slope along random weights."""
+
+    def at(aside: float) -> Array:
+        def leaf(tensor: Any) -> Any:
+            return moved(torch, moved(torch, tensor, step), aside, FUNCTIONAL)
+
+        return functional(torch, sample, dtypes, leaf, step)
+
+    aside = STEP[second]
+    return [(at(aside) - at(-aside)) / (2 * aside)]
 
 
-def total(tensors: list[Any], seed: int) -> Array:
-    """The sum of all pairings."""
-    return np.asarray(sum(pairing(as_numpy(tensor), seed, dtype_name(tensor)) for tensor in tensors))
+def functional(torch: Library, sample: Sample, dtypes: Dtypes, leaf: Leaf, step: float = 0.0) -> Array:
+    """The pairing of results with cotangents, which are moved too."""
+    outputs, _, _ = recorded(torch, sample, dtypes, leaf)
+    cotangents = [as_numpy(moved(torch, torch.tensor(cotangent(each), dtype_name(each)), step)) for each in outputs]
+    pairs = zip(outputs, cotangents, strict=True)
+    return np.asarray(sum(float(np.sum(np.conj(other) * as_numpy(each)).real) for each, other in pairs))
 
 
+STEP: dict[Observe, float] = {jvp: 1e-5, gradient: 1e-5, second: 1e-4}
 SAMPLED: dict[Observe, Callable[[Library, Sample, Dtypes, float], list[Array]]] = {
     jvp: moved_results,
     gradient: moved_functional,
-    second: moved_gradients,
+    second: moved_slope,
 }

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .inputs import DIFFERENTIABLE, Array, Dtypes, Scope, drawn
+from .inputs import DIFFERENTIABLE, Array, Dtypes, Leaf, Scope, drawn
 from .samples import Sample
 
 COTANGENT, FUNCTIONAL, TANGENT = 1, 2, 3  # seeds
@@ -122,21 +122,19 @@ def jvp(library: Library, sample: Sample, dtypes: Dtypes) -> Observation:
 
 
 def recorded(
-    library: Library, sample: Sample, dtypes: Dtypes, step: float = 0.0
+    library: Library, sample: Sample, dtypes: Dtypes, leaf: Leaf = lambda tensor: tensor
 ) -> tuple[list[Any], list[Any], list[bool]]:
-    """The results that require a gradient, the inputs (moved along their tangents), and a flag for each result."""
-    scope = Scope(library.module, sample, dtypes, leaf=lambda leaf: moved(library, leaf, step).requires_grad_())
+    """The results that require a gradient, the inputs (as `leaf` makes them), and a flag for each result."""
+    scope = Scope(library.module, sample, dtypes, leaf=lambda tensor: leaf(tensor).requires_grad_())
     results = list(tensors(scope.compared(scope.result())))
     flags = [tensor.requires_grad for tensor in results]
     return [tensor for tensor in results if tensor.requires_grad], scope.inputs.leaves, flags
 
 
-def moved(library: Library, tensor: Any, step: float) -> Any:
-    """A tensor some way along the tangent that jvp gives it."""
-    if not step:
-        return tensor
+def moved(library: Library, tensor: Any, step: float, seed: int = TANGENT) -> Any:
+    """A tensor some way along the tangent that jvp gives it, or along other numbers drawn for its shape."""
     name = dtype_name(tensor)
-    return tensor + step * library.tensor(drawn(tensor.shape, name, TANGENT), name)
+    return tensor + step * library.tensor(drawn(tensor.shape, name, seed), name)
 
 
 def cotangent(tensor: Any) -> Array:

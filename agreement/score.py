@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any
 
 from .compare import ASPECTS, Finding, Verdicts
 from .entries import TIERS, Entry, all_entries
+from .judge import SLOPES, WIDEST
 
 FIVE = ("value", "dtype", "gradient", "jvp", "second")  # what makes an entry right altogether
 ALTOGETHER = "all five"
@@ -75,7 +76,7 @@ class Score:
         self.unmeasured: list[Finding] = []
         self.explained: dict[Explanation, list[Finding]] = defaultdict(list)
         self.open: list[Finding] = []
-        for finding in verdicts.findings:
+        for finding in generalised(verdicts.findings):
             if finding.unmeasured:
                 self.unmeasured.append(finding)
                 continue
@@ -92,6 +93,14 @@ class Score:
         if excused:
             return sum(finding.aspect in parts(aspect) for finding in self.open)
         return sum(len(self.differing[each]) for each in parts(aspect))
+
+
+def generalised(findings: Sequence[Finding]) -> Iterator[Finding]:
+    """Finite differences need double precision: what they say of a sample there holds for its narrow dtypes."""
+    confirmed = {(each.aspect, each.sample) for each in findings if each.judged == SLOPES}
+    for each in findings:
+        narrow = each.dtype in WIDEST and not each.judged and (each.aspect, each.sample) in confirmed
+        yield replace(each, judged=SLOPES) if narrow else each
 
 
 def parts(aspect: str) -> tuple[str, ...]:

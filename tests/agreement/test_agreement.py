@@ -6,6 +6,7 @@ import importlib.util
 import sys
 import warnings
 from collections import Counter
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -17,10 +18,11 @@ sys.path.append(str(Path(__file__).parents[2]))  # the package is not installed
 from agreement.compare import ASPECTS, DERIVATIVES, Finding, Tolerance, Trial, Verdicts, difference_of_arrays
 from agreement.document import page
 from agreement.entries import all_entries
+from agreement.judge import ROUNDING, SLOPES, judge
 from agreement.numbers import close
 from agreement.observe import Library, forward, observe
-from agreement.samples import choices, named_inputs, names_of, parse, samples_of, unknown_names
-from agreement.score import ALTOGETHER, Score, entries_right, explanations
+from agreement.samples import Sample, choices, named_inputs, names_of, parse, samples_of, unknown_names
+from agreement.score import ALTOGETHER, Score, entries_right, explanations, generalised
 
 from agreement import __main__ as command
 
@@ -111,6 +113,34 @@ def test_a_library_agrees_with_itself_and_not_with_another():
     )()
     Trial(wrong, ADJOINT, verdicts, samples_of(all_entries()["div"])[0], "float64").run()
     assert {finding.aspect for finding in verdicts.findings} == {"value", *DERIVATIVES}
+
+
+@pytest.mark.parametrize("how", DERIVATIVES.values(), ids=list(DERIVATIVES))
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_finite_differences_judge(how, dtype):
+    sample = Sample("tanh(normal(3)) * normal(3)", (dtype,))
+    right, wrong = observe(how, ADJOINT, sample, dtype), observe(how, ADJOINT, sample, dtype)
+    wrong.arrays = [1.01 * array for array in wrong.arrays]
+    assert judge(how, ADJOINT, sample, dtype, theirs=wrong, ours=right) == SLOPES
+    assert judge(how, ADJOINT, sample, dtype, theirs=right, ours=wrong) == ""
+    assert judge(how, ADJOINT, sample, dtype, theirs=right, ours=right) == ""
+
+
+def test_rounding_judges():
+    sample = Sample("exp(normal(4)) + 1", ("float16",))
+    right, wrong = observe(forward, ADJOINT, sample, "float16"), observe(forward, ADJOINT, sample, "float16")
+    wrong.arrays = [1.01 * array for array in wrong.arrays]
+    assert judge(forward, ADJOINT, sample, "float16", theirs=wrong, ours=right) == ROUNDING
+    assert judge(forward, ADJOINT, sample, "float16", theirs=right, ours=wrong) == ""
+
+
+def test_what_judges_in_double_precision_holds_in_narrow_dtypes():
+    wide = Finding("sin", "gradient", "float64", "sin(x)", "1", "2", judged=SLOPES)
+    narrow, other = (
+        replace(wide, dtype="float16", judged=""),
+        replace(wide, dtype="float16", sample="sin(y)", judged=""),
+    )
+    assert [each.judged for each in generalised([wide, narrow, other])] == [SLOPES, SLOPES, ""]
 
 
 @pytest.mark.parametrize(
