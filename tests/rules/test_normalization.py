@@ -50,6 +50,11 @@ def test_local_response_norm(size: int) -> None:
     padded[:, size // 2 : size // 2 + 6] = X * X
     means = sum(padded[:, i : i + 6] for i in range(size)) / size
     close(F.local_response_norm(adjoint.tensor(X), size, 0.5, 0.6, 2.0), X / (2 + 0.5 * means) ** 0.6)
+    whole = np.round(4 * X).astype(int)
+    shares = F.local_response_norm(adjoint.tensor(whole), 1, 0.5, 0.6, 2.0)
+    np.testing.assert_allclose(shares.numpy(), whole / (2 + 0.5 * whole**2) ** 0.6, 1e-6)
+    halves = F.local_response_norm(adjoint.ones(1, 3, 1, dtype=adjoint.int64), 2, 0.5, 1.0)
+    np.testing.assert_allclose(halves.flatten().numpy(), [1.0, 1 / 1.5, 1 / 1.5], 1e-6)
 
 
 def test_running_statistics() -> None:

@@ -323,7 +323,9 @@ def local_response_norm(
         raise RuntimeError(f"kernel size should be greater than zero, but got kT: {size} kH: 1 kW: 1")
     # the sum over neighbours is a product with a matrix of ones along the diagonal
     channels = range(input.shape[1])
-    near = [[1 / size if -(size // 2) <= j - i <= (size - 1) // 2 else 0.0 for j in channels] for i in channels]
+    near = [[int(-(size // 2) <= j - i <= (size - 1) // 2) for j in channels] for i in channels]
     squares = ops.reshape(input * input, (*input.shape[:2], -1))
-    means = ops.reshape(ops.matmul(tensor(near, dtype=input.dtype), squares), tuple(input.shape))
+    sums = ops.reshape(ops.matmul(tensor(near, dtype=input.dtype), squares), tuple(input.shape))
+    # the mean of integers is one too, as that of pooling
+    means = sums / size if input.is_floating_point() or input.is_complex() else sums // size
     return input / (means * alpha + k) ** beta
