@@ -1386,7 +1386,7 @@ def range(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, 
     """Numbers from start up to and including end, `step` apart, of the default dtype. Older: arange() has no end."""
 
 def ravel(input: Tensor) -> Tensor:
-    """All elements as a vector: a view if possible."""
+    """All elements as a vector: a view of a contiguous tensor, a copy of any other."""
 
 def real(input: Tensor) -> Tensor:
     """The real part of complex input, as a view; real input itself."""

@@ -632,3 +632,11 @@ def test_new_data_bring_their_place_in_memory():
     assert x.storage_offset() == 4 and x.untyped_storage() == base.untyped_storage()
     x.data = adjoint.zeros(2)
     assert x.storage_offset() == 0
+
+
+def test_ravel_copies_what_is_not_contiguous() -> None:
+    x = adjoint.zeros(2, 4)
+    x.ravel()[0] = 1
+    x[:, ::2].ravel()[1] = 5
+    x.T.ravel()[2] = 5
+    assert x.tolist() == [[1, 0, 0, 0], [0, 0, 0, 0]]

@@ -1758,7 +1758,7 @@ class Tensor(TensorBase):
         """A view with one axis cut into several of the given sizes, one of which may be -1."""
 
     def ravel(self) -> Tensor:
-        """All elements as a vector: a view if possible."""
+        """All elements as a vector: a view of a contiguous tensor, a copy of any other."""
 
     def view_as(self, other: Tensor) -> Tensor:
         """The view of the shape of another tensor."""

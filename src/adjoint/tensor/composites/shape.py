@@ -103,13 +103,13 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 
 @composite()
 def ravel(input: Tensor) -> Tensor:
-    """All elements as a vector: a view if possible.
+    """All elements as a vector: a view of a contiguous tensor, a copy of any other.
 
     >>> import adjoint
     >>> adjoint.tensor([[1, 2], [3, 4]]).ravel()
     tensor([1, 2, 3, 4])
     """
-    return ops.reshape(input, (-1,))
+    return ops.reshape(input.contiguous(), (-1,))
 
 
 @composite(namespace=None)
