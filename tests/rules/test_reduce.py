@@ -293,15 +293,37 @@ def test_standard_deviation_of_equal_numbers_has_gradient_zero() -> None:
     assert second(lambda x: x.std(correction=0), [1.0, 1.0, 1.0]).tolist() == [0.0] * 3
 
 
+@pytest.mark.parametrize("kind", [adjoint.float32, adjoint.float64, adjoint.complex64])
+@pytest.mark.parametrize("dim", [None, 0])
+def test_equal_numbers_do_not_vary(kind, dim) -> None:
+    # their sum, divided, may be another number
+    for n in (3, 7, 10):
+        x = adjoint.full((n, 1), 0.1 if kind.is_floating_point else 0.1 + 0.3j, dtype=kind, requires_grad=True)
+        spread = x.std(dim)
+        assert spread.abs().max().item() == 0
+        assert adjoint.autograd.grad(spread.sum(), x)[0].abs().max().item() == 0
+    x = tensor([1e8, 1e8 + 1, 1e8 + 2])
+    assert x.var(dim).item() == 1.0
+
+
+@pytest.mark.parametrize("function", [adjoint.softmax, adjoint.log_softmax, adjoint.amax, adjoint.amin])
+@pytest.mark.parametrize("kind", [adjoint.int64, adjoint.complex64])
+def test_nothing_of_any_type(function, kind) -> None:
+    result = function(adjoint.ones(0, 4, dtype=kind), 1)
+    assert result.numel() == 0 and result.dtype is kind
+
+
 def test_too_few_elements_for_a_variance() -> None:
     with np.errstate(all="ignore"):
         assert math.isnan(tensor([1.0]).var().item())
         assert tensor([1.0, 2.0]).var(correction=3).item() == inf
         assert np.isnan(gradient(lambda x: x.var(), [1.0])).all()
         assert gradient(lambda x: x.var(correction=2), [1.0, 2.0]).tolist() == [inf, inf]
-        # as in torch: by a number of degrees of freedom below 0, though the variance is not
-        assert gradient(lambda x: x.var(correction=3), [1.0, 2.0]).tolist() == [1.0, -1.0]
-        assert gradient(lambda x: x.std(correction=3), [1.0, 2.0]).tolist() == [0.0, 0.0]
+        assert np.isnan(gradient(lambda x: x.std(correction=3), [1.0, 2.0])).all()
+        # as in torch: along axes the sign counts, and degrees of freedom below 0 do, though the variance is infinite
+        assert gradient(lambda x: x.var(0, correction=2), [1.0, 2.0]).tolist() == [-inf, inf]
+        assert gradient(lambda x: x.var(0, correction=3), [1.0, 2.0]).tolist() == [1.0, -1.0]
+        assert gradient(lambda x: x.std(0, correction=3), [1.0, 2.0]).tolist() == [0.0, 0.0]
 
 
 @pytest.mark.parametrize("reduce", [adjoint.amax, adjoint.amin])

@@ -681,7 +681,7 @@ def _sgn_derivative(ops, t, input, y):
 
 @sgn.vjp("input")
 def _(ops, g, input, y):
-    return _sgn_derivative(ops, g, input, y)
+    return _sgn_derivative(ops, g, input, y) if is_complex(ops, input) else ops.zeros_like(input)
 
 
 @sgn.jvp("input")

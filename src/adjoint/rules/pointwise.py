@@ -77,7 +77,9 @@ def _check_lerp(input, end, weight):
         scalar_weight = name == "weight" and not tensor.ndim
         if tensor.dtype is not own and not scalar_weight:
             raise RuntimeError(f"expected dtype {own.c_name} for `{name}` but got dtype {tensor.dtype.c_name}")
-    if not (own.is_floating_point or own.is_complex):
+    # a weight without axes may bring its type along
+    common = own if len(named) == 1 else common_dtype([input._array, weight._array], "same")
+    if not (common.is_floating_point or common.is_complex):
         kernel = "lerp_kernel_scalar" if len(named) == 1 else "lerp_kernel_tensor"
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{own.long_name}'")
 

@@ -5,10 +5,12 @@ an index (values and indices along one axis) picks one element, that one gets it
 made without division, so that zeros are exact in every order of differentiation.
 """
 
+from functools import lru_cache
 from math import inf, nan, prod
 
 from adjoint.arrays import vectors
-from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
+from adjoint.arrays.dtypes import finfo, from_numpy_dtype, kind_of
+from adjoint.arrays.namespace import count_true, is_lazy, underlying
 from adjoint.arrays.shortcuts import AVERAGE, SPREAD, SPREAD_MEAN, TOTAL
 
 from .declare import Array, constant, general, linear
@@ -277,18 +279,58 @@ def _(ops, g, y, links, dim, reverse):
 def _variance(xp, input, dim, correction, keepdim):
     if kind_of(input) not in "fc":
         raise RuntimeError("std and var only support floating point and complex dtypes")
-    axis, n = axes_of(input, dim), count(input.shape, dim)
-    offset = input - xp.sum(input, axis=axis, keepdims=True) / n
+    n = count(input.shape, dim)
+    total, mean = _squared_distances(xp, input, dim, n, keepdim)
+    if n > 1 and _may_be_rounding(xp, total, mean, n):
+        # distances that may be rounding errors of the mean are taken again, from an element: those of equal ones are 0
+        named = dims_of(dim, input.ndim)
+        first = input[tuple([slice(1) if axis in named else slice(None) for axis in range(input.ndim)])]
+        total, _ = _squared_distances(xp, input - first, dim, n, keepdim)
+    return total / max(n - correction, 0)
+
+
+@lru_cache
+def _epsilon(kind):
+    return finfo(from_numpy_dtype(kind)).eps
+
+
+def _may_be_rounding(xp, total, mean, n):
+    if is_lazy(total) or not total.size:
+        return False
+    error = n * n**0.5 * _epsilon(total.dtype)
+    if not total.ndim and underlying(total) is total:
+        return float(total) <= (error * abs(complex(mean[(0,) * mean.ndim]))) ** 2
+    size = xp.reshape(xp.abs(mean), total.shape)
+    return count_true(underlying(total <= (error * size) ** 2)) > 0
+
+
+def _squared_distances(xp, input, dim, n, keepdim):
+    # the sum of squared distances from the mean, and the mean
+    axis = axes_of(input, dim)
+    mean = xp.sum(input, axis=axis, keepdims=True) / n
+    offset = input - mean
     squares = xp.real(offset * xp.conj(offset)) if kind_of(input) == "c" else offset * offset
-    return xp.sum(squares, axis=axis, keepdims=keepdim) / max(n - correction, 0)
+    return xp.sum(squares, axis=axis, keepdims=keepdim), mean
 
 
-def _offset(ops, input, dim, correction):
-    # half the derivative: the distance from the mean over the degrees of freedom. Where there are none it is infinite
-    # and no function of the input, as in torch, and of less than none the sign is that of the number
+def _distance(ops, input, dim, correction):
+    # the distance from the mean, and what half the derivative is times it: one over the degrees of freedom
     freedom = count(input.shape, dim) - correction
-    distance = input - ops.mean(input, dim, True)
-    return distance * (1 / freedom) if freedom else ops.where(distance == 0, nan, inf)
+    return input - ops.mean(input, dim, True), 1 / freedom if freedom else inf
+
+
+def _spread_gradient(ops, g, input, dim, correction, keepdim):
+    # g times half the derivative of the variance
+    distance, share = _distance(ops, input, dim, correction)
+    if not 0 < share < inf and (dim is None or not input.ndim):
+        # no degrees of freedom: of all elements infinite whatever their sign, and no function of them, as in torch
+        return restore(g, input.shape, dim, keepdim) * ops.where(distance == 0, nan, inf)
+    return restore(g * share, input.shape, dim, keepdim) * distance
+
+
+def _spread_tangent(ops, t, input, dim, correction, keepdim):
+    distance, share = _distance(ops, input, dim, correction)
+    return ops.sum(_real_product(ops, distance * share, t), dim, keepdim)
 
 
 def _safe_inverse(ops, y):
@@ -310,12 +352,12 @@ def var(xp, input: Array, dim=None, correction=1, keepdim=False):
 
 @var.vjp("input")
 def _(ops, g, input, dim, correction, keepdim):
-    return restore(2 * g, input.shape, dim, keepdim) * _offset(ops, input, dim, correction)
+    return _spread_gradient(ops, 2 * g, input, dim, correction, keepdim)
 
 
 @var.jvp("input")
 def _(ops, t, input, dim, correction, keepdim):
-    return 2 * ops.sum(_real_product(ops, _offset(ops, input, dim, correction), t), dim, keepdim)
+    return 2 * _spread_tangent(ops, t, input, dim, correction, keepdim)
 
 
 @general(axes=("dim",), method=False, function=False, shown=_dims)
@@ -326,13 +368,12 @@ def std(xp, input: Array, dim=None, correction=1, keepdim=False):
 
 @std.vjp("input")
 def _(ops, g, y, input, dim, correction, keepdim):
-    return restore(g * _safe_inverse(ops, y), input.shape, dim, keepdim) * _offset(ops, input, dim, correction)
+    return _spread_gradient(ops, g * _safe_inverse(ops, y), input, dim, correction, keepdim)
 
 
 @std.jvp("input")
 def _(ops, t, y, input, dim, correction, keepdim):
-    change = ops.sum(_real_product(ops, _offset(ops, input, dim, correction), t), dim, keepdim)
-    return change * _safe_inverse(ops, y)
+    return _spread_tangent(ops, t, input, dim, correction, keepdim) * _safe_inverse(ops, y)
 
 
 # extrema ------------------------------------------------------------------------------------------------------------
@@ -340,8 +381,11 @@ def _(ops, t, y, input, dim, correction, keepdim):
 
 def _extremum(best, public, kernel_name):
     def kernel(xp, input: Array, dim=(), keepdim=False):
-        refuse_kinds("c", kernel_name, input)
         refuse_empty(public, input, dim)
+        if not input.size:
+            # also of complex numbers, as in torch
+            return xp.empty(reduced_shape(input.shape, dim, keepdim), dtype=input.dtype)
+        refuse_kinds("c", kernel_name, input)
         return getattr(xp, best)(input, axis=axes_of(input, dim), keepdims=keepdim)
 
     kernel.__doc__ = f"The {best}imum over axes; equal elements share the gradient evenly."
@@ -492,7 +536,7 @@ def _lowered(xp, name, input, dim):
     # input with its largest element along an axis at 0
     last = "_lastdim" if dim == input.ndim - 1 else ""
     refuse_kinds("biuc", f"{name}{last}_kernel_impl", input)
-    return input - xp.max(input, axis=axes_of(input, dim), keepdims=True) if input.size else input
+    return input - xp.max(input, axis=axes_of(input, dim), keepdims=True)
 
 
 @general(axes=("dim",), method=False, function=False)
@@ -501,6 +545,8 @@ def softmax(xp, input: Array, dim):
     found = vectors.softmax(input, dim, False)
     if found is not None:
         return found
+    if not input.size:
+        return xp.asarray(input, copy=True)
     powers = xp.exp(_lowered(xp, "softmax", input, dim))
     return powers / xp.sum(powers, axis=axes_of(input, dim), keepdims=True)
 
@@ -524,6 +570,8 @@ def log_softmax(xp, input: Array, dim):
     found = vectors.softmax(input, dim, True)
     if found is not None:
         return found
+    if not input.size:
+        return xp.asarray(input, copy=True)
     lowered = _lowered(xp, "log_softmax", input, dim)
     return lowered - xp.log(xp.sum(xp.exp(lowered), axis=axes_of(input, dim), keepdims=True))
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from adjoint.arrays import contraction
+from adjoint.arrays.dtypes import bool_, dtype
 from adjoint.arrays.namespace import is_array
 from adjoint.arrays.promotion import common_dtype
 from adjoint.arrays.shapes import normalize_dim, normalize_dims
@@ -251,42 +252,51 @@ def _as_one_product(batch1: Tensor, batch2: Tensor) -> tuple[Tensor, Tensor]:
 @composite()
 @takes_out
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    """beta * input + alpha * outer(vec1, vec2), input broadcast.
+    """beta * input + alpha * outer(vec1, vec2), input broadcast; of truth values their disjunction.
+
+    Raises RuntimeError for factors that the common type does not take, and for vectors with other than one axis.
 
     >>> import adjoint
     >>> adjoint.addr(adjoint.zeros(2, 2), adjoint.ones(2), adjoint.tensor([1.0, 2.0]))
     tensor([[1., 2.],
             [1., 2.]])
     """
-    _check_factors(input, beta, alpha)
-    operands = _of_one_type(input, *_as_row_and_column(vec1, vec2))
-    return ops.addmm(*operands, beta=beta, alpha=alpha)
+    operands = _of_common_type(input, *_column_and_row(vec1, vec2))
+    kind = operands[0].dtype
+    _check_factors(kind, beta, alpha)
+    if kind is not bool_:
+        return ops.addmm(*operands, beta=beta, alpha=alpha)
+    product = ops.logical_and(*operands[1:]) if alpha else ops.zeros_of(operands[1], (1, 1))
+    kept = operands[0] if beta else ops.zeros_of(operands[0], ())
+    return ops.logical_or(kept, ops.expand(product, (operands[1].shape[0], operands[2].shape[1])))
 
 
 @composite(namespace=None)
 def addr_(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    """In-place version of addr()."""
-    _check_factors(input, beta, alpha)
-    first, *factors = _of_one_type(input, *_as_row_and_column(vec1, vec2))
-    if first is input:
+    """In-place version of addr(). Raises RuntimeError if the tensor does not hold the type of the result."""
+    first, *factors = _of_common_type(input, *_column_and_row(vec1, vec2))
+    if first is input and input.dtype is not bool_:
+        _check_factors(input.dtype, beta, alpha)
         return input.addmm_(*factors, beta=beta, alpha=alpha)
-    errors.check_cast(first._array.dtype, input._array.dtype)
-    return input.copy_(ops.addmm(first, *factors, beta=beta, alpha=alpha))
+    result = addr(input, vec1, vec2, beta=beta, alpha=alpha)
+    errors.check_cast(result._array.dtype, input._array.dtype)
+    return input.copy_(result)
 
 
-def _of_one_type(*operands: Tensor) -> list[Tensor]:
-    """Operands in the type that they are promoted to."""
-    kind = common_dtype([each._array for each in operands], "any")
-    return [each if each.dtype is kind else ops.cast(each, kind) for each in operands]
+def _of_common_type(*operands: Tensor) -> list[Tensor]:
+    kind = common_dtype([operand._array for operand in operands], "same")
+    return [operand if operand.dtype is kind else ops.cast(operand, kind) for operand in operands]
 
 
-def _check_factors(input: Tensor, beta: float, alpha: float) -> None:
+def _check_factors(kind: dtype, beta: float, alpha: float) -> None:
     for name, value in (("beta", beta), ("alpha", alpha)):
-        if isinstance(value, float) and input._array.dtype.kind in "biu":
+        if isinstance(value, bool) and kind is not bool_:
+            raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
+        if isinstance(value, float) and not (kind.is_floating_point or kind.is_complex):
             raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
 
 
-def _as_row_and_column(vec1: Tensor, vec2: Tensor) -> tuple[Tensor, Tensor]:
+def _column_and_row(vec1: Tensor, vec2: Tensor) -> tuple[Tensor, Tensor]:
     a, b = as_tensor("addr", "vec1", 2, vec1), as_tensor("addr", "vec2", 3, vec2)
     for place, vector in ((1, a), (2, b)):
         if vector.ndim != 1:
