@@ -93,7 +93,7 @@ def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: builtins.complex = 
     """In-place version of addmv()."""
 
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1) -> Tensor:
-    """beta * input + alpha * outer(vec1, vec2), input broadcast."""
+    """beta * input + alpha * outer(vec1, vec2), input broadcast; of truth values their disjunction."""
 
 def adjoint(input: Tensor) -> Tensor:
     """The matrices (the last two axes) transposed, and conjugated if complex. A view of real ones."""

@@ -279,7 +279,12 @@ def test_equal_elements_share_the_gradient() -> None:
     assert gradient(lambda x: x.max(), [1.0, nan]).tolist() == [0.0, 1.0]
 
 
-@pytest.mark.parametrize("p", [0, 0.5, 1, 1.5, 2, 3, inf, -inf, -1])
+def test_a_count_has_an_undefined_gradient() -> None:
+    x = tensor([0.0, 2.0]).requires_grad_()
+    assert adjoint.autograd.grad(x.norm(0), x, allow_unused=True) == (None,)
+
+
+@pytest.mark.parametrize("p", [0.5, 1, 1.5, 2, 3, inf, -inf, -1])
 def test_gradient_of_a_norm_is_zero_at_zero(p: float) -> None:
     with np.errstate(divide="ignore"):
         assert gradient(lambda x: x.norm(p), [0.0, 0.0]).tolist() == [0.0, 0.0]

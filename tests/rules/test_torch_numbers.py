@@ -54,7 +54,7 @@ def written(target, index):
         (lambda: torch.addr(torch.zeros(1, 2).bool(), FLAGS, FLAGS, alpha=2), [[True, False], [False, False]]),
         (lambda: torch.addr(torch.ones(1, 2).bool(), FLAGS, FLAGS, beta=False, alpha=False), [[False, False]] * 2),
         (lambda: torch.addr(torch.ones(1), torch.tensor([2, 3]), torch.tensor([1]), beta=0.5), [[2.5], [3.5]]),
-        (lambda: torch.ones(2, 2).addr_(torch.tensor([1, 2]), torch.tensor([1, 0], dtype=torch.int8)), [[2, 1], [3, 1]]),
+        (lambda: torch.ones(2, 2).addr_(torch.tensor([1, 2]), torch.tensor([1, 0]).char()), [[2, 1], [3, 1]]),
         (lambda: torch.zeros(2, 2).bool().addr_(FLAGS, FLAGS), [[True, False], [False, False]]),
         (lambda: torch.lerp(torch.tensor([1, 4]), torch.tensor([3, 9]), torch.tensor(0.5)), [2.0, 6.5]),
         (lambda: FLAGS**False, [True, True]),

@@ -1485,10 +1485,10 @@ class Tensor(TensorBase):
         """In-place version of addbmm()."""
 
     def addr(self, vec1: Tensor, vec2: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1) -> Tensor:
-        """beta * input + alpha * outer(vec1, vec2), input broadcast."""
+        """beta * input + alpha * outer(vec1, vec2), input broadcast; of truth values their disjunction."""
 
     def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1) -> Tensor:
-        """In-place version of addr()."""
+        """In-place version of addr(). Raises RuntimeError if the tensor does not hold the type of the result."""
 
     def cross(self, other: Tensor, dim: builtins.int | None = None) -> Tensor:
         """The vector product along an axis of length 3: the first such, if dim is None."""
