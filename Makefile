@@ -9,7 +9,7 @@ SHELL := /bin/sh
 .NOTPARALLEL:
 .SUFFIXES:
 
-ifeq ($(filter demo test test-distributed errors agreement bench bench-check lint,$(MAKECMDGOALS)),)
+ifeq ($(filter demo test test-oldest test-distributed errors agreement bench bench-check lint,$(MAKECMDGOALS)),)
 NEEDS_PYTHON :=
 else
 NEEDS_PYTHON := yes
@@ -40,13 +40,14 @@ CORE_TESTS := $(wildcard tests/core tests/rules)
 REQUIRE_EXT = ADJOINT_REQUIRE_EXT=$$(test -z "$$ADJOINT_DISABLE_EXT" && test -e $(VENV)/.extensions && echo 1)
 PYTEST = $(RUN) -m pytest -q -n 2 $(ARGS)
 
-.PHONY: help demo test test-distributed errors agreement bench bench-check lint clean
+.PHONY: help demo test test-oldest test-distributed errors agreement bench bench-check lint clean
 
 help:
 	@echo 'make demo     adjoint at work, in a minute or two'
 	@echo 'make test     all the tests, the core compiled and as plain Python, then lint'
 	@echo '              (make test ARGS="-m '"'not slow'"'" for a quick round)'
 	@echo 'make test-distributed   gradients on several processes (installs an MPI library)'
+	@echo 'make test-oldest   the tests with the oldest versions of what adjoint needs'
 	@echo 'make errors   does a test exercise every raise statement?'
 	@echo 'make agreement  how far adjoint agrees with PyTorch, entry by entry (installs it: large)'
 	@echo 'make bench    speed beside other libraries (installs them: large)'
@@ -65,6 +66,9 @@ test: $(VENV)/.test $(VENV)/.extensions
 	@echo 'Testing the core and the rules as plain Python'
 	@ADJOINT_REQUIRE_EXT= ADJOINT_DISABLE_EXT=1 $(PYTEST) $(CORE_TESTS)
 	@$(MAKE) --no-print-directory lint PYTHON=$(PYTHON)
+
+test-oldest:
+	@PIP_CONSTRAINT=$(CURDIR)/scripts/oldest.txt $(MAKE) --no-print-directory test PYTHON=$(PYTHON) VENV=$(VENV)-oldest
 
 test-distributed: $(VENV)/.distributed $(VENV)/.extensions
 	@ADJOINT_TEST_DISTRIBUTED=1 $(REQUIRE_EXT) $(RUN) -m pytest -q $(ARGS) tests/distributed

@@ -289,7 +289,7 @@ SAMPLES: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {
     "special.softplus": [((D - 2,), {})],
     "special.lambertw": [((D, k), {}) for k in (0, -1, 2)] + [((D * (1 - 0.5j), 1), {})],
     "special.factorial": [((positive(3),), {})],
-    "special.comb": [((positive(3) + 3, positive(3)), {}), ((positive(3), positive(3)), {"repetition": True})],
+    "special.comb": [((positive(3) + 3, positive(3)), {}), ((positive(3) + 3, positive(3)), {"repetition": True})],
     "linalg.inv": [((square(),), {})],
     "linalg.det": [((square(),), {})],
     "linalg.pinv": [((normal(4, 3),), {}), ((normal(3, 4),), {"return_rank": True})],
