@@ -748,6 +748,8 @@ CALLS: dict[str, Callable[[Maker], Call]] = {
     "sub": lambda x: call(x(5, lo=-3, hi=3), x(5, lo=-3, hi=3, nz=False)),
     "sum": lambda x: call(x(3, 4), 1),
     "sum_to_size": lambda x: call(x(2, 3), (1, 3)),
+    "svd_lowrank": lambda x: call(x.regular(4, 3), q=3),
+    "pca_lowrank": lambda x: call(x.regular(4, 3), q=3),
     "svd": lambda x: call(x(4, 3)),
     "t": lambda x: call(x(5, 3)),
     "t_copy": lambda x: call(x(5, 3)),
@@ -902,7 +904,9 @@ ALIASES = {
 CALLS.update({name: CALLS[of] for name, of in ALIASES.items()})
 
 #: Functions whose results are determined up to a phase: their absolute values are compared.
-UP_TO_PHASE = {"linalg.eig", "linalg.eigh", "linalg.svd", "svd", "linalg.qr", "qr", "geqrf"}
+UP_TO_PHASE = {
+    "linalg.eig", "linalg.eigh", "linalg.svd", "svd", "linalg.qr", "qr", "geqrf", "svd_lowrank", "pca_lowrank",
+}  # fmt: skip
 
 #: Functions whose derivative is one along a set of arguments only, and what takes any Tensor into that set.
 WITHIN: dict[str, Callable[[Any], Any]] = {

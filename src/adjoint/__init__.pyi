@@ -1294,6 +1294,9 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
 def pairwise_distance(x1: Tensor, x2: Tensor, p: builtins.float = 2.0, eps: builtins.float = 1e-06, keepdim: builtins.bool = False) -> Tensor:
     """The p-norms of x1 - x2 + eps along the last axis, broadcast."""
 
+def pca_lowrank(A: Tensor, q: builtins.int | None = None, center: builtins.bool = True, niter: builtins.int = 2) -> builtins.tuple[Tensor, Tensor, Tensor]:
+    """Principal components: svd_lowrank() of the data A (..., m, n), less the mean of its m rows if `center`."""
+
 def pdist(input: Tensor, p: builtins.float = 2) -> Tensor:
     """The p-norms of the differences of all pairs of rows: (0, 1), (0, 2) ... (1, 2) ..."""
 
@@ -1633,6 +1636,9 @@ def sum(input: Tensor, dim: Dims = None, keepdim: builtins.bool = False, *, dtyp
 
 def svd(input: Tensor, some: builtins.bool = True, compute_uv: builtins.bool = True) -> _Svd:
     """Older form of linalg.svd(): gives V where that gives its conjugate transpose."""
+
+def svd_lowrank(A: Tensor, q: builtins.int | None = 6, niter: builtins.int | None = 2, M: Tensor | None = None) -> builtins.tuple[Tensor, Tensor, Tensor]:
+    """U, S and V of A - M = U diag(S) V^H, nearly: q singular values, found by products with random vectors."""
 
 def swapaxes(input: Tensor, axis0: builtins.int, axis1: builtins.int) -> Tensor:
     """Alias of transpose()."""

@@ -322,6 +322,12 @@ def test_malformed_equations(equation: str, shapes: list[tuple[int, ...]], messa
 def test_einsum_types() -> None:
     x, y = adjoint.ones(2), adjoint.ones(2, dtype=adjoint.float64)
     assert adjoint.einsum("i,i->i", x, y).dtype is adjoint.float64
+    # sums of whole numbers are int64, products of matrices are not
+    a, b = adjoint.ones(2, 2, dtype=adjoint.int32), adjoint.ones(2, dtype=adjoint.bool)
+    summed = {"ij->": [a], "ii": [a], "ij,j->j": [a, a[0]], "i->": [b]}
+    assert {adjoint.einsum(equation, *given).dtype for equation, given in summed.items()} == {adjoint.int64}
+    assert adjoint.einsum("i->", b) == 2
+    assert {adjoint.einsum(equation, a, a).dtype for equation in ("ij,jk->ik", "ij,ij->")} == {adjoint.int32}
     with pytest.raises(RuntimeError, match="expected scalar type Float but found Double"):
         adjoint.einsum("i,i", x, y)
     with pytest.raises(TypeError, match="expected Tensor as element 0 in argument 1, but got float"):

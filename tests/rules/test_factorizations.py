@@ -113,6 +113,24 @@ def test_lu_unpack_of_parts() -> None:
     assert linalg.lu(adjoint.ones(0, 3), pivot=False).U.shape == (0, 3)
 
 
+def test_nothing_to_multiply_with_has_undefined_gradients() -> None:
+    A, tau = adjoint.ones(3, 2, requires_grad=True), adjoint.ones(0, requires_grad=True)
+    Q = linalg.householder_product(A, tau)
+    np.testing.assert_array_equal(Q.numpy(force=True), np.eye(3, 2))
+    empty = adjoint.ones(0, 3, 2, requires_grad=True), adjoint.ones(0, 2, requires_grad=True)
+    product = adjoint.ormqr(*empty, adjoint.ones(0, 3, 1))
+    assert product.shape == (0, 3, 1)
+    for result, inputs in ((Q, (A, tau)), (product, empty)):
+        assert result.requires_grad
+        assert adjoint.autograd.grad(result.sum(), inputs, allow_unused=True) == (None, None)
+    tangent = adjoint.func.jvp(lambda x: linalg.householder_product(x, tau), (A,), (A,))[1]
+    assert not tangent.any()
+    told = linalg.lstsq(A, adjoint.ones(3, 1))
+    assert told.residuals.requires_grad
+    assert adjoint.autograd.grad(told.residuals.sum(), A, allow_unused=True) == (None,)
+    assert linalg.lstsq(A, adjoint.ones(3, 0)).rank == 0
+
+
 def test_zero_pivots() -> None:
     zeros = adjoint.zeros(2, 3, 3)
     zeros[0] = adjoint.eye(3)

@@ -408,6 +408,39 @@ def test_functions_that_depend_on_phases_are_refused(f: Any, message: str) -> No
         adjoint.real(f(x)).sum().backward()
 
 
+def test_singular_values_have_one_driver() -> None:
+    x = adjoint.from_numpy(draw(3, 2))
+    assert adjoint.linalg.svd(x, driver=None).S.shape == adjoint.linalg.svdvals(x, driver=None).shape
+    for function in (adjoint.linalg.svd, adjoint.linalg.svdvals):
+        with pytest.raises(RuntimeError, match="keyword argument `driver=` is only supported on CUDA inputs"):
+            function(x, driver="gesvd")
+
+
+@real_and_complex
+@pytest.mark.parametrize("shape", [(6, 4), (4, 6), (2, 5, 4)])
+def test_low_rank(shape: tuple[int, ...], dtype: str) -> None:
+    """A matrix of rank 2 is found exactly, and so are the gradients of what does not depend on the phases."""
+    thin, wide = draw(*shape[:-1], 2, dtype=dtype), draw(*shape[:-2], 2, shape[-1], dtype=dtype)
+    a = adjoint.from_numpy(thin @ wide)
+    U, S, V = adjoint.svd_lowrank(a, q=2)
+    np.testing.assert_allclose(S.numpy(), np.linalg.svd(a.numpy())[1][..., :2])
+    np.testing.assert_allclose(((U * S[..., None, :]) @ V.mH).numpy(), a.numpy(), atol=1e-10)
+    M = adjoint.from_numpy(draw(*shape, dtype=dtype))
+    np.testing.assert_allclose(adjoint.svd_lowrank(a + M, 2, M=M)[1].numpy(), S.numpy())
+    full = adjoint.from_numpy(draw(*shape, dtype=dtype))
+    expected = adjoint.linalg.svdvals(full - full.mean(-2, True))
+    U, S, V = adjoint.pca_lowrank(full, min(shape[-2:]))
+    np.testing.assert_allclose(S.numpy(), expected.numpy(), atol=1e-10)
+    check_gradients(lambda x, y: adjoint.svd_lowrank(x @ y, q=2)[1], thin, wide)
+
+
+def test_errors_of_pca() -> None:
+    with pytest.raises(ValueError, match=r"q\(=3\) must be non-negative integer and not greater than min\(m, n\)=2"):
+        adjoint.pca_lowrank(adjoint.ones(2, 4), q=3)
+    with pytest.raises(ValueError, match=r"niter\(=-1\) must be non-negative integer"):
+        adjoint.pca_lowrank(adjoint.ones(2, 4), niter=-1)
+
+
 def test_older_names() -> None:
     a = draw(3, 2)
     x = adjoint.from_numpy(a)

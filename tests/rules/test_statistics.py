@@ -257,6 +257,12 @@ def test_cdist_keeps_single_precision_and_takes_nothing() -> None:
     a = draw(3, 2).astype("float32")
     assert adjoint.cdist(wrap(a), wrap(a), 1).dtype is adjoint.float32
     assert adjoint.cdist(adjoint.zeros(0, 3), adjoint.zeros(2, 3)).shape == (0, 2)
+    # as in torch half precision works by the product of matrices only
+    half = wrap(draw(30, 2)).half()
+    found = adjoint.cdist(half, half[:4])
+    assert found.dtype is adjoint.float16
+    np.testing.assert_allclose(found.numpy(), distance.cdist(half.numpy(), half[:4].numpy()), atol=0.1)
+    assert adjoint.cdist(half[:0], half[:3]).shape == (0, 3)
     np.testing.assert_array_equal(adjoint.cdist(adjoint.zeros(2, 0), adjoint.zeros(3, 0)).numpy(), np.zeros((2, 3)))
 
 

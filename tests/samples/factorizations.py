@@ -40,11 +40,13 @@ SAMPLES: dict[str, list[Sample]] = {
     "linalg_ldl_factor_ex": [{"A": REGULAR}, {"A": draw(2, 3, 3), "hermitian": True}],
     "linalg_ldl_solve": [{"LD": REGULAR, "pivots": index(1, 2, 3), "B": draw(3, 2)}],
     "geqrf": [{"input": draw(4, 3)}, {"input": draw(2, 2, 3)}],
+    "independent": [{"input": draw(3), "result": index(1, 2, 3)}],
     "underivable": [{"input": draw(3), "result": index(1, 2, 3), "error": RuntimeError("no derivative")}],
 }
 
 #: Tests that do not apply, by a pattern of their names, and why.
 GAPS: dict[str, str] = {
+    "independent-*": "its gradient is undefined, which a test in test_factorizations.py sees",
     "underivable-*": "asked for a derivative it raises an error, which a test in test_factorizations.py sees",
 }
 

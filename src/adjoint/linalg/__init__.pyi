@@ -124,11 +124,11 @@ def solve_ex(A: Tensor, B: Tensor, *, left: builtins.bool = True, check_errors: 
 def solve_triangular(A: Tensor, B: Tensor, *, upper: builtins.bool, left: builtins.bool = True, unitriangular: builtins.bool = False) -> Tensor:
     """X with A X = B (or X A = B) for triangular A, of which only the named triangle is read."""
 
-def svd(A: Tensor, full_matrices: builtins.bool = True) -> Any:
+def svd(A: Tensor, full_matrices: builtins.bool = True, *, driver: builtins.str | None = None) -> Any:
     """A = U diag(S) Vh with singular values S in descending order."""
 
-def svdvals(A: Tensor) -> Tensor:
-    """Singular values of matrices in descending order."""
+def svdvals(A: Tensor, *, driver: builtins.str | None = None) -> Tensor:
+    """Singular values of matrices in descending order. Raises RuntimeError for any `driver` but None."""
 
 def tensorinv(A: Tensor, ind: builtins.int = 2) -> Tensor:
     """The inverse of tensordot(A, ., ind): the tensor B with tensordot(A, B, ind) the identity."""

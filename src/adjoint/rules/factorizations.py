@@ -254,6 +254,22 @@ def _(error):
     raise error
 
 
+@general(method=False, function=False, dtypes="any", batching="joint", node="UndefinedGradBackward0")
+def independent(xp, input: Array, result: Constant):
+    """The result, which belongs to the graph of the input but does not depend on it: its gradient is undefined."""
+    return result
+
+
+@independent.vjp("input")
+def _():
+    return None
+
+
+@independent.jvp("input")
+def _(ops, y):
+    return ops.zeros_like(y)
+
+
 def _check_symmetric(A, hermitian):
     check_square("torch.linalg.ldl_factor_ex", A._array)
 

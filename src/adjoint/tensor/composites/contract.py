@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -65,7 +66,21 @@ def einsum(*args: Any) -> Tensor:
         view = _rearranged(tensors[0], *explicit.split("->"))
         if view is not None:
             return view
-    return ops.einsum(tuple(tensors), explicit)
+    return ops.einsum(tuple(_widened(tensors, explicit)), explicit)
+
+
+def _widened(tensors: Sequence[Tensor], explicit: str) -> Sequence[Tensor]:
+    """Whole numbers and truth values that are summed over an axis of their own are int64 then, as in every sum."""
+    if not any(isinstance(tensor, TensorBase) and tensor.dtype.category < 2 for tensor in tensors):
+        return tensors
+    subscripts, output = explicit.split("->")
+    terms = subscripts.split(",")
+    shared = Counter("".join(["".join(set(term)) for term in terms]) + output)
+    own = [any(shared[c] == 1 for c in term) for term in terms]
+    return [
+        tensor.long() if alone and tensor.dtype.category < 2 else tensor
+        for tensor, alone in zip(tensors, own, strict=True)
+    ]
 
 
 def _rearranged(tensor: Tensor, subscripts: str, output: str) -> Tensor | None:

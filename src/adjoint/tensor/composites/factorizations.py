@@ -50,6 +50,13 @@ class _LuFactorEx(NamedTuple):
     info: Tensor
 
 
+@results_of("_lu_with_info")
+class _LuWithInfo(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
+
+
 @results_of("linalg_lu")
 class _Lu(NamedTuple):
     P: Tensor
@@ -240,7 +247,7 @@ def old_lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
 def old_lu(input: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Tensor, ...]:
     """Older form of linalg.lu_factor_ex(): LU, the pivots, and with get_infos which pivot is zero."""
     found = lu_factor_ex(input, pivot=pivot)
-    return tuple(found) if get_infos else tuple(found[:2])
+    return _LuWithInfo(*found) if get_infos else tuple(found[:2])
 
 
 # inverses and solutions that may fail ---------------------------------------------------------------------------------
@@ -526,8 +533,11 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:
     """
     tau = as_tensor("linalg_householder_product", "tau", 2, tau)
     _check_reflectors("torch.linalg.householder_product", A, tau)
-    V, T = _compact(A, tau)
     rows, columns = A.shape[-2:]
+    if not (A.numel() and tau.numel()):
+        nothing = ops.expand(ops.identity(A.detach(), rows, columns), A.shape)
+        return ops.independent(A if A.requires_grad else tau, nothing.clone())
+    V, T = _compact(A, tau)
     return ops.identity(A, rows, columns) - V @ (T @ ops.conj_transpose(V[..., :columns, :]))
 
 
@@ -553,6 +563,9 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
     """
     tau, other = as_tensor("ormqr", "tau", 2, tau), as_tensor("ormqr", "other", 3, other)
     _check_ormqr(input, tau, other, left)
+    if not other.numel():
+        of = next((x for x in (input, tau, other) if x.requires_grad), other)
+        return ops.independent(of, ops.zeros_like(other.detach()))
     V, T = _compact(input, tau)
     turned = ops.conj_transpose(V)
     if transpose:

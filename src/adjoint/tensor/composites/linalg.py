@@ -15,6 +15,7 @@ from adjoint.core.results import results_of
 from adjoint.rules.linalg import check_inexact, check_matrix, check_sides, check_square
 from adjoint.tensor.composites.declare import COMPOSITES, as_tensor, composite, ops, torch_call
 from adjoint.tensor.composites.reduce import check_norm_dtype
+from adjoint.tensor.creation import randn
 from adjoint.tensor.creation import zeros as zeros_tensor
 
 Tensor = Any
@@ -185,8 +186,11 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     columns = B[..., None] if vector else B
     solution = pinv(A, rtol=rcond) @ columns
     rank = matrix_rank(A, rtol=rcond)
-    # of the inputs, so that it belongs to the graph as the residuals do
-    residuals = ops.abs(ops.reshape(A, (-1,))[:0] + ops.reshape(B, (-1,))[:0])
+    if not columns.shape[-1]:
+        # as LAPACK has it, which does not look at the matrix then
+        rank = ops.zeros_like(rank)
+    # belongs to the graph as the residuals do
+    residuals = ops.independent(A if A.requires_grad else B, ops.abs(ops.reshape(A.detach(), (-1,))[:0]))
     values = svdvals(A).detach() if driver in ("gelsd", "gelss") else residuals.detach()
     rows, unknowns = A.shape[-2:]
     # of all matrices, those of a batch being mapped too
@@ -451,23 +455,33 @@ def qr_method(input: Tensor, some: bool = True) -> Any:
 
 @composite(namespace="linalg", method=False)
 @torch_call("linalg_svd", first="A")
-def svd(A: Tensor, full_matrices: bool = True) -> Any:
+def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Any:
     """A = U diag(S) Vh with singular values S in descending order.
 
     Returns a named tuple (U, S, Vh). With full_matrices U is (..., m, m) and Vh (..., n, n), else they have
     k = min(m, n) columns and rows. Only functions that do not depend on the vectors' signs or phases have a derivative.
+    Raises RuntimeError for any `driver` but None: there is one for these arrays.
 
     >>> import adjoint
     >>> adjoint.linalg.svd(adjoint.tensor([[3.0, 0.0], [0.0, 4.0]])).S
     tensor([4., 3.])
     """
+    _refuse_driver(driver)
     return ops.linalg_svd(A, full_matrices)
+
+
+def _refuse_driver(driver: str | None) -> None:
+    if driver is not None:
+        raise RuntimeError(
+            "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
+        )
 
 
 @composite(namespace="linalg", method=False)
 @torch_call("linalg_svdvals", first="A")
-def svdvals(A: Tensor) -> Tensor:
-    """Singular values of matrices in descending order."""
+def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
+    """Singular values of matrices in descending order. Raises RuntimeError for any `driver` but None."""
+    _refuse_driver(driver)
     return ops.linalg_svd(A, False)[1]
 
 
@@ -488,6 +502,75 @@ def svd_method(input: Tensor, some: bool = True, compute_uv: bool = True) -> _Sv
         return _Svd(zeros[0], svdvals(input), zeros[1])
     u, s, vh = ops.linalg_svd(input, not some)
     return _Svd(u, s, ops.conj_transpose(vh))
+
+
+# singular values of matrices of low rank ------------------------------------------------------------------------------
+
+
+@composite(method=False)
+def svd_lowrank(
+    A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """U, S and V of A - M = U diag(S) V^H, nearly: q singular values, found by products with random vectors.
+
+    Halko, Martinsson and Tropp (2009), "Finding structure with randomness", algorithms 4.4 and 5.1.
+
+    Args:
+        A: matrices (..., m, n) of a rank not much above q, the number of singular values wanted.
+        niter: how often to multiply by A and its conjugate transpose, which makes large singular values stand out.
+        M: what to subtract, such as the mean of the rows; broadcast.
+
+    Shapes: U (..., m, k), S (..., k), V (..., n, k), where k = min(m, n, q).
+
+    >>> import adjoint
+    >>> U, S, V = adjoint.svd_lowrank(adjoint.ones(4, 3), q=2)
+    >>> S[0]
+    tensor(3.4641)
+    """
+    if M is not None:
+        A = A - M
+    rows, columns = A.shape[-2:]
+    turned = rows < columns
+    if turned:
+        A = A.mH
+    Q = _random_basis(A, 6 if q is None else q, 2 if niter is None else niter)
+    inner, S, Vh = ops.linalg_svd(Q.mH @ A, False)
+    U, V = Q @ inner, Vh.mH
+    return (V, S, U) if turned else (U, S, V)
+
+
+def _random_basis(A: Tensor, q: int, niter: int) -> Tensor:
+    """Orthonormal columns that nearly span the columns of A."""
+    Q = ops.linalg_qr(A @ randn(A.shape[-1], q, dtype=A.dtype))[0]
+    for _ in range(niter):
+        Q = ops.linalg_qr(A.mH @ Q)[0]
+        Q = ops.linalg_qr(A @ Q)[0]
+    return Q
+
+
+@composite(method=False)
+def pca_lowrank(
+    A: Tensor, q: int | None = None, center: bool = True, niter: int = 2
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Principal components: svd_lowrank() of the data A (..., m, n), less the mean of its m rows if `center`.
+
+    Column i of V is the direction of the i-th component, S[i] ** 2 / (m - 1) the variance along it. q: how many, at
+    most min(m, n); None for 6, or as many as there are.
+
+    Raises ValueError for other q, and for a negative niter.
+
+    >>> import adjoint
+    >>> U, S, V = adjoint.pca_lowrank(adjoint.tensor([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]), q=1)
+    >>> S
+    tensor([2.])
+    """
+    least = min(A.shape[-2:])
+    q = min(6, least) if q is None else q
+    if not 0 <= q <= least:
+        raise ValueError(f"q(={q}) must be non-negative integer and not greater than min(m, n)={least}")
+    if niter < 0:
+        raise ValueError(f"niter(={niter}) must be non-negative integer")
+    return svd_lowrank(A, q, niter, A.mean(-2, True) if center else None)
 
 
 # functions of matrices ----------------------------------------------------------------------------------------------

@@ -294,12 +294,12 @@ def cdist(
     for name, x in (("X1", x1), ("X2", x2)):
         if not x.is_floating_point():
             raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {x.dtype.long_name}")
-    if is_half(x1._array.dtype):
+    many = max(x1.shape[-2], x2.shape[-2]) > _MANY_POINTS
+    by_product = p == 2 and (compute_mode == _MODES[1] or (compute_mode == _MODES[0] and many))
+    if is_half(x1._array.dtype) and not by_product and x1.numel() and x2.numel():
         raise NotImplementedError(f"\"cdist\" not implemented for '{x1.dtype.long_name}'")
     if x1.dtype is not x2.dtype:
         raise RuntimeError(f"expected scalar type {x1.dtype.long_name} but found {x2.dtype.long_name}")
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
-    many = max(x1.shape[-2], x2.shape[-2]) > _MANY_POINTS
-    by_product = p == 2 and (compute_mode == _MODES[1] or (compute_mode == _MODES[0] and many))
     return ops.cdist(x1, x2, p, by_product)
