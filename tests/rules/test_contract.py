@@ -543,3 +543,14 @@ def test_factors_that_the_type_cannot_hold(name: str) -> None:
     for factor in ("beta", "alpha"):
         with pytest.raises(RuntimeError, match="value cannot be converted to type float without overflow"):
             getattr(adjoint, name)(adjoint.ones(()), left, right, **{factor: 1j})
+
+
+def test_products_of_bools() -> None:
+    column, row = adjoint.tensor([True, False]), adjoint.tensor([True, True])
+    none = adjoint.zeros(2, 2, dtype=adjoint.bool)
+    assert none.addr(column, row).tolist() == [[True, True], [False, False]]
+    assert not none.addr(column, row, alpha=0).any()
+    assert (~none).addr(column, row, beta=0).tolist() == [[True, True], [False, False]]
+    assert none.addr_(row, column) is none and none.tolist() == [[True, False], [True, False]]
+    with pytest.raises(NotImplementedError, match="\"addmm_impl_cpu_\" not implemented for 'Bool'"):
+        adjoint.addmm(none, none, none)

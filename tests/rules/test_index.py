@@ -665,3 +665,17 @@ def test_an_empty_index_of_any_kind_names_no_places(shape: tuple[int, ...], kind
 def test_index_reduce_takes_integers_only() -> None:
     with pytest.raises(RuntimeError, match="Expected dtype int32/int64 for index but got: Byte"):
         adjoint.ones(2).index_reduce(0, adjoint.tensor([1, 0], dtype=adjoint.uint8), adjoint.ones(2), "prod")
+
+
+def test_fills_with_a_tensor_that_the_type_cannot_hold() -> None:
+    x, mask = adjoint.ones(2, dtype=adjoint.uint8), adjoint.tensor([True, False])
+    assert x.masked_fill(mask, adjoint.tensor(-1)).tolist() == [255, 1]
+    for fill in (lambda v: x.masked_fill(mask, v), lambda v: x.index_fill(0, integers(1), v)):
+        with pytest.raises(RuntimeError, match="value cannot be converted to type uint8_t without overflow"):
+            fill(adjoint.tensor(-1.5))
+
+
+def test_bools_have_no_mean() -> None:
+    x = adjoint.ones(2, dtype=adjoint.bool)
+    with pytest.raises(NotImplementedError, match="not implemented for 'Bool'"):
+        x.scatter_reduce(0, integers(0), x[:1], "mean")

@@ -334,3 +334,14 @@ def test_arguments_by_torchs_names() -> None:
     assert x.permute(dims=(2, 0, 1)).shape == adjoint.permute(x, dims=(2, 0, 1)).shape == (4, 2, 3)
     pieces = x.split(split_size=3, dim=2), adjoint.split(x, split_size_or_sections=[3, 1], dim=2)
     assert [[piece.shape[2] for piece in several] for several in pieces] == [[3, 1], [3, 1]]
+
+
+def test_sum_to_no_axes_is_a_new_tensor() -> None:
+    x = adjoint.tensor(1.0)
+    x.sum_to_size(()).add_(1)
+    assert x.item() == 1 and adjoint.ones(2, 3).sum_to_size(()).item() == 6
+    assert adjoint.tensor(True).sum_to_size(()).dtype is adjoint.int64
+
+
+def test_integers_wrap_in_margins() -> None:
+    assert adjoint.constant_pad_nd(adjoint.ones(1, dtype=adjoint.uint8), (1, 0), -2).tolist() == [254, 1]

@@ -520,6 +520,7 @@ def _pulled(x, factor):
 
 def _check_addmm(input, mat1, mat2, beta, alpha):
     check_same_dtype(addmm_dtypes, input, mat1, mat2)
+    check_matrices_dtype(mat1._array, mat2._array)
     _check_factors(input, beta, alpha)
     for name, matrix in (("mat1", mat1), ("mat2", mat2)):
         if matrix._array.ndim != 2:

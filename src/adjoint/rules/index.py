@@ -419,6 +419,8 @@ REDUCTIONS = {"sum": "add", "mean": "add", "prod": "multiply", "amax": "maximum"
 
 
 def _check_order(reduce, input):
+    if reduce == "mean" and kind_of(input._array) == "b":
+        raise NotImplementedError("\"div_floor_cpu\" not implemented for 'Bool'")
     if reduce in ("amax", "amin") and input.is_complex():
         kernel = REDUCTIONS[reduce]
         raise NotImplementedError(f"\"{kernel}_cpu\" not implemented for '{input.dtype.long_name}'")
@@ -661,6 +663,8 @@ def check_value(operation, input, value):
         raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
     if is_complex and kind is not None and not input.dtype.is_complex and kind_of(input._array) != "b":
         raise RuntimeError(f"value cannot be converted to type {input.dtype.c_name} without overflow")
+    if kind not in (None, input.dtype) and underlying(value._array) is value._array and not is_lazy(value._array):
+        value = value.item()
     check_fits(input, value)
 
 

@@ -14,6 +14,7 @@ import numpy
 from adjoint.arrays import axis_maps
 from adjoint.arrays.axis_maps import AxisMap
 from adjoint.arrays.namespace import underlying
+from adjoint.arrays.promotion import number_as
 from adjoint.core.graph import new_tensor
 from adjoint.rules.contract import listed
 from adjoint.rules.elementwise import check_fits
@@ -915,7 +916,7 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: float = 0) -> Tens
         size, before, behind = input.shape[-1 - i], numbers[2 * i], numbers[2 * i + 1]
         if min(size, size + before, size + behind, size + before + behind) < 0:
             raise RuntimeError("narrow(): length must be non-negative.")
-    return ops.constant_pad_nd(input, numbers, value)
+    return ops.constant_pad_nd(input, numbers, number_as(value, input._array.dtype))
 
 
 # channels and pixels --------------------------------------------------------------------------------------------------

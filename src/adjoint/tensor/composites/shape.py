@@ -295,7 +295,9 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     fits = len(wanted) <= len(shape) and all(n in (1, m) for n, m in zip(wanted[::-1], shape[::-1], strict=False))
     if not fits:
         raise RuntimeError(f"size {{{sizes(wanted)}}} is not expandable to size {{{sizes(shape)}}}.")
-    if wanted == shape and wanted:
+    if not wanted:
+        return input.sum()
+    if wanted == shape:
         return input
     # as sum() does, sums of integers are int64
     return ops.sum_to_size(input.long() if input._array.dtype.kind in "biu" else input, wanted)
