@@ -30,7 +30,8 @@ The explanations stand [below](#differences-that-are-explained), each with what 
 SAMPLES = """\
 ## Samples that agree
 
-The last column counts derivatives that only adjoint gives: there PyTorch raises, which is not counted as a difference.
+The last column counts derivatives that only adjoint has: PyTorch raises, or its result requires no gradient. They are
+not counted as differences.
 """
 COMPANIONS = """\
 ## Beside the numbers
@@ -59,6 +60,9 @@ def page(facts: Mapping[str, str], scores: Sequence[Score]) -> str:
         "## By family\n", *figures(by_family(scores), (*FIVE, ALTOGETHER), excused=False), "",
         "## Differences that are explained\n", *explained(scores), "",
         "## Differences that are not\n", *differing(scores), "",
+        "## Derivatives that adjoint alone has\n",
+        alone(scores),
+        "",
         "## Taken with\n", *(f"- {name}: {fact}" for name, fact in facts.items()), "",
     ])  # fmt: skip
 
@@ -92,6 +96,13 @@ def explained(scores: Sequence[Score]) -> Iterator[str]:
     for why, findings in by_reason(scores).items():
         names = ", ".join(f"`{name}` {count}" for name, count in sorted(counted(findings).items()))
         yield f"- {why.reason}\n  {len(findings)} samples: {names}."
+
+
+def alone(scores: Sequence[Score]) -> str:
+    """The entries whose derivatives PyTorch refuses, with the numbers of samples."""
+    counts = counted(finding for score in scores for finding in score.unmeasured)
+    names = ", ".join(f"`{name}` {count}" for name, count in sorted(counts.items()))
+    return f"PyTorch raises, or its result requires no gradient: {names}." if names else "None."
 
 
 def differing(scores: Sequence[Score]) -> list[str]:

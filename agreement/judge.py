@@ -1,4 +1,5 @@
-"""Who is right where the two differ: torch's own float64 results for narrow dtypes, finite differences for derivatives.
+"""Who is right where the two differ: torch's own float64 results for narrow dtypes, finite differences for derivatives,
+torch's own gradient for a jvp at a kink.
 
 Both judge by torch's results alone: finite differences, of the second order too, are those of its forward values.
 """
@@ -14,6 +15,7 @@ import numpy as np
 from .inputs import Array, Dtypes, Leaf, Scope, drawn
 from .numbers import SMALLEST_SCALE, distance
 from .observe import (
+    COTANGENT,
     FUNCTIONAL,
     TANGENT,
     Library,
@@ -34,12 +36,12 @@ from .observe import (
 from .samples import Sample
 
 WIDEST = {"float32": "float64", "float16": "float64", "bfloat16": "float64", "complex64": "complex128"}
-ROUNDING, SLOPES = "rounding", "finite differences"
+ROUNDING, SLOPES, TRANSPOSED = "rounding", "finite differences", "transposition"
 NEAR_SLOPE = {"float64": 1e-5, "complex128": 1e-5, "float32": 5e-3, "complex64": 5e-3}  # relative
 
 
 def judge(how: Observe, torch: Library, sample: Sample, dtype: str, theirs: Observation, ours: Observation) -> str:
-    """What speaks for adjoint: ROUNDING, SLOPES, or nothing."""
+    """What speaks for adjoint: ROUNDING, SLOPES, TRANSPOSED, or nothing."""
     if ours.error is not None:
         return ""
     try:
@@ -47,6 +49,8 @@ def judge(how: Observe, torch: Library, sample: Sample, dtype: str, theirs: Obse
             return ROUNDING
         if dtype in NEAR_SLOPE and how is not forward and slopes_agree(how, torch, sample, dtype, theirs, ours):
             return SLOPES
+        if how is jvp and transposes(torch, sample, dtype, theirs, ours):
+            return TRANSPOSED
     except Exception:  # a sample that cannot be run in the wide dtype has no judge
         return ""
     return ""
@@ -91,6 +95,13 @@ def slopes_agree(
     return error_of(Observation(slopes), along(how, ours)) < near <= error_of(Observation(slopes), along(how, theirs))
 
 
+def transposes(torch: Library, sample: Sample, dtype: str, theirs: Observation, ours: Observation) -> bool:
+    """Whether adjoint's jvp is the transpose of torch's own gradient, and torch's jvp is not."""
+    slope = along(gradient, observe(gradient, torch, sample, dtype))
+    paired = [Observation([np.asarray(sum(map(pairing_of, each.arrays, each.dtypes)))]) for each in (ours, theirs)]
+    return error_of(slope, paired[0]) < NEAR_SLOPE[dtype] <= error_of(slope, paired[1])
+
+
 def along(how: Observe, seen: Observation) -> Observation:
     """The derivative in the direction of the tangents."""
     if how is jvp:
@@ -99,9 +110,14 @@ def along(how: Observe, seen: Observation) -> Observation:
     return Observation([np.asarray(sum(parts))])
 
 
-def pairing(array: Array | None, dtype: str) -> float:
-    """The real inner product with the tangent of an array of this shape."""
-    return 0.0 if array is None else float(np.sum(np.conj(array) * drawn(array.shape, dtype, TANGENT)).real)
+def pairing(array: Array | None, dtype: str, seed: int = TANGENT) -> float:
+    """The real inner product with the tangent, or the cotangent, of an array of this shape."""
+    return 0.0 if array is None else float(np.sum(np.conj(array) * drawn(array.shape, dtype, seed)).real)
+
+
+def pairing_of(tangent: Array | None, dtype: str) -> float:
+    """The real inner product of a result's tangent with its cotangent."""
+    return pairing(tangent, dtype, COTANGENT)
 
 
 def moved_results(torch: Library, sample: Sample, dtypes: Dtypes, step: float) -> list[Array]:

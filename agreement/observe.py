@@ -75,7 +75,8 @@ def forward(library: Library, sample: Sample, dtypes: Dtypes) -> Observation:
     if sample.inplace:
         changed = scope.names["target"]
         seen.facts.append(result is changed)
-        seen.add(changed)
+        if not scope.shown:
+            seen.add(changed)
     return seen
 
 

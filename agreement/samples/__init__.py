@@ -73,7 +73,7 @@ class Line:
         if arguments.startswith("="):
             return None
         first, rest = first_and_rest(arguments)
-        if not names_of(first):
+        if not names_of(first) or "inplace=" in rest:
             return None
         copied = f"(target := ({first}).clone())"
         if entry.name.startswith("nn."):
