@@ -339,6 +339,14 @@ def test_ctc_gradient_takes_probabilities_to_sum_to_one() -> None:
     np.testing.assert_allclose(leaf.grad.sum(2).numpy(), sums.detach().numpy(), atol=1e-12)
 
 
+def test_weights_of_half_precision_are_added_up_in_another() -> None:
+    x = adjoint.full((2000, 2), -2.0, dtype=adjoint.bfloat16, requires_grad=True)
+    weight, target = adjoint.tensor([0.5, 0.5], dtype=adjoint.bfloat16), adjoint.zeros(2000, dtype=adjoint.int64)
+    loss = F.nll_loss(x, target, weight)
+    loss.backward()
+    assert loss == 2 and (x.grad[:, 0] == adjoint.tensor(-1 / 2000).to(x.dtype)).all()
+
+
 @pytest.mark.parametrize("extra", [(), (2,), (2, 3)])
 def test_linear_cross_entropy(extra: tuple[int, ...]) -> None:
     x, w, b = [adjoint.tensor(RNG.standard_normal(shape)) for shape in ((4, 3), (5, *extra, 3), (5, *extra))]

@@ -177,9 +177,12 @@ _loss(
 # a batch axis in front fits all of them.
 
 
-def _chosen(xp, target, weight, ignore_index, shape, dim):
+def _chosen(xp, target, weight, ignore_index, shape, dim, dtype):
     """Where each place finds its class in an array of this shape, and its weight: a number if it is 1 everywhere."""
     counts = target != ignore_index
+    if weight is not None:
+        # the arithmetic of half precision is done in another type
+        weight = xp.astype(weight, dtype)
     if xp.all(counts):
         where = xp.along_axis(target, dim)
         return where, 1 if weight is None else xp.getitem(xp.broadcast_to(weight, shape), where)
@@ -226,7 +229,7 @@ def nll_loss(
         # without classes every place is ignored
         weights = losses = xp.zeros(target.shape, dtype=input.dtype)
     else:
-        where, weights = _chosen(xp, target, weight, ignore_index, input.shape, dim)
+        where, weights = _chosen(xp, target, weight, ignore_index, input.shape, dim, input.dtype)
         losses = _times(xp, -input[where], weights)
     if reduction == "none":
         return xp.squeeze(losses, axis=dim)
@@ -257,7 +260,7 @@ def nll_spread(
     result = xp.zeros(shape, dtype=input.dtype)
     if not shape[dim]:
         return result
-    where, weights = _chosen(xp, target, weight, ignore_index, shape, dim)
+    where, weights = _chosen(xp, target, weight, ignore_index, shape, dim, input.dtype)
     g = -xp.expand_dims(input, axis=dim if reduction == "none" else dims_of(over, len(shape)))
     if reduction == "mean":
         g = g / xp.astype(xp.asarray(_total_weight(xp, weights, target.shape, over)), input.dtype)
