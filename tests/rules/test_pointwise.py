@@ -130,6 +130,7 @@ def test_shifts():
     assert adjoint.bitwise_left_shift(x, adjoint.tensor([70, -1, 63])).tolist() == [0, 0, -(2**63)]
     assert adjoint.bitwise_right_shift(x, adjoint.tensor([70, -1, 64])).tolist() == [0, 0, -1]
     assert adjoint.tensor([200], dtype=adjoint.uint8).bitwise_left_shift(1).tolist() == [144]
+    assert adjoint.tensor([200, 255], dtype=adjoint.uint8).bitwise_right_shift(8).tolist() == [0, 0]
     assert adjoint.tensor([100, 1], dtype=adjoint.int8).bitwise_left_shift(9).tolist() == [0, 0]
     y = x
     y <<= 3

@@ -39,6 +39,11 @@ def written(target, index):
         (lambda: torch.tensor([1, 2]).index_add(0, PICK, torch.tensor([5]), alpha=1.7), [6, 2]),
         (lambda: torch.addmm(torch.tensor([[1]]), torch.tensor([[2]]), torch.tensor([[3]]), beta=1.7), [[7]]),
         (lambda: torch.ones(1).fill_(float("inf")), [float("inf")]),
+        # of one number or none there is nothing to compare
+        (lambda: torch.kthvalue(torch.tensor(1j), 1).values, 1j),
+        (lambda: torch.mode(torch.tensor(1j)).values, 1j),
+        (lambda: torch.mode(torch.ones(0, 2) * 1j).values, []),
+        (lambda: torch.cummax(torch.tensor(1j), 0).values, 1j),
         (lambda: torch.add(BYTES, BYTES, alpha=-1), [0, 0, 0]),
         (lambda: torch.sub(BYTES, BYTES, alpha=-2), [3, 6, 238]),
         (lambda: BYTES.add(2, alpha=-1), [255, 0, 248]),
@@ -74,6 +79,7 @@ def test_numbers_in_the_type_of_the_tensor(result, expected) -> None:
         assert result().tolist() == expected
 
 
+ALONG = (torch.max, torch.min, torch.amax, torch.amin, torch.median, torch.nanmedian)
 OVERFLOW = "cannot be converted to type {} without overflow"
 MATRIX = torch.ones(2, 2)
 
@@ -95,6 +101,10 @@ MATRIX = torch.ones(2, 2)
         (lambda: torch.sub(PICK, PICK, alpha=0.5), RuntimeError, "must not be a floating point number"),
         (lambda: torch.rsub(MATRIX, MATRIX, alpha=1j), RuntimeError, "must not be a complex number"),
         (lambda: torch.addr(PICK[None], PICK, PICK, beta=0.5), RuntimeError, "argument beta must not be a floating"),
+        *((lambda f=f: f(torch.ones(0) * 1j, 0), IndexError, "to have non-zero size") for f in ALONG),
+        (lambda: torch.aminmax(torch.ones(0) * 1j, dim=0), IndexError, "to have non-zero size"),
+        (lambda: torch.aminmax(torch.ones(1) * 1j, dim=0), NotImplementedError, "\"aminmax_cpu\" not implemented for"),
+        (lambda: torch.gradient(BYTES), RuntimeError, "torch.gradient does not support uint8 input."),
         (lambda: torch.addr(PICK[None], PICK, PICK, alpha=True), RuntimeError, "Boolean alpha only supported for Bool"),
         (lambda: PICK[None].addr_(MATRIX[0, :1], PICK), RuntimeError, "result type Float can't be cast to the desired"),
         (lambda: MATRIX.cfloat().abs_(), RuntimeError, "In-place abs is not supported for complex"),

@@ -376,10 +376,11 @@ def _left_shift(xp, input, other):
 
 
 def _right_shift(xp, input, other):
-    # what is shifted by more bits than there are leaves the sign
+    # what is shifted by more bits than there are leaves the sign, which unsigned integers do not have
     kind, last = _last_bit(xp, input, other)
-    by = xp.where((other < 0) | (other > last), last, other)
-    return input >> xp.asarray(by, dtype=kind)
+    outside = (other < 0) | (other > last)
+    shifted = input >> xp.asarray(xp.where(outside, last, other), dtype=kind)
+    return xp.where(outside, 0, shifted) if numpy_dtype(kind).kind == "u" else shifted
 
 
 _on_integers(

@@ -30,9 +30,9 @@ def _(ops, g, input_shape, dim):
 
 def _running(name, better):
     def kernel(xp, input: Array, dim):
-        refuse_kinds("c", f"{name}_cpu", input)
         if not input.ndim or not input.size:
             return xp.asarray(input, copy=True), xp.zeros(input.shape, dtype=xp.int64)
+        refuse_kinds("c", f"{name}_cpu", input)
         values = xp.accumulated(better, input, dim)
         places = xp.reshape(xp.arange(input.shape[dim]), (-1,) + (1,) * (input.ndim - dim - 1))
         # of equal elements the last counts, and so does the last NaN

@@ -135,8 +135,8 @@ declare_picked("topk", _topk, keeps_axis=True)
 
 def _extremum(name):
     def kernel(xp, input: Array, dim, keepdim=False):
-        refuse_complex(name, input)
         refuse_empty(name, input, dim)
+        refuse_complex(name, input)
         if not input.ndim:
             return _itself(xp, input)
         index = getattr(xp, f"arg{name}")(input, axis=dim, keepdims=True)
@@ -152,12 +152,12 @@ for _name, _node in (("max", "MaxBackward0"), ("min", "MinBackward0")):
 
 def _kthvalue(xp, input: Array, k, dim=-1, keepdim=False):
     """The k-th smallest element along an axis (counted from 1) and where it is."""
-    refuse_kinds("bc", "kthvalue_cpu", input)
     refuse_empty("kthvalue", input, dim)
     if not 1 <= k <= (input.shape[dim] if input.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}")
     if not input.ndim:
         return _itself(xp, input)
+    refuse_kinds("bc", "kthvalue_cpu", input)
     return _pick(xp, input, _at_rank(xp, input, k - 1, dim), dim, keepdim)
 
 
@@ -171,8 +171,8 @@ def _nothing(xp, shape, dtype):
 
 def _median(xp, input: Array, dim, keepdim=False):
     """The median along an axis (the lower of two) and where it is; NaN if there is one."""
-    refuse_kinds("bc", "median_out", input)
     refuse_empty("median", input, dim)
+    refuse_kinds("bc", "median_out", input)
     if not input.ndim:
         return _itself(xp, input)
     index = _at_rank(xp, input, (input.shape[dim] - 1) // 2, dim)
@@ -200,8 +200,8 @@ declare_attained("median_all", _median_all, shares_or_nan, node="MedianBackward0
 
 def _nanmedian(xp, input: Array, dim, keepdim=False):
     """The median along an axis (the lower of two) of what is not NaN, and where it is; NaN if there is nothing else."""
-    refuse_kinds("bc", "median_out", input)
     refuse_empty("median", input, dim)
+    refuse_kinds("bc", "median_out", input)
     if not input.ndim:
         return _itself(xp, input)
     known = xp.sum(input == input, axis=dim, keepdims=True)
@@ -233,11 +233,12 @@ declare_attained(
 
 def _mode(xp, input: Array, dim=-1, keepdim=False):
     """The most frequent element along an axis (of several the smallest) and the last place where it is."""
-    refuse_kinds("c", "mode_cpu", input)
     if input.ndim and not input.shape[dim]:
         raise IndexError(f"mode(): Expected reduction dim {dim} to have non-zero size.")
     if not input.ndim:
         return _itself(xp, input)
+    if input.size:
+        refuse_kinds("c", "mode_cpu", input)
     n = input.shape[dim]
     order = xp.argsort(input, axis=dim, stable=True)
     values = xp.take_along_axis(input, order, axis=dim)

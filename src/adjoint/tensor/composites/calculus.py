@@ -163,6 +163,8 @@ def gradient(
             raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
     if kind_of(input._array) == "b" and len(dims):
         ops.sub(input, input)
+    if input.dtype.name == "uint8":
+        raise RuntimeError("torch.gradient does not support uint8 input.")
     results = []
     for axis, step in zip(dims, spacings, strict=True):
         along = _uneven if isinstance(step, TensorBase) and step.ndim else _even

@@ -288,8 +288,6 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     >>> adjoint.aminmax(adjoint.tensor([1.0, 3.0, 2.0])).max
     tensor(3.)
     """
-    if input.is_complex():
-        raise NotImplementedError(f"\"aminmax_cpu\" not implemented for '{input.dtype.long_name}'")
     if dim is None and not input.numel():
         raise RuntimeError(
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
@@ -297,6 +295,8 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     axis = () if dim is None else normalize_dim(dim, input.ndim)
     if dim is not None and input.ndim and not input.shape[axis]:
         raise IndexError(f"aminmax: Expected reduction dim {axis} to have non-zero size.")
+    if input.is_complex():
+        raise NotImplementedError(f"\"aminmax_cpu\" not implemented for '{input.dtype.long_name}'")
     return _Extrema(ops.amin(input, axis, keepdim), ops.amax(input, axis, keepdim))
 
 
