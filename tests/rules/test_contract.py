@@ -554,3 +554,15 @@ def test_products_of_bools() -> None:
     assert none.addr_(row, column) is none and none.tolist() == [[True, False], [True, False]]
     with pytest.raises(NotImplementedError, match="\"addmm_impl_cpu_\" not implemented for 'Bool'"):
         adjoint.addmm(none, none, none)
+
+
+def test_vector_products_of_bools_are_refused() -> None:
+    x = adjoint.ones(3, dtype=adjoint.bool)
+    with pytest.raises(NotImplementedError, match="\"cross\" not implemented for 'Bool'"):
+        adjoint.cross(x, x)
+
+
+def test_product_of_one_matrix_is_a_copy() -> None:
+    x = adjoint.ones(2, 2)
+    adjoint.chain_matmul(x).add_(1)
+    assert x.tolist() == [[1.0, 1.0], [1.0, 1.0]]

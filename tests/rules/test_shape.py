@@ -345,3 +345,12 @@ def test_sum_to_no_axes_is_a_new_tensor() -> None:
 
 def test_integers_wrap_in_margins() -> None:
     assert adjoint.constant_pad_nd(adjoint.ones(1, dtype=adjoint.uint8), (1, 0), -2).tolist() == [254, 1]
+
+
+@pytest.mark.parametrize("dtype", [adjoint.bool, adjoint.int8, adjoint.float32])
+def test_numbers_of_repetitions_are_int32_or_int64(dtype: adjoint.dtype) -> None:
+    x, numbers = adjoint.ones(3), adjoint.tensor([1, 0, 1])
+    assert x.repeat_interleave(numbers.int(), 0).shape == (2,)
+    for repeat in (lambda n: x.repeat_interleave(n, 0), adjoint.repeat_interleave):
+        with pytest.raises(NotImplementedError, match='"repeat_interleave_cpu" not implemented for'):
+            repeat(numbers.to(dtype))

@@ -220,6 +220,8 @@ X, WHOLE, COMPLEX = adjoint.zeros(3), adjoint.zeros(3, dtype=adjoint.int64), adj
         (lambda: adjoint.poisson(X - 1), RuntimeError, "invalid Poisson rate, expected rate to be non-negative"),
         (lambda: adjoint.poisson(WHOLE), NotImplementedError, "\"poisson_cpu\" not implemented for 'Long'"),
         (lambda: adjoint.binomial(X, X + 2), RuntimeError, "binomial expects all elements of prob to be in [0, 1]"),
+        (lambda: adjoint.binomial(X.long(), X), ValueError, "binomial only supports floating-point dtypes for count"),
+        (lambda: adjoint.binomial(X, X.long()), ValueError, "dtypes for prob, got: Long"),
         (lambda: adjoint.normal(X, -1.0), RuntimeError, "normal expects std >= 0.0, but found std -1"),
         (lambda: adjoint.normal(0.0, X - 1), RuntimeError, "normal expects all elements of std >= 0.0"),
         (lambda: adjoint.normal(0.0, 1.0), TypeError, "normal() takes tensors, or two numbers and a size"),

@@ -475,8 +475,12 @@ def poisson(rng: Generator | None, rates: Array) -> Array:
 def binomial(rng: Generator | None, count: Array, prob: Array) -> Array:
     """How many of `count` trials succeed, each with probability `prob`, broadcast; of the dtype of count.
 
-    Raises RuntimeError for a negative count or a probability outside [0, 1].
+    Raises RuntimeError for a negative count or a probability outside [0, 1], ValueError for another type than
+    floating-point ones.
     """
+    for name, kind in (("count", from_numpy_dtype(count.dtype)), ("prob", from_numpy_dtype(prob.dtype))):
+        if not kind.is_floating_point:
+            raise ValueError(f"binomial only supports floating-point dtypes for {name}, got: {kind.long_name}")
     if not np.all(count >= 0):
         raise RuntimeError("binomial expects all elements of count to be non-negative")
     if not np.all((prob >= 0) & (prob <= 1)):

@@ -390,7 +390,7 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
         if matrix.ndim != 2:
             raise RuntimeError(f"Tensor dimension is {matrix.ndim}, expected 2 instead.")
     if len(matrices) == 1:
-        return matrices[0]
+        return matrices[0].clone()
     return multi_dot(matrices)
 
 
@@ -458,6 +458,8 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
         )
     if a.dtype is not b.dtype:
         raise RuntimeError(f"expected scalar type {a.dtype.long_name} but found {b.dtype.long_name}")
+    if a.dtype is bool_:
+        raise NotImplementedError("\"cross\" not implemented for 'Bool'")
     return ops.linalg_cross(a, b, dim=dim)
 
 

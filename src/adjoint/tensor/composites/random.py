@@ -266,7 +266,8 @@ def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tens
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
     """How many of `count` trials succeed, each with probability `prob`; both are broadcast.
 
-    Raises RuntimeError for a negative count or a probability outside [0, 1].
+    Raises RuntimeError for a negative count or a probability outside [0, 1], ValueError for another type than
+    floating-point ones.
     """
     counts, chances = _array_of("binomial", count), _array_of("binomial", prob)
     shape = broadcast_shapes(counts.shape, chances.shape)

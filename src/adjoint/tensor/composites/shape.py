@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy
 
-from adjoint.arrays.dtypes import get_default_dtype
+from adjoint.arrays.dtypes import get_default_dtype, int32, int64
 from adjoint.arrays.namespace import underlying
 from adjoint.arrays.once import warn_once
 from adjoint.arrays.shapes import broadcast_shapes, normalize_dim, normalize_dims
@@ -340,12 +340,17 @@ def repeat_interleave(
 
     repeats: a number, or one for each slice. Without it `input` holds the numbers, and the slices' places are returned.
 
-    Raises RuntimeError for negative numbers, or not as many as there are slices.
+    Raises RuntimeError for negative numbers, or not as many as there are slices, NotImplementedError for numbers other
+    than int32 and int64.
 
     >>> import adjoint
     >>> adjoint.tensor([1, 2]).repeat_interleave(2)
     tensor([1, 1, 2, 2])
     """
+    numbers = input if repeats is None else repeats
+    if isinstance(numbers, TensorBase) and numbers.dtype not in (int32, int64):  # type: ignore[attr-defined]
+        own = numbers.dtype.long_name  # type: ignore[attr-defined]
+        raise NotImplementedError(f"\"repeat_interleave_cpu\" not implemented for '{own}'")
     if repeats is None:
         return new_tensor(numpy.repeat(numpy.arange(input._array.size), input._array))
     if dim is None:
