@@ -18,8 +18,8 @@ from .samples import Sample
 DERIVATIVES = {"gradient": gradient, "jvp": jvp, "second": second}
 ASPECTS = ("value", "dtype", "gradient", "jvp", "second", "raises", "view", "none")
 TITLES = {
-    "value": "forward value and shape", "dtype": "dtype", "gradient": "gradient", "jvp": "jvp",
-    "second": "second order",
+    "value": "forward value and shape", "dtype": "dtype",
+    "gradient": "gradient", "jvp": "jvp", "second": "second order",
     "raises": "raises or not", "view": "shares memory or not", "none": "a gradient is None or zeros",
 }  # fmt: skip
 DEEP = ("float64", "complex128")  # where jvp and second order are compared
@@ -30,7 +30,6 @@ TOLERANCE = {
 }  # fmt: skip
 SLACK = {"value": 1, "gradient": 4, "jvp": 4, "second": 40}
 COARSEST = ("bfloat16", "float16", "float32", "complex64")
-
 
 Difference = tuple[str, str] | None  # what torch has and what adjoint has
 
@@ -205,11 +204,7 @@ def unequal_dtypes(theirs: Observation, ours: Observation) -> Difference:
 
 def text_of(error: Exception | None) -> str:
     """The error's class and the first line of what it says."""
-    return (
-        ""
-        if error is None
-        else shortened(f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}")
-    )
+    return "" if error is None else shortened(f"{type(error).__name__}: {str(error).strip()}".splitlines()[0])
 
 
 def shortened(value: object, limit: int = 160) -> str:

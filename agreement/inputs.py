@@ -17,7 +17,7 @@ import numpy as np
 from .samples import Sample, named_inputs, names_of
 
 Array = np.ndarray[Any, Any]
-Leaf = Callable[[Any], Any]  # what becomes of an input: a leaf that requires grad, a dual tensor, or itself
+Leaf = Callable[[Any, int], Any]  # what becomes of an input and its number: itself, a leaf, a dual tensor
 
 DIFFERENTIABLE = ("float64", "float32", "float16", "bfloat16", "complex128", "complex64")
 PYTHON = {"inf": inf, "nan": nan, "np": np, "range": range, "slice": slice, "len": len, "list": list, "tuple": tuple}
@@ -48,7 +48,7 @@ class Inputs:
         for each in (first, name):
             tensor = tensor.to(getattr(self.library, each))
         if name in DIFFERENTIABLE and not constant:
-            tensor = self.leaf(tensor)
+            tensor = self.leaf(tensor, len(self.leaves))
             self.leaves.append(tensor)
         return tensor
 
@@ -104,9 +104,8 @@ def converted(values: Array, imaginary: Array | None, dtype: str) -> Array:
     if dtype == "bool":
         return values > 0
     if dtype.startswith(("int", "uint")):
-        whole = np.round(
-            np.nan_to_num(values, nan=3, posinf=5, neginf=-4).clip(-99, 99) * (1 if values.dtype.kind == "i" else 2)
-        )
+        spread = values if values.dtype.kind == "i" else 2 * values
+        whole = np.round(np.nan_to_num(spread, nan=6, posinf=10, neginf=-8).clip(-99, 99))
         return (np.abs(whole) if dtype == "uint8" else whole).astype(dtype)
     return values.astype(dtype)
 
@@ -171,7 +170,7 @@ def compiled(expression: str) -> CodeType:
     return CODE[expression]
 
 
-def drawn(shape: Sequence[int], dtype: str, seed: int) -> Array:
+def drawn(shape: Sequence[int], dtype: str, *seed: int) -> Array:
     """Cotangents and tangents: normal numbers, complex ones for complex dtypes."""
     random = np.random.default_rng(seed)
     real, imaginary = random.normal(size=(2, *shape))

@@ -6,13 +6,13 @@ Both judge by torch's results alone: finite differences, of the second order too
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import inf
 from typing import Any
 
 import numpy as np
 
-from .inputs import Array, Dtypes, Leaf, Scope, drawn
+from .inputs import Array, Dtypes, Scope, drawn
 from .numbers import SMALLEST_SCALE, distance
 from .observe import (
     COTANGENT,
@@ -22,13 +22,10 @@ from .observe import (
     Observation,
     Observe,
     as_numpy,
-    cotangent,
-    dtype_name,
     floating,
     forward,
     gradient,
     jvp,
-    moved,
     observe,
     recorded,
     second,
@@ -98,58 +95,58 @@ def slopes_agree(
 def transposes(torch: Library, sample: Sample, dtype: str, theirs: Observation, ours: Observation) -> bool:
     """Whether adjoint's jvp is the transpose of torch's own gradient, and torch's jvp is not."""
     slope = along(gradient, observe(gradient, torch, sample, dtype))
-    paired = [Observation([np.asarray(sum(map(pairing_of, each.arrays, each.dtypes)))]) for each in (ours, theirs)]
+    paired = [Observation([pairing(each.arrays, COTANGENT)]) for each in (ours, theirs)]
     return error_of(slope, paired[0]) < NEAR_SLOPE[dtype] <= error_of(slope, paired[1])
 
 
 def along(how: Observe, seen: Observation) -> Observation:
     """The derivative in the direction of the tangents."""
-    if how is jvp:
-        return seen
-    parts = [pairing(array, dtype) for array, dtype in zip(seen.arrays, seen.dtypes, strict=True)]
-    return Observation([np.asarray(sum(parts))])
+    return seen if how is jvp else Observation([pairing(seen.arrays, TANGENT)])
 
 
-def pairing(array: Array | None, dtype: str, seed: int = TANGENT) -> float:
-    """The real inner product with the tangent, or the cotangent, of an array of this shape."""
-    return 0.0 if array is None else float(np.sum(np.conj(array) * drawn(array.shape, dtype, seed)).real)
+def pairing(arrays: Sequence[Array | None], seed: int) -> Array:
+    """The real inner product of arrays with tangents, or with cotangents."""
+    return np.asarray(sum(product(each, seed, number) for number, each in enumerate(arrays) if each is not None))
 
 
-def pairing_of(tangent: Array | None, dtype: str) -> float:
-    """The real inner product of a result's tangent with its cotangent."""
-    return pairing(tangent, dtype, COTANGENT)
+def product(array: Array, *seed: int) -> float:
+    """The real inner product with what is drawn for an array of this shape."""
+    return float(np.sum(np.conj(array) * drawn(array.shape, str(array.dtype), *seed)).real)
+
+
+def moved(torch: Library, tensor: Any, step: float, *seed: int) -> Any:
+    """A tensor some way along the numbers that are drawn for it."""
+    return tensor + step * torch.drawn(tensor, *seed)
 
 
 def moved_results(torch: Library, sample: Sample, dtypes: Dtypes, step: float) -> list[Array]:
     """The results for inputs that are moved along their tangents."""
-    scope = Scope(torch.module, sample, dtypes, leaf=lambda tensor: moved(torch, tensor, step))
+    scope = Scope(torch.module, sample, dtypes, lambda tensor, number: moved(torch, tensor, step, TANGENT, number))
     return [as_numpy(tensor) for tensor in floating(scope.compared(scope.result()))]
 
 
 def moved_functional(torch: Library, sample: Sample, dtypes: Dtypes, step: float) -> list[Array]:
     """What the gradient is the gradient of: the pairing of results and cotangents."""
-    return [functional(torch, sample, dtypes, lambda leaf: moved(torch, leaf, step))]
+    outputs, _, _ = recorded(torch, sample, dtypes, lambda leaf, number: moved(torch, leaf, step, TANGENT, number))
+    return [pairing([as_numpy(each) for each in outputs], COTANGENT)]
 
 
 def moved_slope(torch: Library, sample: Sample, dtypes: Dtypes, step: float) -> list[Array]:
     """What second order is the gradient of, by inputs and cotangents: that functional's slope along random weights."""
 
-    def at(aside: float) -> Array:
-        def leaf(tensor: Any) -> Any:
-            return moved(torch, moved(torch, tensor, step), aside, FUNCTIONAL)
+    def at(aside: float) -> float:
+        def leaf(tensor: Any, number: int) -> Any:
+            ahead = moved(torch, tensor, step, TANGENT, number)
+            return ahead + aside * torch.drawn(tensor, FUNCTIONAL, number)
 
-        return functional(torch, sample, dtypes, leaf, step)
+        outputs, leaves, _ = recorded(torch, sample, dtypes, leaf)
+        cotangents = (torch.drawn(each, COTANGENT, number) for number, each in enumerate(outputs))
+        ahead = [moved(torch, each, step, TANGENT, len(leaves) + j) for j, each in enumerate(cotangents)]
+        pairs = zip(outputs, ahead, strict=True)
+        return sum(float(np.sum(np.conj(as_numpy(other)) * as_numpy(each)).real) for each, other in pairs)
 
     aside = STEP[second]
-    return [(at(aside) - at(-aside)) / (2 * aside)]
-
-
-def functional(torch: Library, sample: Sample, dtypes: Dtypes, leaf: Leaf, step: float = 0.0) -> Array:
-    """The pairing of results with cotangents, which are moved too."""
-    outputs, _, _ = recorded(torch, sample, dtypes, leaf)
-    cotangents = [as_numpy(moved(torch, torch.tensor(cotangent(each), dtype_name(each)), step)) for each in outputs]
-    pairs = zip(outputs, cotangents, strict=True)
-    return np.asarray(sum(float(np.sum(np.conj(other) * as_numpy(each)).real) for each, other in pairs))
+    return [np.asarray((at(aside) - at(-aside)) / (2 * aside))]
 
 
 STEP: dict[Observe, float] = {jvp: 1e-5, gradient: 1e-5, second: 1e-4}

@@ -13,7 +13,7 @@ import numpy as np
 from .inputs import DIFFERENTIABLE, Array, Dtypes, Leaf, Scope, drawn
 from .samples import Sample
 
-COTANGENT, FUNCTIONAL, TANGENT = 1, 2, 3  # seeds
+COTANGENT, FUNCTIONAL, TANGENT = 1, 2, 3  # seeds, followed by the number of the result or input
 
 
 @dataclass
@@ -30,8 +30,10 @@ class Library:
         importlib.import_module(f"{self.name}.masked")
         self.module.set_num_threads(1)
 
-    def tensor(self, values: Array, dtype: str) -> Any:
-        return self.module.tensor(values).to(getattr(self.module, dtype))
+    def drawn(self, like: Any, *seed: int) -> Any:
+        """A tensor of the same shape and dtype with the numbers that are drawn for a seed."""
+        name = dtype_name(like)
+        return self.module.tensor(drawn(like.shape, name, *seed)).to(getattr(self.module, name))
 
 
 @dataclass
@@ -62,7 +64,7 @@ def observe(how: Observe, library: Library, sample: Sample, dtype: str, rounded:
 
 def forward(library: Library, sample: Sample, dtypes: Dtypes) -> Observation:
     """The result without any gradient: values, dtypes, the memory it shares with inputs, how results are nested."""
-    scope = Scope(library.module, sample, dtypes, leaf=lambda tensor: tensor)
+    scope = Scope(library.module, sample, dtypes, leaf=itself)
     result = scope.result()
     seen = Observation(shared=[sharing(tensor, scope.inputs.leaves) for tensor in tensors(result)])
     compared = scope.compared(result)
@@ -85,7 +87,7 @@ def gradient(library: Library, sample: Sample, dtypes: Dtypes) -> Observation:
     outputs, leaves, flags = recorded(library, sample, dtypes)
     seen = Observation(facts=flags)
     if outputs:
-        cotangents = [library.tensor(cotangent(tensor), dtype_name(tensor)) for tensor in outputs]
+        cotangents = [library.drawn(tensor, COTANGENT, number) for number, tensor in enumerate(outputs)]
         for grad in library.module.autograd.grad(outputs, leaves, cotangents, allow_unused=True):
             seen.add(grad)
     return seen
@@ -97,12 +99,12 @@ def second(library: Library, sample: Sample, dtypes: Dtypes) -> Observation:
     outputs, leaves, flags = recorded(library, sample, dtypes)
     seen = Observation(facts=flags)
     if outputs:
-        cotangents = [library.tensor(cotangent(tensor), dtype_name(tensor)).requires_grad_() for tensor in outputs]
+        cotangents = [library.drawn(each, COTANGENT, number).requires_grad_() for number, each in enumerate(outputs)]
         grads = grad(outputs, leaves, cotangents, allow_unused=True, create_graph=True)
-        usable = [each for each in grads if each is not None and each.requires_grad]
-        weights = [library.tensor(drawn(each.shape, dtype_name(each), FUNCTIONAL), dtype_name(each)) for each in usable]
+        usable = {number: each for number, each in enumerate(grads) if each is not None and each.requires_grad}
+        weights = [library.drawn(each, FUNCTIONAL, number) for number, each in usable.items()]
         inputs = [*leaves, *cotangents]
-        for each in grad(usable, inputs, weights, allow_unused=True) if usable else [None] * len(inputs):
+        for each in grad([*usable.values()], inputs, weights, allow_unused=True) if usable else [None] * len(inputs):
             seen.add(each)
     return seen
 
@@ -110,9 +112,8 @@ def second(library: Library, sample: Sample, dtypes: Dtypes) -> Observation:
 def jvp(library: Library, sample: Sample, dtypes: Dtypes) -> Observation:
     """The tangents of all results for random tangents of the inputs."""
 
-    def dual(tensor: Any) -> Any:
-        name = dtype_name(tensor)
-        return library.forward_ad.make_dual(tensor, library.tensor(drawn(tensor.shape, name, TANGENT), name))
+    def dual(tensor: Any, number: int) -> Any:
+        return library.forward_ad.make_dual(tensor, library.drawn(tensor, TANGENT, number))
 
     seen = Observation()
     with library.forward_ad.dual_level():
@@ -122,24 +123,18 @@ def jvp(library: Library, sample: Sample, dtypes: Dtypes) -> Observation:
     return seen
 
 
+def itself(tensor: Any, number: int) -> Any:
+    return tensor
+
+
 def recorded(
-    library: Library, sample: Sample, dtypes: Dtypes, leaf: Leaf = lambda tensor: tensor
+    library: Library, sample: Sample, dtypes: Dtypes, leaf: Leaf = itself
 ) -> tuple[list[Any], list[Any], list[bool]]:
     """The results that require a gradient, the inputs (as `leaf` makes them), and a flag for each result."""
-    scope = Scope(library.module, sample, dtypes, leaf=lambda tensor: leaf(tensor).requires_grad_())
+    scope = Scope(library.module, sample, dtypes, lambda tensor, number: leaf(tensor, number).requires_grad_())
     results = list(tensors(scope.compared(scope.result())))
     flags = [tensor.requires_grad for tensor in results]
     return [tensor for tensor in results if tensor.requires_grad], scope.inputs.leaves, flags
-
-
-def moved(library: Library, tensor: Any, step: float, seed: int = TANGENT) -> Any:
-    """A tensor some way along the tangent that jvp gives it, or along other numbers drawn for its shape."""
-    name = dtype_name(tensor)
-    return tensor + step * library.tensor(drawn(tensor.shape, name, seed), name)
-
-
-def cotangent(tensor: Any) -> Array:
-    return drawn(tensor.shape, dtype_name(tensor), COTANGENT)
 
 
 def flattened(value: Any) -> Iterator[Any]:
@@ -168,11 +163,9 @@ def nesting(value: Any) -> str:
 
 def plain(value: Any) -> Any:
     """A value that both libraries can have: dtypes, shapes and layouts by name."""
-    return (
-        value
-        if isinstance(value, (bool, int, float, complex, str, type(None)))
-        else str(value).replace("torch.", "adjoint.")
-    )
+    if isinstance(value, (bool, int, float, complex, str, type(None))):
+        return value
+    return str(value).replace("torch.", "adjoint.")
 
 
 def sharing(tensor: Any, inputs: list[Any]) -> tuple[bool, ...]:
