@@ -408,6 +408,17 @@ def test_functions_that_depend_on_phases_are_refused(f: Any, message: str) -> No
         adjoint.real(f(x)).sum().backward()
 
 
+def test_complex_singular_vectors_share_their_turn() -> None:
+    """Only the sum of both angles is determined; as in PyTorch each vector of a pair turns by half of it."""
+    a, t = (adjoint.from_numpy(draw(4, 3, dtype="complex128")) for _ in range(2))
+    (U, S, Vh), (dU, dS, dVh) = adjoint.func.jvp(lambda x: tuple(adjoint.linalg.svd(x, False)), (a,), (t,))
+    left, right = (adjoint.linalg.diagonal(x) for x in (U.mH @ dU, Vh @ dVh.mH))
+    np.testing.assert_allclose(left.imag.numpy(), -right.imag.numpy(), atol=1e-12)
+    assert left.imag.abs().max() > 1e-2
+    back = (dU * S) @ Vh + (U * dS) @ Vh + (U * S) @ dVh
+    np.testing.assert_allclose((U @ U.mH @ back).numpy(), (U @ U.mH @ t).numpy(), atol=1e-12)
+
+
 def test_singular_values_have_one_driver() -> None:
     x = adjoint.from_numpy(draw(3, 2))
     assert adjoint.linalg.svd(x, driver=None).S.shape == adjoint.linalg.svdvals(x, driver=None).shape

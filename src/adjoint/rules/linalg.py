@@ -581,7 +581,9 @@ def _(ops, g, y0, y1, y2, A_shape):
     core = core + s[..., None] * quotient(ops, right - H(ops, right), squares) + on_diagonal(ops, gs)
     if ops.is_complex_array(u):
         without_phase(ops, diagonal(ops, left) + diagonal(ops, right), "svd_backward")
-        core = core + 1j * on_diagonal(ops, quotient(ops, ops.imag(diagonal(ops, left)), s))
+        # as in torch both vectors turn, each by half of the angle
+        angle = ops.imag(diagonal(ops, left) - diagonal(ops, right))
+        core = core + 1j * on_diagonal(ops, quotient(ops, 0.5 * angle, s))
     result = u @ core @ vh
     if rows > k:
         result = result + quotient(ops, gu - u @ left, s[..., None, :]) @ vh
