@@ -128,6 +128,9 @@ def computed(array: Any) -> Any:
     return numpy.asarray(array.compute()) if is_lazy(array) else array
 
 
+_NUMBERS = (bool, int, float, complex, numpy.generic)
+
+
 def is_array(value: object) -> bool:
     """True if the value is an array of a library that adjoint can work on (a NumPy scalar is not).
 
@@ -135,9 +138,10 @@ def is_array(value: object) -> bool:
     >>> is_array(numpy.zeros(3)), is_array([0.0])
     (True, False)
     """
-    if type(value) in _namespaces:
-        return not isinstance(value, (bool, int, float, complex, numpy.generic))
-    return isinstance(value, numpy.ndarray) or _is_other_array(value)
+    if isinstance(value, _NUMBERS):
+        # results without axes are asked for often
+        return False
+    return type(value) in _namespaces or isinstance(value, numpy.ndarray) or _is_other_array(value)
 
 
 def _is_other_array(value: object) -> bool:
@@ -157,7 +161,7 @@ def standard_namespace(library: Any) -> Any:
 
 
 def _find(array: object) -> ModuleType:
-    if isinstance(array, (bool, int, float, complex, numpy.generic, numpy.ndarray)):
+    if isinstance(array, (*_NUMBERS, numpy.ndarray)):
         found: Any = xp
     elif _is_other_array(array):
         import array_api_compat

@@ -79,7 +79,7 @@ class Flat:
 
     def _joined(self, leaves: list[Tensor]) -> Tensor:
         parts = [
-            ops.reshape(ops.view_as_real(leaf.to(kind)) if kind.is_complex else leaf, (size,)).to(self.kind)
+            reshaped(ops.view_as_real(leaf.to(kind)) if kind.is_complex else leaf, (size,)).to(self.kind)
             for leaf, kind, size in zip(leaves, self.kinds, self.sizes, strict=True)
         ]
         if not parts:
@@ -95,9 +95,14 @@ class Flat:
                 pairs = ops.reshape(part.to(kind.to_real()), (*front, *shape, 2))
                 parts.append(ops.complex(pairs[..., 0], pairs[..., 1]))
             else:
-                parts.append(ops.reshape(part, (*front, *shape)).to(kind))
+                parts.append(reshaped(part, (*front, *shape)).to(kind))
             at += size
         return self.structure.unflatten(parts)
+
+
+def reshaped(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """The tensor itself where it has the shape, so that a field of one vector records no operation for it."""
+    return tensor if tensor.shape == shape else ops.reshape(tensor, shape)
 
 
 def promoted(kinds: list[dtype]) -> dtype:

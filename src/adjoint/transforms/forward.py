@@ -8,11 +8,13 @@ to any depth, and reverse mode may be inside or outside of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
+
+from numpy import ndarray
 
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 from adjoint.core import errors
@@ -122,8 +124,10 @@ def copy_tangents(source: Tensor, target: Tensor) -> None:
 def apply(operation: Operation, values: list[Any]) -> Any:
     """Run an operation whose arguments may have tangents; None if none has one at the innermost level."""
     state = current()
-    *outer, number = state.dual_stack
-    with outside(tuple(outer)):
+    stack = state.dual_stack
+    number, outer = stack[-1], stack[:-1]
+    state.dual_stack = outer
+    try:
         tangents = tangents_of(operation, values, number)
         if not tangents:
             hidden = operation.is_view and is_hidden(values[0], number)
@@ -135,6 +139,8 @@ def apply(operation: Operation, values: list[Any]) -> Any:
             return result
         result = operation.apply(list(values))
         tangent = derived(operation, tangents, values, result)
+    finally:
+        state.dual_stack = stack
     outputs = (result,) if operation.rule.outputs is None else tuple(result)
     found = (tangent,) if operation.rule.outputs is None else tangent or (None,) * len(outputs)
     for output, t in zip(outputs, found, strict=True):
@@ -152,6 +158,8 @@ def tangents_of(operation: Operation, values: list[Any], number: int) -> dict[st
     for place in operation.inputs:
         value = values[place]
         if isinstance(value, TensorBase):
+            if value._tangents is None and value._view is None:
+                continue
             t = tangent_of(value, number)
             if t is not None:
                 found[operation.names[place]] = t
@@ -164,6 +172,10 @@ def tangents_of(operation: Operation, values: list[Any], number: int) -> dict[st
 
 def derived(operation: Operation, tangents: dict[str, Any], values: list[Any], result: Any) -> Any:
     """The tangent of the result (a tuple for several), of the result's dtype."""
+    if operation.rule.outputs is None:
+        partials = partials_of(operation)
+        if partials is not None:
+            return fit(sum_of_products(partials, tangents, values, result), result)
     by_name = dict(zip(operation.names, values, strict=True))
     y = result if operation.rule.outputs is None else tuple(result)
     tangent = jvp(operation.rule, ops, tangents, by_name, y, transposed_jvp)
@@ -172,13 +184,60 @@ def derived(operation: Operation, tangents: dict[str, Any], values: list[Any], r
     return None if tangent is None else tuple(fit(t, output) for t, output in zip(tangent, y, strict=True))
 
 
+class Partial(NamedTuple):
+    """How a partial derivative is called; places: of the arguments that it needs, -1 for the result."""
+
+    input: str
+    body: Callable[..., Any]
+    places: tuple[int, ...]
+    takes_ops: bool
+    takes_driver: bool
+
+
+_partials: dict[Operation, tuple[Partial, ...] | None] = {}
+
+
+def partials_of(operation: Operation) -> tuple[Partial, ...] | None:
+    """The partial derivatives of an elementwise operation that need no more than arguments and the result, or None."""
+    if operation not in _partials:
+        rule, known = operation.rule, {"y": -1} | {name: place for place, name in enumerate(operation.names)}
+        simple = rule.kind == "elementwise" and all(name in known for f in rule.vjps for name in f.needs)
+        _partials[operation] = tuple(
+            Partial(f.inputs[0], f.body, tuple(known[name] for name in f.needs), f.takes_ops, f.takes_driver)
+            for f in rule.vjps
+        ) if simple else None
+    return _partials[operation]
+
+
+def sum_of_products(partials: tuple[Partial, ...], tangents: dict[str, Any], values: list[Any], result: Any) -> Any:
+    """What `jvp` gives for an elementwise operation, by places in the place of names: this is where the time goes."""
+    total = None
+    for input, body, places, takes_ops, takes_driver in partials:
+        t = tangents.get(input)
+        if t is None:
+            continue
+        arguments = [result if place < 0 else values[place] for place in places]
+        if takes_driver:
+            arguments.insert(0, t)
+        if takes_ops:
+            arguments.insert(0, ops)
+        factor = body(*arguments)
+        term = factor if takes_driver else t if type(factor) is int and factor == 1 else t * factor
+        total = term if total is None else total + term
+    return total
+
+
 def fit(tangent: Any, output: Tensor) -> Tensor | None:
     """A tangent as a Tensor of the output's shape, dtype and layout."""
     if tangent is None:
         return None
     if not isinstance(tangent, TensorBase):
         tangent = ops.full_like(output, tangent)
-    wanted = output._array.dtype
+    array, own = tangent._array, output._array
+    wanted = own.dtype
+    plain = type(array) is type(own) is ndarray and array.flags.c_contiguous and own.flags.c_contiguous
+    if plain and array.dtype == wanted and array.shape == own.shape:
+        return tangent
     if tangent._array.dtype != wanted:
         if kind_of(tangent._array) == "c" and kind_of(wanted) != "c":
             tangent = ops.real(tangent)
@@ -190,10 +249,13 @@ def fit(tangent: Any, output: Tensor) -> Tensor | None:
 
 def apart(tangent: Tensor, tangents: dict[str, Any]) -> Tensor:
     """A tangent in memory of its own, so that none is changed when another one is written to."""
+    array = tangent._array
+    # no view: either one of the given arrays or in memory of its own
+    is_whole = type(array) is ndarray and array.base is None
     for given in tangents.values():
         for t in given if isinstance(given, list) else (given,):
-            if t is not None and shares_memory(t._array, tangent._array):
-                return ops.clone_with_strides(tangent, own_strides(tangent._array))
+            if t is not None and (t._array is array if is_whole else shares_memory(t._array, array)):
+                return ops.clone_with_strides(tangent, own_strides(array))
     return tangent
 
 
