@@ -80,6 +80,27 @@ def test_numbers_in_the_type_of_the_tensor(result, expected) -> None:
 
 
 ALONG = (torch.max, torch.min, torch.amax, torch.amin, torch.median, torch.nanmedian)
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [
+        # in bfloat16 numbers near 200 have steps of 1, near 300 of 2, near 1 of 1/128
+        (lambda x: x == 200.2, True),
+        (lambda x: x - torch.tensor([301]), -100.0),
+        (lambda x: torch.remainder(torch.tensor(400.9, dtype=torch.float64), x), 0.0),
+        (lambda x: torch.fmod(x, 1.0041), 0.453125),
+        # products and quotients keep numbers as they are
+        (lambda x: x * torch.tensor(1.0046, dtype=torch.float64), 201.0),
+        (lambda x: x / 0.994, 201.0),
+        (lambda x: x // 0.9923, 201.0),
+        (lambda x: torch.div(x, 0.9923, rounding_mode="trunc"), 201.0),
+    ],
+)
+def test_operands_are_rounded_to_the_half_type_of_the_others(result, expected) -> None:
+    x = torch.tensor([200.0]).bfloat16()
+    found = result(x)
+    assert found.item() == expected and found.dtype in (torch.bfloat16, torch.bool)
+
+
 OVERFLOW = "cannot be converted to type {} without overflow"
 MATRIX = torch.ones(2, 2)
 

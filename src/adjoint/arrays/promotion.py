@@ -62,8 +62,13 @@ def common_dtype(operands: Sequence[Any], policy: str) -> dtype:
     return common
 
 
-def promote(raw: list[Any], places: Sequence[int], sequence: int, policy: str) -> numpy.dtype[Any] | None:
+def promote(
+    raw: list[Any], places: Sequence[int], sequence: int, policy: str, wide: Sequence[int] = ()
+) -> numpy.dtype[Any] | None:
     """Cast the operands at `places` of `raw` (the list is changed) to their common type.
+
+    If that is a half-precision type, operands of other types are rounded to it before they are computed with in
+    float32, except those of the ranks in `wide` (SCALAR, ZERO_DIM).
 
     Returns the half-precision type that the result is to be rounded to, or None.
     """
@@ -79,13 +84,30 @@ def promote(raw: list[Any], places: Sequence[int], sequence: int, policy: str) -
     common = common_dtype(operands, policy)
     half = common.numpy if common in (float16, bfloat16) else None
     wanted = _FLOAT32 if half is not None else common.numpy
+
+    def cast(value: Any) -> Any:
+        if half is not None and operand_type(value)[1] not in wide:
+            value = _rounded(value, half)
+        return _cast(value, wanted)
+
     if sequence >= 0:
-        raw[sequence] = [_cast(value, wanted) for value in operands]
+        raw[sequence] = [cast(value) for value in operands]
     else:
         for place in places:
             if raw[place] is not None:
-                raw[place] = _cast(raw[place], wanted)
+                raw[place] = cast(raw[place])
     return half
+
+
+def _rounded(value: Any, half: numpy.dtype[Any]) -> Any:
+    """A number or an array of another type as a half-precision type holds it."""
+    kind = getattr(value, "dtype", None)
+    if kind is not None:
+        return value if numpy_dtype(kind) == half else astype(value, half)
+    if isinstance(value, bool):
+        return value
+    with numpy.errstate(over="ignore"):
+        return float(numpy.asarray(float(value)).astype(half))
 
 
 def _cast(value: Any, wanted: numpy.dtype[Any]) -> Any:
@@ -103,7 +125,10 @@ def number_as(value: Any, kind: numpy.dtype[Any]) -> Any:
     >>> number_as(-1, numpy.dtype("uint8")), number_as(2.7, numpy.dtype("int8")), number_as(-1, numpy.dtype("float32"))
     (255, 2, -1)
     """
-    return wrapped(int(value), kind) if kind.kind in "iu" and isinstance(value, (int, float)) else value
+    if not isinstance(value, (int, float)):
+        return value
+    kind = numpy_dtype(kind)
+    return wrapped(int(value), kind) if kind.kind in "iu" else value
 
 
 def wrapped(value: int, kind: numpy.dtype[Any]) -> int:

@@ -495,7 +495,7 @@ class Operation:
             return raw, None, False
         half = None
         if not self.keeps_dtype:
-            half = promote(raw, self.inputs, self.sequence, self.rule.dtypes)
+            half = promote(raw, self.inputs, self.sequence, self.rule.dtypes, self.rule.wide)
         for place in self.inputs:
             for operand in raw[place] if place == self.sequence else (raw[place],):
                 if type(operand) is _ndarray:

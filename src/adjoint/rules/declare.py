@@ -56,7 +56,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from adjoint.arrays.shapes import normalize_dims
@@ -175,6 +175,7 @@ class Rule:
         new_axes: Iterable[str] = (),
         core: str | None = None,
         dtypes: str = "same",
+        wide: Sequence[int] = (),
         outputs: tuple[str, ...] | None = None,
         differentiable: tuple[bool, ...] | None = None,
         view: bool = False,
@@ -199,6 +200,8 @@ class Rule:
         self.new_axes = tuple(new_axes)
         self.core = core
         self.dtypes = _one_of(dtypes, "dtypes", ("any", "same", "float"))
+        # ranks of operands (SCALAR, ZERO_DIM) that are not rounded to the half-precision type of the others
+        self.wide = wide
         self.outputs = outputs
         self.differentiable = differentiable
         self.view = view

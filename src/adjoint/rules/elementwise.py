@@ -5,7 +5,7 @@ the value follows torch: 0 for abs, sign and relu at 0, one half each for equal 
 clamp at its bounds.
 """
 
-from adjoint.arrays.dtypes import finfo, from_numpy_dtype, kind_of
+from adjoint.arrays.dtypes import SCALAR, ZERO_DIM, finfo, from_numpy_dtype, kind_of
 from adjoint.arrays.namespace import count_true, on_device, underlying
 from adjoint.arrays.once import warn_once
 from adjoint.arrays.promotion import common_dtype, number_as
@@ -161,7 +161,10 @@ def _check_sub(input, other, alpha=1):
 # arithmetic ---------------------------------------------------------------------------------------------------------
 
 neg = elementwise("negative", name="neg", input=-1, inplace=True, fast="negative", check=_check_neg)
-mul = elementwise("multiply", name="mul", input="other", other="input", inplace=True)
+#: Beside halves torch's kernels round other operands to their type; those of products and quotients keep numbers.
+WIDE = (SCALAR, ZERO_DIM)
+
+mul = elementwise("multiply", name="mul", input="other", other="input", wide=WIDE, inplace=True)
 
 
 @elementwise(input=lambda input: 2 * input, fast="square", inplace=True, node="PowBackward0")
@@ -213,19 +216,26 @@ true_divide = elementwise(
     # not by the result, which programs overwrite: p = x / total; p[mask] = 0
     other=lambda input, other: -((input / other) / other),
     dtypes="float",
+    wide=WIDE,
     inplace=True,
     node="DivBackward0",
 )
 
 
-@elementwise(input=0, other=0, inplace=True, node="DivBackward2", check=_check_quotient("div_floor_cpu"))
+@elementwise(input=0, other=0, wide=WIDE, inplace=True, node="DivBackward2", check=_check_quotient("div_floor_cpu"))
 def floor_divide(xp, input: Array, other: Array):
     """The quotient rounded down, whose derivative is 0."""
     return xp.floor_divide(input, other)
 
 
 @elementwise(
-    input=0, other=0, method=False, function=False, node="DivBackward2", check=_check_quotient("div_trunc_cpu")
+    input=0,
+    other=0,
+    wide=WIDE,
+    method=False,
+    function=False,
+    node="DivBackward2",
+    check=_check_quotient("div_trunc_cpu"),
 )
 def trunc_divide(xp, input: Array, other: Array):
     """The quotient rounded towards zero, whose derivative is 0."""

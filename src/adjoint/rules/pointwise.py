@@ -4,7 +4,7 @@ Where a function has a kink or a step the derivative follows torch: 0 for copysi
 arguments of fmax and fmin (maximum and minimum share it), 0 where nan_to_num replaced an element.
 """
 
-from adjoint.arrays.dtypes import finfo, from_numpy_dtype, kind_of, numpy_dtype
+from adjoint.arrays.dtypes import SCALAR, finfo, from_numpy_dtype, kind_of, numpy_dtype
 from adjoint.arrays.promotion import common_dtype, number_as
 
 from .declare import Array, Constant, elementwise, general, linear
@@ -88,6 +88,7 @@ def _check_lerp(input, end, weight):
     input=lambda weight: 1 - weight,
     end=lambda weight: weight,
     weight=lambda input, end: end - input,
+    wide=(SCALAR,),
     inplace=True,
     node={"": "LerpBackward1", "weight": "LerpBackward0"},
     check=_check_lerp,

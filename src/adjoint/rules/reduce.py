@@ -9,7 +9,7 @@ from functools import lru_cache
 from math import inf, nan, prod
 
 from adjoint.arrays import vectors
-from adjoint.arrays.dtypes import finfo, from_numpy_dtype, kind_of
+from adjoint.arrays.dtypes import finfo, from_numpy_dtype, kind_of, numpy_dtype
 from adjoint.arrays.namespace import count_true, is_lazy, underlying
 from adjoint.arrays.shortcuts import AVERAGE, SPREAD, SPREAD_MEAN, TOTAL
 
@@ -297,7 +297,7 @@ def _epsilon(kind):
 def _may_be_rounding(xp, total, mean, n):
     if is_lazy(total) or not total.size:
         return False
-    error = n * n**0.5 * _epsilon(total.dtype)
+    error = n * n**0.5 * _epsilon(numpy_dtype(total.dtype))
     if not total.ndim and underlying(total) is total:
         return float(total) <= (error * abs(complex(mean[(0,) * mean.ndim]))) ** 2
     size = xp.reshape(xp.abs(mean), total.shape)
