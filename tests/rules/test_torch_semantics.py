@@ -309,6 +309,9 @@ def test_odds_and_ends_of_linear_algebra() -> None:
 def test_bounds_of_whole_numbers_are_cut_off() -> None:
     x = torch.tensor([-2, -1, 0, 1, 2])
     assert F.threshold(x, -0.5, 7).tolist() == [7, 7, 7, 1, 2]
+    assert F.threshold(x.abs().to(torch.uint8), 0, -1).tolist() == [2, 1, 255, 1, 2]
+    with pytest.raises(RuntimeError, match="value cannot be converted to type uint8_t without overflow"):
+        F.threshold(x.to(torch.uint8), -0.5, 7)
     assert F.hardtanh(x.abs().to(torch.uint8), -0.5, 1.5).tolist() == [1, 1, 0, 1, 1]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from adjoint.arrays.dtypes import finfo, from_numpy_dtype, kind_of
 
 from .declare import Array, Constant, elementwise, general, linear
+from .elementwise import check_number
 from .reduce import part
 
 _own: dict[str, Any] = {"method": False, "function": False}
@@ -173,16 +174,24 @@ def _(g, noise):
     return g * noise
 
 
+def _check_threshold(input, threshold, value):
+    for number in (threshold, value):
+        check_number(from_numpy_dtype(input._array.dtype), number)
+
+
 @elementwise(
     input=lambda ops, g, input, threshold: ops.gate(g, input, input <= threshold),
     inplace=True,
+    check=_check_threshold,
     **_own,
 )
 def threshold(xp, input: Array, threshold, value):
     """input where it is above the threshold, value elsewhere."""
     if kind_of(input) in "bc":
         raise NotImplementedError(f"\"threshold_cpu\" not implemented for '{from_numpy_dtype(input.dtype).long_name}'")
-    return xp.where(input <= _bound(input, threshold), xp.asarray(value, dtype=input.dtype), input)
+    # integers cut fractions off and wrap around
+    bound, value = [xp.astype(xp.asarray(_bound(input, number)), input.dtype) for number in (threshold, value)]
+    return xp.where(input <= bound, value, input)
 
 
 # with bounds ----------------------------------------------------------------------------------------------------------
