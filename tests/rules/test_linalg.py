@@ -467,6 +467,9 @@ def test_older_names() -> None:
     np.testing.assert_allclose(y.slogdet()[1].numpy(), np.linalg.slogdet(square)[1])
     b = adjoint.from_numpy(draw(3, 1))
     solution = adjoint.triangular_solve(b, y, upper=False, transpose=True).solution
+    coefficient = adjoint.triangular_solve(b.clone().requires_grad_(), y).cloned_coefficient
+    assert coefficient.requires_grad
+    assert adjoint.equal(coefficient.detach(), y)
     np.testing.assert_allclose(np.tril(square).T @ solution.numpy(), b.numpy())
 
 

@@ -345,4 +345,7 @@ def test_margins_of_integer_losses() -> None:
 def test_every_largest_coordinate_of_a_distance_gets_its_gradient() -> None:
     x = torch.tensor([[1.0, 2.0], [0.0, 1.0]], requires_grad=True)
     torch.pdist(x, torch.inf).backward()
+    counted = torch.ones(2, 3, requires_grad=True)
+    torch.pdist(counted, 0).backward()
+    assert not counted.grad.any()
     assert x.grad.tolist() == [[1.0, 1.0], [-1.0, -1.0]]

@@ -90,8 +90,8 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
     first, second = numpy.triu_indices(input.shape[0], 1)
-    if p == inf:
-        # as in torch each of several largest coordinates gets the whole cotangent, and not its share
+    if p in (0, inf):
+        # as in torch a count has a gradient, of zeros, and each of several largest coordinates gets the whole cotangent
         return ops.index(ops.cdist(input, input, p), (first, second))
     return _norm(ops.index(input, (first,)) - ops.index(input, (second,)), p, 1)
 

@@ -120,7 +120,10 @@ def triangular_solve(
         )
     turned = _swapped(A) if transpose else A
     solution = ops.linalg_solve_triangular(turned, b, upper=upper != transpose, unitriangular=unitriangular)
-    return _TriangularSolution(solution, ops.expand(A, (*solution.shape[:-2], *A.shape[-2:])).clone())
+    cloned = ops.expand(A, (*solution.shape[:-2], *A.shape[-2:])).clone()
+    if b.requires_grad and not A.requires_grad:
+        cloned = ops.independent(b, cloned)  # in torch one node gives both
+    return _TriangularSolution(solution, cloned)
 
 
 @composite()
