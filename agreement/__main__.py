@@ -8,7 +8,6 @@ import importlib.util
 import os
 import platform
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
@@ -77,13 +76,10 @@ def report(scores: Sequence[Score], show: int) -> None:
             print(f"  torch    {finding.torch}\n  adjoint  {finding.adjoint}")
 
 
-def facts(seconds: float, processes: int) -> dict[str, str]:
-    """On what the figures were taken."""
+def facts() -> dict[str, str]:
+    """With what the figures were taken."""
     versions = {name: importlib.metadata.version(name) for name in ("torch", "numpy", "scipy")}
-    return {
-        "Python": platform.python_version(), "system": platform.platform(), **versions,
-        "time": f"{seconds / 60:.0f} minutes on {processes} processes",
-    }  # fmt: skip
+    return {"Python": platform.python_version(), "system": platform.platform(), **versions}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -92,13 +88,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if importlib.util.find_spec("torch") is None:
         print(NO_TORCH, file=sys.stderr)
         return 1
-    entries, began = chosen(options), time.monotonic()
+    entries = chosen(options)
     with progress(len(entries)) as done:
         found = {verdicts.entry: Score(verdicts) for verdicts in run.run(entries, options.processes, done)}
     scores = [found[entry.name] for entry in entries]
     report(scores, options.show)
     if options.document:
-        write(options.document, facts(time.monotonic() - began, options.processes), scores)
+        write(options.document, facts(), scores)
     return 0
 
 
