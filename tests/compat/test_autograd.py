@@ -16,6 +16,8 @@ import numpy as onp
 import pytest
 import scipy.integrate
 import scipy.signal
+from scipy import sparse
+from scipy.sparse.linalg import spsolve
 
 import adjoint
 from adjoint.compat import autograd as ag
@@ -580,3 +582,63 @@ def test_traced_boxes_have_attributes_of_arrays_but_no_private_ones() -> None:
     assert (box.shape, box.ndim, box.size, box.dtype) == ((2, 3), 2, 6, onp.float64)
     with pytest.raises(AttributeError, match=r"^__nothing__$"):
         getattr(box, "__nothing__")  # noqa: B009
+
+
+# what dependents do ---------------------------------------------------------------------------------------------------
+
+
+def test_joining_takes_arrays_one_by_one() -> None:
+    x = onp.arange(3.0)
+    for join in (np.stack, np.concatenate):
+        found = ag.grad(lambda x, join=join: np.sum(join(k * np.reshape(x, (1, 3)) for k in (1.0, 2.0))))(x)
+        onp.testing.assert_array_equal(found, [3.0, 3.0, 3.0])
+    onp.testing.assert_array_equal(np.stack(iter([x, x])), [x, x])
+
+
+def test_a_copy_of_a_box_is_one_of_its_values() -> None:
+    def function(x: Any) -> Any:
+        other = copy.copy(x)
+        other[0] = 0.0
+        return np.sum(other * x)
+
+    onp.testing.assert_array_equal(ag.grad(function)(onp.array([3.0, 4.0])), [0.0, 8.0])
+
+
+def test_derivatives_of_what_is_no_primitive_warn() -> None:
+    for define in (ag.extend.defvjp, ag.extend.defjvp, ag.extend.defvjp_argnum, ag.extend.defjvp_argnums):
+        with pytest.warns(UserWarning, match=rf"{define.__name__}\(\): cube is not a primitive"):
+            define(cube, lambda *args: None)
+
+
+def test_fields_of_maxwells_equations_by_the_permittivity() -> None:
+    """As solvers in the frequency domain have it: a sparse solution whose author gives both of its derivatives."""
+    n = 30
+    line, damping = onp.arange(n), 1 + 0.3j * (onp.minimum(onp.arange(n), n - 1 - onp.arange(n)) < 5)
+    second = sparse.diags([1.0, -2.0, 1.0], [-1, 0, 1], (n, n), format="csc")  # type: ignore[call-overload]
+    source = (line == 8).astype(complex)
+
+    def operator(eps: onp.ndarray) -> Any:
+        return (second + sparse.diags(0.25 * eps * damping)).tocsc()
+
+    @ag.extend.primitive
+    def field(eps: onp.ndarray) -> onp.ndarray:
+        return onp.asarray(spsolve(operator(eps), source))
+
+    def vjp(ans: Any, eps: Any) -> Any:
+        transposed = operator(eps).T.tocsc()
+        return lambda g: -onp.real(spsolve(transposed, g) * 0.25 * damping * ans)
+
+    ag.extend.defvjp(field, vjp)
+    ag.extend.defjvp(
+        field, lambda g, ans, eps: -spsolve(operator(eps), 0.25 * damping * ans * g)
+    )
+
+    def power(eps: Any) -> Any:
+        return np.sum(np.abs(field(eps)[20:25]) ** 2)
+
+    eps = onp.linspace(1.0, 3.0, n)
+    steps = 1e-6 * onp.eye(n)
+    numeric = [(power(eps + step) - power(eps - step)) / 2e-6 for step in steps]
+    onp.testing.assert_allclose(ag.grad(power)(eps), numeric, rtol=1e-6, atol=1e-9)
+    pushed = [ag.make_jvp(power)(eps)(v)[1] for v in onp.eye(n)[:3]]
+    onp.testing.assert_allclose(pushed, numeric[:3], rtol=1e-6, atol=1e-9)

@@ -131,6 +131,10 @@ class ArrayBox(Box):
     def __reduce__(self) -> Any:
         raise TypeError("an ArrayBox cannot be pickled or copied to another process; use autograd.tracer.getval()")
 
+    def __copy__(self) -> ArrayBox:
+        # not the box itself, since elements may be assigned to
+        return ArrayBox(ops.clone(self._tensor))
+
     def __deepcopy__(self, memo: Any) -> ArrayBox:
         return ArrayBox(ops.clone(self._tensor))
 

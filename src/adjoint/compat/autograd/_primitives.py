@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy
@@ -300,29 +301,44 @@ def notrace_primitive(f_raw: Function) -> Function:
     return call
 
 
+def _recorded(fun: Any, name: str) -> Primitive:
+    """The primitive that is given a derivative. HIPS autograd takes other functions too, and never asks for it."""
+    if isinstance(fun, Primitive):
+        return fun
+    warnings.warn(
+        f"{name}(): {getattr(fun, '__name__', fun)} is not a primitive, so that its derivative is never asked for; "
+        "decorate it with @primitive",
+        stacklevel=3,
+    )
+    return Primitive(fun)
+
+
 def defvjp(fun: Primitive, *vjpmakers: Function | None, argnums: Sequence[int] | None = None) -> None:
     """Define the derivative in reverse mode: one maker for each argument, or for those that argnums names.
 
     A maker gets (ans, *args, **kwargs) and returns a function of the cotangent of ans, which returns that of the
     argument; None says that there is none.
     """
+    own = _recorded(fun, "defvjp")
     for argnum, maker in zip(range(len(vjpmakers)) if argnums is None else argnums, vjpmakers, strict=False):
-        fun.vjps[argnum] = maker
+        own.vjps[argnum] = maker
 
 
 def defvjp_argnum(fun: Primitive, vjpmaker: Function) -> None:
     """The same by a maker that gets (argnum, ans, args, kwargs)."""
+    own = _recorded(fun, "defvjp_argnum")
 
     def joint(argnums: Sequence[int], ans: Any, args: Any, kwargs: Any) -> Function:
         makers = [vjpmaker(argnum, ans, args, kwargs) for argnum in argnums]
         return lambda g: [vjp(g) for vjp in makers]
 
-    fun.joint_vjp = joint
+    own.joint_vjp = joint
 
 
 def defvjp_argnums(fun: Primitive, vjpmaker: Function) -> None:
     """The same by a maker that gets (argnums, ans, args, kwargs); its function returns a cotangent for each."""
-    fun.joint_vjp = vjpmaker
+    own = _recorded(fun, "defvjp_argnums")
+    own.joint_vjp = vjpmaker
 
 
 def defjvp(fun: Primitive, *jvpfuns: Function | str | None, argnums: Sequence[int] | None = None) -> None:
@@ -330,8 +346,9 @@ def defjvp(fun: Primitive, *jvpfuns: Function | str | None, argnums: Sequence[in
 
     "same" says that the primitive is linear in the argument.
     """
+    own = _recorded(fun, "defjvp")
     for argnum, jvp in zip(range(len(jvpfuns)) if argnums is None else argnums, jvpfuns, strict=False):
-        fun.jvps[argnum] = _linear_jvp(fun, argnum) if jvp == "same" else jvp  # type: ignore[assignment]
+        own.jvps[argnum] = _linear_jvp(own, argnum) if jvp == "same" else jvp  # type: ignore[assignment]
 
 
 def _linear_jvp(fun: Primitive, argnum: int) -> Function:
@@ -343,35 +360,49 @@ def _linear_jvp(fun: Primitive, argnum: int) -> Function:
 
 def defjvp_argnum(fun: Primitive, jvpmaker: Function) -> None:
     """The same by a function of (argnum, g, ans, args, kwargs)."""
+    own = _recorded(fun, "defjvp_argnum")
 
     def joint(argnums: Sequence[int], gs: Sequence[Any], ans: Any, args: Any, kwargs: Any) -> Any:
         parts = [jvpmaker(argnum, g, ans, args, kwargs) for argnum, g in zip(argnums, gs, strict=True)]
         return functools.reduce(_sum, parts)
 
-    fun.joint_jvp = joint
+    own.joint_jvp = joint
 
 
 def defjvp_argnums(fun: Primitive, jvpmaker: Function) -> None:
     """The same by a function of (argnums, gs, ans, args, kwargs)."""
-    fun.joint_jvp = jvpmaker
+    own = _recorded(fun, "defjvp_argnums")
+    own.joint_jvp = jvpmaker
 
 
 def def_linear(fun: Primitive) -> None:
     """Say that a primitive is linear in each argument."""
+    own = _recorded(fun, "def_linear")
 
     def joint(argnums: Sequence[int], gs: Sequence[Any], ans: Any, args: Any, kwargs: Any) -> Any:
-        parts = [_linear_jvp(fun, argnum)(g, ans, *args, **kwargs) for argnum, g in zip(argnums, gs, strict=True)]
+        parts = [_linear_jvp(own, argnum)(g, ans, *args, **kwargs) for argnum, g in zip(argnums, gs, strict=True)]
         return functools.reduce(_sum, parts)
 
-    fun.joint_jvp = joint
+    own.joint_jvp = joint
 
 
 # namespaces -----------------------------------------------------------------------------------------------------------
 
 
+class Joining(Primitive):
+    """A function that joins arrays, which may also come one by one, as from a map."""
+
+    def __call__(self, arrays: Any, *args: Any, **kwargs: Any) -> Any:
+        return super().__call__(list(arrays) if isinstance(arrays, Iterator) else arrays, *args, **kwargs)
+
+
+_JOINING = (numpy.concatenate, numpy.stack)
+
+
 def wrapped(function: Function) -> Primitive:
     """A function of NumPy that also takes boxes, alone or in nested lists."""
-    made = trace_primitives_map[function] = Primitive(function, functools.partial(_dispatched, function))
+    kind = Joining if function in _JOINING else Primitive
+    made = trace_primitives_map[function] = kind(function, functools.partial(_dispatched, function))
     return made
 
 
