@@ -150,3 +150,10 @@ def test_results_are_named() -> None:
 def test_errors_are_worded_as_in_torch(call: Callable[[Any], Any], error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         call(adjoint)
+
+
+@pytest.mark.parametrize("function", [adjoint.median, adjoint.nanmedian])
+def test_the_median_of_nothing_does_not_change(function) -> None:
+    with adjoint.autograd.forward_ad.dual_level():
+        nothing = adjoint.autograd.forward_ad.make_dual(adjoint.zeros(0), adjoint.zeros(0))
+        assert adjoint.autograd.forward_ad.unpack_dual(function(nothing)).tangent.item() == 0

@@ -407,7 +407,9 @@ def shares_or_nan(ops, input, y, dim, keepdim):
     # the same, where NaN is attained by NaN
     back = restore(y, input.shape, dim, keepdim)
     chosen = (input == back) | ((input != input) & (back != back))
-    return chosen, _number(ops, chosen, input, dim, keepdim)
+    # no elements share nothing, which is not 0 / 0
+    number = _number(ops, chosen, input, dim, keepdim) if prod(input.shape) else ops.ones_like(y)
+    return chosen, number
 
 
 def declare_attained(name, kernel, shares, **options):
