@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import re
 import warnings
 import weakref
@@ -627,3 +628,34 @@ def test_graph_of_a_mapped_function_dies_with_its_last_reference() -> None:
         assert inner() is None
     finally:
         gc.enable()
+
+
+I0, NINE = adjoint.tensor(0), adjoint.tensor(9.0, dtype=adjoint.float64)
+
+
+@pytest.mark.parametrize("shape", [(3,), (3, 4)])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, i: x.gather(0, i),
+        lambda x, i: x.scatter(0, i, NINE),
+        lambda x, i: x.scatter(0, i, 9.0),
+        lambda x, i: x.scatter_add(0, i, x.sum()),
+        lambda x, i: x.scatter_reduce(0, i, NINE, "prod"),
+        lambda x, i: x.index_add(0, i, x.sum()),
+        lambda x, i: x.index_copy(0, i, x.sum()),
+        lambda x, i: x.index_select(0, i),
+    ],
+)
+def test_indices_without_axes_name_one_place_of_each_member(function: Any, shape: tuple[int, ...]) -> None:
+    x = adjoint.arange(1.0, 1 + math.prod(shape), dtype=adjoint.float64).reshape(shape)
+    each = adjoint.zeros(3, dtype=adjoint.int64) if len(shape) == 1 else adjoint.tensor([2, 0, 1])
+    for indices, in_dims in ((each, (0, 0)), (I0, (0, None))):
+        calls = [(x[k], indices[k] if indices.ndim else indices) for k in range(3)]
+        expected = adjoint.stack([function(*call) for call in calls])
+        assert adjoint.vmap(function, in_dims)(x, indices).tolist() == expected.tolist()
+        slopes = adjoint.vmap(adjoint.func.grad(lambda x, i: (function(x, i) ** 2).sum()), in_dims)(x, indices)
+        for (member, i), slope in zip(calls, slopes, strict=True):
+            leaf = member.clone().requires_grad_()
+            (function(leaf, i) ** 2).sum().backward()
+            assert slope.tolist() == leaf.grad.tolist()

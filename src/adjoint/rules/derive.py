@@ -326,6 +326,11 @@ def _fit_axes(rule: Rule, ops: Any, values: Values, dims: Values, size: int, ndi
         # a zero-dimensional array has an axis by courtesy only, and no axes at all may mean every axis
         return None
     names = [n for n in rule.inputs + (rule.constants if joint else ()) if values[n] is not None]
+    if joint and rule.axes and rule.batch_form is None and ndim == 1:
+        # so has one beside vectors
+        ranks = [values[n].ndim - (dims.get(n) is not None) for n in names if hasattr(values[n], "ndim")]
+        if min(ranks) == 0:
+            return None
     spread = {name: on_all(ops, values[name], dims.get(name), size) for name in names}
     return {**values, **shifted, **spread}
 
@@ -371,16 +376,22 @@ _FITS: dict[str, Callable[..., Any]] = {
 def _of_points(rule: Rule, ops: Any, values: Values, dims: Values, size: int) -> Any:
     """The result for arrays without axes, which have one by courtesy where an axis is named: run with such an axis.
 
+    Beside them may be vectors, if constants have the batch axis too.
     None where this is not the case, or the result does not tell what one member's would be.
     """
     axes = {name: values[name] for name in rule.axes}
     arrays = [*_arrays(values, dims)]
     others = {n: values[n] for n in rule.inputs + rule.constants if n not in dims and hasattr(values[n], "ndim")}
     ranks = [*(array.ndim - 1 for array in arrays), *(array.ndim for array in others.values())]
-    if not axes or rule.new_axes or rule.batch_form is not None or any(ranks) or not size:
+    joint = rule.batching == "joint"
+    if not joint and any(name in dims for name in rule.constants):
+        return None
+    if not axes or rule.new_axes or rule.batch_form is not None or max(ranks) > joint or not size:
         return None
     with_axis = {name: _with_axis(values[name], dim) for name, dim in dims.items()}
-    with_axis |= {name: on_all(ops, array[None], None, size) for name, array in others.items()}
+    for name, array in others.items():
+        if joint or name in rule.inputs:
+            with_axis[name] = on_all(ops, array if array.ndim else array[None], None, size)
     shifted = {name: 1 if dim is None or dim == () else _one_along(dim) for name, dim in axes.items()}
     result = call(rule, ops, {**values, **with_axis, **shifted})
     member = call(rule, ops, {**values, **{name: _pick(values[name], dim, 0) for name, dim in dims.items()}})
@@ -393,7 +404,7 @@ def _of_points(rule: Rule, ops: Any, values: Values, dims: Values, size: int) ->
 def _with_axis(array: Any, dim: Any) -> Any:
     if isinstance(dim, (list, tuple)):
         return [_with_axis(member, d) for member, d in zip(array, dim, strict=True)]
-    return array[:, None] if dim is not None else array
+    return array[:, None] if dim is not None and array.ndim == 1 else array
 
 
 def _one_along(dim: Any) -> Any:

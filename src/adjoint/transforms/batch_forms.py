@@ -205,9 +205,17 @@ def _own_index(level: int, index: Any) -> bool:
     return isinstance(index, BatchedArray) and index.level == level
 
 
+def _at_one_place(name: str, input: Any, index: Any, *others: Any, **options: Any) -> Any:
+    """An operation along the axis that an array without axes has by courtesy."""
+    others = tuple([each[None] if getattr(each, "ndim", None) == 0 else each for each in others])
+    return getattr(batched_ops, name)(input[None], 0, index, *others, **options)[0]
+
+
 def _index_select(level: int, input: Any, dim: int, index: Any) -> Any:
-    if not _own_index(level, index) or not input.ndim:
+    if not _own_index(level, index):
         return NotImplemented
+    if not input.ndim:
+        return _at_one_place("index_select", input, index)
     data, batch_dim = stripped(input, level)
     inside = inner_ops([data, index.data])
     if batch_dim is None:
@@ -226,11 +234,13 @@ def _written(name: str) -> Callable[..., Any]:
     """index_add or index_copy where each member has indices of its own."""
 
     def run(level: int, input: Any, dim: int, index: Any, source: Any, **others: Any) -> Any:
-        if not _own_index(level, index) or not input.ndim:
+        if input.ndim and not source.ndim:
+            return getattr(batched_ops, name)(input, dim, index, source[None], **others)
+        if not _own_index(level, index):
             return NotImplemented
+        if not input.ndim:
+            return _at_one_place(name, input, index, source, **others)
         rows = _Rows(level, index.data.shape[0], inner_ops([stripped(x, level)[0] for x in (input, index, source)]))
-        if not source.ndim:
-            source = source[None]
         places = rows.places(index, input.shape[dim])
         written = getattr(rows.inside, name)
         return rows.back(written(rows.of(input, dim), 0, places, rows.of(source, dim), **others), dim)
@@ -239,7 +249,9 @@ def _written(name: str) -> Callable[..., Any]:
 
 
 def _index_fill(level: int, input: Any, dim: int, index: Any, value: Any) -> Any:
-    if not _own_index(level, index) or not input.ndim:
+    if not input.ndim:
+        return (batched_ops.zeros_like(input) + value).astype(input.dtype)
+    if not _own_index(level, index):
         return NotImplemented
     n = index.shape[0] if index.ndim else 1
     source = batched_ops.zeros_of(input, (*input.shape[:dim], n, *input.shape[dim + 1 :])) + value
