@@ -339,6 +339,18 @@ def test_ctc_gradient_takes_probabilities_to_sum_to_one() -> None:
     np.testing.assert_allclose(leaf.grad.sum(2).numpy(), sums.detach().numpy(), atol=1e-12)
 
 
+def test_ignored_places_count_for_nothing_and_those_without_weight_for_zero() -> None:
+    logs = adjoint.tensor([[-np.inf, -1.0], [-2.0, -3.0]], requires_grad=True)
+    target, weight = adjoint.tensor([0, 1]), adjoint.tensor([0.0, 1.0])
+    assert F.nll_loss(logs, target, ignore_index=0).item() == 3.0
+    with np.errstate(invalid="ignore"):
+        assert np.isnan(F.nll_loss(logs, target, weight).item())
+        nothing = F.nll_loss(logs, adjoint.tensor([0, 0]), weight)
+        nothing.backward()
+    assert np.isnan(nothing.item())
+    np.testing.assert_array_equal(logs.grad.numpy(), [[np.nan, 0.0], [np.nan, 0.0]])
+
+
 def test_weights_of_half_precision_are_added_up_in_another() -> None:
     x = adjoint.full((2000, 2), -2.0, dtype=adjoint.bfloat16, requires_grad=True)
     weight, target = adjoint.tensor([0.5, 0.5], dtype=adjoint.bfloat16), adjoint.zeros(2000, dtype=adjoint.int64)

@@ -178,21 +178,24 @@ _loss(
 
 
 def _chosen(xp, target, weight, ignore_index, shape, dim, dtype):
-    """Where each place finds its class in an array of this shape, and its weight: a number if it is 1 everywhere."""
+    """Where each place finds its class in an array of this shape, its weight (a number if it is 1 everywhere), and
+    whether it counts: None if all do."""
     counts = target != ignore_index
     if weight is not None:
         # the arithmetic of half precision is done in another type
-        weight = xp.astype(weight, dtype)
+        weight = xp.broadcast_to(xp.astype(weight, dtype), shape)
     if xp.all(counts):
         where = xp.along_axis(target, dim)
-        return where, 1 if weight is None else xp.getitem(xp.broadcast_to(weight, shape), where)
+        return where, 1 if weight is None else xp.getitem(weight, where), None
     where = xp.along_axis(xp.where(counts, target, 0), dim)
-    return where, counts if weight is None else xp.where(counts, xp.getitem(xp.broadcast_to(weight, shape), where), 0)
+    return where, counts if weight is None else xp.where(counts, xp.getitem(weight, where), 0), counts
 
 
-def _times(xp, values, weights):
-    # values that weigh nothing may be infinite or undefined
-    return values if type(weights) is int else xp.where(weights != 0, values, 0) * weights
+def _times(xp, values, weights, counts):
+    # values that do not count may be infinite or undefined
+    if counts is not None:
+        values = xp.where(counts, values, 0)
+    return values if type(weights) is int else values * weights
 
 
 def _total_weight(xp, weights, shape, over):
@@ -229,8 +232,8 @@ def nll_loss(
         # without classes every place is ignored
         weights = losses = xp.zeros(target.shape, dtype=input.dtype)
     else:
-        where, weights = _chosen(xp, target, weight, ignore_index, input.shape, dim, input.dtype)
-        losses = _times(xp, -input[where], weights)
+        where, weights, counts = _chosen(xp, target, weight, ignore_index, input.shape, dim, input.dtype)
+        losses = _times(xp, -input[where], weights, counts)
     if reduction == "none":
         return xp.squeeze(losses, axis=dim)
     total = xp.sum(losses, axis=axes_of(losses, over), keepdims=True)
@@ -260,11 +263,11 @@ def nll_spread(
     result = xp.zeros(shape, dtype=input.dtype)
     if not shape[dim]:
         return result
-    where, weights = _chosen(xp, target, weight, ignore_index, shape, dim, input.dtype)
+    where, weights, counts = _chosen(xp, target, weight, ignore_index, shape, dim, input.dtype)
     g = -xp.expand_dims(input, axis=dim if reduction == "none" else dims_of(over, len(shape)))
     if reduction == "mean":
         g = g / xp.astype(xp.asarray(_total_weight(xp, weights, target.shape, over)), input.dtype)
-    xp.setitem(result, where, _times(xp, g, weights))
+    xp.setitem(result, where, _times(xp, g, weights, counts))
     return result
 
 
