@@ -490,6 +490,19 @@ def test_matrix_functions(batch: tuple[int, ...], dtype: str) -> None:
             check_gradients(lambda x, n=n: adjoint.linalg.matrix_power(x, n), a)
 
 
+@real_and_complex
+def test_of_hermitian_matrices_the_lower_triangle_is_read(dtype: str) -> None:
+    whole = draw(2, 3, 3, dtype=dtype)
+    a = np.tril(whole) + H(np.tril(whole, -1))
+    a[..., range(3), range(3)] = a[..., range(3), range(3)].real
+    found = adjoint.linalg.pinv(adjoint.from_numpy(whole), hermitian=True)
+    np.testing.assert_allclose(found.numpy(), np.linalg.pinv(a), atol=1e-10)
+    check_gradients(lambda x: adjoint.linalg.pinv(x + x.mH, hermitian=True), whole)
+    x = adjoint.ones(3, 3).tril()
+    assert adjoint.linalg.matrix_rank(x) == 3
+    assert adjoint.linalg.matrix_rank(x, hermitian=True) == 1
+
+
 def test_rank_and_condition() -> None:
     a = draw(4, 2) @ draw(2, 4)
     assert adjoint.linalg.matrix_rank(adjoint.from_numpy(a)).item() == 2

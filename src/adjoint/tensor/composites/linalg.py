@@ -12,7 +12,7 @@ from adjoint.arrays.namespace import underlying
 from adjoint.arrays.shapes import normalize_dims
 from adjoint.core.graph import TensorBase
 from adjoint.core.results import results_of
-from adjoint.rules.linalg import check_inexact, check_matrix, check_sides, check_square
+from adjoint.rules.linalg import check_inexact, check_matrix, check_sides, check_square, on_diagonal
 from adjoint.tensor.composites.declare import COMPOSITES, as_tensor, composite, ops, torch_call
 from adjoint.tensor.composites.reduce import check_norm_dtype
 from adjoint.tensor.creation import randn
@@ -269,7 +269,7 @@ def pinv(
     Args:
         rtol: singular values up to this share of the largest count as zero; rcond is its older name.
         atol: or up to this size; each may be a tensor with one number for each matrix.
-        hermitian: accepted for torch's sake; Hermitian matrices need no other treatment here.
+        hermitian: only the lower triangle of A is read. The gradient is that of any matrix all the same, as in torch.
 
     >>> import adjoint
     >>> adjoint.linalg.pinv(adjoint.tensor([[1.0], [1.0]]))
@@ -277,6 +277,7 @@ def pinv(
     """
     if hermitian:
         check_square("linalg.eigh", A._array)
+        A = _by_lower_triangle(A.detach()) + (A - A.detach())
     relative = rcond if rtol is None else rtol
     if atol is not None and A.numel():
         # each matrix has its own largest singular value, of which the bound is a share
@@ -288,6 +289,13 @@ def pinv(
     elif isinstance(relative, TensorBase):
         relative = underlying(relative._array)
     return ops.linalg_pinv(A, relative)
+
+
+def _by_lower_triangle(A: Tensor) -> Tensor:
+    """Hermitian matrices of which the lower triangle is given."""
+    below = ops.tril(A, -1)
+    own = ops.diagonal(A, 0, -2, -1)
+    return below + ops.conj_transpose(below) + on_diagonal(ops, ops.real(own) if A.is_complex() else own)
 
 
 @composite()
@@ -652,8 +660,8 @@ def matrix_rank(
     """How many singular values are larger than atol and than rtol times the largest (tol is an older name of atol).
 
     Each bound may be a tensor with one number for each matrix. rtol is the precision of the dtype times the larger
-    side of the matrices unless it or a positive atol is given. Raises RuntimeError for Hermitian matrices that are not
-    square; they need no other treatment here.
+    side of the matrices unless it or a positive atol is given. Of Hermitian matrices the lower triangle is read; raises
+    RuntimeError if they are not square.
 
     >>> import adjoint
     >>> adjoint.linalg.matrix_rank(adjoint.ones(3, 3))
@@ -661,6 +669,7 @@ def matrix_rank(
     """
     if hermitian:
         check_square("linalg.eigh", A._array)
+        A = _by_lower_triangle(A.detach())
     values = svdvals(A).detach()
     if not values.shape[-1]:
         return values.sum(-1).long()
