@@ -439,3 +439,21 @@ def test_operators_promote_integers_of_all_widths(left: str) -> None:
     for right in KINDS["signed"] if left == "uint64" else ():
         with pytest.raises(RuntimeError, match="attempted to promote UInt64 and "):
             array_api.ones(2, dtype=array_api.uint64) + array_api.ones(2, dtype=getattr(array_api, right))
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        (np.array([0, 1]), 1),
+        (np.array([1, 0]), np.array([2, 0])),
+        (1, np.array([[0, 1], [2, 2]])),
+        (np.array([0, 1]), np.array([[1], [-1]]), 3),
+        (np.array([-1, 0]), np.array(2), np.array([0, 3])),
+    ],
+    ids=str,
+)
+def test_integer_arrays_and_integers_index_together(key: tuple[Any, ...]) -> None:
+    values = np.arange(24.0).reshape(2, 3, 4)
+    own = tuple(array_api.asarray(part) if isinstance(part, np.ndarray) else part for part in key)
+    found = array_api.asarray(values)[own]
+    assert found.dtype is array_api.float64 and np.array_equal(found.numpy(), values[key])
