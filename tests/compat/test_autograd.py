@@ -21,7 +21,7 @@ from scipy.sparse.linalg import spsolve
 
 import adjoint
 from adjoint.compat import autograd as ag
-from adjoint.compat.autograd import _nodes, core, extend, scipy, test_util, tracer, util
+from adjoint.compat.autograd import _nodes, core, extend, scipy, test_util, tracer, util, wrap_util
 from adjoint.compat.autograd import numpy as np
 from adjoint.compat.autograd.misc import fixed_points, flatten, optimizers, tracers
 from adjoint.compat.autograd.misc.flatten import flatten_func
@@ -602,6 +602,15 @@ def test_a_copy_of_a_box_is_one_of_its_values() -> None:
         return np.sum(other * x)
 
     onp.testing.assert_array_equal(ag.grad(function)(onp.array([3.0, 4.0])), [0.0, 8.0])
+
+
+def test_older_places_of_names() -> None:
+    assert scipy.misc.logsumexp is scipy.special.logsumexp
+
+    @wrap_util.wraps(cube, "{fun}_{n}", "{n} of {fun}", n=2)
+    def other() -> None: ...
+
+    assert (other.__name__, other.__doc__) == ("cube_2", "2 of cube")
 
 
 def test_derivatives_of_what_is_no_primitive_warn() -> None:

@@ -56,3 +56,23 @@ def get_name(f: Any) -> str:
 def get_doc(f: Any) -> str | None:
     """The documentation of a function."""
     return getattr(f, "__doc__", None)
+
+
+def wraps(
+    fun: Function, namestr: str = "{fun}", docstr: str = "{doc}", **kwargs: Any
+) -> Callable[[Function], Function]:
+    """Give a function a name and documentation made from those of another.
+
+    >>> @wraps(len, namestr="grad_of_{fun}_by_{argnum}", argnum=0)
+    ... def derivative(x): ...
+    >>> derivative.__name__
+    'grad_of_len_by_0'
+    """
+
+    def named(made: Function) -> Function:
+        name, doc = getattr(fun, "__name__", "[unknown name]"), getattr(fun, "__doc__", "")
+        made.__name__ = namestr.format(fun=name, doc=doc, **kwargs)
+        made.__doc__ = docstr.format(fun=name, doc=doc, **kwargs)
+        return made
+
+    return named

@@ -1,3 +1,3 @@
 """SciPy for functions that are to be differentiated."""
 
-from adjoint.compat.autograd.scipy import integrate, linalg, signal, special, stats
+from adjoint.compat.autograd.scipy import integrate, linalg, misc, signal, special, stats
