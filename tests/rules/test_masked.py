@@ -184,3 +184,12 @@ def test_logaddexp() -> None:
 def test_errors(function: Any, error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
         function(adjoint.masked, adjoint.ones(2, 3))
+
+
+def test_running_values_of_bools_where_there_is_nothing_to_run_along() -> None:
+    x, empty = adjoint.tensor(True), adjoint.zeros(0, 4, dtype=adjoint.bool)
+    for function in (adjoint.masked.cumsum, adjoint.masked.cumprod):
+        assert function(x, 0).item() is True
+        assert function(empty, 0).shape == (0, 4) and function(empty, 0).dtype is adjoint.bool
+        with pytest.raises(NotImplementedError, match="not implemented for 'Bool'"):
+            function(x[None], 0)

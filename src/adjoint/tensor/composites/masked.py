@@ -203,7 +203,7 @@ def _running(name: str, identity: float, text: str, example: str) -> Callable[..
 
     def running(input: Tensor, dim: int, *, dtype: dtype | None = None, mask: Tensor | None = None) -> Tensor:
         wanted = input.dtype if dtype is None else as_dtype(dtype)
-        if wanted.category == 0:
+        if wanted.category == 0 and input.ndim and input.numel():
             raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
         filled = _of_type(_filled(input, _mask_of(input, mask), identity), wanted)
         return _of_type(operation(filled, _axis_of(dim, input.ndim)), wanted)
