@@ -60,9 +60,7 @@ def page(facts: Mapping[str, str], scores: Sequence[Score]) -> str:
         "## By family\n", *figures(by_family(scores), (*FIVE, ALTOGETHER), excused=False), "",
         "## Differences that are explained\n", *explained(scores), "",
         "## Differences that are not\n", *differing(scores), "",
-        "## Derivatives that adjoint alone has\n",
-        alone(scores),
-        "",
+        "## Derivatives that adjoint alone has\n", alone(scores), "",
         "## Taken with\n", *(f"- {name}: {fact}" for name, fact in facts.items()), "",
     ])  # fmt: skip
 
