@@ -640,3 +640,11 @@ def test_ravel_copies_what_is_not_contiguous() -> None:
     x[:, ::2].ravel()[1] = 5
     x.T.ravel()[2] = 5
     assert x.tolist() == [[1, 0, 0, 0], [0, 0, 0, 0]]
+
+
+def test_conjugate_transposes_of_numbers_and_vectors() -> None:
+    x = adjoint.tensor(1 + 2j)
+    assert x.mH.item() == x.H.item() == adjoint.adjoint(x).item() == 1 - 2j
+    for transposed in (lambda v: v.mH, adjoint.adjoint, lambda v: v.H):
+        with pytest.raises(RuntimeError, match="is only supported on matrices"):
+            transposed(adjoint.ones(3))
