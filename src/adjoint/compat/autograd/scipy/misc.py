@@ -1,5 +1,5 @@
 """Where SciPy once had logsumexp, which dependents still import from here."""
 
-from adjoint.compat.autograd.scipy.special import logsumexp
+from adjoint.compat.autograd.scipy import special as _special
 
-__all__ = ["logsumexp"]
+logsumexp = vars(_special)["logsumexp"]
