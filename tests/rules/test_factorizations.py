@@ -110,7 +110,8 @@ def test_lu_unpack_of_parts() -> None:
     assert [part.numel() for part in adjoint.lu_unpack(LU, pivots, unpack_pivots=False)] == [0, 9, 9]
     parts = adjoint.lu_unpack(LU.requires_grad_(), pivots, unpack_data=False)
     assert [part.requires_grad for part in parts] == [False, True, True]
-    assert linalg.lu(adjoint.ones(0, 3), pivot=False).U.shape == (0, 3)
+    unpivoted = linalg.lu(adjoint.ones(0, 3), pivot=False)
+    assert (unpivoted.P.shape, unpivoted.U.shape) == ((0,), (0, 3))
 
 
 def test_nothing_to_multiply_with_has_undefined_gradients() -> None:
@@ -123,6 +124,8 @@ def test_nothing_to_multiply_with_has_undefined_gradients() -> None:
     for result, inputs in ((Q, (A, tau)), (product, empty)):
         assert result.requires_grad
         assert adjoint.autograd.grad(result.sum(), inputs, allow_unused=True) == (None, None)
+    other = adjoint.ones(0, 3, 1, requires_grad=True)
+    assert adjoint.autograd.grad(adjoint.ormqr(*empty, other).sum(), other)[0].shape == (0, 3, 1)
     tangent = adjoint.func.jvp(lambda x: linalg.householder_product(x, tau), (A,), (A,))[1]
     assert not tangent.any()
     told = linalg.lstsq(A, adjoint.ones(3, 1))

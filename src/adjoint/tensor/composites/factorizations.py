@@ -142,7 +142,8 @@ def lu(A: Tensor, *, pivot: bool = True) -> _Lu:
             f"linalg.lu: Expected tensor with 2 or more dimensions. Got size: {listed(A.shape)} instead"
         )
     found = lu_factor_ex(A, pivot=pivot)
-    return _unpacked(found.LU, found.pivots)
+    P, L, U = _unpacked(found.LU, found.pivots)
+    return _Lu(P if pivot else ops.zeros_of(A, (0,)), L, U)
 
 
 def _unpacked(LU: Tensor, pivots: Tensor) -> _Lu:
@@ -564,8 +565,7 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
     tau, other = as_tensor("ormqr", "tau", 2, tau), as_tensor("ormqr", "other", 3, other)
     _check_ormqr(input, tau, other, left)
     if not other.numel():
-        of = next((x for x in (input, tau, other) if x.requires_grad), other)
-        return ops.independent(of, ops.zeros_like(other.detach()))
+        return other.clone() if other.requires_grad else ops.independent(input if input.requires_grad else tau, other)
     V, T = _compact(input, tau)
     turned = ops.conj_transpose(V)
     if transpose:
