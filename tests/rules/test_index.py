@@ -679,3 +679,28 @@ def test_bools_have_no_mean() -> None:
     x = adjoint.ones(2, dtype=adjoint.bool)
     with pytest.raises(NotImplementedError, match="not implemented for 'Bool'"):
         x.scatter_reduce(0, integers(0), x[:1], "mean")
+
+
+@pytest.mark.parametrize("include_self", [True, False])
+@pytest.mark.parametrize("zeros", [0, 1, 2, 3])
+def test_second_derivatives_of_products_with_zeros(zeros: int, include_self: bool) -> None:
+    x, source = leaf([2.0, -1.5]), leaf([*[0.0] * zeros, 1.5, -0.5, 3.0, 0.75][:4])
+    index = integers(0, 0, 0, 1)
+
+    def products(x: Tensor, source: Tensor) -> Tensor:
+        return x.scatter_reduce(0, index, source, "prod", include_self=include_self)
+
+    first = source[:3].prod() * (x[0] if include_self else 1)
+    second = source[3] * (x[1] if include_self else 1)
+    weights = adjoint.tensor([1.0, 2.0], dtype=adjoint.float64)
+    expected = adjoint.autograd.functional.hessian(
+        lambda x, s: (
+            s[0] * s[1] * s[2] * (x[0] if include_self else 1) + 2 * s[3] * (x[1] if include_self else 1)
+        ),
+        (x, source),
+    )
+    assert products(x, source).tolist() == [first.item(), second.item()]
+    found = adjoint.autograd.functional.hessian(lambda x, s: (products(x, s) * weights).sum(), (x, source))
+    for row, wanted in zip(found, expected, strict=True):
+        for block, block_wanted in zip(row, wanted, strict=True):
+            np.testing.assert_allclose(block.numpy(), block_wanted.numpy(), atol=1e-12)

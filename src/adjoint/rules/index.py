@@ -527,9 +527,9 @@ def _of_product(ops, g, y, input, part, own, ones, dim, index):
     def others(x, is_zero, zeros, total, product):
         one, two = where_equal(ops, zeros, 1 + zeros * 0), where_equal(ops, zeros, 2 + zeros * 0)
         none = where_zero(ops, zeros)
-        of_zero = product * (one + two * (total - x))
-        of_other = product / (x + is_zero) * (none + one * total)
-        return ops.conj(is_zero * of_zero + (1 - is_zero) * of_other)
+        of_zero, of_other = one + two * (total - x), none + one * total
+        # a zero stands in the product as 1: dividing by it changes nothing but the derivative by the zero itself
+        return ops.conj(product / (x + is_zero) * (is_zero * of_zero + (1 - is_zero) * of_other))
 
     seen = [ops.gather(value, dim, index) for value in (zeros, total, product)]
     of_input = others(input, own_zero, zeros, total, product) * own
