@@ -193,3 +193,13 @@ def test_running_values_of_bools_where_there_is_nothing_to_run_along() -> None:
         assert function(empty, 0).shape == (0, 4) and function(empty, 0).dtype is adjoint.bool
         with pytest.raises(NotImplementedError, match="not implemented for 'Bool'"):
             function(x[None], 0)
+
+
+def test_spreads_of_whole_numbers_in_the_type_of_the_result() -> None:
+    x, mask = adjoint.tensor([[100003, 100002, 4, 5]]), adjoint.tensor([[True, True, False, True]])
+    picked = np.array([100003.0, 100002.0, 5.0])
+    found = adjoint.masked.var(x, 1, dtype=adjoint.float64, mask=mask)
+    np.testing.assert_allclose(found.numpy(), [picked.var(ddof=1)], rtol=1e-14)
+    found = adjoint.masked.std(x, 1, dtype=adjoint.float64, mask=mask)
+    np.testing.assert_allclose(found.numpy(), [picked.std(ddof=1)], rtol=1e-14)
+    assert adjoint.masked.var(x, 1, mask=mask).dtype is adjoint.float32

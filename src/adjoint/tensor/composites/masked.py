@@ -312,13 +312,15 @@ def _variance(
     correction: float | None,
     keepdim: bool,
     picks: Tensor | None,
+    kind: dtype,
 ) -> Tensor:
+    """The variance; that of integers is computed in `kind`, the type of the result, if that has fractions."""
     if unbiased is not None and correction is not None:
         raise AssertionError("Only one of unbiased and correction may be given")
     if kind_of(input._array) == "b":
         ops.sub(input, input)
     taken_off = correction if correction is not None else 0 if unbiased is False else 1
-    x = input if input.dtype.category > 1 else ops.cast(input, float32)
+    x = input if input.dtype.category > 1 else ops.cast(input, kind if kind.category > 1 else float32)
     dims = _dims_of(dim, input.ndim)
     number = _count(input, picks, dims, True)
     center = ops.sum(_filled(x, picks, 0), dims, True) / number
@@ -355,8 +357,8 @@ def var(
     >>> adjoint.masked.var(adjoint.tensor([1.0, 3.0, 9.0]), mask=adjoint.tensor([True, True, False]))
     tensor(2.)
     """
-    found = _variance(input, dim, unbiased, correction, bool(keepdim), _mask_of(input, mask))
-    return _of_type(found, _spread_type(input, dtype))
+    kind = _spread_type(input, dtype)
+    return _of_type(_variance(input, dim, unbiased, correction, bool(keepdim), _mask_of(input, mask), kind), kind)
 
 
 @composite(namespace="masked", method=False)
@@ -377,8 +379,9 @@ def std(
     >>> adjoint.masked.std(adjoint.tensor([1.0, 3.0, 9.0]), mask=adjoint.tensor([True, True, False]))
     tensor(1.4142)
     """
-    found = ops.sqrt(_variance(input, dim, unbiased, correction, bool(keepdim), _mask_of(input, mask)))
-    return _of_type(found, _spread_type(input, dtype))
+    kind = _spread_type(input, dtype)
+    found = _variance(input, dim, unbiased, correction, bool(keepdim), _mask_of(input, mask), kind)
+    return _of_type(ops.sqrt(found), kind)
 
 
 # norms ----------------------------------------------------------------------------------------------------------------
