@@ -31,8 +31,9 @@ def test_negative_powers_of_integers_are_rounded_towards_zero() -> None:
     base, exponent = torch.tensor([2, 1, -1, -1, 3, 0]), torch.tensor([-1, -1, -1, -2, 2, -1])
     assert (base**exponent).tolist() == [0, 1, -1, 1, 9, 0]
     assert (2 ** torch.tensor([-1, 3], dtype=torch.int8)).tolist() == [0, 8]
-    with pytest.raises(RuntimeError, match="Integers to negative integer powers are not allowed"):
-        base**-1
+    for whole in (base, base.to(torch.uint8), base > 0):
+        with pytest.raises(RuntimeError, match="Integers to negative integer powers are not allowed"):
+            whole**-1
 
 
 def test_sign_of_nan() -> None:

@@ -40,7 +40,8 @@ IN_ONE_PIECE = frozenset(
     + ("on_places", "from_places", "polar", "renorm", "reshape", "resize_axes", "sample", "sample_input", "sum_at")
     + ("sample_weight", "scatter", "scatter_add", "scatter_reduce", "sorted_places", "take", "trace", "unfold", "view")
     + ("gather", "trigonometric", "sylvester", "stein", "riccati", "matrix_function", "as_strided", "restride")
-    + ("banded_solution", "masked_scatter", "masked_gather", "ctc_loss", "view_bits", "places_in_drawn_windows")
+    + ("banded_solution", "cholesky_solution", "masked_scatter", "masked_gather", "ctc_loss", "view_bits")
+    + ("places_in_drawn_windows",)
 )
 LARGEST_PIECE = 1 << 28
 

@@ -295,8 +295,12 @@ def is_complex(ops, value):
 check_integers = number_check("iu")
 
 
-def _explain_pow(error, input, exponent):
-    return RuntimeError(str(error)) if "negative integer" in str(error) else None
+def _check_pow(input, exponent):
+    if not is_number(exponent):
+        return
+    if exponent.real < 0 and _kind(input) in "biu" and _kind(exponent) in "bi":
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    check_integers(input, exponent)
 
 
 @elementwise(
@@ -304,8 +308,7 @@ def _explain_pow(error, input, exponent):
     exponent=_by_exponent,
     inplace=True,
     node={"": "PowBackward1", "exponent": "PowBackward0", "input": "PowBackward2"},
-    check=lambda input, exponent: is_number(exponent) and check_integers(input, exponent),
-    explain=_explain_pow,
+    check=_check_pow,
 )
 def pow(xp, input: Array, exponent: Array):
     """input to the power of exponent, broadcast."""
