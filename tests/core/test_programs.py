@@ -360,6 +360,7 @@ def test_attributes_of_tensors_and_nodes():
     assert (x.__dict__["label"], y.grad_fn.label) == ("input", "node")
 
 
+@compiled
 def test_ufuncs_of_many_operands_are_not_part_of_programs():
     import scipy.special
 
