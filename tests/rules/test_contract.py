@@ -566,3 +566,8 @@ def test_product_of_one_matrix_is_a_copy() -> None:
     x = adjoint.ones(2, 2)
     adjoint.chain_matmul(x).add_(1)
     assert x.tolist() == [[1.0, 1.0], [1.0, 1.0]]
+
+
+def test_product_of_a_vector_and_a_matrix_is_no_chain() -> None:
+    with pytest.raises(RuntimeError, match=r"^Tensor dimension is 1, expected 2 instead\.$"):
+        adjoint.chain_matmul(adjoint.ones(3), adjoint.ones(3, 3))

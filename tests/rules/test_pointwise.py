@@ -248,6 +248,14 @@ def test_nodes_are_named_by_overload():
             TypeError,
             "lerp(): argument 'end' (position 2) must be Tensor, not float",
         ),
+        *[
+            (
+                lambda name=name: getattr(adjoint, name)(3),
+                TypeError,
+                f"{name}(): argument 'input' (position 1) must be Tensor, not int",
+            )
+            for name in ("positive", "real", "conj", "conj_physical", "is_conj", "is_neg", "resolve_conj")
+        ],
         (lambda: COMPLEX.deg2rad(), RuntimeError, "deg2rad is not supported for complex tensors."),
         (lambda: adjoint.polar(WHOLE, WHOLE), RuntimeError, "Expected both inputs to be Half, Float or Double tensors"),
         (
