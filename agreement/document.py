@@ -7,7 +7,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from .compare import ASPECTS, TITLES, Finding
-from .score import ALTOGETHER, FIVE, Score, by_family, by_reason, by_tier, counted, entries_right, samples_right
+from .score import (
+    ALL,
+    ALTOGETHER,
+    FIVE,
+    OPEN,
+    ORDINARY,
+    Score,
+    by_family,
+    by_reason,
+    by_tier,
+    counted,
+    entries_right,
+    samples_right,
+)
 
 HEAD = """\
 # Agreement with PyTorch
@@ -21,6 +34,11 @@ STRICT = """\
 ## Entries that agree
 
 One sample that differs makes an entry wrong, whatever the reason.
+"""
+ORDINARY_POINTS = """\
+## Entries that agree at ordinary points
+
+Without the samples whose inputs have ties, zeros, kinks, infinities, NaN or no elements.
 """
 EXCUSED = """\
 ## Entries that agree, or whose differences are explained
@@ -53,11 +71,12 @@ def page(facts: Mapping[str, str], scores: Sequence[Score]) -> str:
     """The whole page in Markdown."""
     return "\n".join([
         HEAD,
-        STRICT, *figures(by_tier(scores), (*FIVE, ALTOGETHER), excused=False), "",
-        EXCUSED, *figures(by_tier(scores), (*FIVE, ALTOGETHER), excused=True), "",
+        STRICT, *figures(by_tier(scores), (*FIVE, ALTOGETHER)), "",
+        ORDINARY_POINTS, *figures(by_tier(scores), (*FIVE, ALTOGETHER), ORDINARY), "",
+        EXCUSED, *figures(by_tier(scores), (*FIVE, ALTOGETHER), OPEN), "",
         SAMPLES, *samples(by_tier(scores)), "",
-        COMPANIONS, *figures(by_tier(scores), COMPANION_ASPECTS, excused=False), "",
-        "## By family\n", *figures(by_family(scores), (*FIVE, ALTOGETHER), excused=False), "",
+        COMPANIONS, *figures(by_tier(scores), COMPANION_ASPECTS), "",
+        "## By family\n", *figures(by_family(scores), (*FIVE, ALTOGETHER)), "",
         "## Differences that are explained\n", *explained(scores), "",
         "## Differences that are not\n", *differing(scores), "",
         "## Derivatives that adjoint alone has\n", alone(scores), "",
@@ -69,10 +88,10 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
 
 
-def figures(groups: Mapping[str, Sequence[Score]], aspects: Sequence[str], excused: bool) -> list[str]:
+def figures(groups: Mapping[str, Sequence[Score]], aspects: Sequence[str], which: str = ALL) -> list[str]:
     """A row for each group of entries, a column for each aspect."""
     rows = (
-        [name, *(str(entries_right(scores, aspect, excused)) for aspect in aspects)] for name, scores in groups.items()
+        [name, *(str(entries_right(scores, aspect, which)) for aspect in aspects)] for name, scores in groups.items()
     )
     return table(["", *(SHORT.get(aspect, aspect) for aspect in aspects)], rows)
 

@@ -22,7 +22,7 @@ from agreement.judge import ROUNDING, SLOPES, judge
 from agreement.numbers import close
 from agreement.observe import Library, forward, observe
 from agreement.samples import Sample, choices, named_inputs, names_of, parse, samples_of, unknown_names
-from agreement.score import ALTOGETHER, Score, entries_right, explanations, generalised
+from agreement.score import ALTOGETHER, ORDINARY, Score, entries_right, explanations, generalised
 
 from agreement import __main__ as command
 
@@ -189,6 +189,13 @@ def test_figures():
     assert str(entries_right(scores, "value")) == "66.7 % (2 of 3)"
     assert str(entries_right(scores, ALTOGETHER)) == "33.3 % (1 of 3)"
     assert str(entries_right([], "jvp")) == "–"
+
+
+@pytest.mark.parametrize("sample", ["f(tx)", "f(x, zero_int64)", "f(normal(2, 0, 3))", "f(steps(3))"])
+def test_edges(sample):
+    edge = Score(Verdicts("sin", Counter(value=1), [Finding("sin", "value", "float64", sample, "1", "2")]))
+    inside = Score(Verdicts("sin", Counter(value=1), [Finding("sin", "value", "float64", "f(xt, 0)", "1", "2")]))
+    assert (edge.wrong("value"), edge.wrong("value", ORDINARY), inside.wrong("value", ORDINARY)) == (1, 0, 1)
 
 
 def test_page():

@@ -142,9 +142,13 @@ def in_one_piece(rule: Any, *values: Any, **options: Any) -> Any:
 
 
 def harmless(shape: tuple[int, ...], dtype: Any) -> Any:
-    """Values that no kernel refuses: the identity for square matrices, zeros for places, else different fractions."""
+    """Values that no kernel refuses: half the identity for square matrices, of whole numbers the identity, zeros for
+    places, else different fractions.
+
+    Half, since matrix equations such as A X A' - X + Q = 0 have no solution where A has the eigenvalue 1.
+    """
     if len(shape) > 1 and shape[-1] == shape[-2]:
-        return numpy.zeros(shape, dtype) + numpy.eye(shape[-1], dtype=dtype)
+        return numpy.zeros(shape, dtype) + (numpy.eye(shape[-1]) / (2 if dtype.kind in "fc" else 1)).astype(dtype)
     size = math.prod(shape)
     return (1 / (1 + numpy.arange(size)) if dtype.kind in "fc" else numpy.zeros(size)).reshape(shape).astype(dtype)
 
