@@ -296,9 +296,9 @@ check_integers = number_check("iu")
 
 
 def _check_pow(input, exponent):
-    if not is_number(exponent):
+    if not is_number(exponent) or kind_of(input._array) not in "biu":
         return
-    if exponent.real < 0 and _kind(input) in "biu" and _kind(exponent) in "bi":
+    if exponent.real < 0 and _kind(exponent) in "bi":
         raise RuntimeError("Integers to negative integer powers are not allowed.")
     check_integers(input, exponent)
 
@@ -312,6 +312,8 @@ def _check_pow(input, exponent):
 )
 def pow(xp, input: Array, exponent: Array):
     """input to the power of exponent, broadcast."""
+    if type(exponent) in (int, float) and exponent not in _PRODUCTS:
+        return input**exponent  # before any question about kinds, so that it can be traced
     if _kind(input) == _kind(exponent) == "b":
         if not is_number(exponent):
             raise NotImplementedError("\"pow\" not implemented for 'Bool'")
