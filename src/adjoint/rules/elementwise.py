@@ -183,7 +183,6 @@ def reciprocal(xp, input: Array):
     return 1 / input if kind_of(input) == "c" else xp.reciprocal(input)
 
 
-
 @elementwise(input=1, other=lambda alpha: alpha, fast="add", inplace=True, check=_check_alpha)
 def add(xp, input: Array, other: Array, *, alpha=1):
     """input + alpha * other"""

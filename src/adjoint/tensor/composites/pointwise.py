@@ -53,8 +53,8 @@ def float_power(input: Tensor | complex, exponent: Tensor | complex, *, out: Ten
     >>> adjoint.float_power(adjoint.tensor([2, 3]), -1)
     tensor([0.5000, 0.3333], dtype=adjoint.float64)
     """
-    if not isinstance(input, TensorBase) and not isinstance(exponent, TensorBase):
-        raise TypeError(errors.must_be_tensor("float_power", "input", 0, input))
+    if not isinstance(exponent, TensorBase):
+        _check_tensor("float_power", "input", 0, input)
     kind = _double(input, exponent)
     given = {} if out is None else {"out": out}
     return ops.pow(_in_double(input, kind), _in_double(exponent, kind), **given)
