@@ -1,7 +1,6 @@
 """Trees: taken apart, put together, compared."""
 
 import copy
-import doctest
 from collections import OrderedDict, defaultdict, namedtuple
 from dataclasses import dataclass, field
 from typing import Any
@@ -171,7 +170,3 @@ def test_number_of_leaves():
         structure.unflatten([1, 2, 3])
     with pytest.raises(ValueError, match=r"^a tree with 2 leaves cannot be made from 1$"):
         structure.unflatten([1])
-
-
-def test_examples():
-    assert doctest.testmod(pytree).failed == 0

@@ -1,7 +1,5 @@
 """Derivatives of solutions: against the same solutions in closed form or unrolled, in all modes, to the third order."""
 
-import doctest
-import importlib
 
 import numpy as np
 import pytest
@@ -244,9 +242,3 @@ GRAD = vector(1.0, 2.0).requires_grad_()
 def test_errors(call, error, message):
     with np.errstate(all="ignore"), pytest.raises(error, match=message):
         call()
-
-
-@pytest.mark.parametrize("name", ["flat", "linear", "sparse", "implicit", "colouring", "functions", "optimize"])
-def test_examples(name):
-    options = doctest.ELLIPSIS
-    assert doctest.testmod(importlib.import_module(f"adjoint.solvers.{name}"), optionflags=options).failed == 0

@@ -1,7 +1,5 @@
 """Derivatives of solutions of differential equations."""
 
-import doctest
-import importlib
 
 import numpy as np
 import pytest
@@ -147,8 +145,3 @@ def test_errors_of_arguments():
         odeint(lambda t, y: y, vector(1.0), 1.0)
     y = odeint(lambda t, y: GRAD * y, vector(1.0), vector(0.0, 1.0))[-1]
     assert_close(adjoint.autograd.grad(y.sum(), GRAD)[0], vector(np.e), rtol=1e-6, atol=1e-6)
-
-
-def test_examples():
-    for name in ("ode", "initial_value"):
-        assert doctest.testmod(importlib.import_module(f"adjoint.solvers.{name}")).failed == 0

@@ -70,7 +70,7 @@ class detect_anomaly:
     ... except RuntimeError as error:
     ...     print(error)
     Function 'SqrtBackward0' returned nan values in its 0th output.
-    At 2 of 2 places of NaN the gradient that arrived was 0, and 0 times an infinite or NaN derivative is NaN.
+    At 2 of 2 places of NaN the gradient that arrived was 0, and 0 times an infinite or NaN derivative is NaN. ...
     """
 
     def __init__(self, check_nan: bool = True, *, check_forward: bool = False) -> None:

@@ -323,9 +323,8 @@ def record_locations() -> Iterator[None]:
     ...     y.sum().backward()
     ... except RuntimeError as error:
     ...     print(error)
-    one of the variables needed for gradient computation has been modified by an inplace operation: ...
-    It was saved for the backward pass here: ...
-    It was modified here: ...
+    one of the variables needed ... It was saved for the backward pass here: ... y = x.exp()
+    It was modified here: ... z = y.mul_(2)
     """
     state = current()
     state.locations += 1

@@ -60,7 +60,7 @@ class Distribution:
     >>> scipy_functions.load()
     >>> norm = Distribution("norm", scipy.stats.norm)
     >>> norm.logpdf(adjoint.tensor([0.0, 1.0]), loc=0.5)
-    tensor([-1.0439, -1.0439])
+    tensor([-1.0439, -1.0439], dtype=adjoint.float64)
     """
 
     def __init__(self, name: str, of_scipy: Any, *args: Any, **kwargs: Any) -> None:

@@ -8,7 +8,7 @@ Tensors, which keep the history:
 >>> from adjoint import numpy as np
 >>> x = adjoint.tensor(2.0, dtype=adjoint.float64, requires_grad=True)
 >>> np.array([[x, 1.0], [0.0, x * x]]).trace()
-tensor(6., dtype=adjoint.float64, grad_fn=<SumBackward0>)
+tensor(6., dtype=adjoint.float64, grad_fn=<TraceBackward0>)
 >>> np.array([1.0, 2.0])
 array([1., 2.])
 """

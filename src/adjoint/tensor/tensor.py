@@ -676,7 +676,7 @@ class Tensor(ArithmeticTensor):
         >>> action.reinforce(adjoint.tensor([3.0]))
         >>> action.backward()
         >>> p.grad
-        tensor([3., 0.])
+        tensor([3., -0.])
         """
         reinforce(self, reward)
 

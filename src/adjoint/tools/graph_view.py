@@ -241,7 +241,7 @@ def saved_tensors(targets: Target | Iterable[Target]) -> SavedTensors:
     >>> x = adjoint.ones(1000, requires_grad=True)
     >>> kept = adjoint.autograd.graph.saved_tensors((x.exp() * x).sum())
     >>> [(entry.operation, entry.name, entry.nbytes) for entry in kept]
-    [('MulBackward0', 'self', 4000), ('MulBackward0', 'other', 4000), ('ExpBackward0', 'result', 0)]
+    [('MulBackward0', 'other', 4000), ('MulBackward0', 'self', 4000), ('ExpBackward0', 'result', 0)]
     """
     seen: set[int] = set()
     entries = SavedTensors()

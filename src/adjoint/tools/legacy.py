@@ -56,7 +56,7 @@ class Variable(metaclass=VariableMeta):
     >>> x
     tensor([1., 1.], requires_grad=True)
     >>> isinstance(x, adjoint.autograd.Variable), type(x)
-    (True, <class 'adjoint.Tensor'>)
+    (True, <class 'adjoint.tensor.tensor.Tensor'>)
     """
 
     _execution_engine = ImperativeEngine()

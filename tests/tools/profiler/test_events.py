@@ -1,7 +1,5 @@
 """Events: nesting, averages, tables, traces."""
 
-import doctest
-import importlib
 import json
 
 import pytest
@@ -191,12 +189,3 @@ def test_table_with_lines_of_the_program_and_flops():
     assert lines[3].rstrip().endswith("3.000") and "  f.py(3): g  " in lines[3]
     assert [line.strip() for line in lines[4:6]] == ["f.py(10): h", ""]
     assert "...3): g" in EventList([event]).table(max_src_column_width=8)
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["activities", "events", "formats", "legacy", "metadata", "nvprof", "profile", "ranges", "steps", "unique"],
-)
-def test_examples(name):
-    outcome = doctest.testmod(importlib.import_module(f"adjoint.tools.profiler.{name}"))
-    assert outcome.failed == 0 < outcome.attempted

@@ -294,7 +294,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 
     >>> import adjoint
     >>> adjoint.nn.functional.hardswish(adjoint.tensor([-4.0, 3.0]))
-    tensor([-0.,  3.])
+    tensor([-0., 3.])
     """
     return _run("hardswish", inplace, input)
 

@@ -107,7 +107,7 @@ def view(input: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Ten
     >>> import adjoint
     >>> x = adjoint.arange(4.0)
     >>> x.view(2, -1).shape, x.view(adjoint.int32)[1]
-    (adjoint.Size([2, 2]), tensor(1065353216, dtype=int32))
+    (adjoint.Size([2, 2]), tensor(1065353216, dtype=adjoint.int32))
     """
     if dtype is None and len(shape) == 1 and isinstance(shape[0], dtype_class):
         dtype, shape = shape[0], ()
