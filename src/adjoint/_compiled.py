@@ -8,6 +8,7 @@ COMPILED = (
     "adjoint.arrays.shortcuts",
     "adjoint.arrays.blocks",
     "adjoint.arrays.memory",
+    "adjoint.arrays.stacks",
     "adjoint.arrays.vectors",
     "adjoint.arrays.windows",
     "adjoint.core.modes",

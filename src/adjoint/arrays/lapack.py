@@ -1,5 +1,7 @@
 """Factorizations by LAPACK that array libraries do not offer, one matrix of a batch after the other.
 
+The loop over the batch is one of C where there is a compiled form (see `stacks.py`), else one of Python.
+
 Pivots and `info` mean what they mean in LAPACK: pivots count from 1, info is 0 for success and i > 0 where the i-th
 pivot (or leading minor) does not allow what was asked for.
 """
@@ -9,6 +11,18 @@ from math import prod
 from typing import Any
 
 import numpy
+
+from . import stacks
+
+
+def _by_columns(a: Any) -> Any:
+    """A copy of matrices in one stack, each as LAPACK has it: (count, columns, rows)."""
+    return numpy.array(a.mT.reshape(prod(a.shape[:-2]), a.shape[-1], a.shape[-2]), order="C")
+
+
+def _by_rows(columns: Any, shape: tuple[int, ...]) -> Any:
+    """The way back."""
+    return numpy.ascontiguousarray(columns.mT).reshape(shape)
 
 
 def _routine(name: str, like: Any) -> Callable[..., Any]:
@@ -30,7 +44,15 @@ def lu_factor(a: Any) -> tuple[Any, Any, Any]:
     batch, rank = a.shape[:-2], min(a.shape[-2:])
     factors, info = a.copy(), numpy.zeros(batch, numpy.int32)
     pivots = numpy.empty((*batch, rank), numpy.int32)
-    if factors.size:
+    if factors.size and stacks.can_do("getrf", a):
+        rows, columns = a.shape[-2:]
+        found = _by_columns(a)
+        count = found.shape[0]
+        stacks.each(
+            "getrf", a.dtype, count, rows, columns, found, rows, pivots.reshape(count, rank), info.reshape(count)
+        )
+        factors = _by_rows(found, a.shape)
+    elif factors.size:
         factorize = _routine("getrf", a)
         for place in numpy.ndindex(*batch):
             factors[place], found, info[place] = factorize(a[place])
@@ -44,13 +66,13 @@ def order_of_pivots(pivots: Any, rows: int, inverse: bool) -> Any:
     >>> order_of_pivots(numpy.array([3, 3]), 3, inverse=False)
     array([2, 0, 1])
     """
-    orders = []
-    for exchanges in pivots.reshape(prod(pivots.shape[:-1]), pivots.shape[-1]).tolist():
-        order = list(range(rows))
-        for i, pivot in enumerate(exchanges):
-            order[i], order[pivot - 1] = order[pivot - 1], order[i]
-        orders.append(order)
-    result = numpy.array(orders, numpy.int64).reshape((*pivots.shape[:-1], rows))
+    exchanges = pivots.reshape(prod(pivots.shape[:-1]), pivots.shape[-1]).T - 1
+    matrices = numpy.arange(exchanges.shape[1])
+    order = numpy.empty((rows, len(matrices)), numpy.int64)
+    order[...] = numpy.arange(rows)[:, None]
+    for i, pivot in enumerate(exchanges):
+        order[i], order[pivot, matrices] = order[pivot, matrices], order[i].copy()
+    result = order.T.reshape((*pivots.shape[:-1], rows))
     return numpy.argsort(result, axis=-1) if inverse else result
 
 
@@ -61,7 +83,12 @@ def partial_cholesky(a: Any) -> tuple[Any, Any]:
     array(2, dtype=int32)
     """
     factor, info = numpy.tril(a), numpy.zeros(a.shape[:-2], numpy.int32)
-    if a.size:
+    if a.size and stacks.can_do("potrf", a):
+        found, n = _by_columns(factor), a.shape[-1]
+        count = found.shape[0]
+        stacks.each("potrf", a.dtype, count, b"L", n, found, n, info.reshape(count))
+        factor = _by_rows(found, a.shape)
+    elif a.size:
         factorize = _routine("potrf", a)
         for place in numpy.ndindex(*info.shape):
             factor[place], info[place] = factorize(a[place], lower=True, clean=True)
@@ -77,7 +104,15 @@ def ldl_factor(a: Any, hermitian: bool) -> tuple[Any, Any, Any]:
     pivots = numpy.empty(a.shape[:-1], numpy.int32)
     if a.size:
         name = "hetrf" if hermitian and a.dtype.kind == "c" else "sytrf"
-        factorize, size = _routine(name, a), int(_routine(f"{name}_lwork", a)(a.shape[-1], lower=True)[0].real)
+        n = a.shape[-1]
+        size = int(_routine(f"{name}_lwork", a)(n, lower=True)[0].real)
+        if stacks.can_do(name, a):
+            found, work = _by_columns(factors), numpy.empty((1, size), a.dtype)
+            count = found.shape[0]
+            places = pivots.reshape(count, n)
+            stacks.each(name, a.dtype, count, b"L", n, found, n, places, work, size, info.reshape(count))
+            return numpy.tril(_by_rows(found, a.shape)), pivots, info
+        factorize = _routine(name, a)
         for place in numpy.ndindex(*info.shape):
             found, pivots[place], info[place] = factorize(a[place], lower=True, lwork=size)
             factors[place] = numpy.tril(found)
@@ -129,7 +164,16 @@ def geqrf(a: Any) -> tuple[Any, Any]:
     batch, rank = a.shape[:-2], min(a.shape[-2:])
     factors, tau = a.copy(), numpy.zeros((*batch, rank), a.dtype)
     if a.size:
-        factorize, size = _routine("geqrf", a), int(_routine("geqrf_lwork", a)(*a.shape[-2:])[0].real)
+        size = int(_routine("geqrf_lwork", a)(*a.shape[-2:])[0].real)
+        if stacks.can_do("geqrf", a):
+            rows, columns = a.shape[-2:]
+            found, work = _by_columns(a), numpy.empty((1, size), a.dtype)
+            count = found.shape[0]
+            information = numpy.empty((1, 1), numpy.intc)
+            shared = tau.reshape(count, rank)
+            stacks.each("geqrf", a.dtype, count, rows, columns, found, rows, shared, work, size, information)
+            return _by_rows(found, a.shape), tau
+        factorize = _routine("geqrf", a)
         for place in numpy.ndindex(*batch):
             factors[place], tau[place], _, _ = factorize(a[place], lwork=size)
     return factors, tau

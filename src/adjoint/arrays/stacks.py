@@ -1,0 +1,98 @@
+"""Calls a routine of LAPACK or BLAS once for each matrix of a stack, in a loop of C.
+
+SciPy's Python functions take a few microseconds for each matrix, which is more than a small one needs. The addresses of
+the same routines are what `scipy.linalg.cython_lapack` and `cython_blas` hand out to compiled code. All arguments of
+such a routine are addresses, so that one loop serves them all.
+
+There is no uncompiled form: `can_do` is then False, and `lapack.py` calls SciPy's functions for each matrix.
+"""
+
+try:
+    import cython
+
+    compiled = cython.compiled
+except ModuleNotFoundError:
+    compiled = False
+
+from functools import lru_cache
+from importlib import import_module
+
+import numpy
+
+#: How BLAS names the types of elements.
+_LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
+
+#: The routines that are called from here: SciPy's module, and how many arguments they take.
+_ROUTINES = {
+    "trsm": ("blas", 11),
+    "getrf": ("lapack", 6),
+    "potrf": ("lapack", 5),
+    "sytrf": ("lapack", 8),
+    "hetrf": ("lapack", 8),
+    "geqrf": ("lapack", 8),
+}
+
+_enabled = True
+
+
+def set_stacks(enabled):
+    """Switch the loops on or off, for comparisons; returns what was."""
+    global _enabled
+    before = _enabled
+    _enabled = enabled
+    return before
+
+
+def can_do(name, *arrays):
+    """True if this routine can be called for stacks of such matrices."""
+    first = arrays[0]
+    return (
+        compiled
+        and _enabled
+        and all([type(array) is numpy.ndarray and array.dtype == first.dtype for array in arrays])
+        and first.dtype.name in _LETTERS
+        and _capsule(name, first.dtype.name) is not None
+    )
+
+
+@lru_cache(None)
+def _capsule(name, kind):
+    """The capsule with the address of a routine; None if it is not what is expected here."""
+    module, n = _ROUTINES[name]
+    try:
+        known = import_module(f"scipy.linalg.cython_{module}").__pyx_capi__
+    except (ImportError, AttributeError):
+        return None
+    capsule = known.get(_LETTERS[kind] + name)
+    # the capsule tells the routine's signature; its integers have to be C's
+    said = str(capsule)
+    return capsule if said.count(",") == n - 1 and said.count("int *") >= 2 and "long" not in said else None
+
+
+def each(name, kind, count, *arguments):
+    """Call a routine for elements of a type `count` times.
+
+    An argument that is an array with axes has one part for each call, along its first axis, or a single one for all of
+    them; letters and numbers are the same for all calls, numbers other than of elements being C's int.
+    """
+    passed = [numpy.array(value, _KINDS.get(type(value))) if type(value) in _KINDS else value for value in arguments]
+    steps = [array.strides[0] if array.ndim and array.shape[0] == count else 0 for array in passed]
+    _run(_capsule(name, numpy.dtype(kind).name), tuple(passed), tuple(steps), count)
+
+
+#: Types of arguments that are no arrays.
+_KINDS = {int: numpy.intc, bytes: "S1"}
+
+
+if compiled:
+
+    def _run(capsule, arrays, steps, count):
+        n = len(arrays)
+        for i in range(n):
+            places[i] = adj_place(arrays[i])
+            strides[i] = steps[i]
+        routine = adj_address(capsule)
+        with cython.nogil:
+            known = adj_each(routine, n, places, strides, count)
+        if not known:
+            raise TypeError(f"no routine with {n} arguments is called from here")

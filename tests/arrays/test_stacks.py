@@ -1,0 +1,89 @@
+"""The loops over stacks of matrices against one call of SciPy's for each matrix."""
+
+from functools import partial
+
+import numpy
+import pytest
+
+from adjoint.arrays import lapack, numpy_namespace, stacks
+
+KINDS = ("float32", "float64", "complex64", "complex128")
+
+
+def drawn(kind, *shape):
+    rng = numpy.random.default_rng(sum(shape))
+    values = rng.normal(size=shape)
+    return (values + 1j * rng.normal(size=shape) if kind.startswith("complex") else values).astype(kind)
+
+
+def both(function):
+    """What a function gives with the loops and without."""
+    results = []
+    for enabled in (True, False):
+        before = stacks.set_stacks(enabled)
+        try:
+            found = function()
+        finally:
+            stacks.set_stacks(before)
+        results.append(found if isinstance(found, tuple) else (found,))
+    return zip(*results, strict=True)
+
+
+def check(function, kind):
+    exact = 1e-4 if kind in ("float32", "complex64") else 1e-11
+    for ours, plain in both(function):
+        assert ours.dtype == plain.dtype
+        numpy.testing.assert_allclose(ours, plain, rtol=exact, atol=exact, strict=True)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("batch", [(), (1,), (5,), (2, 3), (0,)])
+def test_factorizations(kind, batch):
+    a, tall = drawn(kind, *batch, 4, 4), drawn(kind, *batch, 6, 4)
+    definite = a @ numpy.conj(a.mT) + numpy.eye(4, dtype=kind)
+    symmetric = a + a.mT
+    for matrices in (a, tall, tall.mT):
+        check(partial(lapack.lu_factor, matrices), kind)
+        check(partial(lapack.geqrf, matrices), kind)
+    check(lambda: lapack.partial_cholesky(definite), kind)
+    check(lambda: lapack.ldl_factor(symmetric, hermitian=False), kind)
+    check(lambda: lapack.ldl_factor(definite, hermitian=True), kind)
+
+
+def test_a_factorization_that_stops():
+    a = numpy.stack([numpy.eye(3), numpy.diag([1.0, -1.0, 1.0]), numpy.zeros((3, 3))])
+    check(lambda: lapack.partial_cholesky(a), "float64")
+    assert lapack.partial_cholesky(a)[1].tolist() == [0, 2, 1]
+    assert lapack.lu_factor(a)[2].tolist() == [0, 0, 1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shapes", [((), ()), ((5,), (5,)), ((), (5,)), ((2, 3), (3,)), ((2, 1), (1, 3)), ((0,), (0,))])
+def test_triangular_solutions(kind, shapes):
+    a, b = drawn(kind, *shapes[0], 4, 4), drawn(kind, *shapes[1], 4, 3)
+    for lower in (True, False):
+        for unit in (True, False):
+            for matrices in (a, a.mT):
+                solved = partial(numpy_namespace.triangular_solution, matrices, b, lower=lower, unit_diagonal=unit)
+                check(solved, kind)
+
+
+@pytest.mark.skipif(not stacks.compiled, reason="no compiled form")
+def test_what_can_be_called():
+    a = numpy.ones((2, 3, 3))
+    assert stacks.can_do("getrf", a) and stacks.can_do("trsm", a, a)
+    assert not stacks.can_do("getrf", a.astype(numpy.float16))
+    assert not stacks.can_do("trsm", a, a.astype(numpy.float32))
+    with pytest.raises(TypeError, match="no routine with 2 arguments"):
+        stacks.each("getrf", a.dtype, 2, 3, 3)
+
+
+@pytest.mark.parametrize("inverse", [False, True])
+def test_the_order_of_pivots_is_that_of_the_exchanges(inverse):
+    a = drawn("float64", 7, 5, 3)
+    factors, pivots, _ = lapack.lu_factor(a)
+    lower = numpy.tril(factors, -1)[..., :3] + numpy.eye(5, 3)
+    product = lower @ numpy.triu(factors[:, :3])
+    order = lapack.order_of_pivots(pivots, 5, inverse)[..., None]
+    there, back = (product, a) if inverse else (a, product)
+    numpy.testing.assert_allclose(numpy.take_along_axis(there, order, axis=-2), back, atol=1e-12)
