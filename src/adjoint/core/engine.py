@@ -1,9 +1,12 @@
 """The backward pass.
 
-1. `run` walks the graph from the roots, with a list and not with recursion, and counts for each node the consumers
-   that will deliver a cotangent to it.
-2. A node is ready when all have delivered. Ready nodes run latest first (by sequence number); leaves run at once.
-3. A node pulls its cotangent back to its inputs, frees what it saved, and delivers to the nodes its edges lead to.
+1. `count_consumers` walks the graph from the roots, with a list and not with recursion, and counts for each node the
+   consumers that will deliver a cotangent to it. Where only some gradients are asked for, `find_needed` has marked the
+   nodes that lead to these before, and the others take no part.
+2. `go` runs the nodes that are ready: to which all consumers have delivered. The one recorded last (of the highest
+   sequence number) comes first; leaves run at once.
+3. `evaluate` lets a node pull its cotangent back to its inputs and free what it saved, and `pass_on` delivers the
+   results to the nodes that its edges lead to.
 
 With create_graph false, cotangents are raw arrays and no Tensor is made; with create_graph true they are Tensors and
 the same formulas are recorded. Only hooks see Tensors in both cases.
@@ -164,37 +167,40 @@ class Run:
     def find_needed(self, roots: list):
         """Mark the nodes that lead from the roots to captured ones, and these, without recursion."""
         node: Node
-        target: Node
         slot: Slot
-        other: Slot
         for node in self.captures:
             self.claim(node)
             slot = self.slot(node)
             slot._ad_marks = _NEEDED | _CAPTURED
-        stack: list = list(roots)
         for node in roots:
             self.claim(node)
+        # a node stays on the stack while those it leads to are searched, and is asked about them afterwards
+        stack: list = list(roots)
         while stack:
             node = stack[len(stack) - 1]
             slot = self.slot(node)
             if slot._ad_marks & (_OPEN | _DONE) == 0:
                 slot._ad_marks |= _OPEN
-                for i in range(node._ad_n_edges):
-                    target = node._ad_edge(i)
-                    if target is not None:
-                        self.claim(target)
-                        other = self.slot(target)
-                        if other._ad_marks & (_OPEN | _DONE) == 0:
-                            stack.append(target)
+                self.push_unsearched(node, stack)
                 continue
             stack.pop()
-            if slot._ad_marks & _DONE:
-                continue
-            slot._ad_marks |= _DONE
-            for i in range(node._ad_n_edges):
-                target = node._ad_edge(i)
-                if target is not None and self.is_needed(target):
+            if slot._ad_marks & _DONE == 0:
+                slot._ad_marks |= _DONE
+                if not self.is_end(node):
                     slot._ad_marks |= _NEEDED
+
+    def push_unsearched(self, node: Node, stack: list):
+        """Add the nodes that a node's edges lead to, as far as none of them has been searched."""
+        target: Node
+        slot: Slot
+        for i in range(node._ad_n_edges):
+            target = node._ad_edge(i)
+            if target is None:
+                continue
+            self.claim(target)
+            slot = self.slot(target)
+            if slot._ad_marks & (_OPEN | _DONE) == 0:
+                stack.append(target)
 
     def count_consumers(self, roots: list):
         """Walk the graph and note how many cotangents each node waits for."""
@@ -269,6 +275,18 @@ class Run:
             for callback in self.callbacks:
                 callback()
 
+    def go_quietly(self, roots: list):
+        """The same where NumPy warns of nothing: what divides by zero on the way back did so on the way there."""
+        if _QUIET is None:
+            with numpy.errstate(all="ignore"):
+                self.go(roots)
+            return
+        token = _ERRORS.set(_QUIET)
+        try:
+            self.go(roots)
+        finally:
+            _ERRORS.reset(token)
+
     def process(self, node: Node):
         """Let one node pull its cotangent back and deliver the results."""
         if self.noter is not None:
@@ -291,40 +309,42 @@ class Run:
         slot: Slot = self.slot(node)
         cotangent = slot._ad_buffer
         slot._ad_buffer = None
+        leaf: AccumulateGrad = node if isinstance(node, AccumulateGrad) else None
         if node._ad_tensor_hooks is not None:
             cotangent = run_output_hooks(node, cotangent, self.create_graph)
-        leaf = isinstance(node, AccumulateGrad)
-        if leaf:
-            hooks = cython.cast(AccumulateGrad, node).variable._hooks
-            if hooks:
-                cotangent = run_tensor_hooks(hooks, cotangent, self.create_graph)
+        if leaf is not None and leaf.variable._hooks:
+            cotangent = run_tensor_hooks(leaf.variable._hooks, cotangent, self.create_graph)
         if slot._ad_marks & _CAPTURED:
             self.capture(node, cotangent)
-            if not (leaf and self.accumulate) and self.is_end(node):
+            if not (leaf is not None and self.accumulate) and self.is_end(node):
                 return None
         if node._ad_pre_hooks:
             cotangent = run_pre_hooks(node, cotangent, self.create_graph)
-        pulled: list = None
         defined = cotangent is not None and (node._ad_n_outputs == 1 or any_defined(cotangent))
+        if leaf is not None:
+            if defined:
+                self.accumulate_into(leaf, cotangent)
+            return None
         # a custom function decides itself what no cotangent at all means
         if defined or isinstance(node, ContextNode):
-            if leaf:
-                self.accumulate_into(node, cotangent)
-                return None
-            received = output_values(node, cotangent) if node._ad_post_hooks is not None else None
-            if self.noter is None or self.create_graph:
-                pulled = node._ad_pull(cotangent, self.create_graph)
-            else:
-                pulled = self.noter.pull(node, cotangent)
-            cotangent = None
-            if node._ad_post_hooks is not None:
-                pulled = run_post_hooks(node, pulled, received, self.create_graph)
-            if not self.retain_graph:
-                node._ad_release()
-                if self.called_at is not None:
-                    note_release(node, self.called_at)
-        elif node._ad_post_hooks is not None and not leaf:
-            pulled = run_post_hooks(node, [None] * node._ad_n_edges, output_values(node, cotangent), self.create_graph)
+            return self.pull(node, cotangent)
+        if node._ad_post_hooks is None:
+            return None
+        return run_post_hooks(node, [None] * node._ad_n_edges, output_values(node, cotangent), self.create_graph)
+
+    def pull(self, node: Node, cotangent):
+        """Run the formulas of a node and the hooks behind them, and free what the node saved."""
+        received = output_values(node, cotangent) if node._ad_post_hooks is not None else None
+        if self.noter is None or self.create_graph:
+            pulled = node._ad_pull(cotangent, self.create_graph)
+        else:
+            pulled = self.noter.pull(node, cotangent)
+        if node._ad_post_hooks is not None:
+            pulled = run_post_hooks(node, pulled, received, self.create_graph)
+        if not self.retain_graph:
+            node._ad_release()
+            if self.called_at is not None:
+                note_release(node, self.called_at)
         return pulled
 
     def accumulate_into(self, node: AccumulateGrad, cotangent):
@@ -475,15 +495,7 @@ def run_pass(roots: list, cotangents: list, retain_graph, create_graph, captures
             if run.is_needed(node):
                 run.deliver(node, nr, cotangent)
         state.run = run
-        if _QUIET is None:
-            with numpy.errstate(all="ignore"):
-                run.go(nodes)
-        else:
-            token = _ERRORS.set(_QUIET)
-            try:
-                run.go(nodes)
-            finally:
-                _ERRORS.reset(token)
+        run.go_quietly(nodes)
         done = True
     finally:
         state.grad_enabled = before

@@ -72,6 +72,7 @@ cdef class OpNode(Node):
     cdef dict tangents
     cdef long version
     cpdef list run_formulas(self, object cotangent, bint create_graph, bint large)
+    cdef object fit(self, list results, Py_ssize_t i, object value, bint create_graph)
     cdef object materialize(self, object cotangents, bint create_graph)
     cdef object save(self, tuple values, TensorBase result, object results)
     cdef object finish(self, tuple values)

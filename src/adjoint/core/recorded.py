@@ -396,11 +396,7 @@ class OpNode(Node):
         elif self.half:
             cotangent = ops.cast(cotangent, float32)
         term: Term
-        target: Node
         results: list = [None] * self._ad_n_edges
-        nr: cython.int
-        n: cython.Py_ssize_t
-        i: cython.Py_ssize_t
         for term in plan.terms:
             if term.is_for_one and self._ad_edge(term.input) is None:
                 continue
@@ -408,32 +404,32 @@ class OpNode(Node):
                 pulled = term.pull_large(self, ops, cotangent)
             else:
                 pulled = term.pull(self, ops, cotangent, create_graph)
-            n = len(term.inputs)
-            for k in range(n):
-                if n == 1:
-                    i = term.input
-                    value = pulled[0] if plan.mask_is_sequence else pulled
-                else:
-                    i = term.inputs[k]
-                    value = pulled[k]
-                target = self._ad_edge(i)
-                if target is None or value is None:
-                    continue
-                nr = output_number(self, i)
-                if cython.compiled:
-                    if target._ad_n_outputs == 1 and type(value) is _ndarray:
-                        if has_layout(value, target._ad_shape, target._ad_dtype):
-                            results[i] = value
-                            continue
-                try:
-                    if create_graph:
-                        results[i] = project_tensor(value, output_shape(target, nr), output_dtype(target, nr))
-                    else:
-                        results[i] = project(value, output_shape(target, nr), output_dtype(target, nr))
-                except ValueError as error:
-                    message = errors.invalid_gradient(self, i, value.shape, output_shape(target, nr))
-                    raise RuntimeError(message) from error
+            if len(term.inputs) > 1:
+                for k in range(len(term.inputs)):
+                    self.fit(results, term.inputs[k], pulled[k], create_graph)
+            else:
+                self.fit(results, term.input, pulled[0] if plan.mask_is_sequence else pulled, create_graph)
         return results
+
+    def fit(self, results: list, i, value, create_graph):
+        """Add what a formula gave for an input to the results, in the shape and of the dtype that its edge asks for."""
+        target: Node = self._ad_edge(i)
+        if target is None or value is None:
+            return
+        if cython.compiled:
+            if target._ad_n_outputs == 1 and type(value) is _ndarray:
+                if has_layout(value, target._ad_shape, target._ad_dtype):
+                    results[i] = value
+                    return
+        nr: cython.int = output_number(self, i)
+        try:
+            if create_graph:
+                results[i] = project_tensor(value, output_shape(target, nr), output_dtype(target, nr))
+            else:
+                results[i] = project(value, output_shape(target, nr), output_dtype(target, nr))
+        except ValueError as error:
+            message = errors.invalid_gradient(self, i, value.shape, output_shape(target, nr))
+            raise RuntimeError(message) from error
 
     def materialize(self, cotangents, create_graph):
         """The cotangents of several results, zeros where a result got none."""
