@@ -1,6 +1,22 @@
 cimport cython
 from adjoint.arrays.shortcuts cimport added, plus
-from adjoint.core.graph cimport AccumulateGrad, ContextNode, Node, Slot, TensorBase
+from adjoint.core.graph cimport (
+    AccumulateGrad,
+    ContextNode,
+    Node,
+    Slot,
+    TensorBase,
+    dtype_of,
+    gradient_edge,
+    has_layout,
+    is_large,
+    needs_grad,
+    new_tensor,
+    next_sequence_nr,
+    output_number,
+    shape_of,
+)
+from adjoint.core.modes cimport ThreadState, current
 from adjoint.core.noting cimport Noter
 
 

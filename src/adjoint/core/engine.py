@@ -34,26 +34,8 @@ from adjoint.core.anomaly import Watch, note_release
 from adjoint.core.locations import caller
 from adjoint.core.modes import adopt
 
-if cython.compiled:
-    from cython.cimports.adjoint.arrays.shortcuts import added, plus
-    from cython.cimports.adjoint.core.graph import (
-        AccumulateGrad,
-        ContextNode,
-        Node,
-        Slot,
-        TensorBase,
-        dtype_of,
-        gradient_edge,
-        has_layout,
-        is_large,
-        needs_grad,
-        new_tensor,
-        next_sequence_nr,
-        output_number,
-        shape_of,
-    )
-    from cython.cimports.adjoint.core.modes import ThreadState, current
-else:
+if not cython.compiled:
+    # the compiled form has them from the .pxd
     from adjoint.arrays.shortcuts import added, plus
     from adjoint.core.graph import (
         AccumulateGrad,

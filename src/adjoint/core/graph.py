@@ -27,10 +27,8 @@ from adjoint.core import errors
 from adjoint.core.hooks import RETAIN, HookTable, RemovableHandle
 from adjoint.core.locations import caller, warn_caller
 
-if cython.compiled:
-    from cython.cimports.adjoint.arrays.shortcuts import added, sum_leading
-    from cython.cimports.adjoint.core.modes import ThreadState, _inferring, current, thread_is_inferring
-else:
+if not cython.compiled:
+    # the compiled form has them from the .pxd
     from adjoint.arrays.shortcuts import added, sum_leading
     from adjoint.core.modes import ThreadState, current, thread_is_inferring
 

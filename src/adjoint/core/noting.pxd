@@ -1,5 +1,7 @@
 cimport cython
-from adjoint.core.graph cimport Node
+from adjoint.core.graph cimport AccumulateGrad, Node, TensorBase, new_tensor
+from adjoint.core.modes cimport ThreadState, current
+from adjoint.core.recorded cimport CopySlices, OpNode
 
 cdef extern from "Python.h":
     unsigned long PyThread_get_thread_ident()

@@ -11,11 +11,8 @@ except ModuleNotFoundError:
 
 from time import perf_counter_ns
 
-if cython.compiled:
-    from cython.cimports.adjoint.core.graph import AccumulateGrad, Node, TensorBase, new_tensor
-    from cython.cimports.adjoint.core.modes import ThreadState, current
-    from cython.cimports.adjoint.core.recorded import CopySlices, OpNode
-else:
+if not cython.compiled:
+    # the compiled form has them from the .pxd
     from threading import get_ident
 
     from adjoint.core.graph import AccumulateGrad, Node, TensorBase, new_tensor

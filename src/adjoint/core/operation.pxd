@@ -1,8 +1,27 @@
 cimport cython
 from adjoint.arrays.loops cimport Program
 from adjoint.arrays.shortcuts cimport Shortcut
-from adjoint.core.graph cimport Node, TensorBase, View
-from adjoint.core.recorded cimport OpNode, Plan
+from adjoint.core.graph cimport (
+    Node,
+    TensorBase,
+    View,
+    bump_version,
+    counter_of,
+    dtype_of,
+    gradient_edge,
+    has_shape,
+    is_large,
+    ndim_of,
+    needs_grad,
+    new_node,
+    new_tensor,
+    next_sequence_nr,
+    shape_of,
+    version_of,
+)
+from adjoint.core.modes cimport ThreadState, current
+from adjoint.core.noting cimport Noter
+from adjoint.core.recorded cimport OpNode, Plan, check_current, check_writable, overwritten, rebase
 
 
 cdef int _TIMES, _PLUS, _MINUS, _OVER

@@ -22,31 +22,8 @@ from adjoint.arrays.promotion import is_half, promote
 from adjoint.arrays.shapes import normalize_dims
 from adjoint.core import errors
 
-if cython.compiled:
-    from cython.cimports.adjoint.arrays.loops import Program
-    from cython.cimports.adjoint.arrays.shortcuts import Shortcut
-    from cython.cimports.adjoint.core.graph import (
-        Node,
-        TensorBase,
-        View,
-        bump_version,
-        counter_of,
-        dtype_of,
-        gradient_edge,
-        has_shape,
-        is_large,
-        ndim_of,
-        needs_grad,
-        new_node,
-        new_tensor,
-        next_sequence_nr,
-        shape_of,
-        version_of,
-    )
-    from cython.cimports.adjoint.core.modes import ThreadState, current
-    from cython.cimports.adjoint.core.noting import Noter
-    from cython.cimports.adjoint.core.recorded import OpNode, Plan, check_current, check_writable, overwritten, rebase
-else:
+if not cython.compiled:
+    # the compiled form has them from the .pxd
     from adjoint.arrays.loops import Program
     from adjoint.arrays.shortcuts import Shortcut
     from adjoint.core.graph import (

@@ -1,7 +1,38 @@
 cimport cython
 from adjoint.arrays.loops cimport Program
 from adjoint.arrays.shortcuts cimport Shortcut
-from adjoint.core.graph cimport AccumulateGrad, ContextNode, NO_VERSION, Node, SavedTensor, TensorBase, VersionCounter, View
+from adjoint.core.graph cimport (
+    NO_VERSION,
+    AccumulateGrad,
+    ContextNode,
+    Node,
+    SavedTensor,
+    TensorBase,
+    VersionCounter,
+    View,
+    bump_version,
+    carry_retained,
+    counter_of,
+    dtype_of_grad,
+    gradient_edge,
+    has_layout,
+    is_large,
+    make_saved,
+    needs_grad,
+    new_tensor,
+    next_sequence_nr,
+    node_of,
+    output_dtype,
+    output_number,
+    output_shape,
+    pack_saved,
+    project,
+    project_tensor,
+    replay_view,
+    settled,
+    version_of,
+)
+from adjoint.core.modes cimport ThreadState, current
 
 
 cdef int _INPUT, _RESULT, _PARAMETER, _SHAPE, _DTYPE, _NEEDS, _SEQUENCE, _SEQUENCE_SHAPES, _EDGE_SHAPE

@@ -22,41 +22,8 @@ from adjoint.arrays.numpy_namespace import elements_meet
 from adjoint.arrays.promotion import is_half, upcast
 from adjoint.core import errors
 
-if cython.compiled:
-    from cython.cimports.adjoint.arrays.loops import Program
-    from cython.cimports.adjoint.core.graph import (
-        NO_VERSION,
-        AccumulateGrad,
-        ContextNode,
-        Node,
-        SavedTensor,
-        TensorBase,
-        VersionCounter,
-        View,
-        bump_version,
-        carry_retained,
-        counter_of,
-        dtype_of_grad,
-        gradient_edge,
-        has_layout,
-        is_large,
-        make_saved,
-        needs_grad,
-        new_tensor,
-        next_sequence_nr,
-        node_of,
-        output_dtype,
-        output_number,
-        output_shape,
-        pack_saved,
-        project,
-        project_tensor,
-        replay_view,
-        settled,
-        version_of,
-    )
-    from cython.cimports.adjoint.core.modes import ThreadState, current
-else:
+if not cython.compiled:
+    # the compiled form has them from the .pxd
     from adjoint.arrays.loops import Program
     from adjoint.core.graph import (
         NO_VERSION,

@@ -5,10 +5,8 @@ try:
 except ModuleNotFoundError:
     from adjoint.arrays import _cython_shim as cython
 
-if cython.compiled:
-    from cython.cimports.adjoint.core.graph import TensorBase
-    from cython.cimports.adjoint.core.operation import Operation
-else:
+if not cython.compiled:
+    # the compiled form has them from the .pxd
     from adjoint.core.graph import TensorBase
     from adjoint.core.operation import Operation
 
