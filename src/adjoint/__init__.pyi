@@ -1054,16 +1054,16 @@ def logdet(input: Tensor) -> Tensor:
     """The logarithm of the determinants of square matrices; NaN where a real one is negative, -inf where it is 0."""
 
 def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """numpy.logical_and, elementwise."""
+    """True where both are not zero."""
 
 def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """numpy.logical_not, elementwise."""
+    """True where the input is zero."""
 
 def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """numpy.logical_or, elementwise."""
+    """True where one of the two is not zero."""
 
 def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """numpy.logical_xor, elementwise."""
+    """True where exactly one of the two is not zero."""
 
 def logit(input: Tensor, eps: builtins.float | None = None, *, out: Tensor | None = None) -> Tensor:
     """log(input / (1 - input)), for input clamped to [eps, 1 - eps] where eps is given."""

@@ -33,3 +33,23 @@ def test_where_broadcasts_and_takes_any_layout() -> None:
     np.testing.assert_array_equal(xp.where(mask, b, 0), np.where(mask, b, 0))
     np.testing.assert_array_equal(xp.where(mask, a[0, 0], a), np.where(mask, a[0, 0], a))
     np.testing.assert_array_equal(xp.where(mask.astype(int), a, b), np.where(mask, a, b))
+
+
+@pytest.mark.parametrize("name", ["add", "multiply", "maximum"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_reducing_at_places(name: str, order: Any) -> None:
+    target = np.array(RNG.normal(size=(5, 4, 3)), order=order)
+    where = (RNG.integers(0, 5, (6, 1, 2)), RNG.integers(0, 4, (1, 7, 2)), np.array([0, 2]))
+    values = RNG.normal(size=(7, 1))
+    expected = target.copy()
+    getattr(np, name).at(expected, where, values)
+    xp.reduce_at(name, target, where, values)
+    np.testing.assert_allclose(target, expected, rtol=1e-12)
+
+
+def test_complex_numbers_of_neighbouring_parts() -> None:
+    pairs = RNG.normal(size=(3, 4, 2))
+    for parts in (pairs, pairs[::2, 1:], pairs[..., ::-1], np.swapaxes(pairs, 0, 1), pairs[:, :, [0, 1]].mT.copy().mT):
+        found = xp.complex_of(parts[..., 0], parts[..., 1])
+        np.testing.assert_array_equal(found, parts[..., 0] + 1j * parts[..., 1])
+        assert not np.shares_memory(found, pairs)

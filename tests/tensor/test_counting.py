@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 
@@ -271,3 +272,24 @@ def test_common_shapes():
 def test_places_before_the_first_wrap_in_unravel_index():
     found = adjoint.unravel_index(adjoint.tensor([-1, -3, -13]), (3, 4))
     assert [c.tolist() for c in found] == [[2, 2, 2], [3, 1, 3]]
+
+
+@pytest.mark.parametrize("n", [0, 1, 5])
+@pytest.mark.parametrize("r", [1, 2, 3, 6])
+@pytest.mark.parametrize("again", [False, True])
+def test_combinations_are_those_of_itertools(n: int, r: int, again: bool):
+    choose = itertools.combinations_with_replacement if again else itertools.combinations
+    expected = np.array(list(choose(range(n), r))).reshape(-1, r)
+    found = adjoint.combinations(adjoint.arange(n), r, with_replacement=again)
+    np.testing.assert_array_equal(found.numpy(), expected)
+
+
+def test_equality_of_large_tensors():
+    first = adjoint.arange(20_000).reshape(100, 200)
+    assert adjoint.equal(first, first.clone()) is True
+    assert adjoint.equal(first.mT, first.mT.clone()) is True
+    for place in (0, 9_999, 19_999):
+        other = first.clone()
+        other.view(-1)[place] = -1
+        assert adjoint.equal(first, other) is False
+    assert adjoint.equal(first, first.view(-1)) is False

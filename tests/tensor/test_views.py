@@ -648,3 +648,17 @@ def test_conjugate_transposes_of_numbers_and_vectors() -> None:
     for transposed in (lambda v: v.mH, adjoint.adjoint, lambda v: v.H):
         with pytest.raises(RuntimeError, match="is only supported on matrices"):
             transposed(adjoint.ones(3))
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "offset"),
+    [((3, 4), (4, 1), 0), ((4, 3), (1, 4), 0), ((2, 3), (6, 2), 1), ((2, 1, 5), (5, 0, 1), 2), ((3, 2), (2, 2), 0)],
+)
+def test_the_transpose_of_reading_memory(shape: Any, strides: Any, offset: int) -> None:
+    leaf = adjoint.arange(12.0, requires_grad=True)
+    weights = adjoint.arange(float(np.prod(shape))).reshape(shape) + 1
+    (leaf.as_strided(shape, strides, offset) * weights).sum().backward()
+    places = offset + sum(np.indices(shape)[axis] * step for axis, step in enumerate(strides))
+    expected = np.zeros(12)
+    np.add.at(expected, places, weights.numpy())
+    np.testing.assert_array_equal(leaf.grad.numpy(), expected)

@@ -59,6 +59,22 @@ class AxisMap:
         return self.results == 1 and self.passes == self.n and self.scale is not None and bool(self.weight.all())
 
     @cached_property
+    def bounds(self) -> numpy.ndarray | None:
+        """Where the neighbouring elements begin and end that go into each result, one after the other.
+
+        None unless each result has such, with one weight for all or one for each result.
+        """
+        inside = self.weight != 0
+        number = inside.sum(axis=1)
+        begin = self.index[:, 0]
+        rows = begin[:, None] + numpy.arange(self.passes)
+        even = (self.weight == self.weight[:, :1]) | ~inside
+        neighbours = inside[:, :1].all() and (rows == self.index)[inside].all()
+        if not (self.passes and number.all() and neighbours and even.all()):
+            return None
+        return numpy.stack([begin, begin + number], axis=1).reshape(-1)
+
+    @cached_property
     def ranges(self) -> tuple[int, int, numpy.ndarray] | None:
         """n, the number of results, and for each pass (begin, end, first, step): what it adds to results[begin:end].
 
@@ -195,11 +211,24 @@ def sums(xp: Any, x: Any, maps: Sequence[AxisMap]) -> Any:
             continue
         if found.passes > 8 and found.passes == found.n and (found.weight != 0).all():
             result = _dense(xp, result, first + i, found)
+        elif found.passes > 8 and type(result) is numpy.ndarray and found.bounds is not None:
+            result = _by_bounds(result, first + i, found)
         else:
             result = _combined(xp, result, first + i, found.steps, found.results, "add", 0)
     if not larger and scale != 1:
         return result * scale
     return xp.asarray(x, copy=True) if result is x else result
+
+
+def _by_bounds(x: Any, axis: int, found: AxisMap) -> Any:
+    """Sums of neighbouring elements, many for each result."""
+    bounds: Any = found.bounds
+    # NumPy sums from each bound to the next if that is larger: every other sum is asked for
+    sums = numpy.add.reduceat(x, bounds[:-1] if bounds[-1] == found.n else bounds, axis=axis)
+    total = sums[_at(axis, slice(0, None, 2))]
+    if found.scale is None:
+        total *= found.weight[:, 0].astype(total.real.dtype).reshape(-1, *(1,) * (x.ndim - axis - 1))
+    return total
 
 
 def _dense(xp: Any, x: Any, axis: int, found: AxisMap) -> Any:
@@ -265,11 +294,46 @@ def picks(n: int, index: tuple[int, ...]) -> AxisMap:
     return AxisMap(n, numpy.asarray(index, numpy.int64).reshape(-1, 1))
 
 
+#: Windows are taken one by one if there are no more than this, and they have so many elements.
+_FEW_WINDOWS, _LARGE_WINDOW = 64, 64
+
+
+def _are_few_and_large(x: Any, maps: Sequence[AxisMap]) -> bool:
+    return (
+        type(x) is numpy.ndarray
+        and prod([found.results for found in maps]) <= _FEW_WINDOWS
+        and prod([found.passes for found in maps]) >= _LARGE_WINDOW
+        and all(found.bounds is not None for found in maps)
+    )
+
+
+def _largest_of_few(x: Any, maps: Sequence[AxisMap], with_places: bool) -> Any:
+    """The largest element of each window, or the place of the first such; NaN where there is one, not their places."""
+    outer = x.shape[: x.ndim - len(maps)]
+    result = numpy.empty((*outer, *[found.results for found in maps]), numpy.int64 if with_places else x.dtype)
+    bounds: Any = [found.bounds for found in maps]
+    for window in numpy.ndindex(*result.shape[len(outer) :]):
+        begins, ends = [[int(along[2 * i + k]) for along, i in zip(bounds, window, strict=True)] for k in (0, 1)]
+        inside = [slice(*pair) for pair in zip(begins, ends, strict=True)]
+        seen = x[(..., *inside)].reshape(*outer, -1)
+        if not with_places:
+            result[(..., *window)] = seen.max(axis=-1)
+            continue
+        place: Any = 0
+        lengths = [end - begin for begin, end in zip(begins, ends, strict=True)]
+        for found, begin, at in zip(maps, begins, numpy.unravel_index(seen.argmax(axis=-1), lengths), strict=True):
+            place = place * found.n + begin + at
+        result[(..., *window)] = place
+    return result
+
+
 def maxima(xp: Any, x: Any, maps: Sequence[AxisMap]) -> Any:
     """The largest element of each window, NaN if it has one."""
+    if _are_few_and_large(x, maps):
+        return _largest_of_few(x, maps, False)
     ranges = [found.ranges for found in maps]
     if windows_loops.can_do(xp, x, len(maps)) and None not in ranges:
-        return windows_loops.largest(x, ranges, False)
+        return windows_loops.maxima(x, ranges, False)
     first = x.ndim - len(maps)
     lowest = -xp.inf if kind_of(x) == "f" else xp.iinfo(x.dtype).min
     result = x
@@ -322,9 +386,11 @@ def _places(maps: tuple[AxisMap, ...]) -> numpy.ndarray:
 
 def places_of_maxima(xp: Any, x: Any, y: Any, maps: tuple[AxisMap, ...]) -> Any:
     """Where in the flat image the maximum y of each window lies: the first of several, the last NaN."""
+    if _are_few_and_large(x, maps) and not (kind_of(x) == "f" and numpy.isnan(y).any()):
+        return _largest_of_few(x, maps, True)
     ranges = [found.ranges for found in maps]
     if windows_loops.can_do(xp, x, len(maps)) and None not in ranges:
-        return windows_loops.largest(x, ranges, True)
+        return windows_loops.maxima(x, ranges, True)
     count = prod([found.passes for found in maps])
     kind = xp.uint8 if count < 256 else xp.int64
     # the first element of value y has the highest mark

@@ -143,6 +143,7 @@ def on_host(array: Any) -> Any:
 LIKE_NUMPY = frozenset(
     ("copy", "may_share_memory", "result_type", "sum", "prod", "cumsum", "cumprod", "where", "round", "logical_not")
     + ("logical_and", "logical_or", "logical_xor", "sort", "argsort", "argmax", "argmin", "abs", "argpartition")
+    + ("partition",)
     + ("angle", "exp2", "ldexp", "cbrt", "fmax", "fmin", "fmod", "sinc", "logaddexp2")
 )
 

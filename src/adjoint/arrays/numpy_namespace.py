@@ -238,14 +238,20 @@ def add_at(target: Any, where: tuple[Any, ...], values: Any) -> None:
     array([[0., 2.],
            [1., 0.]])
     """
+    reduce_at("add", target, where, values)
+
+
+def reduce_at(name: str, target: Any, where: tuple[Any, ...], values: Any) -> None:
+    """The same for other ufuncs."""
+    at = getattr(numpy, name).at
     if len(where) != target.ndim or not target.flags.c_contiguous:
-        numpy.add.at(target, where, values)
+        at(target, where, values)
         return
     # NumPy has a fast loop for one array of places only
     places = where[0]
     for n, further in zip(target.shape[1:], where[1:], strict=True):
         places = places * n + further
-    numpy.add.at(target.reshape(-1), places.reshape(-1), numpy.broadcast_to(values, places.shape).reshape(-1))
+    at(target.reshape(-1), places.reshape(-1), numpy.broadcast_to(values, places.shape).reshape(-1))
 
 
 #: From this number of elements on a product with a sparse matrix is faster than numpy.add.at.
@@ -286,19 +292,29 @@ def combine(name: str, target: Any, where: Any, values: Any) -> None:
     getattr(numpy, name)(part, values, out=part)
 
 
-def reduce_at(name: str, target: Any, where: Any, values: Any) -> None:
-    """The same for arrays of places, of which some may be the same."""
-    getattr(numpy, name).at(target, where, values)
-
-
 def with_diagonal(array: Any, values: Any, offset: int, axis1: int, axis2: int) -> Any:
     """The array, with values written along a diagonal of it."""
     diagonal(array, offset, axis1, axis2)[...] = values
     return array
 
 
+def _are_pairs(real: Any, imag: Any) -> bool:
+    """True if each real part lies in front of its imaginary part in memory."""
+    return (
+        real.base is not None
+        and real.base is imag.base
+        and real.dtype == imag.dtype
+        and real.dtype.kind == "f"
+        and real.shape == imag.shape
+        and real.strides == imag.strides
+        and imag.__array_interface__["data"][0] == real.__array_interface__["data"][0] + real.itemsize
+    )
+
+
 def complex_of(real: Any, imag: Any) -> Any:
     """The complex numbers of these parts, which are broadcast."""
+    if type(real) is type(imag) is numpy.ndarray and _are_pairs(real, imag):
+        return from_pairs(as_strided(real, (*real.shape, 2), (*[k // real.itemsize for k in real.strides], 1))).copy()
     real, imag = numpy.broadcast_arrays(real, imag)
     result = numpy.empty(real.shape, numpy.result_type(real, imag, numpy.complex64))
     result.real, result.imag = real, imag

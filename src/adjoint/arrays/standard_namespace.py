@@ -264,6 +264,12 @@ def argpartition(xp: Namespace, array: Any, kth: int, axis: int) -> Any:
 
 
 @composed
+def partition(xp: Namespace, array: Any, kth: int, axis: int) -> Any:
+    """The sorted elements, which are a partition at every place."""
+    return xp.sort(array, axis=axis)
+
+
+@composed
 def complex_of(xp: Namespace, real: Any, imag: Any) -> Any:
     """The complex numbers of these parts."""
     kind = xp.result_type(real, imag, numpy.complex64)

@@ -17,13 +17,33 @@ _FLOATS = (numpy.dtype("float32"), numpy.dtype("float64"))
 
 def can_do(xp, x, ndim):
     """True if these loops are there for such an array and this number of axes."""
-    return compiled and type(x) is numpy.ndarray and x.dtype in _FLOATS and ndim <= 2 and 0 < x.size < 1 << 31
+    return compiled and type(x) is numpy.ndarray and x.dtype in _FLOATS and ndim <= 3 and 0 < x.size < 1 << 31
+
+
+def maxima(x, tables, with_places):
+    """The largest element of each window over the last one, two or three axes, or its place in the flat image."""
+    if len(tables) < 3:
+        return largest(x, tables, with_places)
+    # of each plane first, then of planes: so the first of equal elements in the order of memory is found
+    planes = largest(x, tables[1:], False)
+    (depth, results, _), (rows, _, _), (columns, _, _) = tables
+    outer, inside = x.shape[: x.ndim - 3], planes.shape[planes.ndim - 2 :]
+    lines = planes.reshape(*outer, depth, -1)
+    n = lines.shape[lines.ndim - 1]
+    along = [tables[0], (n, n, numpy.array([[0, n, 0, 1]]))]
+    if not with_places:
+        return largest(lines, along, False).reshape(*outer, results, *inside)
+    places = largest(x, tables[1:], True) + rows * columns * numpy.arange(depth)[:, None, None]
+    found = numpy.take_along_axis(
+        places.reshape(*outer, depth * n), largest(lines, along, True).reshape(*outer, results * n), axis=-1
+    )
+    return found.reshape(*outer, results, *inside)
 
 
 if compiled:
 
     def largest(x, tables, with_places):
-        """The largest element of each window over the last one or two axes, or its place in the flat image.
+        """What `maxima` does over one or two axes.
 
         tables: for each axis its length, the number of windows, and the ranges (see `AxisMap.ranges`).
         """

@@ -810,8 +810,8 @@ def _ordered(kernel, name):
     return _comparison(kernel, name, fast=kernel, check=refuse_complex(f"{name}_cpu"))
 
 
-def _truth(name, *arrays):
-    return elementwise(name, arrays=arrays, scalars=False, inplace=True)
+def _truth(*arrays):
+    return elementwise(arrays=arrays, scalars=False, inplace=True)
 
 
 eq = _comparison("equal", "eq")
@@ -822,10 +822,35 @@ lt = _ordered("less", "lt")
 le = _ordered("less_equal", "le")
 gt = _ordered("greater", "gt")
 ge = _ordered("greater_equal", "ge")
-logical_and = _truth("logical_and", "input", "other")
-logical_or = _truth("logical_or", "input", "other")
-logical_xor = _truth("logical_xor", "input", "other")
-logical_not = _truth("logical_not", "input")
+
+
+def _truths(xp, *arrays):
+    # comparisons with zero, which NumPy makes of whole vectors, unlike its logical functions of numbers
+    return [array if kind_of(array) == "b" else array != 0 for array in arrays]
+
+
+@_truth("input", "other")
+def logical_and(xp, input: Array, other: Array):
+    """True where both are not zero."""
+    return xp.logical_and(*_truths(xp, input, other))
+
+
+@_truth("input", "other")
+def logical_or(xp, input: Array, other: Array):
+    """True where one of the two is not zero."""
+    return xp.logical_or(*_truths(xp, input, other))
+
+
+@_truth("input", "other")
+def logical_xor(xp, input: Array, other: Array):
+    """True where exactly one of the two is not zero."""
+    return xp.logical_xor(*_truths(xp, input, other))
+
+
+@_truth("input")
+def logical_not(xp, input: Array):
+    """True where the input is zero."""
+    return xp.logical_not(input) if kind_of(input) == "b" else input == 0
 
 
 def _bitwise(name):

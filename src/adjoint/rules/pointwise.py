@@ -5,6 +5,7 @@ arguments of fmax and fmin (maximum and minimum share it), 0 where nan_to_num re
 """
 
 from adjoint.arrays.dtypes import SCALAR, finfo, from_numpy_dtype, kind_of, numpy_dtype
+from adjoint.arrays.namespace import is_lazy
 from adjoint.arrays.promotion import common_dtype, number_as
 
 from .declare import Array, Constant, elementwise, general, linear
@@ -370,8 +371,17 @@ def _last_bit(xp, input, other):
     return kind, 8 * numpy_dtype(kind).itemsize - 1
 
 
+def _leave_a_bit(xp, other, last):
+    # True if all shifts do, which takes two quick passes to see
+    if is_number(other):
+        return 0 <= other <= last
+    return not is_lazy(other) and bool(other.size and xp.min(other) >= 0 and xp.max(other) <= last)
+
+
 def _left_shift(xp, input, other):
     kind, last = _last_bit(xp, input, other)
+    if _leave_a_bit(xp, other, last):
+        return input << other
     outside = (other < 0) | (other > last)
     return xp.where(outside, 0, input << xp.asarray(xp.clip(other, 0, last), dtype=kind))
 
@@ -379,6 +389,8 @@ def _left_shift(xp, input, other):
 def _right_shift(xp, input, other):
     # what is shifted by more bits than there are leaves the sign, which unsigned integers do not have
     kind, last = _last_bit(xp, input, other)
+    if _leave_a_bit(xp, other, last):
+        return input >> other
     outside = (other < 0) | (other > last)
     shifted = input >> xp.asarray(xp.where(outside, last, other), dtype=kind)
     return xp.where(outside, 0, shifted) if numpy_dtype(kind).kind == "u" else shifted

@@ -187,11 +187,14 @@ declare_picked("median", _median, node="MedianBackward1", method=False, function
 def _median_all(xp, input: Array, dim=None, keepdim=False):
     """The median of all elements (the lower of two); NaN if there is one, or if there are no elements."""
     refuse_kinds("bc", "median_cpu", input)
-    flat, shape = xp.sort(flattened(xp, input, dim), axis=-1), reduced_shape(input.shape, dim, keepdim)
+    flat, shape = flattened(xp, input, dim), reduced_shape(input.shape, dim, keepdim)
     n = flat.shape[-1]
     if not n:
         return _nothing(xp, shape, input.dtype)
-    last, middle = flat[..., -1], flat[..., (n - 1) // 2]
+    # NaN counts as the largest, and so is the last
+    ranked = xp.partition(flat, (n - 1) // 2, axis=-1)
+    middle = xp.getitem(ranked, (..., (n - 1) // 2))
+    last = xp.max(flat, axis=-1)
     return xp.reshape(xp.where(last != last, last, middle), shape)
 
 

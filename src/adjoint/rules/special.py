@@ -5,6 +5,7 @@ rules. Functions whose derivatives are others of their family are declared by or
 are sums of values of the family: no division by the argument makes them undefined or inexact near 0.
 """
 
+from itertools import islice
 from math import factorial
 
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
@@ -533,13 +534,16 @@ def _polynomials(xp, x, family, order):
     before = [one, *[zero] * order]
     now = [slope * x + value, slope * one, *[zero] * order][: order + 1]
     yield before[order]
-    k = 1
+    k, factor, multiplied = 1, x, 1
     while True:
         yield now[order]
         a, b, c = recurrence(k)
+        # most families have a factor without b, and one that does not change
+        factor = factor if a == multiplied else (x if a == 1 else a * x)
+        multiplied = a
         after = []
         for i in range(order + 1):
-            raised = (a * x + b) * now[i] - c * before[i]
+            raised = (factor + b if b else factor) * now[i] - (before[i] if c == 1 else c * before[i])
             after.append(raised + i * a * now[i - 1] if i else raised)
         before, now, k = now, after, k + 1
 
@@ -564,6 +568,9 @@ def polynomial(xp, input: Array, n: Array, family, order=0):
     result = xp.zeros(xp.broadcast_shapes(x.shape, degrees.shape), dtype=xp.float64)
     highest = int(xp.max(degrees, initial=-1))
     rising = _polynomials(xp, x, family.removeprefix("shifted_"), order)
+    if not degrees.ndim and highest >= 0:
+        (values,) = islice(rising, highest, highest + 1)
+        return xp.astype(values if factor == 1 else factor * values, result_type)
     for degree, values in zip(range(highest + 1), rising, strict=False):
         if xp.any(degrees == degree):
             result = xp.where(degrees == degree, values, result)

@@ -813,25 +813,25 @@ class Tensor(TensorBase):
         """In-place version of ge()."""
 
     def logical_and(self, other: Tensor) -> Tensor:
-        """numpy.logical_and, elementwise."""
+        """True where both are not zero."""
 
     def logical_and_(self, other: Tensor) -> Tensor:
         """In-place version of logical_and()."""
 
     def logical_or(self, other: Tensor) -> Tensor:
-        """numpy.logical_or, elementwise."""
+        """True where one of the two is not zero."""
 
     def logical_or_(self, other: Tensor) -> Tensor:
         """In-place version of logical_or()."""
 
     def logical_xor(self, other: Tensor) -> Tensor:
-        """numpy.logical_xor, elementwise."""
+        """True where exactly one of the two is not zero."""
 
     def logical_xor_(self, other: Tensor) -> Tensor:
         """In-place version of logical_xor()."""
 
     def logical_not(self) -> Tensor:
-        """numpy.logical_not, elementwise."""
+        """True where the input is zero."""
 
     def logical_not_(self) -> Tensor:
         """In-place version of logical_not()."""

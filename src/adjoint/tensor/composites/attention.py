@@ -55,6 +55,10 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         num_classes = int(raw.max()) + 1
     elif raw.size and raw.max() >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
+    if isinstance(tensor._array, numpy.ndarray):
+        found = numpy.zeros((tensor._array.size, num_classes), numpy.int64)
+        found[numpy.arange(tensor._array.size), tensor._array.reshape(-1)] = 1
+        return new_tensor(found.reshape(*tensor._array.shape, num_classes))
     return (ops.unsqueeze(tensor, -1) == arange(num_classes)).to(int64)
 
 

@@ -235,8 +235,10 @@ def _as_rows(array: Any, dim: int | None) -> tuple[Any, int]:
     return rows.reshape(len(rows), -1 if rows.size else 1), dim
 
 
-def _groups(array: Any, dim: int | None, sort: bool) -> tuple[Any, Any, Any]:
+def _groups(array: Any, dim: int | None, sort: bool, each: bool) -> tuple[Any, Any, Any]:
     """For equal elements or slices: where the first of each group is, the group of each, and the size of each group.
+
+    The group of each is None where it is not asked for and not needed either.
 
     Groups are numbered in order of their values if they are to be sorted, else in the order in which they come, and
     then only neighbours belong together. NaN differs from everything.
@@ -247,9 +249,13 @@ def _groups(array: Any, dim: int | None, sort: bool) -> tuple[Any, Any, Any]:
     if kind_of(rows) == "b":
         rows = rows.astype(xp.uint8)
     order = xp.lexsort(rows.T[::-1]) if sort and n else xp.arange(n)
-    ordered = rows[order]
+    ordered = rows[order] if sort else rows
     starts = xp.ones(n, dtype=bool)
-    starts[1:] = xp.any(ordered[1:] != ordered[:-1], axis=1)
+    changes = ordered[1:] != ordered[:-1]
+    starts[1:] = changes[:, 0] if changes.shape[1] == 1 else xp.any(changes, axis=1)
+    if not sort:
+        places = xp.nonzero(starts)[0]
+        return places, xp.cumsum(starts) - 1 if each else None, xp.diff(places, append=n)
     groups = xp.empty(n, dtype=xp.int64)
     groups[order] = xp.cumsum(starts) - 1
     places = xp.nonzero(starts)[0]
@@ -264,7 +270,7 @@ def _unique(array: Any, sort: bool, return_inverse: bool, return_counts: bool, d
         values, counts = xp.unique(upcast(array), return_counts=True, equal_nan=False)
         values = new_tensor(values.astype(array.dtype, copy=False))
         return (values, new_tensor(counts)) if return_counts else values
-    firsts, groups, counts = _groups(array, dim, sort)
+    firsts, groups, counts = _groups(array, dim, sort, return_inverse)
     values = array.reshape(-1)[firsts] if dim is None else xp.take(array, firsts, axis=normalize_dim(dim, array.ndim))
     found = [values]
     if return_inverse:

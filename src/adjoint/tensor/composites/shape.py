@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from functools import wraps
 from math import prod
@@ -570,9 +569,20 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if not r:
         return new_tensor(numpy.empty(0, input.dtype.numpy))
-    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    places = numpy.array(list(choose(range(input._array.shape[0]), r)), numpy.int64).reshape(-1, r)
-    return ops.index(input, (places,))
+    return ops.index(input, (_rising_rows(input._array.shape[0], r, 0 if with_replacement else 1),))
+
+
+def _rising_rows(n: int, r: int, least: int) -> Any:
+    """All rows of r numbers below n, each at least `least` above the one before, in their order."""
+    rows = numpy.arange(n)[:, None]
+    for _ in range(r - 1):
+        # each row once for every number that may follow
+        first = numpy.minimum(rows[:, -1] + least, n)
+        number = n - first
+        row = numpy.repeat(numpy.arange(len(rows)), number)
+        following = numpy.arange(len(row)) - (numpy.cumsum(number) - number - first)[row]
+        rows = numpy.concatenate([rows[row], following[:, None]], axis=1)
+    return rows
 
 
 # splitting ------------------------------------------------------------------------------------------------------------
