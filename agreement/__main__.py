@@ -17,7 +17,7 @@ from . import run
 from .compare import ASPECTS
 from .document import write
 from .entries import Entry, all_entries
-from .score import ALL, ALTOGETHER, FIVE, OPEN, ORDINARY, Score, by_tier, entries_right
+from .score import ALL, ALTOGETHER, FIVE, JUDGED, OPEN, ORDINARY, Score, by_tier, entries_right
 
 NO_TORCH = "python -m agreement compares adjoint with PyTorch, which is not installed: pip install torch==2.13.0"
 
@@ -63,7 +63,12 @@ def progress(total: int) -> Iterator[Callable[[str], None]]:
 
 def report(scores: Sequence[Score], show: int) -> None:
     """The figures and some differences, on standard output."""
-    titles = {ALL: "agree", ORDINARY: "agree at ordinary points", OPEN: "agree, or differ for a known reason"}
+    titles = {
+        ALL: "agree",
+        JUDGED: "agree, or are right by calculation",
+        ORDINARY: "agree at ordinary points",
+        OPEN: "agree, or differ for a known reason",
+    }
     for which, title in titles.items():
         print(f"\nEntries that {title}")
         for name, group in by_tier(scores).items():

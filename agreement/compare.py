@@ -25,8 +25,9 @@ TITLES = {
 DEEP = ("float64", "complex128")  # where jvp and second order are compared
 
 # Relative to the largest number of a result; what a library rounds in between is the coarsest dtype of a sample.
+# In double precision it is that of torch.testing.assert_close: constants that PyTorch rounds to float32 are within it.
 TOLERANCE = {
-    "float64": 1e-9, "complex128": 1e-9, "float32": 1e-4, "complex64": 1e-4, "float16": 4e-3, "bfloat16": 3e-2,
+    "float64": 1e-7, "complex128": 1e-7, "float32": 1e-4, "complex64": 1e-4, "float16": 4e-3, "bfloat16": 3e-2,
 }  # fmt: skip
 SLACK = {"value": 1, "gradient": 4, "jvp": 4, "second": 40}
 COARSEST = ("bfloat16", "float16", "float32", "complex64")

@@ -11,6 +11,7 @@ from .score import (
     ALL,
     ALTOGETHER,
     FIVE,
+    JUDGED,
     OPEN,
     ORDINARY,
     Score,
@@ -34,6 +35,13 @@ STRICT = """\
 ## Entries that agree
 
 One sample that differs makes an entry wrong, whatever the reason.
+"""
+RIGHT = """\
+## Entries that are right
+
+They agree, or a calculation with PyTorch's own results decides for adjoint, sample by sample: finite differences of
+its values or of its gradients, its results in double precision, the transpose of its gradient. Where PyTorch's
+derivative is NaN though its result is a number, a number of adjoint's counts as right.
 """
 ORDINARY_POINTS = """\
 ## Entries that agree at ordinary points
@@ -72,6 +80,7 @@ def page(facts: Mapping[str, str], scores: Sequence[Score]) -> str:
     return "\n".join([
         HEAD,
         STRICT, *figures(by_tier(scores), (*FIVE, ALTOGETHER)), "",
+        RIGHT, *figures(by_tier(scores), (*FIVE, ALTOGETHER), JUDGED), "",
         ORDINARY_POINTS, *figures(by_tier(scores), (*FIVE, ALTOGETHER), ORDINARY), "",
         EXCUSED, *figures(by_tier(scores), (*FIVE, ALTOGETHER), OPEN), "",
         SAMPLES, *samples(by_tier(scores)), "",

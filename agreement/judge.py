@@ -1,18 +1,20 @@
-"""Who is right where the two differ: torch's own float64 results for narrow dtypes, finite differences for derivatives,
-torch's own gradient for a jvp at a kink.
+"""Who is right where the two differ, decided for each sample by calculation from torch's own results.
 
-Both judge by torch's results alone: finite differences, of the second order too, are those of its forward values.
+For narrow dtypes these are its results in float64; for derivatives differences of its forward values, or of its
+gradients; for a jvp at a kink its gradient; for a derivative of torch's that is NaN its result, which is a number.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from math import inf
 from typing import Any
 
 import numpy as np
 
-from .inputs import Array, Dtypes, Scope, drawn
+from .inputs import DIFFERENTIABLE, Array, Dtypes, Scope, drawn
 from .numbers import SMALLEST_SCALE, distance
 from .observe import (
     COTANGENT,
@@ -26,42 +28,59 @@ from .observe import (
     forward,
     gradient,
     jvp,
-    observe,
     recorded,
     second,
 )
 from .samples import Sample
 
 WIDEST = {"float32": "float64", "float16": "float64", "bfloat16": "float64", "complex64": "complex128"}
-ROUNDING, SLOPES, TRANSPOSED = "rounding", "finite differences", "transposition"
+ROUNDING, SLOPES, TRANSPOSED, NUMBER, DTYPE = (
+    "rounding", "finite differences", "transposition", "a number", "the result's dtype",
+)  # fmt: skip
 NEAR_SLOPE = {"float64": 1e-5, "complex128": 1e-5, "float32": 5e-3, "complex64": 5e-3}  # relative
+ASIDE = 1e-4  # the step of mixed differences
+NEAR_NUMBER = {**NEAR_SLOPE, "float16": 2e-2, "bfloat16": 1e-1}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A sample in a dtype and what both libraries observed there."""
+
+    how: Observe
+    torch: Library
+    sample: Sample
+    dtype: str
+    theirs: Observation
+    ours: Observation
+
+    def observed(self, how: Observe, dtype: str = "", rounded: str = "") -> Observation:
+        """What torch does with the same sample otherwise, or the error it raises."""
+        return how(self.torch, self.sample, Dtypes(dtype or self.dtype, rounded))
 
 
 def judge(how: Observe, torch: Library, sample: Sample, dtype: str, theirs: Observation, ours: Observation) -> str:
-    """What speaks for adjoint: ROUNDING, SLOPES, TRANSPOSED, or nothing."""
-    if ours.error is not None:
-        return ""
+    """What speaks for adjoint, a key of JUDGES, or nothing."""
+    case = Case(how, torch, sample, dtype, theirs, ours)
+    return "" if ours.error is not None else next((name for name, speaks in JUDGES.items() if holds(speaks, case)), "")
+
+
+def holds(speaks: Callable[[Case], bool], case: Case) -> bool:
+    """A sample that cannot be run in another way has no judge."""
     try:
-        if dtype in WIDEST and rounds_less(how, torch, sample, dtype, theirs, ours):
-            return ROUNDING
-        if dtype in NEAR_SLOPE and how is not forward and slopes_agree(how, torch, sample, dtype, theirs, ours):
-            return SLOPES
-        if how is jvp and transposes(torch, sample, dtype, theirs, ours):
-            return TRANSPOSED
-    except Exception:  # a sample that cannot be run in the wide dtype has no judge
-        return ""
-    return ""
-
-
-def rounds_less(
-    how: Observe, torch: Library, sample: Sample, dtype: str, theirs: Observation, ours: Observation
-) -> bool:
-    """Whether adjoint is at least as near as torch to what torch gets from the same inputs in the widest dtype."""
-    exact = observe(how, torch, sample, WIDEST[dtype], rounded=dtype)
-    if exact.error is not None or exact.facts != theirs.facts or exact.facts != ours.facts:
+        return speaks(case)
+    except Exception:
         return False
-    error = error_of(exact, ours)
-    return error < inf and error <= error_of(exact, theirs)
+
+
+def rounds_less(case: Case) -> bool:
+    """Whether adjoint is at least as near as torch to what torch gets from the same inputs in the widest dtype."""
+    if case.dtype not in WIDEST:
+        return False
+    exact = case.observed(case.how, WIDEST[case.dtype], rounded=case.dtype)
+    if exact.facts != case.theirs.facts or exact.facts != case.ours.facts:
+        return False
+    error = error_of(exact, case.ours)
+    return error < inf and error <= error_of(exact, case.theirs)
 
 
 def error_of(exact: Observation, seen: Observation) -> float:
@@ -81,22 +100,70 @@ def relative(exact: Array, seen: Array) -> float:
     return float(distance(exact, seen).max(initial=0.0) / max(finite.max(initial=0.0), SMALLEST_SCALE))
 
 
-def slopes_agree(
-    how: Observe, torch: Library, sample: Sample, dtype: str, theirs: Observation, ours: Observation
-) -> bool:
+def slopes_agree(case: Case) -> bool:
     """Whether central differences agree with adjoint's derivative along a direction, and not with torch's."""
-    dtypes = Dtypes(WIDEST.get(dtype, dtype), dtype if dtype in WIDEST else "")
-    ahead, behind = (SAMPLED[how](torch, sample, dtypes, step) for step in (STEP[how], -STEP[how]))
-    slopes: list[Array | None] = [(one - other) / (2 * STEP[how]) for one, other in zip(ahead, behind, strict=True)]
-    near = NEAR_SLOPE[dtype]
-    return error_of(Observation(slopes), along(how, ours)) < near <= error_of(Observation(slopes), along(how, theirs))
+    if case.dtype not in NEAR_SLOPE or case.how is forward:
+        return False
+    dtypes = Dtypes(WIDEST.get(case.dtype, case.dtype), case.dtype if case.dtype in WIDEST else "")
+    where = partial(central, torch=case.torch, sample=case.sample, dtypes=dtypes)
+    return any(prefers_ours(case, Observation(where(sampled, step))) for sampled, step in SAMPLED[case.how])
 
 
-def transposes(torch: Library, sample: Sample, dtype: str, theirs: Observation, ours: Observation) -> bool:
+def prefers_ours(case: Case, slopes: Observation) -> bool:
+    near = NEAR_SLOPE[case.dtype]
+    return error_of(slopes, along(case.how, case.ours)) < near <= error_of(slopes, along(case.how, case.theirs))
+
+
+def central(sampled: Sampled, step: float, torch: Library, sample: Sample, dtypes: Dtypes) -> list[Array | None]:
+    """Central differences of what is sampled."""
+    ahead, behind = (sampled(torch, sample, dtypes, aside) for aside in (step, -step))
+    return [(one - other) / (2 * step) for one, other in zip(ahead, behind, strict=True)]
+
+
+def transposes(case: Case) -> bool:
     """Whether adjoint's jvp is the transpose of torch's own gradient, and torch's jvp is not."""
-    slope = along(gradient, observe(gradient, torch, sample, dtype))
-    paired = [Observation([pairing(each.arrays, COTANGENT)]) for each in (ours, theirs)]
-    return error_of(slope, paired[0]) < NEAR_SLOPE[dtype] <= error_of(slope, paired[1])
+    if case.how is not jvp:
+        return False
+    slope = along(gradient, case.observed(gradient))
+    ours, theirs = (
+        error_of(slope, Observation([pairing(each.arrays, COTANGENT)])) for each in (case.ours, case.theirs)
+    )
+    return ours < NEAR_SLOPE[case.dtype] <= theirs
+
+
+def has_numbers(case: Case) -> bool:
+    """Whether adjoint's derivative is a number where torch's is NaN and its result a number, and else is torch's."""
+    if case.how is forward:
+        return False
+    results = [each for each in case.observed(forward).arrays if each is not None]
+    filled = list(case.theirs.arrays)
+    for place, (theirs, ours) in enumerate(zip(filled, case.ours.arrays, strict=True)):
+        if theirs is not None and ours is not None:
+            filled[place] = np.where(np.isnan(theirs) & np.isfinite(ours) & defined(results, theirs), ours, theirs)
+    lacking = error_of(Observation(filled), case.theirs) == inf
+    return lacking and error_of(Observation(filled), case.ours) < NEAR_NUMBER[case.dtype]
+
+
+def defined(results: list[Array], derivative: Array) -> Array:
+    """Where all results are numbers: place by place for results of the derivative's shape, else as a whole."""
+    return np.all(
+        [np.isfinite(each) if each.shape == derivative.shape else np.isfinite(each).all() for each in results], axis=0
+    )
+
+
+def tangents_have_dtypes(case: Case) -> bool:
+    """Whether adjoint's tangents have the dtypes of torch's results, torch's have not, and the numbers agree."""
+    if case.how is not jvp:
+        return False
+    dtypes = [dtype for dtype in case.observed(forward).dtypes if dtype in DIFFERENTIABLE]
+    return (
+        case.ours.dtypes == dtypes != case.theirs.dtypes
+        and error_of(case.theirs, case.ours) < NEAR_SLOPE[coarsest(dtypes)]
+    )
+
+
+def coarsest(dtypes: list[str]) -> str:
+    return next(dtype for dtype in ("complex64", "float32", "complex128", "float64") if dtype in dtypes)
 
 
 def along(how: Observe, seen: Observation) -> Observation:
@@ -145,13 +212,29 @@ def moved_slope(torch: Library, sample: Sample, dtypes: Dtypes, step: float) -> 
         pairs = zip(outputs, ahead, strict=True)
         return sum(float(np.sum(np.conj(as_numpy(other)) * as_numpy(each)).real) for each, other in pairs)
 
-    aside = STEP[second]
+    aside = ASIDE
     return [np.asarray((at(aside) - at(-aside)) / (2 * aside))]
 
 
-STEP: dict[Observe, float] = {jvp: 1e-5, gradient: 1e-5, second: 1e-4}
-SAMPLED: dict[Observe, Callable[[Library, Sample, Dtypes, float], list[Array]]] = {
-    jvp: moved_results,
-    gradient: moved_functional,
-    second: moved_slope,
+def moved_gradient(torch: Library, sample: Sample, dtypes: Dtypes, step: float) -> list[Array]:
+    """The same by torch's own gradient, which may be another than its values' slope by choice."""
+    outputs, leaves, _ = recorded(torch, sample, dtypes, lambda leaf, number: moved(torch, leaf, step, TANGENT, number))
+    cotangents = (torch.drawn(each, COTANGENT, number) for number, each in enumerate(outputs))
+    ahead = [moved(torch, each, step, TANGENT, len(leaves) + j) for j, each in enumerate(cotangents)]
+    grads = torch.module.autograd.grad(outputs, leaves, ahead, allow_unused=True)
+    return [pairing([None if each is None else as_numpy(each) for each in grads], FUNCTIONAL)]
+
+
+Sampled = Callable[[Library, Sample, Dtypes, float], list[Array]]
+SAMPLED: dict[Observe, tuple[tuple[Sampled, float], ...]] = {
+    jvp: ((moved_results, 1e-5),),
+    gradient: ((moved_functional, 1e-5),),
+    second: ((moved_slope, ASIDE), (moved_gradient, 1e-5)),
+}
+JUDGES: dict[str, Callable[[Case], bool]] = {
+    ROUNDING: rounds_less,
+    SLOPES: slopes_agree,
+    TRANSPOSED: transposes,
+    NUMBER: has_numbers,
+    DTYPE: tangents_have_dtypes,
 }

@@ -12,15 +12,16 @@ SMALLEST_SCALE = 0.1  # inputs are of the order of 1
 def close(left: Array, right: Array, tolerance: float, poles: bool) -> bool:
     """Equal, or equally NaN or infinite, or as near as the tolerance says on the scale of the largest number.
 
-    A complex number is infinite if one part of it is, else NaN if one part is; at poles all that counts is
-    that it is not finite.
+    A complex number is infinite if one part of it is, else NaN if one part is. At poles NaN agrees with an infinity,
+    and infinities of complex numbers have no sign.
     """
     if left.dtype.kind in "biu" or right.dtype.kind in "biu":
         return bool(np.array_equal(left, right))
     finite = np.isfinite(left)
     if not np.array_equal(finite, np.isfinite(right)):
         return False
-    if not (poles and left.dtype.kind == "c") and not np.array_equal(kinds(left), kinds(right)):
+    same = kinds(left) == kinds(right)
+    if not np.all(same | (np.isnan(left) | np.isnan(right)) if poles else same):
         return False
     left, right = left[finite], right[finite]
     scale = max(np.abs(left).max(initial=0.0), SMALLEST_SCALE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
@@ -16,8 +16,9 @@ from .compare import ASPECTS, Finding, Verdicts
 from .entries import TIERS, Entry, all_entries
 from .judge import SLOPES, WIDEST
 
-#: Which differences count: all; those at ordinary points; those that nothing explains.
-ALL, ORDINARY, OPEN = "all", "ordinary", "open"
+#: Which differences count: all; those where no calculation speaks for adjoint; those at ordinary points; those that
+#: nothing explains.
+ALL, JUDGED, ORDINARY, OPEN = "all", "judged", "ordinary", "open"
 #: Inputs with ties, zeros, kinks, numbers that are none, or no elements (`samples/inputs.txt` and the families' own).
 EDGES = re.compile(
     r"\b(ts|tv|tw|tx|ty|tc|zero|unit|z34|o34|kinks|big|steps|extreme|constant|gaps?|q2?|qv|e|e04|e30)(_\w+)?\b"
@@ -98,9 +99,15 @@ class Score:
     def wrong(self, aspect: str, which: str = ALL) -> int:
         """The number of samples that differ."""
         found = self.open if which == OPEN else [each for findings in self.differing.values() for each in findings]
-        return sum(
-            each.aspect in parts(aspect) and (which != ORDINARY or not EDGES.search(each.sample)) for each in found
-        )
+        return sum(each.aspect in parts(aspect) and COUNTS[which](each) for each in found)
+
+
+COUNTS: dict[str, Callable[[Finding], bool]] = {
+    ALL: lambda finding: True,
+    JUDGED: lambda finding: not finding.judged,
+    ORDINARY: lambda finding: not EDGES.search(finding.sample),
+    OPEN: lambda finding: True,
+}
 
 
 def generalised(findings: Sequence[Finding]) -> Iterator[Finding]:

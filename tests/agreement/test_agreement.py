@@ -18,11 +18,11 @@ sys.path.append(str(Path(__file__).parents[2]))  # the package is not installed
 from agreement.compare import ASPECTS, DERIVATIVES, Finding, Tolerance, Trial, Verdicts, difference_of_arrays
 from agreement.document import page
 from agreement.entries import all_entries
-from agreement.judge import ROUNDING, SLOPES, judge
+from agreement.judge import DTYPE, NUMBER, ROUNDING, SLOPES, TRANSPOSED, judge
 from agreement.numbers import close
-from agreement.observe import Library, forward, observe
+from agreement.observe import Library, Observation, forward, gradient, jvp, observe, second
 from agreement.samples import Sample, choices, named_inputs, names_of, parse, samples_of, unknown_names
-from agreement.score import ALTOGETHER, ORDINARY, Score, entries_right, explanations, generalised
+from agreement.score import ALTOGETHER, JUDGED, ORDINARY, Score, entries_right, explanations, generalised
 
 from agreement import __main__ as command
 
@@ -134,6 +134,45 @@ def test_rounding_judges():
     assert judge(forward, ADJOINT, sample, "float16", theirs=right, ours=wrong) == ""
 
 
+def test_transposition_judges():
+    """At a kink differences see both sides; a jvp that is the transpose of the library's own gradient is right."""
+    sample = Sample("relu(constant(0, 3))", ("float64",))
+    right, wrong = observe(jvp, ADJOINT, sample, "float64"), observe(jvp, ADJOINT, sample, "float64")
+    wrong.arrays = [array + 1 for array in wrong.arrays]
+    assert judge(jvp, ADJOINT, sample, "float64", theirs=wrong, ours=right) == TRANSPOSED
+    assert judge(jvp, ADJOINT, sample, "float64", theirs=right, ours=wrong) == ""
+
+
+@pytest.mark.parametrize("how", DERIVATIVES.values(), ids=list(DERIVATIVES))
+def test_a_number_is_right_where_the_other_has_none(how):
+    sample = Sample("abs(steps(6)) + 1", ("float64",))
+    right, none = observe(how, ADJOINT, sample, "float64"), observe(how, ADJOINT, sample, "float64")
+    none.arrays = [np.where(np.arange(array.size) == 1, np.nan, array) for array in none.arrays]
+    other = replace(right, arrays=[array + (np.arange(array.size) == 2) for array in right.arrays])
+    assert judge(how, ADJOINT, sample, "float64", theirs=none, ours=right) in (SLOPES, NUMBER)
+    assert judge(how, ADJOINT, sample, "float64", theirs=none, ours=other) == ""
+    outside = Sample("constant(-1, 3) + nan", ("float64",))  # whose value is no number either
+    theirs, ours = (Observation([np.array([each, 1.0, 1.0])]) for each in (np.nan, 1.0))
+    assert judge(gradient, ADJOINT, outside, "float64", theirs, ours) == ""
+
+
+def test_the_dtype_of_a_tangent_is_judged():
+    sample = Sample("exp(normal(3, dtype=float32))", ("float64",))
+    right = observe(jvp, ADJOINT, sample, "float64")
+    wrong = replace(right, dtypes=["float64"])
+    assert judge(jvp, ADJOINT, sample, "float64", theirs=wrong, ours=right) == DTYPE
+    assert judge(jvp, ADJOINT, sample, "float64", theirs=right, ours=wrong) == ""
+
+
+def test_second_order_is_judged_by_gradients_as_well():
+    """embedding(scale_grad_by_freq=True) has a gradient that is no slope of its values, on purpose."""
+    sample = Sample("nn.functional.embedding(Iv, normal(5, 3), scale_grad_by_freq=True)", ("float64",))
+    right, wrong = (observe(second, ADJOINT, sample, "float64") for _ in range(2))
+    wrong.arrays = [None if array is None else 2 * array for array in wrong.arrays]
+    assert judge(second, ADJOINT, sample, "float64", theirs=wrong, ours=right) == SLOPES
+    assert judge(second, ADJOINT, sample, "float64", theirs=right, ours=wrong) == ""
+
+
 def test_what_judges_in_double_precision_holds_in_narrow_dtypes():
     wide = Finding("sin", "gradient", "float64", "sin(x)", "1", "2", judged=SLOPES)
     narrow, other = (
@@ -161,6 +200,10 @@ def test_close(left, right, expected):
 
 
 def test_close_at_poles():
+    """NaN and an infinity agree, infinities of other signs and numbers do not."""
+    assert close(np.array([np.inf, 1.0]), np.array([np.nan, 1.0]), 1e-9, poles=True)
+    assert not close(np.array([np.inf, 1.0]), np.array([-np.inf, 1.0]), 1e-9, poles=True)
+    assert not close(np.array([np.inf, 1.0]), np.array([5.0, 1.0]), 1e-9, poles=True)
     assert close(np.array([complex(np.inf, np.nan)]), np.array([complex(0, np.nan)]), 1e-9, poles=True)
     assert not close(np.array([complex(np.inf, np.nan)]), np.array([0j]), 1e-9, poles=True)
 
@@ -196,6 +239,12 @@ def test_edges(sample):
     edge = Score(Verdicts("sin", Counter(value=1), [Finding("sin", "value", "float64", sample, "1", "2")]))
     inside = Score(Verdicts("sin", Counter(value=1), [Finding("sin", "value", "float64", "f(xt, 0)", "1", "2")]))
     assert (edge.wrong("value"), edge.wrong("value", ORDINARY), inside.wrong("value", ORDINARY)) == (1, 0, 1)
+
+
+def test_what_a_calculation_decides_counts_as_right():
+    open_, judged = (Finding("sin", "jvp", "float64", "sin(x)", "1", "2", judged=by) for by in ("", SLOPES))
+    found = [Score(Verdicts("sin", Counter(jvp=1), findings)) for findings in ([judged], [judged, open_])]
+    assert [(each.wrong("jvp"), each.wrong("jvp", JUDGED)) for each in found] == [(1, 0), (2, 1)]
 
 
 def test_page():

@@ -219,3 +219,4 @@ def test_what_is_no_array_or_no_number() -> None:
         F.conv2d(X, W, stride=1.5)
     with pytest.raises(NotImplementedError, match="not implemented for 'Bool'"):
         F.conv2d(X.bool(), W.bool())
+    assert F.conv2d(X[:0].bool(), W.bool()).shape == F.conv2d(X[:0], W).shape

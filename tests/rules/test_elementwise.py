@@ -5,6 +5,7 @@ Values and derivatives elsewhere are tested from the declarations in test_table.
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections.abc import Callable
@@ -41,6 +42,28 @@ def gradient(function: Callable[[Tensor], Tensor], *values: float) -> list[float
 def test_an_infinite_cotangent_does_not_flow_where_the_function_is_flat(function):
     # the derivative of sqrt at 0 is infinite: 0 times it would be NaN
     assert gradient(lambda x: function(x).sqrt(), -1.0, 4.0) == [0.0, 0.25]
+
+
+@pytest.mark.parametrize("dtype", [adjoint.uint8, adjoint.int16, adjoint.int64, adjoint.bool])
+def test_logarithms_of_whole_numbers_are_not_taken_in_half_precision(dtype):
+    """The derivatives by the exponent, and by what is multiplied with the logarithm."""
+    base = adjoint.tensor([1, 3, 200]).to(dtype)
+    x = adjoint.tensor([0.5, -0.25, 0.75], dtype=adjoint.float64, requires_grad=True)
+    logs = [math.log(value) for value in base.tolist()]
+    (g,) = adjoint.autograd.grad(adjoint.xlogy(x, base).sum(), x)
+    assert g.tolist() == pytest.approx(logs, rel=1e-15)
+    (g,) = adjoint.autograd.grad((base**x).sum(), x)
+    powers = [value**exponent for value, exponent in zip(base.tolist(), x.tolist(), strict=True)]
+    assert g.tolist() == pytest.approx([p * log for p, log in zip(powers, logs, strict=True)], rel=1e-15)
+
+
+def test_beside_an_infinity_nothing_counts_in_complex_sums_of_exponentials():
+    inf, nan = math.inf, math.nan
+    a = adjoint.tensor([inf, inf, -inf, -inf, complex(inf, 2), nan], dtype=adjoint.complex128)
+    b = adjoint.tensor([1, inf, 1, -inf, 3 + 1j, inf], dtype=adjoint.complex128)
+    for found in (adjoint.logaddexp(a, b), adjoint.logaddexp(b, a)):
+        assert found[:5].tolist() == [inf, inf, 1, -inf, complex(inf, 2)]
+        assert found[5].isnan()
 
 
 def test_relu_and_maximum_pass_gradients_at_nan():

@@ -269,6 +269,9 @@ def test_determinants_of_singular_and_empty_matrices() -> None:
         undefined = adjoint.logdet(adjoint.zeros(2, 2, dtype=adjoint.complex128))
     assert undefined.real.item() == -math.inf
     assert math.isnan(undefined.imag.item())
+    singular = adjoint.tensor([[1.0, 2, 3], [2, 4, 6], [1, 0, 1]], dtype=adjoint.complex128, requires_grad=True)
+    (g,) = adjoint.autograd.grad(adjoint.linalg.slogdet(singular)[1], [singular])
+    assert g.isnan().all()
 
 
 @pytest.mark.parametrize("name", ["inv", "det", "cholesky", "eigvalsh", "svdvals", "pinv", "matrix_exp"])

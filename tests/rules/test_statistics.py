@@ -364,3 +364,8 @@ def test_out_of_named_results() -> None:
 def test_errors(call: Any, error: type[Exception], said: str) -> None:
     with warnings.catch_warnings(), pytest.raises(error, match=said):
         call(adjoint, adjoint.ones(3, 4))
+
+
+def test_nothing_integrates_to_zero_of_truth_values_too() -> None:
+    found = adjoint.trapezoid(adjoint.zeros(3, 0, dtype=adjoint.bool))
+    assert (found.dtype, found.tolist()) == (adjoint.bool, [False] * 3)

@@ -279,7 +279,8 @@ def _by_exponent(ops, y, input, exponent):
             return ops.where(exponent >= 0, 0, -y)
         return y * (ops.log(ops.full_like(y, input)) if input else 0)
     zero = (input == 0) & (exponent >= 0) if not is_complex(ops, exponent) else input == 0
-    base = ops.where(zero, 1, input)
+    # 1.0 makes integers float64: NumPy takes the logarithms of small ones in half precision
+    base = ops.where(zero, 1.0, input)
     if is_complex(ops, y) and not is_complex(ops, base):
         # negative numbers have complex logarithms
         base = base + 0j
@@ -386,7 +387,11 @@ def logaddexp(xp, input: Array, other: Array):
         return xp.logaddexp(input, other)
     first = xp.real(input) >= xp.real(other)
     larger, smaller = xp.where(first, input, other), xp.where(first, other, input)
-    return larger + xp.log1p(xp.exp(smaller - larger))
+    # beside an infinity nothing counts, and the difference of two is undefined
+    alone = xp.isinf(xp.real(larger)) & (xp.real(smaller) < INFINITY)
+    with xp.errstate(invalid="ignore"):
+        below = xp.where(alone | (larger == smaller), 0, smaller - larger)
+        return xp.where(alone, larger, larger + xp.log1p(xp.exp(below)))
 
 
 # trigonometric and hyperbolic functions -----------------------------------------------------------------------------

@@ -242,13 +242,20 @@ def solution_by_pivots(xp, A, B):
 
 @general(core="(n,n)->(n,n)", method=False, function=False)
 def inverse_or_inf(xp, A: Array):
-    """The inverse matrix; of a singular one what its pivots give, infinite and undefined elements."""
+    """The inverse matrix; of a singular one what its pivots give, infinite and undefined elements.
+
+    A complex singular matrix has undefined elements only: a complex quotient by zero is not an infinity with a sign.
+    """
     try:
         return xp.linalg.inv(A)
     except Exception as error:
         if not is_singular(error):
             raise
-    return solution_by_pivots(xp, A, xp.eye(A.shape[-1], dtype=A.dtype))[0]
+    inverse = solution_by_pivots(xp, A, xp.eye(A.shape[-1], dtype=A.dtype))[0]
+    if kind_of(A) != "c":
+        return inverse
+    regular = xp.all(xp.isfinite(inverse), axis=(-2, -1), keepdims=True)
+    return xp.where(regular, inverse, complex("nan+nanj"))
 
 
 for _rule in (linalg_inv, inverse_or_inf):

@@ -169,7 +169,8 @@ def _product_with_log(name, kernel, offset, **options):
         # where input is 0, so is the derivative for those other of which there is no logarithm
         other = array_of(ops, other, input)
         zero = (input == 0) & (other <= -offset)
-        return ops.where(zero, 0, getattr(ops, log)(ops.where(zero, 1, other)))
+        # 1.0 makes integers float64: NumPy takes the logarithms of small ones in half precision
+        return ops.where(zero, 0, getattr(ops, log)(ops.where(zero, 1.0, other)))
 
     def by_other(input, other):
         return input / (other + offset if offset else other)

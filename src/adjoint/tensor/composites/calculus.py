@@ -226,11 +226,12 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, di
 
 def _integral(name: str, y: Tensor, x: Any, dx: Any, dim: int) -> Tensor:
     _one_spacing(name, x, dx)
-    axis = _sampled("trapezoid", y, dim)
+    axis = normalize_dim(dim, y.ndim)
+    if x is None and y.ndim and not y.shape[axis]:
+        return ops.zeros_of(y.detach(), (*y.shape[:axis], *y.shape[axis + 1 :]))  # of truth values, too
+    _sampled("trapezoid", y, dim)
     if x is not None:
         return ops.sum(_sums(y, axis) * _steps("trapezoid", y, x, axis), (axis,), False) / 2
-    if not y.shape[axis]:
-        return ops.zeros_of(y.detach(), (*y.shape[:axis], *y.shape[axis + 1 :]))
     total = ops.sum(y, (axis,), False)
     step = 1 if dx is None else dx
     ends = y.select(axis, 0) + y.select(axis, -1)

@@ -80,7 +80,7 @@ def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
         raise RuntimeError(f"expected scalar type {input.dtype.long_name} but found {weight.dtype.long_name}")
     if bias is not None and bias.dtype is not input.dtype:
         raise RuntimeError(f"Input type ({input.dtype.c_name}) and bias type ({bias.dtype.c_name}) should be the same")
-    if input.dtype.long_name == "Bool":
+    if input.dtype.long_name == "Bool" and input.numel():
         raise NotImplementedError("\"slow_conv2d_cpu\" not implemented for 'Bool'")
 
 
