@@ -16,6 +16,7 @@ COMPILED = (
     "adjoint.core.engine",
     "adjoint.core.noting",
     "adjoint.core.recorded",
+    "adjoint.core.in_place",
     "adjoint.core.operation",
     "adjoint.tensor.arithmetic",
 )

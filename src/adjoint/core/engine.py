@@ -56,7 +56,6 @@ if not cython.compiled:
     from adjoint.core.modes import ThreadState, current
 
 
-
 def quiet_errors():
     """The variable of the context in which NumPy keeps how errors are handled, and its value that ignores all.
 

@@ -1,7 +1,8 @@
 cimport cython
 from adjoint.core.graph cimport AccumulateGrad, Node, TensorBase, new_tensor
 from adjoint.core.modes cimport ThreadState, current
-from adjoint.core.recorded cimport CopySlices, OpNode
+from adjoint.core.in_place cimport CopySlices
+from adjoint.core.recorded cimport OpNode
 
 cdef extern from "Python.h":
     unsigned long PyThread_get_thread_ident()

@@ -16,8 +16,9 @@ if not cython.compiled:
     from threading import get_ident
 
     from adjoint.core.graph import AccumulateGrad, Node, TensorBase, new_tensor
+    from adjoint.core.in_place import CopySlices
     from adjoint.core.modes import ThreadState, current
-    from adjoint.core.recorded import CopySlices, OpNode
+    from adjoint.core.recorded import OpNode
 
 #: Whose work an event is, under torch's numbers; CUSTOM is a function of the user's, under its own name.
 OPERATION, NODE, USER, CUSTOM = 0, 1, 7, -1

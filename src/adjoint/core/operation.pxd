@@ -19,9 +19,10 @@ from adjoint.core.graph cimport (
     shape_of,
     version_of,
 )
+from adjoint.core.in_place cimport check_current, check_writable, overwritten, rebase
 from adjoint.core.modes cimport ThreadState, current
 from adjoint.core.noting cimport Noter
-from adjoint.core.recorded cimport OpNode, Plan, check_current, check_writable, overwritten, rebase
+from adjoint.core.recorded cimport OpNode, Plan
 
 
 cdef int _TIMES, _PLUS, _MINUS, _OVER

@@ -44,9 +44,10 @@ if not cython.compiled:
         shape_of,
         version_of,
     )
+    from adjoint.core.in_place import check_current, check_writable, overwritten, rebase
     from adjoint.core.modes import ThreadState, current
     from adjoint.core.noting import Noter
-    from adjoint.core.recorded import OpNode, Plan, check_current, check_writable, overwritten, rebase
+    from adjoint.core.recorded import OpNode, Plan
 from adjoint.core.graph import Tangents, registry
 from adjoint.core.recorded import derive_plan
 from adjoint.core.results import results_type

@@ -4,32 +4,23 @@ from adjoint.arrays.shortcuts cimport Shortcut
 from adjoint.core.graph cimport (
     NO_VERSION,
     AccumulateGrad,
-    ContextNode,
     Node,
     SavedTensor,
     TensorBase,
     VersionCounter,
-    View,
-    bump_version,
-    carry_retained,
     counter_of,
-    dtype_of_grad,
     gradient_edge,
     has_layout,
     is_large,
     make_saved,
     needs_grad,
     new_tensor,
-    next_sequence_nr,
-    node_of,
     output_dtype,
     output_number,
     output_shape,
     pack_saved,
     project,
     project_tensor,
-    replay_view,
-    settled,
     version_of,
 )
 from adjoint.core.modes cimport ThreadState, current
@@ -123,15 +114,6 @@ cdef class OpNode(Node):
     cdef object check_version(self, TensorBase tensor, Py_ssize_t k)
 
 
-cdef class CopySlices(Node):
-    cdef dict __dict__
-    cdef public tuple replay
-    cdef tuple strides
-    cpdef TensorBase part(self)
-    cdef public Node inner
-    cdef public Py_ssize_t place
-
-
 cpdef object raw_ops(object array)
 cdef bint is_hooked(object entry)
 cpdef object pack_by_mode(SavedTensor saved, TensorBase tensor, Node owner)
@@ -139,10 +121,6 @@ cpdef TensorBase unpacked(SavedTensor saved, Node owner)
 cpdef object check_saved(SavedTensor saved, Node owner)
 cpdef object drop(object entry)
 cpdef object announce(Node node)
-cpdef object check_writable(TensorBase tensor)
-cpdef object check_current(TensorBase tensor)
 cpdef SavedTensor save_input(TensorBase tensor)
 cpdef SavedTensor save_result(TensorBase result, int nr)
-cpdef TensorBase overwritten(TensorBase tensor)
-cpdef object rebase(TensorBase tensor, Node node, Py_ssize_t place=*, int output_nr=*)
 cdef bint keeps_large(object entry)

@@ -24,8 +24,8 @@ from adjoint.core import errors
 from adjoint.core.engine import backward_from
 from adjoint.core.graph import new_tensor, node_of, registry, set_tensor_type
 from adjoint.core.hooks import RETAIN, HookTable, RemovableHandle
+from adjoint.core.in_place import reshape_accumulator
 from adjoint.core.modes import current, is_grad_enabled
-from adjoint.core.recorded import reshape_accumulator
 from adjoint.tensor.arithmetic import ArithmeticTensor, is_operand
 from adjoint.tensor.differentiate import backward
 from adjoint.tensor.formatting import format_tensor

@@ -19,9 +19,10 @@ from numpy import ndarray
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 from adjoint.core import errors
 from adjoint.core.graph import Tangents, TensorBase, registry, replay_view
+from adjoint.core.in_place import own_strides
 from adjoint.core.modes import current
 from adjoint.core.operation import Operation, shares_memory
-from adjoint.core.recorded import OpNode, own_strides
+from adjoint.core.recorded import OpNode
 from adjoint.rules.derive import jvp
 from adjoint.tensor.table import operations, ops
 from adjoint.tensor.tensor import batched_as

@@ -31,10 +31,11 @@ from adjoint.core.graph import (
     registry,
     version_of,
 )
+from adjoint.core.in_place import rebase
 from adjoint.core.modes import current, is_grad_enabled
 from adjoint.core.noting import CUSTOM
 from adjoint.core.operation import is_inexact
-from adjoint.core.recorded import announce, rebase
+from adjoint.core.recorded import announce
 from adjoint.tensor.table import ops
 from adjoint.tensor.volatile import among, volatile_function
 from adjoint.transforms import forward

@@ -17,8 +17,9 @@ from adjoint.arrays.numpy_namespace import memory_of
 from adjoint.arrays.size import check_shape, type_name
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, bump_version, needs_grad
+from adjoint.core.in_place import become, own_strides, rebase
 from adjoint.core.modes import current, is_grad_enabled, set_grad
-from adjoint.core.recorded import become, operations, own_strides, rebase
+from adjoint.core.recorded import operations
 from adjoint.tensor.composites import index as indexing
 from adjoint.tensor.composites import shape as shapes
 from adjoint.tensor.composites.declare import composite, ops, takes_out

@@ -1,0 +1,38 @@
+cimport cython
+from adjoint.core.graph cimport (
+    NO_VERSION,
+    AccumulateGrad,
+    ContextNode,
+    Node,
+    TensorBase,
+    View,
+    bump_version,
+    carry_retained,
+    dtype_of_grad,
+    gradient_edge,
+    needs_grad,
+    new_tensor,
+    next_sequence_nr,
+    node_of,
+    output_number,
+    replay_view,
+    settled,
+    version_of,
+)
+from adjoint.core.modes cimport ThreadState, current
+from adjoint.core.recorded cimport OpNode, raw_ops
+
+
+cdef class CopySlices(Node):
+    cdef dict __dict__
+    cdef public tuple replay
+    cdef tuple strides
+    cpdef TensorBase part(self)
+    cdef public Node inner
+    cdef public Py_ssize_t place
+
+
+cpdef object check_writable(TensorBase tensor)
+cpdef object check_current(TensorBase tensor)
+cpdef TensorBase overwritten(TensorBase tensor)
+cpdef object rebase(TensorBase tensor, Node node, Py_ssize_t place=*, int output_nr=*)

@@ -1,0 +1,213 @@
+"""Operations in place: which tensors may be written to, and what becomes of the history of a tensor that was.
+
+`CopySlices` is the history of a tensor of which a view was modified.
+"""
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from adjoint.arrays import _cython_shim as cython
+
+import weakref
+
+import numpy
+
+from adjoint.arrays.dtypes import numpy_dtype
+from adjoint.arrays.namespace import copied, library_of
+from adjoint.arrays.numpy_namespace import elements_meet
+from adjoint.core import errors
+from adjoint.core.graph import registry
+
+if not cython.compiled:
+    # the compiled form has them from the .pxd
+    from adjoint.core.graph import (
+        NO_VERSION,
+        AccumulateGrad,
+        ContextNode,
+        Node,
+        TensorBase,
+        View,
+        bump_version,
+        carry_retained,
+        dtype_of_grad,
+        gradient_edge,
+        needs_grad,
+        new_tensor,
+        next_sequence_nr,
+        node_of,
+        output_number,
+        replay_view,
+        settled,
+        version_of,
+    )
+    from adjoint.core.modes import ThreadState, current
+    from adjoint.core.recorded import OpNode, raw_ops
+
+
+def check_writable(tensor: TensorBase):
+    """Raise if a tensor must not be modified in place here; otherwise tell those who want to know before it is."""
+    state: ThreadState = current()
+    if tensor._counter is NO_VERSION and not state.inference:
+        raise errors.INFERENCE_IN_PLACE.error()
+    view: View = tensor._view
+    if view is not None and view.origin == errors.SEPARATE:
+        raise RuntimeError(errors.SEPARATE_IN_PLACE.format(library=library_of(tensor._array)))
+    for hook in state.before_write:
+        hook(tensor)
+
+
+def check_current(tensor: TensorBase):
+    """Raise for what was a view of a tensor that has been modified since, if their arrays share no memory."""
+    view: View = tensor._view
+    if view is not None and view.origin == errors.SEPARATE and view.version != version_of(tensor):
+        raise RuntimeError(errors.SEPARATE_STALE.format(library=library_of(tensor._array)))
+
+
+def overwritten(tensor: TensorBase) -> TensorBase:
+    """A copy of a tensor's value, with its history, made before an operation in place overwrites it."""
+    twin: TensorBase = new_tensor(copied(tensor._array))
+    twin._node = node_of(tensor)
+    twin._output_nr = tensor._output_nr
+    if tensor._tangents is not None:
+        registry.copy_tangents(tensor, twin)
+    return twin
+
+
+def rebase(tensor: TensorBase, node: Node, place: cython.Py_ssize_t = 0, output_nr: cython.int = 0):
+    """Make `node` the history of a tensor that was modified in place, and of its base if it is a view.
+
+    place: which input of the node the tensor was; output_nr: which output it is.
+    """
+    view: View = None if tensor._view is None else settled(tensor)
+    if view is None:
+        before: Node = tensor._node
+        number = tensor._output_nr
+        tensor._node = node
+        tensor._output_nr = output_nr
+        tensor._requires = False
+        carry_retained(tensor, before, number)
+        return
+    base: TensorBase = view.base
+    whole: CopySlices = CopySlices.__new__(CopySlices)
+    old: Node = gradient_edge(base) if needs_grad(base) else None
+    edges = list(node._ad_edges)
+    numbers = [output_number(node, i) for i in range(node._ad_n_edges)]
+    edges[place] = old
+    numbers[place] = base._output_nr if old is not None else 0
+    whole._ad_set_edges(tuple(edges))
+    whole._ad_output_nrs = tuple(numbers)
+    whole._ad_n_outputs = 1
+    whole._ad_shape = base._array.shape
+    whole._ad_dtype = numpy_dtype(base._array.dtype)
+    whole.replay = view.replay
+    whole.strides = own_strides(base._array)
+    if isinstance(node, OpNode):
+        cython.cast(OpNode, node).owner = weakref.ref(whole)
+    elif isinstance(node, ContextNode):
+        cython.cast(ContextNode, node)._ad_owner = weakref.ref(whole)
+    whole.inner = node
+    whole.place = place
+    whole._ad_sequence_nr = next_sequence_nr()
+    before = base._node
+    number = base._output_nr
+    base._node = whole
+    base._output_nr = 0
+    base._requires = False
+    carry_retained(base, before, number)
+    # the view's own history is made again from the base's when it is asked for
+    view.version = -1
+
+
+def become(tensor: TensorBase, view: TensorBase):
+    """Let a tensor be a view of it that an operation gave: other axes, the same memory and place in the graph."""
+    before: Node = tensor._node
+    number = tensor._output_nr
+    tensor._array = view._array
+    if tensor._view is not None:
+        view._view.origin = tensor._view.origin
+        tensor._view = view._view
+    if view._node is not None:
+        tensor._node = view._node
+        tensor._output_nr = view._output_nr
+        tensor._requires = False
+        carry_retained(tensor, before, number)
+    elif tensor._accumulator is not None:
+        reshape_accumulator(tensor)
+    bump_version(tensor)
+    if tensor._view is not None and view._node is not None:
+        tensor._view.version = version_of(tensor)
+
+
+def reshape_accumulator(leaf: TensorBase):
+    """Let the node that adds to a leaf's .grad know that the leaf has another array."""
+    node: AccumulateGrad = leaf._accumulator()
+    if node is None:
+        return
+    node._ad_dtype = dtype_of_grad(leaf)
+    if node._ad_shape != leaf._array.shape:
+        node.former_shape = node._ad_shape
+        node._ad_shape = leaf._array.shape
+        leaf._accumulator = None
+
+
+def own_strides(array):
+    """The strides of an array, counted in elements, that does not lie in memory row by row; None for one that does.
+
+    None also where elements meet: a copy could not hold them apart.
+    """
+    strides = getattr(array, "strides", None)
+    if strides is None or array.flags.c_contiguous or elements_meet(array):
+        return None
+    return tuple([step // array.itemsize for step in strides])
+
+
+@cython.trashcan(True)
+@cython.cclass
+class CopySlices(Node):
+    """The new history of a base of which a view was modified in place.
+
+    Cotangents of the base pass through the in-place operation's node inside the view, and unchanged outside it.
+    place: which input of that node the view was.
+    """
+
+    def name(self):
+        """The name that the documents give this node."""
+        return "torch::autograd::CopySlices"
+
+    def part(self) -> TensorBase:
+        """A Tensor with the history, but not the values, that the view has after the operation."""
+        empty = numpy.broadcast_to(numpy.zeros((), self._ad_dtype), self._ad_shape)
+        whole: TensorBase = new_tensor(raw_ops(empty).clone_with_strides(empty, self.strides))
+        whole._node = self
+        return replay_view(self.replay, whole)
+
+    def _ad_pull(self, cotangent, create_graph):
+        """Split the base's cotangent into what the operation's inputs get and what the old base gets."""
+        ops = registry.tensor_ops if create_graph else raw_ops(cotangent)
+        # the copy has the layout of the base, so that every view of the base is a view of it
+        whole = ops.clone_with_strides(cotangent, self.strides)
+        part = replay_view(self.replay, whole)
+        inside = ops.clone(part) if create_graph else raw_ops(part).clone(part)
+        pulled = self.inner._ad_pull(inside, create_graph)
+        own = pulled[self.place]
+        if create_graph:
+            # where elements of the part meet, all were given one value
+            part.zero_() if own is None or elements_meet(part._array) else part.copy_(own)
+        else:
+            part[...] = 0 if own is None else own
+        pulled[self.place] = whole if self._ad_edge(self.place) is not None else None
+        return pulled
+
+    def _ad_saved_items(self) -> list:
+        """What the in-place operation keeps."""
+        return self.inner._ad_saved_items()
+
+    def _ad_release(self):
+        """Free what the in-place operation saved."""
+        self.inner._ad_release()
+
+
+if not cython.compiled:
+    # the values that fields of compiled classes have before they are set
+    CopySlices.inner = CopySlices.replay = CopySlices.strides = None
+    CopySlices.place = 0
