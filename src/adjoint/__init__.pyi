@@ -307,7 +307,7 @@ def broadcast_shapes(*shapes: builtins.int | Sequence[builtins.int]) -> _Size:
 def broadcast_tensors(*tensors: Tensor) -> builtins.tuple[Tensor, ...]:
     """Views of all tensors, broadcast to their common shape."""
 
-def broadcast_to(input: Tensor, size: Sequence[builtins.int]) -> Tensor:
+def broadcast_to(input: Tensor, *size: Any) -> Tensor:
     """A view broadcast to a shape. Raises RuntimeError where it does not fit."""
 
 def bucketize(input: Tensor | builtins.float, boundaries: Tensor, *, out_int32: builtins.bool = False, right: builtins.bool = False, out: Tensor | None = None) -> Tensor:
@@ -567,7 +567,7 @@ def dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
 def dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
     """In-place version of dropout()."""
 
-def dsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
+def dsplit(input: Tensor, *indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
     """tensor_split() along the axis that dstack() joins; a number must divide its size."""
 
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
@@ -822,7 +822,7 @@ def histogram(input: Tensor, bins: builtins.int | Tensor, *, range: Sequence[bui
 def histogramdd(input: Tensor, bins: builtins.int | Sequence[builtins.int] | Sequence[Tensor], *, range: Sequence[builtins.float] | None = None, weight: Tensor | None = None, density: builtins.bool = False) -> Histogramdd:
     """How many points lie in each bin of a grid; the last axis of input holds the coordinates of a point."""
 
-def hsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
+def hsplit(input: Tensor, *indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
     """tensor_split() along the axis that hstack() joins; a number must divide its size."""
 
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
@@ -1412,7 +1412,7 @@ def remainder(input: Tensor | builtins.complex, other: Tensor | builtins.complex
 def renorm(input: Tensor, p: builtins.int, dim: builtins.int, maxnorm: builtins.type, *, out: Tensor | None = None) -> Tensor:
     """The slices along an axis, those with a p-norm above maxnorm shortened to that."""
 
-def repeat_interleave(input: Tensor, repeats: builtins.int | Tensor | None = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Tensor:
+def repeat_interleave(input: Tensor | None = None, repeats: builtins.int | Tensor | None = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Tensor:
     """Each element (of the flattened tensor, or each slice along dim) repeated in place."""
 
 def reshape(input: Tensor, shape: builtins.int | Sequence[builtins.int]) -> Tensor:
@@ -1815,7 +1815,7 @@ def view_copy(input: Tensor, size: Any = None, dtype: Any = None, *, out: Any = 
 
 from adjoint.transforms.vmap import vmap as vmap
 
-def vsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
+def vsplit(input: Tensor, *indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
     """tensor_split() along the axis that vstack() joins; a number must divide its size."""
 
 def vstack(tensors: Sequence[Tensor]) -> Tensor:

@@ -29,6 +29,7 @@ VIEWS: dict[str, Case] = {
     "flatten": (A, lambda x: x.flatten(1), lambda a: a.reshape(2, 12)),
     "flatten-middle": (A, lambda x: x.flatten(0, -2), lambda a: a.reshape(6, 4)),
     "unflatten": (A, lambda x: x.unflatten(-1, (2, -1)), lambda a: a.reshape(2, 3, 2, 2)),
+    "broadcast_to-numbers": (V, lambda x: x.broadcast_to(2, 3), lambda a: np.broadcast_to(a, (2, 3))),
     "ravel": (A, lambda x: x.ravel(), np.ravel),
     "squeeze": (A[:1], lambda x: x.squeeze(), np.squeeze),
     "squeeze-dim": (A[:1], lambda x: x.squeeze(0), lambda a: a[0]),
@@ -65,6 +66,8 @@ COPIES: dict[str, Case] = {
     "repeat": (M, lambda x: x.repeat(2, 1, 3), lambda a: np.tile(a, (2, 1, 3))),
     "repeat-none": (M, lambda x: x.repeat(0, 1), lambda a: np.tile(a, (0, 1))),
     "tile": (M, lambda x: x.tile(2), lambda a: np.tile(a, 2)),
+    "tile-names": (V, lambda x: adjoint.tile(input=x, dims=(2, 3)), lambda a: np.tile(a, (2, 3))),
+    "sum_to_size-name": (M, lambda x: x.sum_to_size(size=(2, 1)), lambda a: a.sum(1, keepdims=True)),
     "tile-tuple": (V, lambda x: x.tile((2, 3)), lambda a: np.tile(a, (2, 3))),
     "repeat_interleave": (M, lambda x: x.repeat_interleave(2), lambda a: np.repeat(a, 2)),
     "repeat_interleave-dim": (M, lambda x: x.repeat_interleave(2, 1), lambda a: np.repeat(a, 2, 1)),
@@ -99,6 +102,8 @@ COPIES: dict[str, Case] = {
     "concatenate": (M, lambda x: adjoint.concatenate((x, x), axis=1), lambda a: np.concatenate([a, a], 1)),
     "stack": (M, lambda x: adjoint.stack([x, -x], -1), lambda a: np.stack([a, -a], -1)),
     "hstack": (M, lambda x: adjoint.hstack([x, x]), lambda a: np.hstack([a, a])),
+    "hstack-empty": (M, lambda x: adjoint.hstack([x, adjoint.zeros(0).double(), x]), lambda a: np.hstack([a, a])),
+    "view_copy": (M, lambda x: adjoint.view_copy(x.T, (6,)), lambda a: a.T.reshape(6)),
     "hstack-vectors": (V, lambda x: adjoint.hstack([x, x]), lambda a: np.hstack([a, a])),
     "vstack": (V, lambda x: adjoint.vstack([x, x]), lambda a: np.vstack([a, a])),
     "row_stack": (V, lambda x: adjoint.row_stack([x, x]), lambda a: np.vstack([a, a])),
@@ -151,6 +156,12 @@ SPLITS: dict[str, tuple[Callable[[Tensor], Any], Callable[[Any], Any]]] = {
     "tensor_split-places": (lambda x: x.tensor_split((1, 3), -1), lambda a: np.split(a, [1, 3], -1)),
     "tensor_split-tensor": (lambda x: x.tensor_split(adjoint.tensor(2), -1), lambda a: np.array_split(a, 2, -1)),
     "hsplit": (lambda x: x.hsplit(3), lambda a: np.hsplit(a, 3)),
+    "hsplit-places": (lambda x: x.hsplit(1, 2), lambda a: np.hsplit(a, [1, 2])),
+    "hsplit-name": (lambda x: adjoint.hsplit(x, indices=[1]), lambda a: np.hsplit(a, [1])),
+    "tensor_split-name": (
+        lambda x: adjoint.tensor_split(x, tensor_indices_or_sections=adjoint.tensor(2)),
+        lambda a: np.array_split(a, 2),
+    ),
     "vsplit": (lambda x: x.vsplit([1]), lambda a: np.vsplit(a, [1])),
     "dsplit": (lambda x: adjoint.dsplit(x, 2), lambda a: np.dsplit(a, 2)),
     "iteration": (list, list),
@@ -295,6 +306,7 @@ ERRORS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: X.chunk(0), RuntimeError, "chunk expects `chunks` to be greater than 0, got: 0"),
     (lambda: Z.unbind(), IndexError, "Dimension specified as 0 but tensor has no dimensions"),
     (lambda: X.tensor_split(0), RuntimeError, "number of sections must be larger than 0, got 0"),
+    (lambda: X.hsplit(), TypeError, 'hsplit() missing 1 required positional arguments: "indices_or_sections"'),
     (lambda: X.hsplit(2), RuntimeError, "is not divisible by the split_size 2!"),
     (lambda: X.narrow(1, 2, 2), RuntimeError, "start (2) + length (2) exceeds dimension size (3)."),
     (lambda: X.narrow(1, 5, 0), IndexError, "start out of range (expected to be in range of [-3, 3], but got 5)"),
@@ -351,6 +363,7 @@ def test_integers_wrap_in_margins() -> None:
 def test_numbers_of_repetitions_are_int32_or_int64(dtype: adjoint.dtype) -> None:
     x, numbers = adjoint.ones(3), adjoint.tensor([1, 0, 1])
     assert x.repeat_interleave(numbers.int(), 0).shape == (2,)
+    assert adjoint.repeat_interleave(repeats=numbers).tolist() == [0, 2]
     for repeat in (lambda n: x.repeat_interleave(n, 0), adjoint.repeat_interleave):
         with pytest.raises(NotImplementedError, match='"repeat_interleave_cpu" not implemented for'):
             repeat(numbers.to(dtype))

@@ -168,6 +168,15 @@ def test_logcumsumexp_of_infinities() -> None:
     np.testing.assert_array_equal(leaf.grad.numpy(), [0, 2, 0, 0, 0])
 
 
+def test_imaginary_part_of_logcumsumexp_goes_on_where_the_larger_number_is() -> None:
+    x = np.array([complex(-np.inf, 1), 1 + 7j, 7j, 9 - 20j, 8 - 21j])
+    found = adjoint.logcumsumexp(wrap(x), 0).numpy()
+    np.testing.assert_allclose(np.exp(found), np.cumsum(np.exp(x)))
+    assert found[0] == -np.inf and found[0].imag == 0
+    larger = [7, 7, -20, -20]
+    assert (abs(found[1:].imag - larger) < np.pi / 2).all()
+
+
 def test_diff() -> None:
     x, before, behind = draw(4, 5), draw(4, 1), draw(4, 2)
     for n in (0, 1, 2, 5, 9):

@@ -240,6 +240,7 @@ def test_places_of_a_fixed_number():
     assert adjoint.nonzero_static(x, size=3).tolist() == [[0, 0], [1, 1], [-1, -1]]
     assert x.nonzero_static(size=1, fill_value=-7).tolist() == [[0, 0]]
     assert adjoint.nonzero_static(adjoint.tensor(3), size=2).shape == (2, 0)
+    assert adjoint.nonzero_static(adjoint.zeros(0, 2), size=1, fill_value=7).tolist() == [[7, 7]]
     with pytest.raises(RuntimeError, match="nonzero_static: 'size' must be an non-negative integer"):
         adjoint.nonzero_static(x, size=-2)
 

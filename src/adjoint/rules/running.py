@@ -68,13 +68,13 @@ def logcumsumexp(xp, input: Array, dim):
         return xp.asarray(input, copy=True)
     if kind_of(input) == "f":
         return xp.accumulated("logaddexp", input, dim)
-    result = xp.asarray(input, copy=True)
+    result = xp.where(xp.real(input) == -inf, -inf, input)  # exp of it is zero, whatever its imaginary part
     for k in range(1, input.shape[dim]):
         now, before = result[part(dim, k, k + 1)], result[part(dim, k - 1, k)]
-        top = xp.maximum(xp.real(now), xp.real(before))
-        top = xp.where(xp.isfinite(top), top, 0)
-        with xp.errstate(divide="ignore"):
-            now[...] = xp.log(xp.exp(now - top) + xp.exp(before - top)) + top
+        later = xp.real(now) >= xp.real(before)
+        larger, smaller = xp.where(later, now, before), xp.where(later, before, now)
+        # the imaginary part is the one next to that of the larger number, not in (-pi, pi]
+        now[...] = larger + xp.log1p(xp.exp(smaller - xp.where(xp.real(smaller) == -inf, 0, larger)))
     return result
 
 

@@ -1790,7 +1790,7 @@ class Tensor(TensorBase):
     def expand_as(self, other: Tensor) -> Tensor:
         """A view expanded to the shape of another tensor."""
 
-    def broadcast_to(self, size: Sequence[builtins.int]) -> Tensor:
+    def broadcast_to(self, *size: Any) -> Tensor:
         """A view broadcast to a shape. Raises RuntimeError where it does not fit."""
 
     def sum_to_size(self, *size: Any) -> Tensor:
@@ -1814,13 +1814,13 @@ class Tensor(TensorBase):
     def tensor_split(self, indices_or_sections: builtins.int | Sequence[builtins.int] | Tensor, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """Views of pieces along one axis: a number of them as equal as possible, or cut before the given places."""
 
-    def hsplit(self, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
+    def hsplit(self, *indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
         """tensor_split() along the axis that hstack() joins; a number must divide its size."""
 
-    def vsplit(self, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
+    def vsplit(self, *indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
         """tensor_split() along the axis that vstack() joins; a number must divide its size."""
 
-    def dsplit(self, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
+    def dsplit(self, *indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
         """tensor_split() along the axis that dstack() joins; a number must divide its size."""
 
     def narrow(self, dim: builtins.int, start: builtins.int | Tensor, length: builtins.int) -> Tensor:

@@ -210,7 +210,10 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     places = ops.nonzero_places(ops.reshape(input, (-1,)), size)
     if not input.ndim:
         return places[:, None][:, :0]
-    rows = ops.stack(list(unravel_index(places, tuple(input.shape))), 1)
+    if input.numel():
+        rows = ops.stack(list(unravel_index(places, tuple(input.shape))), 1)
+    else:
+        rows = ops.expand(places[:, None], (size, input.ndim))
     return ops.where(places[:, None] < 0, fill_value, rows)
 
 

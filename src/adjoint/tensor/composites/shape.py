@@ -260,6 +260,22 @@ def moveaxis(input: Tensor, source: Dims, destination: Dims) -> Tensor:
 # repeating ------------------------------------------------------------------------------------------------------------
 
 
+def _spread(name: str) -> Callable[[F], F]:
+    """Let the numbers at the end of a call be given by the name that they have together, then perhaps `input` too."""
+
+    def decorate(function: F) -> F:
+        @wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if name in kwargs:
+                first = (kwargs.pop("input"),) if "input" in kwargs else ()
+                args = (*first, *args, kwargs.pop(name))
+            return function(*args, **kwargs)
+
+        return call  # type: ignore[return-value]
+
+    return decorate
+
+
 @composite(namespace=None)
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
     """A view expanded to the shape of another tensor."""
@@ -267,9 +283,10 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
 
 
 @composite()
-def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
+@_spread("size")
+def broadcast_to(input: Tensor, *size: Any) -> Tensor:
     """A view broadcast to a shape. Raises RuntimeError where it does not fit."""
-    return ops.expand(input, tuple(size))
+    return ops.expand(input, as_tuple(size))
 
 
 @composite(method=False)
@@ -281,6 +298,7 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
 
 
 @composite(namespace=None)
+@_spread("size")
 def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     """The sum over the axes along which `size`, broadcast, would be repeated to the tensor's shape.
 
@@ -302,21 +320,6 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     return ops.sum_to_size(input.long() if input._array.dtype.kind in "biu" else input, wanted)
 
 
-def _spread(name: str) -> Callable[[F], F]:
-    """Let the numbers at the end of a call be given by the name that they have together."""
-
-    def decorate(function: F) -> F:
-        @wraps(function)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            if name in kwargs:
-                args = (*args, kwargs.pop(name))
-            return function(*args, **kwargs)
-
-        return call  # type: ignore[return-value]
-
-    return decorate
-
-
 @composite()
 @_spread("dims")
 def tile(input: Tensor, *dims: Any) -> Tensor:
@@ -333,11 +336,16 @@ def tile(input: Tensor, *dims: Any) -> Tensor:
 @composite()
 @takes_axis
 def repeat_interleave(
-    input: Tensor, repeats: int | Tensor | None = None, dim: int | None = None, *, output_size: int | None = None
+    input: Tensor | None = None,
+    repeats: int | Tensor | None = None,
+    dim: int | None = None,
+    *,
+    output_size: int | None = None,
 ) -> Tensor:
     """Each element (of the flattened tensor, or each slice along dim) repeated in place.
 
-    repeats: a number, or one for each slice. Without it `input` holds the numbers, and the slices' places are returned.
+    repeats: a number, or one for each slice. Given one tensor alone, it holds the numbers, and the slices' places are
+    returned.
 
     Raises RuntimeError for negative numbers, or not as many as there are slices, NotImplementedError for numbers other
     than int32 and int64.
@@ -346,6 +354,8 @@ def repeat_interleave(
     >>> adjoint.tensor([1, 2]).repeat_interleave(2)
     tensor([1, 1, 2, 2])
     """
+    if input is None:
+        input, repeats = repeats, None
     numbers = input if repeats is None else repeats
     if isinstance(numbers, TensorBase) and numbers.dtype not in (int32, int64):  # type: ignore[attr-defined]
         own = numbers.dtype.long_name  # type: ignore[attr-defined]
@@ -425,7 +435,7 @@ def _some(function: str, tensors: Sequence[Tensor]) -> Sequence[Tensor]:
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """The tensors joined along the second axis, vectors along their only one. Raises RuntimeError for no tensors."""
     joined = [atleast_1d(x) for x in _some("hstack", tensors)]
-    return ops.cat(joined, 0 if joined[0].ndim == 1 else 1)
+    return cat(joined, 0 if joined[0].ndim == 1 else 1)
 
 
 @composite(method=False)
@@ -651,11 +661,11 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]
 
 
 def _takes_either(function: F) -> F:
-    """Let indices_or_sections be given as `indices` or as `sections`, which are torch's names for each alone."""
+    """Let indices_or_sections be given by torch's names for each kind alone."""
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        for name in ("indices", "sections"):
+        for name in ("indices", "sections", "tensor_indices_or_sections"):
             if name in kwargs:
                 kwargs["indices_or_sections"] = kwargs.pop(name)
         return function(*args, **kwargs)
@@ -698,7 +708,12 @@ def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tenso
 
 
 def _splitter(name: str, least: int) -> None:
-    def splitter(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
+    @_takes_either
+    @_spread("indices_or_sections")
+    def splitter(input: Tensor, *indices_or_sections: Any) -> tuple[Tensor, ...]:
+        if not indices_or_sections:
+            raise TypeError(f'{name}() missing 1 required positional arguments: "indices_or_sections"')
+        chosen = indices_or_sections[0] if len(indices_or_sections) == 1 else indices_or_sections
         ndim = input._array.ndim
         if ndim < least:
             raise RuntimeError(
@@ -707,12 +722,12 @@ def _splitter(name: str, least: int) -> None:
             )
         dim = {"hsplit": min(1, ndim - 1), "vsplit": 0, "dsplit": 2}[name]
         n = input._array.shape[dim]
-        if isinstance(indices_or_sections, int) and (indices_or_sections < 1 or n % indices_or_sections):
+        if isinstance(chosen, int) and (chosen < 1 or n % chosen):
             raise RuntimeError(
                 f"adjoint.{name} attempted to split along dimension {dim}, but the size of the dimension {n} is not "
-                f"divisible by the split_size {indices_or_sections}!"
+                f"divisible by the split_size {chosen}!"
             )
-        return tensor_split(input, indices_or_sections, dim)
+        return tensor_split(input, chosen, dim)
 
     splitter.__doc__ = f"tensor_split() along the axis that {name[0]}stack() joins; a number must divide its size."
     composite(name=name)(splitter)

@@ -387,6 +387,8 @@ def _slice(input: Tensor, dim: int = 0, start: int | None = None, end: int | Non
 
 
 def _view(input: Tensor, size: Any = None, dtype: Any = None) -> Tensor:
+    if isinstance(size, (tuple, list)):
+        return ops.reshape(input, tuple(size))  # of a shape that no view of this memory has there is still a copy
     return view(input, size, dtype=dtype) if size is not None else view(input, dtype=dtype)
 
 
