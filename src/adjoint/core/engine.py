@@ -80,6 +80,9 @@ _PASSES_PER_THREAD = 30
 _NEEDED, _CAPTURED, _OPEN, _DONE, _COUNTED = 1, 2, 4, 8, 16
 
 
+# one pass -------------------------------------------------------------------------------------------------------------
+
+
 @cython.final
 @cython.cclass
 class Run:
@@ -390,6 +393,9 @@ class Run:
                     stack.append(target)
 
 
+# cotangents -----------------------------------------------------------------------------------------------------------
+
+
 def any_defined(values):
     """True if one is not None."""
     for value in values:
@@ -414,6 +420,9 @@ def summed(first, second, create_graph):
 def sum_of_both(cotangents):
     """The sum of two raw cotangents."""
     return summed(cotangents[0], cotangents[1], False)
+
+
+# running a pass -------------------------------------------------------------------------------------------------------
 
 
 def run_backward(roots: list, cotangents: list, retain_graph, create_graph, captures, n_captures, accumulate) -> list:
@@ -489,6 +498,9 @@ def run_pass(roots: list, cotangents: list, retain_graph, create_graph, captures
     return run.captured
 
 
+# passes that need no check of arguments -------------------------------------------------------------------------------
+
+
 def root_of(tensor: TensorBase, given, create_graph):
     """Node, output number and cotangent of a plain tensor where nothing unusual is on.
 
@@ -556,6 +568,9 @@ def gradients_of(output: TensorBase, inputs, cotangent, retain_graph, create_gra
     return run_backward([(node, nr)], [one], retain_graph, create_graph, captures, place, False)
 
 
+# what code inside a pass may ask of it --------------------------------------------------------------------------------
+
+
 def run_number() -> int:
     """The number of the innermost backward pass of the calling thread, larger than all before; -1 if none runs."""
     run: Run = current().run
@@ -588,6 +603,9 @@ def will_run(node: Node) -> bool:
         return False
     slot: Slot = run.slot(node)
     return run.captures is None or slot._ad_marks & _COUNTED != 0
+
+
+# hooks ----------------------------------------------------------------------------------------------------------------
 
 
 def as_tensor(cotangent, create_graph):

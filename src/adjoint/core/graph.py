@@ -39,6 +39,9 @@ _CPU = device("cpu")
 _LAST = 2**64 - 1
 
 
+# what the floors above tell the core ----------------------------------------------------------------------------------
+
+
 class Registry:
     """What the floors above tell the core at import: the class of tensors and the namespace of tensor operations."""
 
@@ -91,6 +94,9 @@ def set_tensor_type(tensor_type: type, native: type, tensor_ops: object) -> None
 
 
 _tensor_type = _native_tensor = registry.tensor_type
+
+
+# tensors, their versions and views ------------------------------------------------------------------------------------
 
 
 @cython.final
@@ -216,6 +222,9 @@ class TensorBase:
         return self._retain is not None and self._retain is node_of(self)
 
 
+# saved values ---------------------------------------------------------------------------------------------------------
+
+
 @cython.final
 @cython.freelist(64)
 @cython.cclass
@@ -241,6 +250,9 @@ class SavedTensor:
         tensor: TensorBase = new_tensor(self.array)
         tensor._counter = self.counter
         pack_saved(self, tensor, pack_hook, unpack_hook)
+
+
+# nodes ----------------------------------------------------------------------------------------------------------------
 
 
 def input_metadata(shape, dtype):
@@ -494,6 +506,9 @@ class AccumulateGrad(Node):
         return []
 
 
+# gradients of leaves: what is said about them, and their layout -------------------------------------------------------
+
+
 def fits(cotangent, array):
     """Raise RuntimeError for a cotangent of another shape than its leaf has, whose data was replaced since."""
     if type(cotangent) is _ndarray and type(array) is _ndarray and has_shape(cotangent, shape_of(array)):
@@ -542,6 +557,9 @@ def gradient_strides(array):
     if wanted is None or array.flags.c_contiguous:
         return None
     return tuple([step // array.itemsize for step in wanted])
+
+
+# making saved values, tensors and nodes -------------------------------------------------------------------------------
 
 
 def pack_saved(saved: SavedTensor, tensor: TensorBase, pack_hook, unpack_hook):
@@ -615,6 +633,9 @@ def new_node(node_type, native) -> Node:
     if cython.compiled:
         return cython.cast(object, instantiate(node_type, native))
     return node_type.__new__(node_type)
+
+
+# arrays, and what stands for C in the plain form ----------------------------------------------------------------------
 
 
 def is_large(array):
@@ -696,6 +717,9 @@ if not cython.compiled:
     ContextNode._ad_freed = ContextNode._ad_cleared = ContextNode._ad_in_jvp = False
     ContextNode._ad_keeps_undefined = ContextNode._ad_undefined_integers = False
     Node._ad_sequence_nr = 0
+
+
+# a tensor's place in the graph ----------------------------------------------------------------------------------------
 
 
 def hooks_of(tensor: TensorBase):
@@ -797,6 +821,9 @@ def replay_view(steps, array):
     return array
 
 
+# versions -------------------------------------------------------------------------------------------------------------
+
+
 #: The counter that all inference tensors share, views of them included: it does not count.
 NO_VERSION = VersionCounter.__new__(VersionCounter)
 NO_VERSION.value = -1
@@ -824,6 +851,9 @@ def bump_version(tensor: TensorBase) -> None:
         if counter.lines is None:
             counter.lines = {}
         counter.lines[counter.value] = caller()
+
+
+# edges ----------------------------------------------------------------------------------------------------------------
 
 
 def accumulator_of(leaf: TensorBase) -> Node:
@@ -877,6 +907,9 @@ def output_dtype(node: Node, nr):
     return node._ad_dtype if node._ad_n_outputs == 1 else node._ad_dtype[nr]
 
 
+# cotangents that fit their edges --------------------------------------------------------------------------------------
+
+
 def project(cotangent, shape, dtype):
     """Make a raw cotangent fit its edge: sum what was broadcast, drop the imaginary part of a real input, cast.
 
@@ -907,6 +940,9 @@ def project_tensor(cotangent: TensorBase, shape, dtype) -> TensorBase:
             cotangent = registry.tensor_ops.real(cotangent)
         cotangent = registry.tensor_ops.cast(cotangent, from_numpy_dtype(dtype))
     return cotangent
+
+
+# accumulation into .grad ----------------------------------------------------------------------------------------------
 
 
 def fit_layout(cotangent, array):

@@ -145,6 +145,8 @@ class Operation:
             kernel = self.kernels[xp] = self.rule.kernel(xp)
         return kernel
 
+    # one or two plain arguments ---------------------------------------------------------------------------------------
+
     def unary(self, x):
         """The operation on one Tensor: no look-ups if it is a plain real one, else the general way."""
         if not isinstance(x, TensorBase):
@@ -289,6 +291,8 @@ class Operation:
             self.fail(error, [left, right])
         return out if type(out) is _ndarray else _asarray(out)
 
+    # calls and their arguments ----------------------------------------------------------------------------------------
+
     def __call__(self, *args, **kwargs):
         # the compiled form is called as `let_be_called` says, without a tuple of arguments
         return self.call(list(args), kwargs)
@@ -356,6 +360,8 @@ class Operation:
             state.unusual += 1
             noter.note(self.name, begun, result)
         return result
+
+    # the general way --------------------------------------------------------------------------------------------------
 
     def apply(self, values):
         """Run the operation on bound arguments and record it if a gradient is needed."""
@@ -572,6 +578,8 @@ class Operation:
             return RuntimeError(f"{self.name}(): {error}")
         return error
 
+    # recording --------------------------------------------------------------------------------------------------------
+
     def mask(self, values):
         """Which inputs need a gradient: bit k for input k, or a tuple of truth values for a sequence."""
         if self.sequence >= 0:
@@ -772,6 +780,8 @@ class Operation:
         if any(numbers):
             node._ad_output_nrs = tuple(numbers)
 
+    # views ------------------------------------------------------------------------------------------------------------
+
     def note_view(self, values, result: TensorBase, nr):
         """Let a result that shares its input's memory share its version counter and know its base."""
         source: TensorBase = values[0]
@@ -816,6 +826,8 @@ class Operation:
         else:
             result = self.run([array, *others], None)
         return result if nr is None else result[nr]
+
+    # out= and in place ------------------------------------------------------------------------------------------------
 
     def into(self, out, values):
         """The operation with `out=`: the result is written into a given Tensor."""
@@ -937,6 +949,9 @@ class Operation:
             node.finish(tuple(values))
         else:
             rebase(tensor, node)
+
+
+# arguments and results ------------------------------------------------------------------------------------------------
 
 
 def alias_of(name, kwargs, names):

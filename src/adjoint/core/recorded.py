@@ -62,6 +62,9 @@ _FORMULA, _PARTIAL, _SAVED_FACTOR, _UNCHANGED, _NEGATED, _SCALED, _ZERO, _PRODUC
 _BAKED = (int, float, bool, str, type(None))
 
 
+# the two worlds of formulas: raw arrays and Tensors -------------------------------------------------------------------
+
+
 class RawOps:
     """The operations on raw arrays of one library: formulas of a first-order backward pass run in it."""
 
@@ -102,6 +105,9 @@ def raw_ops(array):
     if found is None:
         found = _raw_ops[type(array)] = RawOps(namespace(array))
     return found
+
+
+# how a formula is run -------------------------------------------------------------------------------------------------
 
 
 def is_hooked(entry):
@@ -293,6 +299,9 @@ def whole_formula(way, body, takes_ops, takes_g, scale):
 
 
 @cython.final
+# what an operation saves and runs -------------------------------------------------------------------------------------
+
+
 @cython.cclass
 class Plan:
     """What an operation saves and computes when a given set of its inputs needs a gradient."""
@@ -325,6 +334,9 @@ class Plan:
     def saves(self, tensor, values):
         """True if this very tensor is among the arguments that the plan saves."""
         return any([kind == _INPUT and values[place] is tensor for kind, place in zip(self.kinds, self.places)])
+
+
+# the nodes of operations ----------------------------------------------------------------------------------------------
 
 
 @cython.trashcan(True)
@@ -723,6 +735,9 @@ class OpNode(Node):
         ]
 
 
+# values ---------------------------------------------------------------------------------------------------------------
+
+
 def conjugated(value, ops):
     """The conjugate of a number, raw array or Tensor."""
     return value.conjugate() if isinstance(value, (int, float, complex)) else ops.conj(value)
@@ -739,6 +754,9 @@ def defined(values):
 def input_shape(value):
     """Shape of a Tensor; a number has the empty shape."""
     return value._array.shape if isinstance(value, TensorBase) else ()
+
+
+# saved values ---------------------------------------------------------------------------------------------------------
 
 
 def pack_by_mode(saved: SavedTensor, tensor: TensorBase, owner):
@@ -832,6 +850,9 @@ def save_input(tensor: TensorBase) -> SavedTensor:
 def save_result(result: TensorBase, nr) -> SavedTensor:
     """A result as its own node keeps it."""
     return make_saved(result._array, counter_of(result), None, nr, False)
+
+
+# deriving a plan from a rule ------------------------------------------------------------------------------------------
 
 
 def derive_plan(operation, mask, is_complex) -> Plan:
