@@ -41,7 +41,7 @@ RIGHT = """\
 
 They agree, or a calculation with PyTorch's own results decides for adjoint, sample by sample: finite differences of
 its values or of its gradients, its results in double precision, the transpose of its gradient. Where PyTorch's
-derivative is NaN though its result is a number, a number of adjoint's counts as right.
+derivative is NaN though its result is not, a number of adjoint's counts as right.
 """
 ORDINARY_POINTS = """\
 ## Entries that agree at ordinary points

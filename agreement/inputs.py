@@ -153,11 +153,12 @@ class Scope:
         return getattr(self.library, name)
 
     def of_dtype(self, expression: str, dtype: str) -> Any:
-        own, self.inputs.dtype = self.inputs.dtype, dtype
+        own = self.inputs.dtype, self.inputs.rounded
+        self.inputs.dtype, self.inputs.rounded = dtype, ""
         try:
             return self.value(expression)
         finally:
-            self.inputs.dtype = own
+            self.inputs.dtype, self.inputs.rounded = own
 
 
 CODE: dict[str, CodeType] = {}

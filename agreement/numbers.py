@@ -6,6 +6,7 @@ import numpy as np
 
 from .inputs import Array
 
+LARGE = 1e13  # where rounding leaves numbers of poles: 1 / sin(pi * n) ** 2
 SMALLEST_SCALE = 0.1  # inputs are of the order of 1
 
 
@@ -13,10 +14,12 @@ def close(left: Array, right: Array, tolerance: float, poles: bool) -> bool:
     """Equal, or equally NaN or infinite, or as near as the tolerance says on the scale of the largest number.
 
     A complex number is infinite if one part of it is, else NaN if one part is. At poles NaN agrees with an infinity,
-    and infinities of complex numbers have no sign.
+    as does what rounding leaves of it, and infinities of complex numbers have no sign.
     """
     if left.dtype.kind in "biu" or right.dtype.kind in "biu":
         return bool(np.array_equal(left, right))
+    if poles:
+        left, right = with_infinities(left, right), with_infinities(right, left)
     finite = np.isfinite(left)
     if not np.array_equal(finite, np.isfinite(right)):
         return False
@@ -26,6 +29,11 @@ def close(left: Array, right: Array, tolerance: float, poles: bool) -> bool:
     left, right = left[finite], right[finite]
     scale = max(np.abs(left).max(initial=0.0), SMALLEST_SCALE)
     return bool(np.all(np.abs(left - right) <= tolerance * (0.5 * scale + np.abs(left))))
+
+
+def with_infinities(values: Array, other: Array) -> Array:
+    """Very large numbers as the infinities that stand in their places in the other array."""
+    return np.where((np.abs(values) > LARGE) & np.isinf(other) & (np.sign(values) == np.sign(other)), other, values)
 
 
 def kinds(values: Array) -> Array:

@@ -200,7 +200,10 @@ def test_close(left, right, expected):
 
 
 def test_close_at_poles():
-    """NaN and an infinity agree, infinities of other signs and numbers do not."""
+    """NaN and an infinity agree, and what rounding leaves of it; infinities of other signs and numbers do not."""
+    assert close(np.array([np.inf, 1.0]), np.array([4e31, 1.0]), 1e-9, poles=True)
+    assert not close(np.array([np.inf, 1.0]), np.array([-4e31, 1.0]), 1e-9, poles=True)
+    assert not close(np.array([3e31, 1.0]), np.array([4e31, 1.0]), 1e-9, poles=True)
     assert close(np.array([np.inf, 1.0]), np.array([np.nan, 1.0]), 1e-9, poles=True)
     assert not close(np.array([np.inf, 1.0]), np.array([-np.inf, 1.0]), 1e-9, poles=True)
     assert not close(np.array([np.inf, 1.0]), np.array([5.0, 1.0]), 1e-9, poles=True)

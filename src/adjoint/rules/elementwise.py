@@ -278,7 +278,7 @@ def _by_exponent(ops, y, input, exponent):
         if input == 0 and not is_complex(ops, y):
             return ops.where(exponent >= 0, 0, -y)
         return y * (ops.log(ops.full_like(y, input)) if input else 0)
-    zero = (input == 0) & (exponent >= 0) if not is_complex(ops, exponent) else input == 0
+    zero = (input == 0) & ((ops.real(exponent) if is_complex(ops, exponent) else exponent) >= 0)
     # 1.0 makes integers float64: NumPy takes the logarithms of small ones in half precision
     base = ops.where(zero, 1.0, input)
     if is_complex(ops, y) and not is_complex(ops, base):

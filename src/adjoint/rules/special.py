@@ -288,7 +288,8 @@ def _incomplete_gamma(name, kernel, sign, doc):
     def by_other(ops, other, input):
         # x ** (a - 1) * exp(-x) / gamma(a); DLMF 8.8.13
         a = array_of(ops, input, other)
-        return sign * ops.exp(ops.xlogy(a - 1, other) - other - ops.lgamma(a))
+        density = ops.exp(ops.xlogy(a - 1, other) - other - ops.lgamma(a))
+        return ops.where(other < 0, other * float("nan"), sign * density)
 
     body.__doc__ = doc
 

@@ -365,7 +365,7 @@ def logdet(input: Tensor) -> Tensor:
     sign, size = ops.linalg_slogdet(A)
     if A.is_complex():
         # zero has no phase
-        return ops.where(sign == 0, complex(-math.inf, math.nan), ops.log(sign) + size)
+        return ops.where(sign == 0, size + complex(0, math.nan), ops.log(sign) + size)
     return ops.where(sign == -1, math.nan, size)
 
 
