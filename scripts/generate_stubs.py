@@ -44,6 +44,7 @@ from adjoint.arrays.size import device as _device
 from adjoint.core.edges import Node
 from adjoint.core.graph import TensorBase
 from adjoint.core.hooks import RemovableHandle
+from adjoint.tensor.storage import UntypedStorage
 '''
 TYPES = '''
 Dims: TypeAlias = builtins.int | Sequence[builtins.int] | None
@@ -137,7 +138,9 @@ def tensor_stub() -> str:
             other = "object" if name in ("__eq__", "__ne__") else "Operand"
             note = "  # type: ignore[override]" if other == "object" else ""
             members.append(f"def {name}(self, other: {other}) -> Tensor: ...{note}\n")
-        elif inspect.isroutine(value) and name not in ("__reduce_ex__", "__weakref__"):
+        elif isinstance(value, staticmethod):
+            members.append("@staticmethod\n" + definition(name, value.__func__))
+        elif inspect.isroutine(value) and name not in ("__reduce_ex__", "__weakref__", "_node_hooks"):
             members.append(method(name, value))
     body = textwrap.indent("\n".join(members), "    ")
     head = "class Tensor(TensorBase):\n    _array: Any\n\n"
@@ -145,7 +148,7 @@ def tensor_stub() -> str:
 
 
 OPERATORS = {f"__{name}__" for name in ("eq", "ne", "lt", "le", "gt", "ge")}
-OPERATORS |= {f"__{way}{name}__" for way in ("", "r", "i") for name in ("and", "or", "xor")}
+OPERATORS |= {f"__{way}{name}__" for way in ("", "r", "i") for name in ("and", "or", "xor", "lshift", "rshift")}
 OPERATORS |= {f"__i{name}__" for name in ("add", "sub", "mul", "truediv", "pow", "mod", "floordiv")}
 
 

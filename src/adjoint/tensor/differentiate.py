@@ -79,7 +79,7 @@ def backward(
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     cotangents = make_cotangents(roots, grad_tensors, create_graph)
     retain = create_graph if retain_graph is None else retain_graph
-    captures = None
+    captures: dict[Any, list[Any]] | None = None
     if wanted is not None:
         captures = {}
         for index, tensor in enumerate(wanted):
@@ -129,8 +129,8 @@ def grad(
     """
     members = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
     plain = grad_outputs is None or isinstance(grad_outputs, TensorBase)
-    plain = plain and only_inputs and not is_grads_batched and isinstance(outputs, TensorBase)
-    if plain and not (materialize_grads and allow_unused is False):
+    plain = plain and only_inputs and not is_grads_batched and not (materialize_grads and allow_unused is False)
+    if plain and isinstance(outputs, TensorBase):
         retain = create_graph if retain_graph is None else retain_graph
         quick = gradients_of(outputs, members, grad_outputs, retain, create_graph)
         if quick is not None:
@@ -253,7 +253,8 @@ def sample_of(target: Target) -> Any:
     """An array of the shape and dtype of a target's cotangent; its values are not meant."""
     if isinstance(target, TensorBase):
         return target._array
-    node, nr, _ = target
+    node: Any = target.node
+    nr = target.output_nr
     return numpy.broadcast_to(numpy.zeros((), output_dtype(node, nr)), output_shape(node, nr))
 
 

@@ -17,6 +17,7 @@ from adjoint.arrays.size import device as _device
 from adjoint.core.edges import Node
 from adjoint.core.graph import TensorBase
 from adjoint.core.hooks import RemovableHandle
+from adjoint.tensor.storage import UntypedStorage
 
 Dims: TypeAlias = builtins.int | Sequence[builtins.int] | None
 Dtype: TypeAlias = _dtype | type
@@ -419,7 +420,8 @@ class Tensor(TensorBase):
     def as_subclass(self, cls: builtins.type[Sub]) -> Sub:
         """The tensor as an instance of a subclass: the same memory and history."""
 
-    def _make_subclass(self, data: Tensor, require_grad: builtins.bool = False) -> Sub:
+    @staticmethod
+    def _make_subclass(cls: builtins.type[Sub], data: Tensor, require_grad: builtins.bool = False) -> Sub:
         """Data without its history as a leaf of a subclass, for the __new__ of one."""
 
     def new_tensor(self, data: Any, *, dtype: Any = None, requires_grad: builtins.bool = False, device: Any = None) -> Tensor:
@@ -466,8 +468,6 @@ class Tensor(TensorBase):
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
         """Have `hook` called with every gradient of this tensor; what it returns replaces the gradient."""
-
-    def _node_hooks(self) -> HookTable: ...
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Have `hook` called with this leaf each time after its .grad was accumulated."""
@@ -2022,17 +2022,13 @@ class Tensor(TensorBase):
 
     def __rxor__(self, other: Operand) -> Tensor: ...
 
-    def __lshift__(self, other: Any) -> Any:
-        """input * 2 ** other for integers; bits shifted out are lost."""
+    def __lshift__(self, other: Operand) -> Tensor: ...
 
-    def __rshift__(self, other: Any) -> Any:
-        """input / 2 ** other for integers, rounded down."""
+    def __rshift__(self, other: Operand) -> Tensor: ...
 
-    def __rlshift__(self, other: object) -> Any:
-        """input * 2 ** other for integers; bits shifted out are lost."""
+    def __rlshift__(self, other: Operand) -> Tensor: ...
 
-    def __rrshift__(self, other: object) -> Any:
-        """input / 2 ** other for integers, rounded down."""
+    def __rrshift__(self, other: Operand) -> Tensor: ...
 
     def __iadd__(self, other: Operand) -> Tensor: ...
 
@@ -2054,8 +2050,6 @@ class Tensor(TensorBase):
 
     def __ixor__(self, other: Operand) -> Tensor: ...
 
-    def __ilshift__(self, other: object) -> Any:
-        """As bitwise_left_shift_()."""
+    def __ilshift__(self, other: Operand) -> Tensor: ...
 
-    def __irshift__(self, other: object) -> Any:
-        """As bitwise_right_shift_()."""
+    def __irshift__(self, other: Operand) -> Tensor: ...

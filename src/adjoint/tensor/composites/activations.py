@@ -557,6 +557,7 @@ def _in_place(function: Callable[..., Tensor], namespaces: tuple[str, ...]) -> N
         composite(namespace=namespace, method=False, name=name)(variant)
 
 
+_function: Callable[..., Tensor]
 for _function in (elu, leaky_relu, hardtanh):
     _in_place(_function, ("nn.functional",))
 for _function in (relu, celu, selu, rrelu, threshold):

@@ -697,7 +697,7 @@ _BY_SUMS = {1: (0, "amax"), -1: (0, "amin"), math.inf: (1, "amax"), -math.inf: (
 def matrix_norm(
     A: Tensor,
     ord: float | str = "fro",
-    dim: tuple[int, int] = (-2, -1),
+    dim: Sequence[int] = (-2, -1),
     keepdim: bool = False,
     *,
     dtype: Dtype | None = None,

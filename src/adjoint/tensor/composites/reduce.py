@@ -386,9 +386,8 @@ def norm(
     if isinstance(p, str) and p != "fro":
         axes = dim if dim is not None else tuple(range(input.ndim))
         return COMPOSITES["linalg", "matrix_norm"].function(input, p, axes, keepdim, dtype=dtype)
-    order = 2 if p is None or p == "fro" else p
-    order = order.item() if isinstance(order, TensorBase) else order
-    return vector_norm(input, order, dim, keepdim, dtype=dtype)
+    order: Any = 2 if p is None or p == "fro" else p
+    return vector_norm(input, order.item() if isinstance(order, TensorBase) else order, dim, keepdim, dtype=dtype)
 
 
 # softmax --------------------------------------------------------------------------------------------------------------

@@ -200,7 +200,7 @@ def _t(input: Tensor) -> Tensor:
     return shapes.t(input)
 
 
-for _name, _function in {
+_RESHAPED: dict[str, Callable[..., Any]] = {
     "t_": _t,
     "transpose_": _transpose,
     "swapaxes_": _swapaxes,
@@ -208,7 +208,8 @@ for _name, _function in {
     "squeeze_": shapes.squeeze,
     "unsqueeze_": _unsqueeze,
     "as_strided_": as_strided,
-}.items():
+}
+for _name, _function in _RESHAPED.items():
     _in_place(_name, _function)
 
 
@@ -412,7 +413,7 @@ def _unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     return ops.unbind(input, dim)
 
 
-for _name, _function in {
+_COPIED: dict[str, Callable[..., Any]] = {
     "alias": _alias,
     "as_strided": as_strided,
     "detach": _detach,
@@ -430,9 +431,11 @@ for _name, _function in {
     "view": _view,
     "view_as_complex": _view_as_complex,
     "view_as_real": _view_as_real,
-}.items():
+}
+_SEVERAL: dict[str, Callable[..., Any]] = {"split": _split, "split_with_sizes": _split_with_sizes, "unbind": _unbind}
+for _name, _function in _COPIED.items():
     _copies(f"{_name}_copy", _function)
-for _name, _function in {"split": _split, "split_with_sizes": _split_with_sizes, "unbind": _unbind}.items():
+for _name, _function in _SEVERAL.items():
     _copies(f"{_name}_copy", _function, several=True)
 
 

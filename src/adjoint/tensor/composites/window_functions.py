@@ -40,8 +40,8 @@ def _window(
 ) -> Tensor:
     """weights: what gives the weights for places from 0 to 1; they are computed in double precision."""
     if isinstance(window_length, bool) or not hasattr(window_length, "__index__"):
-        kind = type_name(window_length)
-        raise TypeError(f"{function}(): argument 'window_length' (position 1) must be int, not {kind}")
+        given = type_name(window_length)
+        raise TypeError(f"{function}(): argument 'window_length' (position 1) must be int, not {given}")
     n = window_length.__index__()
     kind = get_default_dtype() if dtype is None else as_dtype(dtype, function)
     if not (kind.is_floating_point or kind.is_complex):
