@@ -264,7 +264,7 @@ bfloat16: _dtype
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """nn.functional.bilinear()."""
 
-def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: builtins.int = 1) -> Tensor:
+def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: builtins.int = 0) -> Tensor:
     """nn.functional.binary_cross_entropy_with_logits() with the reduction as a number."""
 
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
@@ -469,7 +469,7 @@ def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def cosh_(input: Tensor) -> Tensor:
     """In-place version of cosh()."""
 
-def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: builtins.float = 0.0, reduction: builtins.int = 1) -> Tensor:
+def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: builtins.float = 0.0, reduction: builtins.int = 0) -> Tensor:
     """nn.functional.cosine_embedding_loss() with the reduction as a number."""
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: builtins.int = 1, eps: builtins.float = 1e-08) -> Tensor:
@@ -811,7 +811,7 @@ def hardshrink(input: Tensor, lambd: builtins.float = 0.5) -> Tensor:
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The step function: 0 below 0, 1 above, and `values` at 0; 0 for NaN."""
 
-def hinge_embedding_loss(input: Tensor, target: Tensor, margin: builtins.float = 1.0, reduction: builtins.int = 1) -> Tensor:
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: builtins.float = 1.0, reduction: builtins.int = 0) -> Tensor:
     """nn.functional.hinge_embedding_loss() with the reduction as a number."""
 
 def histc(input: Tensor, bins: builtins.int = 100, min: builtins.float = 0, max: builtins.float = 0, *, out: Tensor | None = None) -> Tensor:
@@ -967,7 +967,7 @@ def istft(input: Tensor, n_fft: builtins.int, hop_length: builtins.int | None = 
 def kaiser_window(window_length: builtins.int, periodic: builtins.bool = True, beta: builtins.float = 12.0, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
     """The Kaiser window of size n: i0(beta sqrt(1 - (2 k / N - 1)^2)) / i0(beta), i0 the modified Bessel function for k = 0 .. n - 1."""
 
-def kl_div(input: Tensor, target: Tensor, reduction: builtins.int = 1, *, log_target: builtins.bool = False) -> Tensor:
+def kl_div(input: Tensor, target: Tensor, reduction: builtins.int = 0, *, log_target: builtins.bool = False) -> Tensor:
     """nn.functional.kl_div() with the reduction as a number."""
 
 def kron(input: Tensor, other: Tensor) -> Tensor:
@@ -1097,7 +1097,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: builtins.bool = T
 
 from adjoint.arrays.random import manual_seed as manual_seed
 
-def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: builtins.float = 0.0, reduction: builtins.int = 1) -> Tensor:
+def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: builtins.float = 0.0, reduction: builtins.int = 0) -> Tensor:
     """nn.functional.margin_ranking_loss() with the reduction as a number."""
 
 from adjoint import masked as masked
@@ -1718,7 +1718,7 @@ def tril(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None
 def tril_indices(row: builtins.int, col: builtins.int, offset: builtins.int = 0, *, dtype: Any = None, device: Device = None, layout: Any = None, requires_grad: builtins.bool = False) -> Tensor:
     """The places in the lower triangle of a row by col matrix, as two rows of indices."""
 
-def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: builtins.float = 1.0, p: builtins.float = 2.0, eps: builtins.float = 1e-06, swap: builtins.bool = False, reduction: builtins.int = 1) -> Tensor:
+def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: builtins.float = 1.0, p: builtins.float = 2.0, eps: builtins.float = 1e-06, swap: builtins.bool = False, reduction: builtins.int = 0) -> Tensor:
     """nn.functional.triplet_margin_loss() with the reduction as a number."""
 
 def triu(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:

@@ -472,6 +472,21 @@ def test_bilinear() -> None:
     check_gradients(f, a, b, w, c)
 
 
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        ([(2, 5, 3), (5, 4), (6, 3, 4)], "input dimensions do not match: got 3 and 2"),
+        ([(5, 3), (1, 4), (6, 3, 4)], "input batch dimensions do not match at dim 0: got 5 and 1"),
+        ([(5, 3), (5, 4), (6, 4, 4)], "input1 size does not match weight size: got 3 but expected 4"),
+        ([(5, 3), (5, 4), (6, 3, 3)], "input2 size does not match weight size: got 4 but expected 3"),
+        ([(5, 3), (5, 4), (6, 3, 4), (1,)], "bias size does not match weight size: got 1 but expected 6"),
+    ],
+)
+def test_bilinear_errors(shapes: Any, message: str) -> None:
+    with pytest.raises(RuntimeError, match=rf"bilinear\(\): {message}"):
+        adjoint.nn.functional.bilinear(*[adjoint.ones(shape) for shape in shapes])
+
+
 @pytest.mark.parametrize("dtype", KINDS)
 def test_trace_cross_and_chains(dtype: str) -> None:
     a = draw((3, 4), dtype)

@@ -204,6 +204,42 @@ def test_a_variance_below_eps_counts_as_eps_and_keeps_its_gradient() -> None:
     assert var == 1e-9
 
 
+def test_a_cotangent_of_zero_hides_where_a_target_has_no_logarithm() -> None:
+    x, target = adjoint.zeros(3), adjoint.tensor([-1.0, 0.0, 2.0], requires_grad=True)
+    with np.errstate(invalid="ignore"):
+        losses = F.kl_div(x, target, reduction="none")
+    losses.backward(adjoint.tensor([0.0, 0.0, 1.0]))
+    np.testing.assert_allclose(target.grad.numpy(), [0, 0, np.log(2) + 1], rtol=1e-6)
+
+
+# types --------------------------------------------------------------------------------------------------------------
+
+
+def test_types_of_losses_whose_target_has_another() -> None:
+    x, target = adjoint.tensor(X), adjoint.tensor(Q).float()
+    assert F.binary_cross_entropy_with_logits(x, target).dtype is adjoint.float32
+    weighted = F.binary_cross_entropy_with_logits(x.half(), target.half(), pos_weight=adjoint.ones(5))
+    assert weighted.dtype is adjoint.float16
+    counts = adjoint.tensor([3, 0, 4, 1, 2])
+    assert F.poisson_nll_loss(x.half(), counts.expand(4, 5), full=True).dtype is adjoint.float16
+    found = F.pairwise_distance(counts, counts - 2, eps=0)
+    assert found.dtype is adjoint.float32 and found == adjoint.tensor(20.0).sqrt()
+
+
+def test_squares_of_differences_from_bools() -> None:
+    x, flags = adjoint.tensor(X[0], requires_grad=True), adjoint.tensor(Y[0] > 0)
+    (grad,) = adjoint.autograd.grad(F.mse_loss(x, flags), x, create_graph=True)
+    np.testing.assert_allclose(grad.detach().numpy(), 2 * (X[0] - (Y[0] > 0)) / 5)
+    np.testing.assert_allclose(adjoint.autograd.grad(grad.sum(), x)[0].numpy(), np.full(5, 2 / 5))
+
+
+def test_soft_margin_of_complex_numbers() -> None:
+    x = adjoint.tensor(X + 1j * Y)
+    expected = np.log1p(np.exp(-SIGNS * (X + 1j * Y)))
+    np.testing.assert_allclose(F.soft_margin_loss(x, *tensors(SIGNS), reduction="none").numpy(), expected)
+    np.testing.assert_allclose(F.soft_margin_loss(x, *tensors(SIGNS)).numpy(), expected.mean())
+
+
 # classes ------------------------------------------------------------------------------------------------------------
 
 

@@ -110,6 +110,24 @@ def test_half_precision(kind: Any) -> None:
         assert adjoint.equal(found, function(x.to(adjoint.float32)).to(kind))
 
 
+@pytest.mark.parametrize("kind", [adjoint.float16, adjoint.bfloat16])
+def test_gradients_where_half_precision_cannot_hold_the_variance(kind: Any) -> None:
+    x, g = adjoint.tensor(1000 * X).to(kind), adjoint.tensor(X).to(kind)
+    for function in (
+        lambda x: F.layer_norm(x, (3, 2)),
+        lambda x: F.batch_norm(x, None, None, training=True),
+        lambda x: F.instance_norm(x),
+        lambda x: F.group_norm(x, 3),
+        lambda x: F.rms_norm(x, (2,)),
+    ):
+        found, expected = (
+            adjoint.autograd.grad(function(each), each, g.to(each.dtype))[0]
+            for each in (x.requires_grad_(), x.float().detach().requires_grad_())
+        )
+        assert found.dtype is kind and found.abs().max() > 0
+        assert adjoint.equal(found, expected.to(kind))
+
+
 def test_per_sample_under_vmap() -> None:
     x, w = adjoint.tensor(RNG.standard_normal((3, 4, 6))), adjoint.tensor(RNG.standard_normal((3, 6)))
     found = adjoint.func.vmap(lambda x, w: F.layer_norm(x, (6,), w))(x, w)
@@ -122,6 +140,8 @@ x = adjoint.tensor(X)
 ERRORS = [
     (lambda: F.batch_norm(x, None, None), RuntimeError, "running_mean must be defined in evaluation mode"),
     (lambda: F.batch_norm(x[:1, :, :1, :1], None, None, training=True), ValueError, "more than 1 value per channel"),
+    (lambda: F.batch_norm(x, None, *tensors(W), training=True), ValueError, "either both be None or neither be None"),
+    (lambda: F.instance_norm(x, *tensors(W)), ValueError, "either both be None or neither be None"),
     (lambda: F.batch_norm(x, *tensors(W[:2], W[:2])), RuntimeError, "running_mean should contain 6 elements not 2"),
     (lambda: F.batch_norm(x, None, None, training=True, eps=0.0), ValueError, "eps must be positive during training"),
     (lambda: F.instance_norm(x[:, :, 0, 0]), ValueError, "Expected more than 1 spatial element"),

@@ -156,6 +156,16 @@ def test_adaptive_windows(results: int) -> None:
     np.testing.assert_array_equal(places._array, np.stack([x[..., a:b].argmax(-1) + a for a, b in bounds], -1))
 
 
+def test_adaptive_windows_that_all_see_the_same_element() -> None:
+    x = adjoint.tensor(drawn(2, 3, 1, 4), requires_grad=True)
+    y, places = F.adaptive_max_pool2d(x, (3, 2), return_indices=True)
+    halves = x.detach().numpy().reshape(2, 3, 1, 2, 2)
+    np.testing.assert_array_equal(y.detach().numpy(), np.repeat(halves.max(-1), 3, 2))
+    np.testing.assert_array_equal(places.numpy(), np.repeat(halves.argmax(-1) + [0, 2], 3, 2))
+    y.sum().backward()
+    np.testing.assert_array_equal(x.grad.numpy(), 3.0 * (halves == halves.max(-1, keepdims=True)).reshape(2, 3, 1, 4))
+
+
 def test_adaptive_windows_over_several_axes() -> None:
     x = drawn(1, 2, 5, 12)
     y = F.adaptive_avg_pool2d(adjoint.tensor(x), (None, 1))

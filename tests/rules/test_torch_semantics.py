@@ -194,6 +194,7 @@ def test_reductions_by_number() -> None:
         )
         for found, expected in pairs:
             np.testing.assert_array_equal(found.numpy(), expected.numpy())
+    assert torch.hinge_embedding_loss(x, y).shape == x.shape  # none unless given
     with pytest.raises(TypeError, match=r"kl_div\(\): argument 'reduction' must be int, not str"):
         torch.kl_div(x, y, "mean")
     with pytest.raises(ValueError, match="3 is not a valid value for reduction"):

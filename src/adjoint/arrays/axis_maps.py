@@ -78,7 +78,7 @@ class AxisMap:
     def ranges(self) -> tuple[int, int, numpy.ndarray] | None:
         """n, the number of results, and for each pass (begin, end, first, step): what it adds to results[begin:end].
 
-        None if a pass has other elements than those at equal distances.
+        A step of 0 is the same element for all of them. None if a pass has elements at other distances than equal ones.
         """
         found = []
         for steps in self.steps:
@@ -87,7 +87,8 @@ class AxisMap:
             for into, of, _ in steps:
                 if not isinstance(of, slice):
                     return None
-                found.append((into.start, into.stop, of.start, of.step or 1))
+                same = into.stop - into.start > 1 and of.stop == of.start + 1
+                found.append((into.start, into.stop, of.start, 0 if same else of.step or 1))
         return self.n, self.results, numpy.array(found, numpy.int64).reshape(-1, 4)
 
     @cached_property

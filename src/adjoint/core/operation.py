@@ -511,7 +511,8 @@ class Operation:
             self.fail(error, raw)
         if self.rule.outputs is None:
             return finished(outs, xp, half)
-        return [finished(out, xp, half) for out in outs]
+        rounded: cython.Py_ssize_t = self.rule.rounded
+        return [finished(out, xp, half if number < rounded else None) for number, out in enumerate(outs)]
 
     def on_one_device(self, raw, xp, model):
         """The arguments with all arrays on the device of one of them, or RuntimeError."""

@@ -57,6 +57,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Sequence
+from sys import maxsize
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from adjoint.arrays.shapes import normalize_dims
@@ -177,6 +178,7 @@ class Rule:
         dtypes: str = "same",
         wide: Sequence[int] = (),
         outputs: tuple[str, ...] | None = None,
+        rounded: int | None = None,
         differentiable: tuple[bool, ...] | None = None,
         view: bool = False,
         method: bool | str = True,
@@ -203,6 +205,9 @@ class Rule:
         # ranks of operands (SCALAR, ZERO_DIM) that are not rounded to the half-precision type of the others
         self.wide = wide
         self.outputs = outputs
+        # how many of the results, from the first on, have the half-precision type of the inputs; what further ones pass
+        # on to the way back keeps the type it was computed in
+        self.rounded = maxsize if rounded is None else rounded
         self.differentiable = differentiable
         self.view = view
         self.method = method

@@ -129,7 +129,8 @@ def _divergence_by_input(ops, scale, input, target, log_target):
 def _divergence_by_target(ops, scale, input, target, log_target):
     if log_target:
         return ops.exp(target) * (target - input + 1) * scale
-    return (ops.log(target) + 1 - input) * scale
+    # a cotangent of zero hides the logarithm's poles
+    return ops.xlogy(scale, target) + (1 - input) * scale
 
 
 _loss("kl_div", "kl_div", _divergence, _divergence_by_input, _divergence_by_target)

@@ -87,7 +87,7 @@ for _name, _message in (
     ("native_layer_norm", "LayerNormKernelImpl"),
     ("native_group_norm", "GroupNormKernelImpl"),
 ):
-    _rule = general(name=_name, outputs=("output", "mean", "var"), **_own)(_standardize(_message))
+    _rule = general(name=_name, outputs=("output", "mean", "var"), rounded=1, **_own)(_standardize(_message))
     _rule.vjp("input", "weight", "bias")(_pulled)
     _rule.jvp("input")(_pushed)
 
@@ -100,7 +100,7 @@ for _name, _message in (
         return ops.expand(t, input_shape), None, None
 
 
-@general(outputs=("output", "mean_square"), **_own)
+@general(outputs=("output", "mean_square"), rounded=1, **_own)
 def fused_rms_norm(xp, input: Array, weight: Array = None, dims=None, eps=1e-5):
     """The input over the root of its mean square plus eps, times weight; and the mean square."""
     require_real("rms_norm", input)

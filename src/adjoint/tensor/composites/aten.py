@@ -1,7 +1,7 @@
 """Functions of torch itself that take other arguments than their namesakes in nn.functional.
 
-There a reduction is a number (0 none, 1 mean, 2 sum), the parameters of normalisations come in another order, and
-switches of cuDNN, which make no difference here, stand at the end.
+There a reduction is a number (0 none, 1 mean, 2 sum) and none unless given, the parameters of normalisations come in
+another order, and switches of cuDNN, which make no difference here, stand at the end.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def binary_cross_entropy_with_logits(
     target: Tensor,
     weight: Tensor | None = None,
     pos_weight: Tensor | None = None,
-    reduction: int = 1,
+    reduction: int = 0,
 ) -> Tensor:
     """nn.functional.binary_cross_entropy_with_logits() with the reduction as a number."""
     kind = _reduction("binary_cross_entropy_with_logits", reduction)
@@ -47,7 +47,7 @@ def binary_cross_entropy_with_logits(
 
 @_function
 def cosine_embedding_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
     """nn.functional.cosine_embedding_loss() with the reduction as a number."""
     kind = _reduction("cosine_embedding_loss", reduction)
@@ -55,20 +55,20 @@ def cosine_embedding_loss(
 
 
 @_function
-def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 1) -> Tensor:
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 0) -> Tensor:
     """nn.functional.hinge_embedding_loss() with the reduction as a number."""
     return losses.hinge_embedding_loss(input, target, margin, reduction=_reduction("hinge_embedding_loss", reduction))
 
 
 @_function
-def kl_div(input: Tensor, target: Tensor, reduction: int = 1, *, log_target: bool = False) -> Tensor:
+def kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: bool = False) -> Tensor:
     """nn.functional.kl_div() with the reduction as a number."""
     return losses.kl_div(input, target, reduction=_reduction("kl_div", reduction), log_target=log_target)
 
 
 @_function
 def margin_ranking_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
     """nn.functional.margin_ranking_loss() with the reduction as a number."""
     kind = _reduction("margin_ranking_loss", reduction)
@@ -93,7 +93,7 @@ def triplet_margin_loss(
     p: float = 2.0,
     eps: float = 1e-06,
     swap: bool = False,
-    reduction: int = 1,
+    reduction: int = 0,
 ) -> Tensor:
     """nn.functional.triplet_margin_loss() with the reduction as a number."""
     kind = _reduction("triplet_margin_loss", reduction)

@@ -415,9 +415,30 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     """The sum of input1[..., i] * weight[o, i, j] * input2[..., j] over i and j, plus bias.
 
     Shapes: input1 (..., n), input2 (..., m), weight (o, n, m), bias (o); the result is (..., o).
+    Raises RuntimeError for other shapes; the inputs' do not broadcast.
     """
+    _check_bilinear(input1, input2, weight, bias)
     product = einsum("...i,oij,...j->...o", input1, weight, input2)
     return product if bias is None else product + bias
+
+
+def _check_bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+    for place, (name, value) in enumerate({"input1": input1, "input2": input2, "weight": weight}.items()):
+        if not isinstance(value, TensorBase):
+            raise TypeError(errors.must_be_tensor("bilinear", name, place, value))
+    if input1.ndim != input2.ndim:
+        raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}")
+    for axis in range(input1.ndim - 1):
+        if input1.shape[axis] != input2.shape[axis]:
+            sizes = f"{input1.shape[axis]} and {input2.shape[axis]}"
+            raise RuntimeError(f"bilinear(): input batch dimensions do not match at dim {axis}: got {sizes}")
+    for name, tensor, place in (("input1", input1, 1), ("input2", input2, 2)):
+        if tensor.shape[-1] != weight.shape[place]:
+            sizes = f"{tensor.shape[-1]} but expected {weight.shape[place]}"
+            raise RuntimeError(f"bilinear(): {name} size does not match weight size: got {sizes}")
+    if bias is not None and bias.shape[0] != weight.shape[0]:
+        sizes = f"{bias.shape[0]} but expected {weight.shape[0]}"
+        raise RuntimeError(f"bilinear(): bias size does not match weight size: got {sizes}")
 
 
 @composite(namespace="linalg", method=False, name="matmul")

@@ -68,7 +68,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     tensor([5.0000])
     """
     _require("pairwise_distance", x1=x1, x2=x2)
-    return _norm(x1 - x2 + eps, p, -1, keepdim)
+    return _norm(x1 - x2 + float(eps), p, -1, keepdim)
 
 
 @composite(method=False)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from adjoint.arrays.dtypes import finfo, int64, promote_types, uint8
+from adjoint.arrays.dtypes import bool_, finfo, int64, promote_types, uint8
 from adjoint.arrays.namespace import underlying
 from adjoint.arrays.shapes import broadcast_shapes
 from adjoint.core import errors
@@ -107,6 +107,8 @@ def mse_loss(
     reduction = _reduction(reduction, size_average, reduce)
     pair = _fitted(input, target)
     if weight is None:
+        if target.dtype is bool_:
+            pair = pair[0], pair[1].to(input.dtype)
         return ops.mse_loss(*pair, None, reduction)
     return _weighted_mean(ops.square(ops.sub(*pair)), weight, reduction)
 
@@ -289,11 +291,13 @@ def binary_cross_entropy_with_logits(
         raise RuntimeError(f"result type {kind} can't be cast to the desired output type {target.dtype.long_name}")
     if pos_weight is not None:
         losses = (1 - target) * input - (1 + (pos_weight - 1) * target) * ops.logsigmoid(input)
-    elif weight is not None:
+    elif weight is not None or target.dtype is not input.dtype:
         losses = ops.binary_cross_entropy_with_logits(input, target, None, "none")
     else:
         return ops.binary_cross_entropy_with_logits(input, target, None, reduction)
-    return _reduced(losses if weight is None else losses * weight, reduction)
+    losses = losses if weight is None else losses * weight
+    # the type is the target's, whatever those of the others
+    return _reduced(losses if losses.dtype is target.dtype else losses.to(target.dtype), reduction)
 
 
 @_functional
@@ -365,7 +369,7 @@ def poisson_nll_loss(
         large = target > 1
         safe = ops.where(large, target, 2)
         stirling = target * ops.log(safe) - target + 0.5 * ops.log(2 * math.pi * safe)
-        losses = losses + ops.where(large, stirling, 0)
+        losses = losses + ops.where(large, stirling, 0).to(losses.dtype)
     return _reduced(losses, reduction)
 
 
@@ -614,6 +618,8 @@ def soft_margin_loss(
     """
     reduction = _reduction(reduction, size_average, reduce)
     _require("soft_margin_loss", input=input, target=target)
+    if input.is_complex():
+        return _reduced(ops.log1p(ops.exp(-target * input)), reduction)
     target = target if target.dtype is input.dtype else target.to(input.dtype)
     return ops.soft_margin_loss(*_fitted(input, target), None, reduction)
 

@@ -32,6 +32,11 @@ def _check_dtypes(input: Tensor, *parameters: Tensor | None) -> None:
             raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
 
 
+def _check_both(running_mean: Tensor | None, running_var: Tensor | None) -> None:
+    if (running_mean is None) is not (running_var is None):
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
+
+
 def _check_channels(channels: int, **parameters: Tensor | None) -> None:
     for name, parameter in parameters.items():
         if parameter is not None and parameter.numel() != channels:
@@ -68,8 +73,8 @@ def batch_norm(
 
     In training mean and variance are those of the input, and the running ones move towards them by the share
     `momentum`; otherwise the running ones are taken. Shapes: input (N, C, ...), all others (C).
-    Raises ValueError if there is one value per channel only, RuntimeError for statistics that are missing and sizes or
-    dtypes that do not fit.
+    Raises ValueError if there is one value per channel only or one of the running statistics, RuntimeError for
+    statistics that are missing and sizes or dtypes that do not fit.
 
     >>> import adjoint
     >>> x = adjoint.tensor([[1.0, 5.0], [3.0, 5.0]])
@@ -84,6 +89,7 @@ def batch_norm(
     for name, statistic in (("running_mean", running_mean), ("running_var", running_var)):
         if statistic is None and not training:
             raise RuntimeError(f"{name} must be defined in evaluation mode")
+    _check_both(running_mean, running_var)
     _check_channels(channels, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     _check_dtypes(input, running_mean, running_var, weight, bias)
     for name, statistic in (("running_mean", running_mean), ("running_var", running_var)):
@@ -129,8 +135,8 @@ def instance_norm(
 
     use_input_stats False takes the running statistics, as batch_norm() does; True moves them, if given, towards the
     input's by the share `momentum`. Shapes: input (N, C, ...), all others (C).
-    Raises ValueError if there is one value per channel only, RuntimeError for statistics that are missing and sizes or
-    dtypes that do not fit.
+    Raises ValueError if there is one value per channel only or one of the running statistics, RuntimeError for
+    statistics that are missing and sizes or dtypes that do not fit.
 
     >>> import adjoint
     >>> adjoint.nn.functional.instance_norm(adjoint.tensor([[[1.0, 3.0]]]))
@@ -143,8 +149,7 @@ def instance_norm(
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     if prod(input.shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.size()}")
-    if (running_mean is None) != (running_var is None):
-        raise ValueError("running_mean and running_var must either both be None or neither be None")
+    _check_both(running_mean, running_var)
     samples, channels = input.shape[:2]
     for name, parameter in (
         ("running_mean", running_mean),
