@@ -289,7 +289,7 @@ def _incomplete_gamma(name, kernel, sign, doc):
         # x ** (a - 1) * exp(-x) / gamma(a); DLMF 8.8.13
         a = array_of(ops, input, other)
         density = ops.exp(ops.xlogy(a - 1, other) - other - ops.lgamma(a))
-        return ops.where(other < 0, other * float("nan"), sign * density)
+        return ops.where(other < 0, float("nan"), sign * density)
 
     body.__doc__ = doc
 
