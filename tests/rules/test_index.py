@@ -288,6 +288,26 @@ def test_assignment_keeps_the_dtype() -> None:
     assert y.tolist() == [3, 0]
 
 
+def test_one_number_of_another_dtype_fills_a_mask() -> None:
+    x, number = leaf(M), adjoint.tensor([[3.5]], dtype=adjoint.float32, requires_grad=True)
+    y = x.clone()
+    y[x > 2] = number
+    np.testing.assert_array_equal(y.detach().numpy(), np.where(M > 2, 3.5, M))
+    y.sum().backward()
+    np.testing.assert_array_equal(x.grad.numpy(), M <= 2)
+    assert number.grad.tolist() == [[3.0]] and number.grad.dtype is adjoint.float32
+    counts = adjoint.zeros(2, 3, dtype=adjoint.int64)
+    counts[0, adjoint.tensor([True, False, True])] = adjoint.tensor(3.7)
+    assert counts.tolist() == [[3, 0, 3], [0, 0, 0]]
+    assert adjoint.zeros(2).index_put((adjoint.tensor([True, False]),), adjoint.tensor(3)).tolist() == [3, 0]
+
+
+def test_axes_of_length_one_in_front_of_what_a_mask_takes() -> None:
+    x = adjoint.zeros(2, 3)
+    x[adjoint.tensor(M > 2)] = adjoint.tensor([[1.0, 2.0, 3.0]])
+    assert x.tolist() == [[0, 0, 0], [1, 2, 3]]
+
+
 @pytest.mark.parametrize("shape", [(5,), (3, 2)])
 def test_assignment_to_memory_that_the_value_lies_partly_in(shape) -> None:
     x = adjoint.arange(np.prod(shape)).reshape(shape)
@@ -533,6 +553,16 @@ ERRORS: list[tuple[Callable[[], Any], type[Exception], str]] = [
         lambda: X.__setitem__([0], adjoint.ones(3, dtype=adjoint.float64)),
         RuntimeError,
         "Index put requires the source and destination dtypes match, got Float for the destination and Double",
+    ),
+    (
+        lambda: X.index_put((X > 9,), adjoint.ones(1, 2)),
+        RuntimeError,
+        "shape mismatch: value tensor of shape [1, 2] cannot be broadcast to indexing result of shape [0]",
+    ),
+    (
+        lambda: X.__setitem__(X > 0, adjoint.tensor(1j)),
+        RuntimeError,
+        "value cannot be converted to type float without overflow",
     ),
     (lambda: X.__setitem__(0, 1j), RuntimeError, "value cannot be converted to type float without overflow"),
     (lambda: X.__setitem__([0], 1j), RuntimeError, "value cannot be converted to type float without overflow"),

@@ -316,7 +316,7 @@ def test_sums_of_products_in_place() -> None:
 def test_out_of_named_results() -> None:
     values, indices = adjoint.zeros(0), adjoint.zeros(0, dtype=adjoint.int64)
     found = adjoint.cummax(adjoint.tensor([1.0, 3.0, 2.0]), 0, out=(values, indices))
-    assert found[0] is values and indices.tolist() == [0, 1, 1]
+    assert found.values is values and found.indices is indices and indices.tolist() == [0, 1, 1]
     least = adjoint.zeros(())
     found = adjoint.aminmax(adjoint.tensor([1.0, 3.0]), out=(least, adjoint.zeros(())))
     assert found.min is least and found.max == 3

@@ -866,7 +866,7 @@ class Operation:
             else:
                 target._array[...] = result._array
             bump_version(target)
-        return out
+        return type(results)(*targets) if targets is out and hasattr(results, "_fields") else out
 
     def inplace(self, args, kwargs):
         """The operation in place: its result is written into its first argument, whose history goes on from here."""

@@ -213,7 +213,7 @@ def _check_index_put(input, indices, values, accumulate):
 
 
 def _explain_index_put(error, input, indices, values, accumulate):
-    if isinstance(error, ValueError):
+    if isinstance(error, (TypeError, ValueError)):  # NumPy has another error for masks
         picked, given = list(input[indices].shape), list(values.shape)
         return RuntimeError(
             f"shape mismatch: value tensor of shape {given} cannot be broadcast to indexing result of shape {picked}"

@@ -23,6 +23,7 @@ from adjoint.arrays.shapes import broadcast_shapes, normalize_dim
 from adjoint.core.graph import TensorBase, bump_version, new_tensor
 from adjoint.core.modes import current, is_grad_enabled
 from adjoint.core.recorded import operations
+from adjoint.rules.index import check_value
 from adjoint.tensor.composites.declare import composite, ops, takes_out
 
 Tensor = Any
@@ -94,11 +95,12 @@ def setitem(tensor: Tensor, index: Any, value: Any) -> None:
         return
     target = tensor if basic is None else view_operation(basic).apply([tensor, basic])
     if advanced is not None and any(map(_is_batched, advanced)):
-        written_rows = Rows(target, advanced).written(_without_ones(value, tensor._array.ndim))
+        written_rows = Rows(target, advanced).written(_without_ones(value, 0))
         operations["copy"].inplace((target, written_rows), {})
         return
     if advanced is not None:
-        operations["index_put"].inplace((target, owned(advanced), _without_ones(value, tensor._array.ndim)), {})
+        value = _filling(target, advanced, _without_ones(value, 0))
+        operations["index_put"].inplace((target, owned(advanced), value), {})
         return
     if isinstance(value, TensorBase):
         value = _fitted(value, target._array)
@@ -109,7 +111,8 @@ def write_apart(tensor: Tensor, basic: tuple[Any, ...], advanced: Advanced, valu
     """What `setitem` does where a view of the tensor's array would be an array of its own."""
     part = view_operation(basic).apply([tensor, basic])
     if advanced is not None:
-        value = ops.index_put(part, owned(advanced), _without_ones(value, tensor._array.ndim))
+        value = _filling(part, advanced, _without_ones(value, 0))
+        value = ops.index_put(part, owned(advanced), value)
     elif isinstance(value, TensorBase):
         value = _fitted(value, part._array)
     operations["written_at"].inplace((tensor, basic, value), {})
@@ -394,6 +397,19 @@ def _without_ones(value: Any, ndim: int) -> Any:
     return ops.reshape(value, shape[extra:]) if extra else value
 
 
+def _filling(target: Tensor, places: tuple[Any, ...], value: Any) -> Any:
+    """The value as a number of the target's type if it is one element for one mask, which is to fill; else as it is."""
+    arrays = [item for item in places if not isinstance(item, slice)]
+    if not isinstance(value, TensorBase) or value._array.size != 1 or len(arrays) != 1 or kind_of(arrays[0]) != "b":
+        return value
+    if value._array.ndim:
+        value = ops.reshape(value, ())
+    if value._array.dtype == target._array.dtype:
+        return value
+    check_value("masked_fill", target, value.detach())
+    return ops.cast(value, from_numpy_dtype(target._array.dtype))
+
+
 def _fitted(value: Tensor, target: Any) -> Tensor:
     """A value with the target's type. Raises RuntimeError, as expand() does, if it cannot be broadcast to it."""
     value = _without_ones(value, target.ndim)
@@ -466,7 +482,7 @@ def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumula
     places = _places(indices)
     if any(map(_is_batched, places)):
         return Rows(input, places).written(values, accumulate)
-    return ops.index_put(input, places, values, accumulate)
+    return ops.index_put(input, places, values if accumulate else _filling(input, places, values), accumulate)
 
 
 @composite(namespace=None, name="index_put_")
@@ -476,6 +492,7 @@ def index_put_(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumul
     places = _places(indices)
     if any(map(_is_batched, places)):
         return operations["copy"].inplace((input, Rows(input, places).written(values, accumulate)), {})
+    values = values if accumulate else _filling(input, places, values)
     return operations["index_put"].inplace((input, places, values, accumulate), {})
 
 
