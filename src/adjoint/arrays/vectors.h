@@ -1,5 +1,6 @@
 /* Loops over vectors of the processor, each compiled for several kinds of processor, of which the best is picked when
-   the program runs. `vectors_loops.h` has the loops; it is included once for each kind and each type of elements.
+   the program runs. `vectors_loops.h` has the loops; `vectors_kind.h` includes it for each type of elements, and is
+   included here once for each kind.
 
    A kind is a width of vectors in bytes, and which instructions the compiler may use. Where the compiler has no vectors
    of its own (MSVC) there are none of these loops, and callers do without. */
@@ -57,53 +58,20 @@ typedef struct {
 #define ADJ_TARGET
 #define ADJ_BYTES 16
 #define ADJ_TILE 4
-#define ADJ_T float
-#include "vectors_loops.h"
-#undef ADJ_T
-#define ADJ_T double
-#define ADJ_DOUBLE
-#include "vectors_loops.h"
-#undef ADJ_T
-#undef ADJ_DOUBLE
-#undef ADJ_KIND
-#undef ADJ_TARGET
-#undef ADJ_BYTES
-#undef ADJ_TILE
+#include "vectors_kind.h"
 
 #if ADJ_KINDS == 3
 #define ADJ_KIND avx2
 #define ADJ_TARGET __attribute__((target("avx2,fma")))
 #define ADJ_BYTES 32
 #define ADJ_TILE 4
-#define ADJ_T float
-#include "vectors_loops.h"
-#undef ADJ_T
-#define ADJ_T double
-#define ADJ_DOUBLE
-#include "vectors_loops.h"
-#undef ADJ_T
-#undef ADJ_DOUBLE
-#undef ADJ_KIND
-#undef ADJ_TARGET
-#undef ADJ_BYTES
-#undef ADJ_TILE
+#include "vectors_kind.h"
 
 #define ADJ_KIND avx512
 #define ADJ_TARGET __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")))
 #define ADJ_BYTES 64
 #define ADJ_TILE 8
-#define ADJ_T float
-#include "vectors_loops.h"
-#undef ADJ_T
-#define ADJ_T double
-#define ADJ_DOUBLE
-#include "vectors_loops.h"
-#undef ADJ_T
-#undef ADJ_DOUBLE
-#undef ADJ_KIND
-#undef ADJ_TARGET
-#undef ADJ_BYTES
-#undef ADJ_TILE
+#include "vectors_kind.h"
 
 #define ADJ_KINDS_OF(name, type) {name##_##type##_plain, name##_##type##_avx2, name##_##type##_avx512}
 #else

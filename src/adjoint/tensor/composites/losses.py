@@ -15,6 +15,7 @@ from adjoint.arrays.shapes import broadcast_shapes
 from adjoint.core import errors
 from adjoint.core.grad_mode import no_grad
 from adjoint.core.graph import TensorBase
+from adjoint.core.locations import warn_caller
 from adjoint.tensor.composites.contract import linear
 from adjoint.tensor.composites.declare import composite, ops
 from adjoint.tensor.composites.distances import pairwise_distance
@@ -41,10 +42,7 @@ def _reduction(reduction: str, size_average: bool | None = None, reduce: bool | 
     """The reduction to take; the two older arguments win, with a warning. Raises ValueError for an unknown one."""
     if size_average is not None or reduce is not None:
         reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
-        warnings.warn(
-            f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
-            stacklevel=3,
-        )
+        warn_caller(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.")
     if reduction not in ("none", "mean", "sum", *more):
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return reduction
@@ -56,11 +54,6 @@ def _reduced(losses: Tensor, reduction: str) -> Tensor:
     return losses.mean() if reduction == "mean" else losses.sum()
 
 
-def _warn_of_sizes(input: Tensor, target: Tensor) -> None:
-    if target.shape != input.shape:
-        warnings.warn(_SQUASHED.format(target=target.size(), input=input.size()), stacklevel=3)
-
-
 def _fitted(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     """Both with their common shape."""
     if input.shape == target.shape:
@@ -69,11 +62,23 @@ def _fitted(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     return ops.expand(input, shape), ops.expand(target, shape)
 
 
-def _check_weight(input: Tensor, weight: Tensor, reduction: str) -> None:
-    if weight.shape != input.shape:
-        raise ValueError("Weights and input must have the same size.")
-    if reduction not in ("none", "mean", "sum"):
-        raise ValueError(f"Invalid reduction mode: {reduction}. Expected one of 'none', 'mean', 'sum'.")
+def _agreed(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: str,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+) -> str:
+    """The reduction of a loss of differences, after checks: a weight has the shape of input, and a target should."""
+    if target.shape != input.shape:
+        warn_caller(_SQUASHED.format(target=target.size(), input=input.size()))
+    if weight is not None:
+        if weight.shape != input.shape:
+            raise ValueError("Weights and input must have the same size.")
+        if reduction not in ("none", "mean", "sum"):
+            raise ValueError(f"Invalid reduction mode: {reduction}. Expected one of 'none', 'mean', 'sum'.")
+    return _reduction(reduction, size_average, reduce)
 
 
 def _weighted_mean(losses: Tensor, weight: Tensor, reduction: str) -> Tensor:
@@ -101,10 +106,7 @@ def mse_loss(
     >>> adjoint.nn.functional.mse_loss(adjoint.tensor([1.0, 2.0]), adjoint.tensor([1.0, 4.0]))
     tensor(2.)
     """
-    _warn_of_sizes(input, target)
-    if weight is not None:
-        _check_weight(input, weight, reduction)
-    reduction = _reduction(reduction, size_average, reduce)
+    reduction = _agreed(input, target, weight, reduction, size_average, reduce)
     pair = _fitted(input, target)
     if weight is None:
         if target.dtype is bool_:
@@ -130,10 +132,7 @@ def l1_loss(
     >>> adjoint.nn.functional.l1_loss(adjoint.tensor([1.0, 2.0]), adjoint.tensor([1.0, 4.0]))
     tensor(1.)
     """
-    _warn_of_sizes(input, target)
-    if weight is not None:
-        _check_weight(input, weight, reduction)
-    reduction = _reduction(reduction, size_average, reduce)
+    reduction = _agreed(input, target, weight, reduction, size_average, reduce)
     losses = ops.abs(input - target)
     return _reduced(losses, reduction) if weight is None else _weighted_mean(losses, weight, reduction)
 
@@ -155,8 +154,7 @@ def smooth_l1_loss(
     >>> adjoint.nn.functional.smooth_l1_loss(adjoint.tensor([1.0, 2.0]), adjoint.tensor([1.0, 4.0]))
     tensor(0.7500)
     """
-    _warn_of_sizes(input, target)
-    reduction = _reduction(reduction, size_average, reduce)
+    reduction = _agreed(input, target, None, reduction, size_average, reduce)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
@@ -181,10 +179,7 @@ def huber_loss(
     >>> adjoint.nn.functional.huber_loss(adjoint.tensor([1.0, 2.0]), adjoint.tensor([1.0, 4.0]))
     tensor(0.7500)
     """
-    _warn_of_sizes(input, target)
-    if weight is not None:
-        _check_weight(input, weight, reduction)
-    reduction = _reduction(reduction)
+    reduction = _agreed(input, target, weight, reduction)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     pair = _fitted(input, target.to(input.dtype))
