@@ -1,5 +1,7 @@
 """backward and grad in all their arguments, nodes as the user sees them, hooks, and a plain engine as an oracle."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -541,12 +543,25 @@ def test_post_accumulate_hooks():
     assert len(seen) == 2
 
 
-@pytest.mark.parametrize("returned", [3, adjoint.ones(2)])
-def test_post_accumulate_hook_returns_nothing(returned):
+@pytest.mark.parametrize(
+    ("returned", "error", "message"),
+    [
+        (3, TypeError, "expected Variable, but hook returned 'int'"),
+        (adjoint.ones(2), RuntimeError, "Tensor post accumulate grad hooks should return None."),
+    ],
+)
+def test_post_accumulate_hook_returns_nothing(returned, error, message):
     x = leaf(1.0, 2.0)
     x.register_post_accumulate_grad_hook(lambda t: returned)
-    with pytest.raises(RuntimeError, match=r"^Tensor post accumulate grad hooks should return None\.$"):
+    with pytest.raises(error, match=f"^{re.escape(message)}$"):
         x.sum().backward()
+
+
+def test_post_accumulate_hook_may_return_the_leaf():
+    x = leaf(1.0, 2.0)
+    x.register_post_accumulate_grad_hook(lambda t: t.add_(t.grad, alpha=-0.5))
+    x.sum().backward()
+    assert x.tolist() == [0.5, 1.5]
 
 
 def test_post_accumulate_hook_may_step_and_clear():

@@ -328,6 +328,12 @@ def test_einsum_types() -> None:
     assert {adjoint.einsum(equation, *given).dtype for equation, given in summed.items()} == {adjoint.int64}
     assert adjoint.einsum("i->", b) == 2
     assert {adjoint.einsum(equation, a, a).dtype for equation in ("ij,jk->ik", "ij,ij->")} == {adjoint.int32}
+    # an axis of size 1 that broadcasts is none, and of three operands all are summed alike
+    column = adjoint.ones(2, 1, dtype=adjoint.int32)
+    for equation, operands in {"ij,jk->ik": (column, a), "i,j,jk->i": (a[0], a[0], a)}.items():
+        result = adjoint.einsum(equation, *operands)
+        assert result.dtype is adjoint.int64
+        assert result.tolist() == adjoint.einsum(equation, *[operand.double() for operand in operands]).tolist()
     with pytest.raises(RuntimeError, match="expected scalar type Float but found Double"):
         adjoint.einsum("i,i", x, y)
     with pytest.raises(TypeError, match="expected Tensor as element 0 in argument 1, but got float"):
@@ -367,6 +373,8 @@ def test_tensordot_broadcasts_size_one_and_refuses_the_rest() -> None:
     result = adjoint.tensordot(adjoint.from_numpy(a), adjoint.from_numpy(b), dims=1)
     np.testing.assert_allclose(result.numpy(), a.sum(1)[:, None] * b)
     check_gradients(lambda x, y: adjoint.tensordot(x, y, dims=1), a, b)
+    whole = [adjoint.ones(*shape, dtype=adjoint.int32) for shape in ((2, 3), (1, 4))]
+    assert adjoint.tensordot(*whole, dims=1).dtype is adjoint.int32
     x = adjoint.ones(2, 3)
     for dims, message in [
         (1, "contracted dimensions need to match, but first has size 3 in dim -1 and second has size 2 in dim 0"),
@@ -509,10 +517,24 @@ def test_chain_errors() -> None:
         adjoint.linalg.multi_dot([adjoint.ones(3)])
     with pytest.raises(RuntimeError, match=r"tensors 0 and 1 with shapes \[2, 3\] and \[2, 3\] cannot be multiplied"):
         adjoint.linalg.multi_dot([adjoint.ones(2, 3), adjoint.ones(2, 3)])
+    with pytest.raises(RuntimeError, match=r"must have be the same dtype but tensor 0 is float and tensor 1 double$"):
+        adjoint.linalg.multi_dot([adjoint.ones(2), adjoint.ones(2).double()])
     with pytest.raises(RuntimeError, match="trace: expected a matrix, but got tensor with dim 3"):
         adjoint.trace(adjoint.ones(2, 3, 3))
     with pytest.raises(RuntimeError, match="inputs dimension -1 must have length 3"):
         adjoint.linalg.cross(adjoint.ones(2, 2), adjoint.ones(2, 2))
+    with pytest.raises(IndexError, match="Dimension specified as -1 but tensor has no dimensions"):
+        adjoint.linalg.cross(adjoint.ones(()), adjoint.ones(()))
+
+
+def test_vecdot_takes_one_dtype_and_vectors_of_one_length() -> None:
+    x = adjoint.ones(2)
+    assert adjoint.linalg.vecdot(x, 2 * x).item() == 4
+    assert adjoint.linalg.vecdot(x[:1], adjoint.ones(3, 2)).tolist() == [2, 2, 2]
+    with pytest.raises(RuntimeError, match=r"found x of type Float and y of type Double instead$"):
+        adjoint.linalg.vecdot(x, x.double())
+    with pytest.raises(RuntimeError, match=r"expected tensor \[2\] and src \[1\] to have the same number of elements"):
+        adjoint.linalg.vecdot(x, x[:1])
 
 
 def test_an_infinite_cotangent_of_a_trace_reaches_only_the_diagonal() -> None:

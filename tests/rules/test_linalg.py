@@ -678,3 +678,18 @@ def test_other_errors() -> None:
         adjoint.linalg.pinv(adjoint.ones(3))
     with pytest.raises(TypeError, match=r"must be Tensor, not int"):
         adjoint.linalg.inv(3)
+
+
+def test_names_that_parameters_have_besides_those_of_the_documentation() -> None:
+    a, b = adjoint.tensor([[2.0], [0.0]]), adjoint.tensor([[4.0], [1.0]])
+    assert adjoint.linalg.lstsq(input=a, b=b).solution.tolist() == adjoint.linalg.lstsq(a, b).solution.tolist()
+    root = 2 * adjoint.eye(2)
+    assert adjoint.cholesky_solve(b, input2=root).tolist() == [[1.0], [0.25]]
+    reflected = adjoint.ormqr(root, input2=adjoint.ones(2), input3=b)
+    assert reflected.tolist() == adjoint.ormqr(root, adjoint.ones(2), b).tolist()
+
+
+def test_a_power_is_a_whole_number() -> None:
+    with pytest.raises(TypeError, match=r"argument 'n' \(position 2\) must be int, not float"):
+        adjoint.linalg.matrix_power(adjoint.eye(2), 2.0)
+    assert adjoint.linalg.matrix_power(2 * adjoint.eye(2), np.int64(2)).tolist() == [[4.0, 0.0], [0.0, 4.0]]

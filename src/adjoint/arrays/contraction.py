@@ -6,6 +6,7 @@ those that both have and lose (contracted), and those that only one has (free).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
@@ -169,10 +170,23 @@ def check_sizes(equation: str, shapes: tuple[Shape, ...]) -> None:
 
 
 @lru_cache(512)
-def has_contraction(equation: str) -> bool:
+def subscripts_met(equation: str, shapes: tuple[Shape, ...]) -> tuple[str, ...]:
+    """Each operand's subscripts, every one once, without those whose axis of size 1 meets a longer one.
+
+    >>> subscripts_met("ii,ij->j", ((2, 2), (1, 3)))
+    ('i', 'j')
+    """
+    operands = split_equation(equation)[0]
+    sizes = [dict(zip(labels, shape, strict=True)) for labels, shape in zip(operands, shapes, strict=True)]
+    longer = {c for own in sizes for c, n in own.items() if n != 1}
+    return tuple(["".join([c for c, n in own.items() if n != 1 or c not in longer]) for own in sizes])
+
+
+def has_contraction(equation: str, shapes: tuple[Shape, ...]) -> bool:
     """True if some subscript of two operands is summed over: then torch runs a matrix product."""
-    inputs, output = split_equation(equation)
-    return any(c not in output and sum(c in labels for labels in inputs) > 1 for c in set("".join(inputs)))
+    output = split_equation(equation)[1]
+    met = Counter("".join(subscripts_met(equation, shapes)))
+    return any(n > 1 and c not in output for c, n in met.items())
 
 
 # the contractions ---------------------------------------------------------------------------------------------------

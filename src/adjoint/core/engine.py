@@ -339,8 +339,12 @@ class Run:
         hooks = node.variable._post_hooks
         if hooks:
             for hook in list(hooks.values()):
-                if hook(node.variable) is not None:
-                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+                returned = hook(node.variable)
+                if returned is None or returned is node.variable:  # as what changes it in place gives it back
+                    continue
+                if not isinstance(returned, TensorBase):
+                    raise TypeError(f"expected Variable, but hook returned '{type(returned).__name__}'")
+                raise RuntimeError("Tensor post accumulate grad hooks should return None.")
         if received is not None:
             run_post_hooks(node, [], [received], True)
 

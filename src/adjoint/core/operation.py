@@ -49,6 +49,7 @@ if not cython.compiled:
     from adjoint.core.noting import Noter
     from adjoint.core.recorded import OpNode, Plan
 from adjoint.core.graph import Tangents, registry
+from adjoint.core.out_dtypes import check_out_dtype
 from adjoint.core.recorded import derive_plan
 from adjoint.core.results import results_type
 from adjoint.core.tracing import MAX_PROGRAMS, traced
@@ -853,7 +854,7 @@ class Operation:
             results = (results,)
         target: TensorBase
         for target, result in zip(targets, results):
-            errors.check_cast(result._array.dtype, target._array.dtype)
+            check_out_dtype(self.name, result._array.dtype, target._array.dtype)
             errors.check_batch(self.name, target._array, result._array)
             check_writable(target)
             self.check_memory(target._array, [t._array for t in involved] if self.elementwise else (), False)

@@ -359,10 +359,11 @@ def _(ops, g, input):
 
 
 def _check_einsum(operands, equation):
-    contraction.check_sizes(equation, tuple([tuple(t._array.shape) for t in operands]))
+    shapes = tuple([tuple(t._array.shape) for t in operands])
+    contraction.check_sizes(equation, shapes)
     kinds = [t._array.dtype for t in operands]
     other = next((i for i, kind in enumerate(kinds) if kind != kinds[0]), None)
-    if other is not None and contraction.has_contraction(equation):
+    if other is not None and contraction.has_contraction(equation, shapes):
         first, second = long_name(operands[0]._array), long_name(operands[other]._array)
         raise RuntimeError(f"expected scalar type {first} but found {second}")
 

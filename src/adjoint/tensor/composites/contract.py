@@ -70,13 +70,17 @@ def einsum(*args: Any) -> Tensor:
 
 
 def _widened(tensors: Sequence[Tensor], explicit: str) -> Sequence[Tensor]:
-    """Whole numbers and truth values that are summed over an axis of their own are int64 then, as in every sum."""
+    """Whole numbers and truth values that are summed over an axis of their own are int64 then, as in every sum.
+
+    An axis of size 1 that meets a longer one is as good as none. Of three and more operands all become int64.
+    """
     if not any(isinstance(tensor, TensorBase) and tensor.dtype.category < 2 for tensor in tensors):
         return tensors
-    subscripts, output = explicit.split("->")
-    terms = subscripts.split(",")
-    shared = Counter("".join(["".join(set(term)) for term in terms]) + output)
-    own = [any(shared[c] == 1 for c in term) for term in terms]
+    met = contraction.subscripts_met(explicit, tuple([tuple(tensor.shape) for tensor in tensors]))
+    shared = Counter("".join(met) + contraction.split_equation(explicit)[1])
+    own = [any(shared[c] == 1 for c in labels) for labels in met]
+    if len(tensors) > 2 and any(own):
+        own = [True] * len(tensors)
     return [
         tensor.long() if alone and tensor.dtype.category < 2 else tensor
         for tensor, alone in zip(tensors, own, strict=True)
@@ -155,9 +159,9 @@ def tensordot(a: Tensor, b: Tensor, dims: int | Sequence[Any] | Tensor = 2) -> T
         if n == m:
             continue
         if n == 1:
-            b = b.sum(db, keepdim=True)
+            b = b.sum(db, keepdim=True, dtype=b.dtype)
         elif m == 1:
-            a = a.sum(da, keepdim=True)
+            a = a.sum(da, keepdim=True, dtype=a.dtype)
         else:
             raise RuntimeError(
                 f"contracted dimensions need to match, but first has size {n} in dim {of_a[i]} and second has size "
@@ -350,6 +354,12 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     if len(tensors) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
     matrices = [as_tensor("multi_dot", "tensors", 1, t) for t in tensors]
+    for i, matrix in enumerate(matrices):
+        if matrix.dtype is not matrices[0].dtype:
+            raise RuntimeError(
+                "multi_dot(): all tensors must have be the same dtype but tensor 0 is "
+                f"{matrices[0].dtype.c_name} and tensor {i} {matrix.dtype.c_name}"
+            )
     for place, name in ((0, "first"), (-1, "last")):
         if matrices[place].ndim not in (1, 2):
             raise RuntimeError(
@@ -453,10 +463,20 @@ def linalg_matmul(input: Tensor, other: Tensor) -> Tensor:
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The inner products of vectors along an axis, the first conjugated; other axes broadcast.
 
+    Raises RuntimeError for two dtypes, and for two vectors of different lengths.
+
     >>> import adjoint
     >>> adjoint.linalg.vecdot(adjoint.ones(2, 3), adjoint.ones(3))
     tensor([3., 3.])
     """
+    x, y = as_tensor("linalg_vecdot", "x", 1, x), as_tensor("linalg_vecdot", "y", 2, y)
+    if x.dtype is not y.dtype:
+        raise RuntimeError(
+            f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {x.dtype.long_name} and y of "
+            f"type {y.dtype.long_name} instead"
+        )
+    if x.ndim == y.ndim == 1 and x.dtype.category >= 2:
+        return ops.vdot(x, y)
     return (ops.conjugated(x) * y).sum(dim)
 
 
@@ -472,6 +492,8 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     a, b = as_tensor("cross", "input", 1, input), as_tensor("cross", "other", 2, other)
     if a.ndim != b.ndim:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
+    if not a.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     place = normalize_dims(dim, a.ndim)
     if a.shape[place] != 3 or b.shape[place] != 3:
         raise RuntimeError(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, NamedTuple, TypeVar
 
 from adjoint.arrays.namespace import is_array
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, new_tensor
+from adjoint.core.out_dtypes import check_out_dtype
 from adjoint.core.recorded import TensorOps, operations
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -50,21 +51,22 @@ def composite(*, namespace: str | None = "", method: bool | str = True, name: st
 
 _NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}
 _FIRST = ("input", "self", "A", "a", "x")
+_NO_NAMES: Mapping[str, str] = {}
 
 
-def torch_call(name: str = "", first: str = "input") -> Callable[[F], F]:
+def torch_call(name: str = "", first: str = "input", others: Mapping[str, str] = _NO_NAMES) -> Callable[[F], F]:
     """Let a composite be called as torch's functions are: with out=, NumPy's names of arguments, a raw array first.
 
     name: the function's name in messages, where it is not its own. first: the name of its first parameter, a Tensor,
-    which may be called `input` as well.
+    which may be called `input` as well. others: names that torch's function takes besides those of its documentation.
     """
 
     def decorate(function: F) -> F:
         own = name or function.__name__.rstrip("_")
         code = function.__code__
         own_names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        others = _NUMPY_NAMES | dict.fromkeys(_FIRST, first)
-        renamed = {key: value for key, value in others.items() if key not in own_names}
+        known = {**_NUMPY_NAMES, **dict.fromkeys(_FIRST, first), **others}
+        renamed = {key: value for key, value in known.items() if key not in own_names}
 
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -115,5 +117,7 @@ def into(out: Any, results: Any, name: str) -> Any:
     for target, result in zip(targets, found, strict=True):
         if result.requires_grad:
             raise RuntimeError(errors.out_requires_grad(name))
+        if isinstance(target, TensorBase):
+            check_out_dtype(name, result._array.dtype, target._array.dtype)
         operations["clone"].into(target, [result])
     return type(results)(*targets) if several and hasattr(results, "_fields") else out

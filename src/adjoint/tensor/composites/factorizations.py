@@ -550,7 +550,7 @@ def orgqr(input: Tensor, input2: Tensor) -> Tensor:
 
 
 @composite()
-@torch_call()
+@torch_call(others={"input2": "tau", "input3": "other"})
 def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
     """Q @ other, or other @ Q for left=False, with the m by m matrix Q of the reflectors that geqrf() gives.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any, NamedTuple
 
 from adjoint.arrays.dtypes import dtype as Dtype
@@ -127,7 +128,7 @@ def triangular_solve(
 
 
 @composite()
-@torch_call("cholesky_solve", first="B")
+@torch_call("cholesky_solve", first="B", others={"input2": "L"})
 def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     """X with (L H(L)) X = B, or (H(L) L) X = B for upper triangular L, where H is the conjugate transpose.
 
@@ -170,7 +171,7 @@ class _LeastSquares(NamedTuple):
 
 
 @composite(namespace="linalg", method=False)
-@torch_call("linalg_lstsq", first="A")
+@torch_call("linalg_lstsq", first="A", others={"b": "B"})
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> _LeastSquares:
     """X that minimises the sum of squares of A X - B; of several such X the smallest.
 
@@ -619,6 +620,8 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
     """
     A = as_tensor("linalg_matrix_power", "A", 1, A)
     check_matrix("linalg.matrix_power", A._array)
+    if not isinstance(n, Integral):
+        raise TypeError(f"linalg_matrix_power(): argument 'n' (position 2) must be int, not {type(n).__name__}")
     rows, columns = A.shape[-2:]
     if rows != columns:
         raise RuntimeError(

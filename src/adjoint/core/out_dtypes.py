@@ -1,0 +1,77 @@
+"""Which dtypes the tensors given as out= may have: what a result can be cast to, and for some only the result's own.
+
+Which these are is torch's choice: what it computes element by element it casts as it writes, what it hands to a
+library for linear algebra, or places by an index, it does not.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adjoint.arrays.dtypes import from_numpy_dtype
+from adjoint.core.errors import check_cast
+
+#: What is said of another dtype, and for which functions: their names, in which linalg.inv is linalg_inv. In braces
+#: the wanted dtype and the one found, as C++ names it or as torch's own enumeration does (Want and Have).
+_ONE_DTYPE = {
+    "Expected out tensor to have dtype {want}, but got {have} instead": (
+        "linalg_det linalg_slogdet linalg_inv linalg_inv_ex linalg_solve linalg_solve_ex triangular_solve "
+        "linalg_cholesky linalg_cholesky_ex linalg_qr qr linalg_lu linalg_lu_factor linalg_lu_factor_ex "
+        "linalg_lu_solve lu_solve lu_unpack linalg_ldl_factor linalg_ldl_factor_ex linalg_ldl_solve linalg_eigh "
+        "linalg_eigvalsh linalg_svd svd linalg_svdvals linalg_vector_norm vector_norm norm renorm "
+        "linalg_cross cross matmul linalg_matmul mm bmm addmm baddbmm addmv "
+        "gather take_along_dim index_add index_copy index_reduce scatter scatter_add scatter_reduce slice_scatter "
+        "aminmax argmax argmin softmax log_softmax diag tril triu sort msort topk"
+    ),
+    "Found dtype {Have} but expected {Want}": (
+        "abs ceil clamp clamp_max clamp_min floor frac hardshrink neg round sgn sign softplus "
+        "softshrink trunc"
+    ),
+    "addmv input tensors must have the same dtype, but got {Have}, {Want}, and {Want}": "mv",
+    "self and mat2 must have the same dtype, but got {Have} and {Want}": "addbmm",
+    "result dtype {Have} does not match input dtype {Want}": "dot vdot",
+    "tensordot: Expected the output tensor to have dtype {Want}, but got an output tensor with dtype {Have}": (
+        "inner tensordot"
+    ),
+    "multi_dot(): expected out tensor to have dtype {want} but got {have}": "multi_dot",
+    "linalg.vecdot: Expected out of dtype{Want} but found {Have}": "vecdot",
+    "linalg.norm expected out tensor dtype {Want} but got: {Have}": "linalg_norm",
+    "linalg.matrix_norm expected out tensor dtype {Want} but got: {Have}": "linalg_matrix_norm",
+    "expected scalar type {Want} but found {Have}": "linalg_solve_triangular",
+    "torch.ormqr: Expected input and result to have the same dtype, but input has dtype{Want} and result has dtype "
+    "{Have}": "ormqr",
+    "Expected the dtype for input and out to match, but got {Want} for input's dtype and {Have} for out's dtype.": (
+        "amax amin"
+    ),
+    "expected scalar_type {Want} but found {Have}": "cummax cummin logcumsumexp",
+    "expected scalar type '{Want}' but got '{Have}' for values output": "mode",
+    "output values must be of same type as input": "kthvalue",
+    "quantile() out tensor must be same dtype as the input tensor": "nanquantile quantile",
+    "nan_to_num: dtype of out: {Have} should be same as input: {Want}": "nan_to_num",
+    "the output given to float_power has dtype {Have} but the operation's result requires dtype {Want}": "float_power",
+    "heaviside is not yet implemented for tensors with different dtypes.": "heaviside",
+    "Expected out type to be {Want} but got {Have}": "where",
+    "Expected object of scalar type {Want} but got scalar type {Have} for argument 'out'": "complex polar",
+    "torch.frexp() expects mantissa to have dtype {want} but got {have}": "frexp",
+    "index_select(): self and result must have the same scalar type": "index_select",
+    "take(): self and out expected to have the same dtype, but got self.dtype = {Want} and out.dtype = {Have}": "take",
+    "masked_select(): self and result must have the same scalar type": "masked_select",
+    "{function} does not support non-boolean outputs.": "isneginf isposinf signbit",
+    "{function}: Expected out tensor to have scalar type {Want} but got scalar type{Have}": "nonzero nonzero_static",
+    "torch.histogram: input tensor and hist tensor should have the same dtype, but got input {want} and hist {have}": (
+        "histogram"
+    ),
+}
+_SAID = {name: text for text, names in _ONE_DTYPE.items() for name in names.split()}
+
+
+def check_out_dtype(function: str, source: Any, target: Any) -> None:
+    """Raise RuntimeError if a function's result of one (array) dtype may not be written into a tensor of another."""
+    if source == target:
+        return
+    said = _SAID.get(function)
+    if said is not None:
+        found, given = from_numpy_dtype(source), from_numpy_dtype(target)
+        names = {"want": found.c_name, "have": given.c_name, "Want": found.long_name, "Have": given.long_name}
+        raise RuntimeError(said.format(function=function, **names))
+    check_cast(source, target)
