@@ -26,10 +26,11 @@ EXTREME = (nan, inf, -inf, 0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -3.0, 1e-30, 700.0)
 
 @dataclass(frozen=True)
 class Dtypes:
-    """The sample's dtype, and one that inputs are rounded to before, if any."""
+    """The sample's dtype, one that inputs are rounded to before, if any, and whether named inputs are contiguous."""
 
     used: str
     rounded: str = ""
+    contiguous: bool = False
 
 
 class Inputs:
@@ -114,7 +115,7 @@ class Scope:
     """Evaluates a sample in one library: every name it uses is looked up first, then the expression runs."""
 
     def __init__(self, library: ModuleType, sample: Sample, dtypes: Dtypes, leaf: Leaf):
-        self.library, self.dtype = library, dtypes.used
+        self.library, self.dtype, self.contiguous = library, dtypes.used, dtypes.contiguous
         self.inputs = Inputs(library, dtypes, sample.text, leaf)
         self.names: dict[str, Any] = {}
         self.call, _, self.shown = sample.text.partition(" => ")
@@ -140,7 +141,8 @@ class Scope:
 
     def look_up(self, name: str) -> Any:
         if name in named_inputs():
-            return self.value(named_inputs()[name])
+            value = self.value(named_inputs()[name])
+            return value.contiguous() if self.contiguous else value
         if name == "dtype":
             return getattr(self.library, self.dtype)
         if hasattr(Inputs, name):

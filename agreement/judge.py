@@ -1,7 +1,8 @@
 """Who is right where the two differ, decided for each sample by calculation from torch's own results.
 
 For narrow dtypes these are its results in float64; for derivatives differences of its forward values, or of its
-gradients; for a jvp at a kink its gradient; for a derivative of torch's that is NaN its result, which is a number.
+gradients; for a jvp at a kink its gradient; for a derivative of torch's that is NaN its result, which is a number; for
+strided inputs its results for contiguous ones.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ from .observe import (
 from .samples import Sample
 
 WIDEST = {"float32": "float64", "float16": "float64", "bfloat16": "float64", "complex64": "complex128"}
-ROUNDING, SLOPES, TRANSPOSED, NUMBER, DTYPE = (
-    "rounding", "finite differences", "transposition", "a number", "the result's dtype",
+ROUNDING, SLOPES, TRANSPOSED, NUMBER, DTYPE, CONTIGUOUS = (
+    "rounding", "finite differences", "transposition", "a number", "the result's dtype", "contiguous",
 )  # fmt: skip
 NEAR_SLOPE = {"float64": 1e-5, "complex128": 1e-5, "float32": 5e-3, "complex64": 5e-3}  # relative
 ASIDE = 1e-4  # the step of mixed differences
@@ -173,6 +174,13 @@ def tangents_have_dtypes(case: Case) -> bool:
     )
 
 
+def contiguous_agrees(case: Case) -> bool:
+    """Whether torch has adjoint's numbers if the same inputs lie contiguous in memory."""
+    theirs = case.how(case.torch, case.sample, Dtypes(case.dtype, contiguous=True))
+    near = NEAR_NUMBER.get(case.dtype, 0.0)
+    return theirs.facts == case.ours.facts and error_of(theirs, case.ours) <= near < error_of(case.theirs, case.ours)
+
+
 def coarsest(dtypes: list[str]) -> str:
     return next(dtype for dtype in ("complex64", "float32", "complex128", "float64") if dtype in dtypes)
 
@@ -248,4 +256,5 @@ JUDGES: dict[str, Callable[[Case], bool]] = {
     TRANSPOSED: transposes,
     NUMBER: has_numbers,
     DTYPE: tangents_have_dtypes,
+    CONTIGUOUS: contiguous_agrees,
 }

@@ -18,7 +18,7 @@ sys.path.append(str(Path(__file__).parents[2]))  # the package is not installed
 from agreement.compare import ASPECTS, DERIVATIVES, Finding, Tolerance, Trial, Verdicts, difference_of_arrays
 from agreement.document import page
 from agreement.entries import all_entries
-from agreement.judge import DTYPE, NUMBER, ROUNDING, SLOPES, TRANSPOSED, judge
+from agreement.judge import CONTIGUOUS, DTYPE, NUMBER, ROUNDING, SLOPES, TRANSPOSED, judge
 from agreement.numbers import close
 from agreement.observe import Library, Observation, forward, gradient, jvp, observe, second
 from agreement.samples import Sample, choices, named_inputs, names_of, parse, samples_of, unknown_names
@@ -162,6 +162,14 @@ def test_the_dtype_of_a_tangent_is_judged():
     wrong = replace(right, dtypes=["float64"])
     assert judge(jvp, ADJOINT, sample, "float64", theirs=wrong, ours=right) == DTYPE
     assert judge(jvp, ADJOINT, sample, "float64", theirs=right, ours=wrong) == ""
+
+
+def test_answers_for_contiguous_inputs_judge():
+    sample = Sample("sin(xt)", ("float64",))
+    right, wrong = (observe(forward, ADJOINT, sample, "float64") for _ in range(2))
+    wrong.arrays = [array + 1 for array in wrong.arrays]
+    assert judge(forward, ADJOINT, sample, "float64", theirs=wrong, ours=right) == CONTIGUOUS
+    assert judge(forward, ADJOINT, sample, "float64", theirs=right, ours=wrong) == ""
 
 
 def test_second_order_is_judged_by_gradients_as_well():

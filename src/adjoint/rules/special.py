@@ -288,8 +288,9 @@ def _incomplete_gamma(name, kernel, sign, doc):
     def by_other(ops, other, input):
         # x ** (a - 1) * exp(-x) / gamma(a); DLMF 8.8.13
         a = array_of(ops, input, other)
-        density = ops.exp(ops.xlogy(a - 1, other) - other - ops.lgamma(a))
-        return ops.where(other < 0, float("nan"), sign * density)
+        # xlogy(0, other) is 0 for a = 1, but there is no density of negative numbers
+        size = ops.where(other < 0, float("nan"), other)
+        return sign * ops.exp(ops.xlogy(a - 1, size) - other - ops.lgamma(a))
 
     body.__doc__ = doc
 
