@@ -50,6 +50,15 @@ def test_lines_over_several_axes(align_corners: bool) -> None:
     np.testing.assert_allclose(y._array[0], expected, 1e-10)
 
 
+def test_an_axis_that_keeps_its_length_is_left_alone_whatever_the_factor() -> None:
+    x = adjoint.tensor(drawn(1, 2, 5, 4))
+    for options in ({}, {"antialias": True}):
+        assert adjoint.equal(F.interpolate(x, scale_factor=1.1, mode="bilinear", **options), x)
+    wide = F.interpolate(x, scale_factor=(1.1, 2), mode="bilinear")
+    assert adjoint.equal(wide, F.interpolate(x.reshape(1, 10, 4), scale_factor=2, mode="linear").reshape(1, 2, 5, 8))
+    assert not adjoint.equal(F.interpolate(x, scale_factor=1.1, mode="bicubic"), x)
+
+
 def test_nearest() -> None:
     x = adjoint.arange(5.0)[None, None]
     assert F.interpolate(x, 3).tolist() == [[[0, 1, 3]]]

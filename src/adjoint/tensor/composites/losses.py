@@ -321,7 +321,7 @@ def gaussian_nll_loss(
     elif var.shape != input.shape:
         if input.shape[:-1] == var.shape:
             var = var[..., None]
-        elif not (input.shape[:-1] == var.shape[:-1] and var.shape[-1] == 1):
+        elif not (input.ndim == var.ndim and input.shape[:-1] == var.shape[:-1] and var.shape[-1] == 1):
             raise ValueError("var is of incorrect size")
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not valid")

@@ -124,6 +124,16 @@ class _Windows:
                     f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and "
                     f"dilation={d}"
                 )
+        if any(p > k // 2 for k, p in zip(self.kernel, self.padding, strict=True)):
+            raise RuntimeError(f"pad should be smaller than or equal to half of kernel size, but got {self._margins()}")
+
+    def _margins(self) -> str:
+        """Kernel and padding as torch lists them."""
+        if len(self.kernel) == 3:
+            rows = [(name, *sizes) for name, sizes in (("k", self.kernel), ("pad", self.padding))]
+            return " ".join(f"{name}T: {t} {name}W: {w} {name}H: {h}" for name, t, h, w in rows)
+        (h, w), (above, beside) = self.kernel, self.padding
+        return f"padW = {beside}, padH = {above}, kW = {w}, kH = {h}"
 
     def _check_maximum(self) -> None:
         (k,), (s,), (p,), (d,) = self.kernel, self.stride, self.padding, self.dilation
@@ -350,8 +360,7 @@ def _mean_maps(
     windows.check()
     _check_images(function, shape, n)
     image, kernel = shape[-n:], windows.kernel
-    padded = [m + 2 * p for m, p in zip(image, windows.padding, strict=True)]
-    if n == 3 and not ceil_mode and any(k > m for k, m in zip(kernel, padded, strict=True)):
+    if n == 3 and any(k > m for k, m in zip(kernel, image, strict=True)):
         sizes = " ".join(f"{side}: {m}" for side, m in zip("THW", image, strict=True))
         spans = " ".join(f"k{side}: {k}" for side, k in zip("THW", kernel, strict=True))
         raise RuntimeError(f"input image ({sizes}) smaller than kernel size ({spans})")

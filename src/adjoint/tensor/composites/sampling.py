@@ -130,6 +130,9 @@ def _map(
 ) -> AxisMap:
     if mode.startswith("nearest"):
         return interpolation.nearest(n, results, factor, mode == "nearest-exact", two_axes)
+    if results == n and (antialias or mode != "bicubic"):
+        # as in torch an axis that keeps its length is left alone, whatever the factor
+        return interpolation.nearest(n, n, None, False)
     if antialias:
         return interpolation.filtered(n, results, align_corners, factor, single, mode)
     function = interpolation.cubics if mode == "bicubic" else interpolation.lines
