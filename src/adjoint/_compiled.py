@@ -7,6 +7,7 @@ COMPILED = (
     "adjoint.arrays.loops",
     "adjoint.arrays.shortcuts",
     "adjoint.arrays.blocks",
+    "adjoint.arrays.functions",
     "adjoint.arrays.memory",
     "adjoint.arrays.stacks",
     "adjoint.arrays.vectors",

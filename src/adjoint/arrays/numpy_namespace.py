@@ -1,8 +1,8 @@
 """NumPy as the kernels see it: numpy itself, and the few functions that it lacks.
 
 The namespace `xp` has everything of numpy under its own name (the very same objects: a kernel named "tanh" is the
-ufunc), and before that the functions of this file. What comes from SciPy is looked up when it is first used, so that
-importing adjoint does not import SciPy.
+ufunc), and before that the functions of this file and the ufuncs with loops of our own (see `functions.py`). What comes
+from SciPy is looked up when it is first used, so that importing adjoint does not import SciPy.
 """
 
 import functools
@@ -15,7 +15,7 @@ import numpy
 
 from adjoint.arrays.loops import expanded
 
-from . import stacks, windows
+from . import functions, stacks, windows
 
 _SPECIAL = {
     "erf": "erf",
@@ -462,7 +462,7 @@ _HIGHEST_POWER: dict[int, Any] = {4: numpy.float32(88.7), 8: 709.7}
 def small_ufunc(name: str) -> Any:
     """The ufunc that a function of this namespace is on arrays of fewer than LARGE elements, or None."""
     own = {"expit": "expit", "normal_cdf": "ndtr"}.get(name)
-    return own and getattr(importlib.import_module("scipy.special"), own)
+    return own and getattr(special, own)
 
 
 def normal_cdf(array: Any) -> Any:
@@ -472,9 +472,7 @@ def normal_cdf(array: Any) -> Any:
     array([0.5, 1. ])
     """
     if array.size < LARGE or array.dtype != numpy.float32:
-        from scipy.special import ndtr
-
-        return ndtr(array)
+        return functions.of("ndtr")(array)
     if type(array) is not numpy.ndarray:
         return _normal_cdf_of_piece(array)
     flat = array.reshape(-1)
@@ -550,6 +548,19 @@ class _Fourier:
 fft = _Fourier()
 
 
+class _Special:
+    """scipy.special, imported when first used, with our own loops where there are such."""
+
+    def __getattr__(self, name: str) -> Any:
+        own = name in functions.SPECIAL_NAMES
+        value = functions.of(name) if own else getattr(importlib.import_module("scipy.special"), name)
+        setattr(self, name, value)
+        return value
+
+
+special = _Special()
+
+
 # distances ------------------------------------------------------------------------------------------------------------
 
 #: SciPy's names of the distances by their order.
@@ -594,10 +605,10 @@ class Namespace:
         value: Any
         if name in _INSTEAD:
             value = _INSTEAD[name]
-        elif name == "special":
-            value = importlib.import_module("scipy.special")
+        elif name in functions.NUMPY_NAMES:
+            value = functions.of(name)
         elif name in _SPECIAL:
-            value = getattr(importlib.import_module("scipy.special"), _SPECIAL[name])
+            value = getattr(special, _SPECIAL[name])
         elif name in _LAPACK:
             value = getattr(importlib.import_module("adjoint.arrays.lapack"), name)
         elif name in _MATRIX_FUNCTIONS:

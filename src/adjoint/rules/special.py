@@ -475,7 +475,16 @@ def spherical_bessel_j(xp, input: Array, order=0):
     if order == 1:
         wide = xp.complex128 if kind_of(input) == "c" else xp.float64
         return xp.astype(_spherical_j1(xp, xp.astype(input, wide)), input.dtype)
+    if order == 0:
+        return _spherical_j0(xp, input)
     return xp.astype(xp.special.spherical_jn(order, input), input.dtype)
+
+
+def _spherical_j0(xp, x):
+    # DLMF 10.49.3
+    zero, endless = x == 0, xp.isinf(x)
+    divisor = xp.where(zero | endless, 1, x)
+    return xp.where(zero, 1, xp.where(endless, 0, xp.sin(divisor) / divisor))
 
 
 def _spherical_j1(xp, x):

@@ -1,0 +1,134 @@
+"""Ufuncs with loops of our own against the ufuncs in whose place they stand."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adjoint.arrays import functions
+
+NAMES = sorted(functions.NUMPY_NAMES | functions.SPECIAL_NAMES)
+#: By how many units in the last place results may differ; the originals' own errors are among them.
+ULPS = {"sin": 1, "cos": 1, "hypot": 1, "ndtr": 120, "i0": 8, "i0e": 8, "i1": 20, "i1e": 16, "erfinv": 6}
+
+RNG = np.random.default_rng(0)
+SPECIAL = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, 1e-310, -1e-300, 1e300, 1.7e308, 1.0, -1.0, 8.0, 0.5])
+ORDINARY = np.concatenate([RNG.uniform(-1, 1, 3000), 8 * RNG.normal(size=2000), RNG.uniform(-600, 600, 1000),
+                           np.pi * np.arange(-20, 20) / 2, np.arange(-50, 50) / 4])  # fmt: skip
+
+
+@pytest.fixture(params=functions.kinds() or [None])
+def kind(request: Any) -> Iterator[Any]:
+    """Each kind of processor that this one can stand in for."""
+    if request.param is None:
+        yield None
+        return
+    before = functions.use_kind(request.param)
+    yield request.param
+    functions.use_kind(before)
+
+
+def arguments(name: str, values: Any) -> tuple[Any, ...]:
+    other = RNG.permutation(values)
+    return (values, np.where(other == 0, 1, other).astype(other.dtype))[: functions.of(name).nin]
+
+
+def both(name: str, *values: Any, **options: Any) -> tuple[Any, Any]:
+    return functions.of(name)(*values, **options), functions.original(name)(*values, **options)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_values(kind: Any, name: str) -> None:
+    found, expected = both(name, *arguments(name, ORDINARY / 601 if name == "erfinv" else ORDINARY))
+    unit = np.spacing(np.maximum(np.abs(expected), 1e-300))
+    np.testing.assert_array_less(np.abs(found - expected), (ULPS.get(name, 0) + 0.5) * unit)
+    zero = expected == 0
+    np.testing.assert_array_equal(np.signbit(found[zero]), np.signbit(expected[zero]))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_special_values_are_those_of_the_original(kind: Any, name: str) -> None:
+    first, second = (values.ravel() for values in np.meshgrid(SPECIAL, SPECIAL))
+    with np.errstate(all="ignore"):
+        found, expected = both(name, *(first, second)[: functions.of(name).nin])
+    np.testing.assert_allclose(found, expected, rtol=1e-14, atol=0)
+    np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_any_size_and_layout(kind: Any, name: str) -> None:
+    ufunc = functions.of(name)
+    for n in (0, 1, 7, 8, 127, 128, 129, 300):
+        values = arguments(name, RNG.uniform(0.1, 0.95, 2 * n) * (1 if name == "erfinv" else 5))
+        whole = ufunc(*values)
+        np.testing.assert_array_equal(ufunc(*[v[::2] for v in values]), whole[::2])
+        np.testing.assert_array_equal(ufunc(*[v[::-1] for v in values]), whole[::-1])
+        spread = np.zeros((2 * n, 3))
+        ufunc(*values, out=spread[:, 1])
+        np.testing.assert_array_equal(spread, whole[:, None] * [0, 1, 0])
+        inside = values[0].copy()
+        ufunc(inside, *values[1:], out=inside)
+        np.testing.assert_array_equal(inside, whole)
+    if ufunc.nin == 2:
+        np.testing.assert_array_equal(ufunc(ORDINARY, 1.5), ufunc(ORDINARY, np.full(ORDINARY.shape, 1.5)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int64", "int8", "complex64", "bool"])
+def test_other_types(name: str, dtype: str) -> None:
+    values = arguments(name, np.arange(1, 8).astype(dtype))
+    try:
+        expected = functions.original(name)(*values)
+    except TypeError:
+        with pytest.raises(TypeError, match="not supported for the input types"):
+            functions.of(name)(*values)
+        return
+    found = functions.of(name)(*values)
+    assert found.dtype == expected.dtype
+    np.testing.assert_allclose(found, expected, rtol=1e-6 if found.dtype.itemsize == 4 else 1e-14)
+
+
+@pytest.mark.parametrize("name", ["hypot", "fmod", "remainder", "floor_divide", "nextafter"])
+def test_numbers_do_not_change_the_type(name: str) -> None:
+    found, expected = both(name, np.ones(3, np.float32), 0.3)
+    assert found.dtype == expected.dtype == np.float32
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_warnings_are_those_of_the_original(kind: Any) -> None:
+    for name, values in (("sin", [np.inf]), ("cos", [1.0, np.inf]), ("fmod", [1.0]), ("i0", [800.0]), ("ndtr", [3.0])):
+        said = []
+        for ufunc in (functions.of(name), functions.original(name)):
+            with warnings.catch_warnings(record=True) as seen, np.errstate(all="warn"):
+                warnings.simplefilter("always")
+                ufunc(np.array(values), *[0.0] * (ufunc.nin - 1))
+            said.append([str(one.message) for one in seen])
+        assert said[0] == said[1]
+
+
+def test_remainders_are_exact(kind: Any) -> None:
+    first = RNG.integers(-(2**40), 2**40, 5000) * 2.0 ** RNG.integers(-60, 20, 5000)
+    second = RNG.integers(1, 2**30, 5000) * 2.0 ** RNG.integers(-50, 20, 5000) * RNG.choice([-1, 1], 5000)
+    for name in ("fmod", "remainder", "floor_divide"):
+        np.testing.assert_array_equal(*both(name, first, second))
+
+
+def test_they_are_pickled_and_copied_by_name() -> None:
+    for name in NAMES:
+        ufunc = functions.of(name)
+        assert pickle.loads(pickle.dumps(ufunc)) is ufunc
+        assert copy.deepcopy(ufunc) is ufunc
+    with pytest.raises(AttributeError, match="has no attribute 'tangent'"):
+        functions.tangent  # noqa: B018
+
+
+@pytest.mark.skipif(not functions.compiled, reason="no compiled form")
+def test_unknown_kinds_of_processor() -> None:
+    with pytest.raises(ValueError, match=r"this processor has the kinds \[0.*\], got 9"):
+        functions.use_kind(9)
