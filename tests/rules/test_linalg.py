@@ -693,3 +693,23 @@ def test_a_power_is_a_whole_number() -> None:
     with pytest.raises(TypeError, match=r"argument 'n' \(position 2\) must be int, not float"):
         adjoint.linalg.matrix_power(adjoint.eye(2), 2.0)
     assert adjoint.linalg.matrix_power(2 * adjoint.eye(2), np.int64(2)).tolist() == [[4.0, 0.0], [0.0, 4.0]]
+
+
+def test_determinants_of_undefined_matrices_have_undefined_derivatives() -> None:
+    a = np.array([[4.0, 1.0], [0.0, 5.0]])
+    x = adjoint.tensor(np.stack([a, np.full((2, 2), np.nan)]), requires_grad=True)
+    with np.errstate(invalid="ignore"):  # NumPy warns
+        value = adjoint.linalg.det(x).sum()
+    (gradient,) = adjoint.autograd.grad(value, x, create_graph=True)
+    np.testing.assert_allclose(gradient[0].detach().numpy(), [[5.0, 0.0], [-1.0, 4.0]])
+    assert adjoint.isnan(gradient[1]).all()
+    (curvature,) = adjoint.autograd.grad(gradient, x, adjoint.ones(2, 2, 2).double())
+    # of a d - b c with all four moved alike
+    np.testing.assert_allclose(curvature[0].numpy(), [[1.0, -1.0], [-1.0, 1.0]])
+    assert adjoint.isnan(curvature[1]).all()
+
+
+def test_singular_values_of_an_infinite_matrix_have_undefined_derivatives() -> None:
+    x = adjoint.tensor([[1 + 1j, np.inf], [2, 3j]], dtype=adjoint.complex128, requires_grad=True)
+    adjoint.linalg.svdvals(x).sum().backward()
+    assert adjoint.isnan(x.grad).all()

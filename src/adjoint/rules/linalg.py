@@ -9,6 +9,8 @@ depend on it. Where two eigenvalues or singular values are equal, such a functio
 turn among themselves either: the terms that would be divided by their difference are left out.
 """
 
+from math import nan
+
 from adjoint.arrays.dtypes import kind_of
 from adjoint.arrays.linalg_errors import not_converged, not_positive_definite, singular
 from adjoint.arrays.shapes import broadcast_shapes
@@ -100,8 +102,8 @@ def without_phase(ops, x, name):
 
 @constant(method=False, function=False)
 def is_negligible(xp, input: Array):
-    """True if all elements are zero but for rounding errors."""
-    return bool(xp.all(xp.abs(input) <= 1e-2))
+    """True if all elements are zero but for rounding errors, or undefined."""
+    return not xp.any(xp.abs(input) > 1e-2)
 
 
 # solving ------------------------------------------------------------------------------------------------------------
@@ -341,6 +343,9 @@ def _cofactors(xp, A):
     n = A.shape[-1]
     if n == 0:
         return xp.zeros_like(A)
+    finite = xp.all(xp.isfinite(A), axis=(-2, -1), keepdims=True)
+    if not xp.all(finite):  # no algorithm for singular vectors takes such a matrix
+        return xp.where(finite, _cofactors(xp, xp.where(finite, A, 0)), nan)
     try:
         inverse = xp.linalg.inv(A)
     except Exception as error:
@@ -385,12 +390,13 @@ def _cofactors_derivative(ops, direction, A):
     """
     if not A.shape[-1]:
         return ops.zeros_like(A)
-    u, s, vh = ops.linalg_svd(A, False)
+    finite = ops.isfinite(ops.sum(ops.abs(A), (A.ndim - 2, A.ndim - 1), True))
+    u, s, vh = ops.linalg_svd(ops.where(finite, A, 0), False)
     phase = ops.conjugated(ops.linalg_det(u) * ops.linalg_det(vh))[..., None, None]
     turned = vh @ H(ops, direction) @ u
     pairs = _products_without_two(ops, s)
     along = ops.sum(pairs * diagonal(ops, turned)[..., None, :], (pairs.ndim - 1,))
-    return phase * (u @ (on_diagonal(ops, along) - pairs * turned) @ vh)
+    return ops.where(finite, phase * (u @ (on_diagonal(ops, along) - pairs * turned) @ vh), nan)
 
 
 @cofactors.vjp("A")
