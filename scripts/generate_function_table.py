@@ -73,7 +73,7 @@ FAMILIES = {
     "Activations and dropout": ("activations",),
     "Convolution, pooling, interpolation": ("convolution", "pooling", "fractional", "sampling"),
     "Normalisation, embedding, attention": ("normalization", "embedding", "attention", "multihead", "fused"),
-    "Cells of recurrent networks": ("recurrent",),
+    "Recurrent networks": ("recurrent", "recurrent_layers"),
     "Losses": ("losses",),
     "Names that torch itself gives to functions of nn.functional": ("aten",),
     "Masked functions": ("masked",),

@@ -316,6 +316,9 @@ CALLS: dict[str, Callable[[Maker], Call]] = {
     "grid_sampler": lambda x: call(x(1, 2, 3, 3), x(1, 2, 2, 2, lo=-0.9, hi=0.9), 0, 0, False),
     "grid_sampler_2d": lambda x: call(x(1, 2, 3, 3), x(1, 2, 2, 2, lo=-0.9, hi=0.9), 0, 0, False),
     "grid_sampler_3d": lambda x: call(x(1, 1, 2, 2, 2), x(1, 2, 2, 1, 3, lo=-0.9, hi=0.9), 0, 0, False),
+    "gru": lambda x: call(
+        x(3, 2, 3), x(1, 2, 4), (x(12, 3), x(12, 4), x(12), x(12)), True, 1, 0.0, False, False, False
+    ),
     "gru_cell": lambda x: call(x(2, 3), x(2, 4), x(12, 3), x(12, 4), x(12), x(12)),
     "gt": lambda x: call(x(5, lo=-3, hi=3), x(5, lo=-3, hi=3, nz=False)),
     "half": lambda x: call(x(3)),
@@ -417,6 +420,9 @@ CALLS: dict[str, Callable[[Maker], Call]] = {
     "logical_or": lambda x: call(x(5, lo=-3, hi=3), x(5, lo=-3, hi=3, nz=False)),
     "logical_xor": lambda x: call(x(5, lo=-3, hi=3), x(5, lo=-3, hi=3, nz=False)),
     "logit": lambda x: call(x(5, lo=0.05, hi=0.95)),
+    "lstm": lambda x: call(
+        x(3, 2, 3), (x(1, 2, 4), x(1, 2, 4)), (x(16, 3), x(16, 4), x(16), x(16)), True, 1, 0.0, False, False, False
+    ),
     "lstm_cell": lambda x: call(x(2, 3), (x(2, 4), x(2, 4)), x(16, 3), x(16, 4), x(16), x(16)),
     "logsumexp": lambda x: call(x(5, 5, 3, lo=-3, hi=3), dim=-3),
     "long": lambda x: call(x(5, 3)),
@@ -660,7 +666,13 @@ CALLS: dict[str, Callable[[Maker], Call]] = {
     "reshape_as": lambda x: call(x(6), x(2, 3, constant=True)),
     "resolve_conj": lambda x: call(x(5, lo=-3, hi=3)),
     "resolve_neg": lambda x: call(x(5, lo=-3, hi=3)),
+    "rnn_relu": lambda x: call(
+        x(3, 2, 3), x(1, 2, 4), (x(4, 3), x(4, 4), x(4), x(4)), True, 1, 0.0, False, False, False
+    ),
     "rnn_relu_cell": lambda x: call(x(2, 3), x(2, 4), x(4, 3), x(4, 4), x(4), x(4)),
+    "rnn_tanh": lambda x: call(
+        x(3, 2, 3), x(1, 2, 4), (x(4, 3), x(4, 4), x(4), x(4)), True, 1, 0.0, False, False, False
+    ),
     "rnn_tanh_cell": lambda x: call(x(2, 3), x(2, 4), x(4, 3), x(4, 4), x(4), x(4)),
     "roll": lambda x: call(x(3, 4), (1,)),
     "rot90": lambda x: call(x(3, 4), 0),

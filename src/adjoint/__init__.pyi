@@ -791,6 +791,9 @@ def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: builtins.in
 def group_norm(input: Tensor, num_groups: builtins.int, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05, cudnn_enabled: builtins.bool = True) -> Tensor:
     """nn.functional.group_norm()."""
 
+def gru(input: Tensor, hx: Any, params: Any, has_biases: Any, num_layers: Any, dropout: Any, train: Any, bidirectional: Any, batch_first: Any) -> builtins.tuple[Tensor, ...]:
+    """Gated recurrent units of several layers over whole sequences."""
+
 def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
     """The next state (N, H) of a gated recurrent unit (Cho et al. 2014): n + z (hx - n)."""
 
@@ -1079,6 +1082,9 @@ def logsumexp(input: Tensor, dim: builtins.int | Sequence[builtins.int], keepdim
     """log(sum(exp(input))) over axes, without overflow."""
 
 long: _dtype
+
+def lstm(input: Tensor, hx: Any, params: Any, has_biases: Any, num_layers: Any, dropout: Any, train: Any, bidirectional: Any, batch_first: Any) -> builtins.tuple[Tensor, ...]:
+    """Long short-term memories of several layers over whole sequences."""
 
 def lstm_cell(input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> builtins.tuple[Tensor, Tensor]:
     """The next state and cell (N, H) of a long short-term memory (Hochreiter and Schmidhuber 1997)."""
@@ -1436,8 +1442,14 @@ from adjoint import return_types as return_types
 def rms_norm(input: Tensor, normalized_shape: Sequence[builtins.int], weight: Tensor | None = None, eps: builtins.float | None = None) -> Tensor:
     """The input divided by the root of its mean square over its last axes, times weight."""
 
+def rnn_relu(input: Tensor, hx: Any, params: Any, has_biases: Any, num_layers: Any, dropout: Any, train: Any, bidirectional: Any, batch_first: Any) -> builtins.tuple[Tensor, ...]:
+    """Elman's recurrent network with relu of several layers over whole sequences."""
+
 def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
     """rnn_tanh_cell() with relu in place of tanh."""
+
+def rnn_tanh(input: Tensor, hx: Any, params: Any, has_biases: Any, num_layers: Any, dropout: Any, train: Any, bidirectional: Any, batch_first: Any) -> builtins.tuple[Tensor, ...]:
+    """Elman's recurrent network with tanh of several layers over whole sequences."""
 
 def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
     """tanh(w_ih input + b_ih + w_hh hx + b_hh): the next state (N, H) of Elman's recurrent network."""

@@ -26,6 +26,7 @@ FAMILIES = (
     "python_calls",
     "random",
     "recurrent",
+    "recurrent_layers",
     "reduce",
     "sampling",
     "segments",

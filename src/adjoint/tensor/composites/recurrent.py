@@ -40,6 +40,38 @@ def _check(function: str, gates: int, **tensors: Any) -> None:
             )
 
 
+# from what the input contributes to the gates (`own`) and the state before to the state after -------------------------
+
+
+def next_by_tanh(own: Tensor, hx: Tensor, w_hh: Tensor, b_hh: Tensor | None) -> Tensor:
+    return ops.tanh(own + linear(hx, w_hh, b_hh))
+
+
+def next_by_relu(own: Tensor, hx: Tensor, w_hh: Tensor, b_hh: Tensor | None) -> Tensor:
+    return ops.relu(own + linear(hx, w_hh, b_hh))
+
+
+def next_gated(own: Tensor, hx: Tensor, w_hh: Tensor, b_hh: Tensor | None) -> Tensor:
+    size, before = hx.shape[1], linear(hx, w_hh, b_hh)
+    gates = ops.sigmoid(own[:, : 2 * size] + before[:, : 2 * size])
+    reset, update = gates[:, :size], gates[:, size:]
+    candidate = ops.tanh(own[:, 2 * size :] + reset * before[:, 2 * size :])
+    return candidate + update * (hx - candidate)
+
+
+def next_remembered(
+    own: Tensor, hx: Tensor, memory: Tensor, w_hh: Tensor, b_hh: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    size, gates = memory.shape[1], own + linear(hx, w_hh, b_hh)
+    taken, kept = ops.sigmoid(gates[:, :size]), ops.sigmoid(gates[:, size : 2 * size])
+    candidate, given = ops.tanh(gates[:, 2 * size : 3 * size]), ops.sigmoid(gates[:, 3 * size :])
+    memory = kept * memory + taken * candidate
+    return given * ops.tanh(memory), memory
+
+
+# cells ----------------------------------------------------------------------------------------------------------------
+
+
 @composite(method=False)
 def rnn_tanh_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
@@ -53,7 +85,7 @@ def rnn_tanh_cell(
     tensor([[0.7616]])
     """
     _check("rnn_tanh_cell", 1, input=input, hx=hx, w_ih=w_ih, w_hh=w_hh)
-    return ops.tanh(linear(input, w_ih, b_ih) + linear(hx, w_hh, b_hh))
+    return next_by_tanh(linear(input, w_ih, b_ih), hx, w_hh, b_hh)
 
 
 @composite(method=False)
@@ -67,7 +99,7 @@ def rnn_relu_cell(
     tensor([[1.]])
     """
     _check("rnn_relu_cell", 1, input=input, hx=hx, w_ih=w_ih, w_hh=w_hh)
-    return ops.relu(linear(input, w_ih, b_ih) + linear(hx, w_hh, b_hh))
+    return next_by_relu(linear(input, w_ih, b_ih), hx, w_hh, b_hh)
 
 
 @composite(method=False)
@@ -85,12 +117,7 @@ def gru_cell(
     tensor([[0.5000]])
     """
     _check("gru_cell", 3, input=input, hx=hx, w_ih=w_ih, w_hh=w_hh)
-    size = hx.shape[1]
-    own, before = linear(input, w_ih, b_ih), linear(hx, w_hh, b_hh)
-    gates = ops.sigmoid(own[:, : 2 * size] + before[:, : 2 * size])
-    reset, update = gates[:, :size], gates[:, size:]
-    candidate = ops.tanh(own[:, 2 * size :] + reset * before[:, 2 * size :])
-    return candidate + update * (hx - candidate)
+    return next_gated(linear(input, w_ih, b_ih), hx, w_hh, b_hh)
 
 
 @composite(method=False)
@@ -119,9 +146,4 @@ def lstm_cell(
         raise RuntimeError("lstm_cell expects two hidden states")
     before, memory = hx
     _check("lstm_cell", 4, input=input, hx=before, w_ih=w_ih, w_hh=w_hh)
-    size = before.shape[1]
-    gates = linear(input, w_ih, b_ih) + linear(before, w_hh, b_hh)
-    taken, kept = ops.sigmoid(gates[:, :size]), ops.sigmoid(gates[:, size : 2 * size])
-    candidate, given = ops.tanh(gates[:, 2 * size : 3 * size]), ops.sigmoid(gates[:, 3 * size :])
-    memory = kept * memory + taken * candidate
-    return given * ops.tanh(memory), memory
+    return next_remembered(linear(input, w_ih, b_ih), before, memory, w_hh, b_hh)
