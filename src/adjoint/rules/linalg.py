@@ -345,7 +345,7 @@ def _cofactors(xp, A):
         return xp.zeros_like(A)
     finite = xp.all(xp.isfinite(A), axis=(-2, -1), keepdims=True)
     if not xp.all(finite):  # no algorithm for singular vectors takes such a matrix
-        return xp.where(finite, _cofactors(xp, xp.where(finite, A, 0)), nan)
+        return xp.where(finite, _cofactors(xp, xp.where(finite, A, xp.eye(n, dtype=A.dtype))), nan)
     try:
         inverse = xp.linalg.inv(A)
     except Exception as error:
