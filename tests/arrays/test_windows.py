@@ -77,6 +77,7 @@ def test_a_few_large_windows(monkeypatch: pytest.MonkeyPatch, axes: Any, missing
         axis_maps.adaptive_means(41, 3),
         axis_maps.means(50, 12, 11, 0, 4, False),
         axis_maps.windows(60, 10, 15, 0, 1, 4),
+        axis_maps.windows(60, 10, 1, 0, 1, 51).transposed,
     ],
 )
 @pytest.mark.parametrize("axis", [0, 1, 2])

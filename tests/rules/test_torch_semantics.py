@@ -351,3 +351,39 @@ def test_every_largest_coordinate_of_a_distance_gets_its_gradient() -> None:
     torch.pdist(counted, 0).backward()
     assert not counted.grad.any()
     assert x.grad.tolist() == [[1.0, 1.0], [-1.0, -1.0]]
+
+
+PICKED = torch.tensor([0, 1, 2, 3] * 50)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize(
+    "repeated",
+    [
+        lambda x: x.expand(200, 4),
+        lambda x: x.repeat(50, 4),
+        lambda x: x[:, None].expand(4, 200),
+        lambda x: x[PICKED],
+        lambda x: x.gather(0, PICKED),
+        lambda x: x.repeat_interleave(50),
+        lambda x: torch.zeros(200, 4, dtype=x.dtype).copy_(x),
+    ],
+)
+def test_gradients_of_what_is_repeated_are_rounded_once(repeated, dtype) -> None:
+    x = torch.ones(4, dtype=dtype, requires_grad=True)
+    y = repeated(x)
+    cotangent = torch.tensor(np.random.default_rng(0).normal(size=tuple(y.shape)) + 0.5).to(dtype)
+    y.backward(cotangent)
+    exact = x.detach().double().requires_grad_()
+    repeated(exact).backward(cotangent.double())
+    assert x.grad.dtype is dtype
+    np.testing.assert_allclose(x.grad.double().numpy(), exact.grad.numpy(), rtol=torch.finfo(dtype).eps)
+
+
+def test_sums_of_halves_at_one_place_are_rounded_once() -> None:
+    ones = torch.ones(600, dtype=torch.bfloat16)  # 1 + 256 is 256 again
+    for total in (
+        torch.zeros(1).bfloat16().scatter_add(0, torch.zeros(600).long(), ones),
+        torch.zeros(1).bfloat16().index_put((torch.zeros(600).long(),), ones, accumulate=True),
+    ):
+        assert total.item() == 600

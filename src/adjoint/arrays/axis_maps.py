@@ -224,8 +224,13 @@ def sums(xp: Any, x: Any, maps: Sequence[AxisMap]) -> Any:
 def _by_bounds(x: Any, axis: int, found: AxisMap) -> Any:
     """Sums of neighbouring elements, many for each result."""
     bounds: Any = found.bounds
+    if bounds[-1] == found.n:
+        bounds = bounds[:-1]
+    if bounds.max() == found.n:
+        # several end where the axis does, which NumPy has no index for
+        x = numpy.concatenate([x, numpy.zeros_like(x[_at(axis, slice(1))])], axis=axis)
     # NumPy sums from each bound to the next if that is larger: every other sum is asked for
-    sums = numpy.add.reduceat(x, bounds[:-1] if bounds[-1] == found.n else bounds, axis=axis)
+    sums = numpy.add.reduceat(x, bounds, axis=axis)
     total = sums[_at(axis, slice(0, None, 2))]
     if found.scale is None:
         total *= found.weight[:, 0].astype(total.real.dtype).reshape(-1, *(1,) * (x.ndim - axis - 1))

@@ -199,6 +199,19 @@ def numpy_dtype(kind: Any) -> np.dtype[Any]:
     return found
 
 
+_FLOAT16 = np.dtype("float16")
+
+
+def is_half(kind: Any) -> bool:
+    """True for float16 and bfloat16, which are computed in float32 and rounded once.
+
+    >>> is_half(float16.numpy), is_half(float32.numpy)
+    (True, False)
+    """
+    kind = numpy_dtype(kind)
+    return kind == _FLOAT16 or (kind.kind == "V" and kind.name == "bfloat16")
+
+
 def kind_of(value: Any) -> str:
     """The letter for the kind of an array's elements, or of a dtype: b(ool), i(nt), u(nsigned), f(loat), c(omplex).
 

@@ -33,9 +33,14 @@ _SPECIAL = {
 
 def index_add(array: Any, where: Any, source: Any) -> Any:
     """A copy of `array` with `source` added at the places that `array[where]` picks; repeated places add up."""
-    result = array.copy()
+    result = array.astype(_wide(array.dtype))
     numpy.add.at(result, where, source)
-    return result
+    return result.astype(array.dtype, copy=False)
+
+
+def _wide(dtype: Any) -> Any:
+    """The type in which elements of one are added up: float32 for halves, which are rounded once."""
+    return numpy.dtype(numpy.float32) if dtype.itemsize == 2 and dtype.kind in "fV" else dtype
 
 
 def along_axis(index: Any, axis: int) -> tuple[Any, ...]:
@@ -221,12 +226,12 @@ def sum_at(shape: tuple[int, ...], where: tuple[Any, ...], values: Any) -> Any:
     fits_sparse = values.dtype.kind in "fc" and values.dtype.itemsize >= 4
     if len(where) == 1 and len(shape) > 1 and values.size >= _MANY and fits_sparse:
         return _sum_rows(shape, where[0], values)
-    result = numpy.zeros(shape, values.dtype)
+    result = numpy.zeros(shape, _wide(values.dtype))
     if len(where) == len(shape) == 1:
         numpy.add.at(result, where[0].reshape(-1), values.reshape(-1))
     else:
         numpy.add.at(result, where, values)
-    return result
+    return result.astype(values.dtype, copy=False)
 
 
 def add_at(target: Any, where: tuple[Any, ...], values: Any) -> None:
@@ -244,6 +249,12 @@ def add_at(target: Any, where: tuple[Any, ...], values: Any) -> None:
 def reduce_at(name: str, target: Any, where: tuple[Any, ...], values: Any) -> None:
     """The same for other ufuncs."""
     at = getattr(numpy, name).at
+    kind = _wide(target.dtype)
+    if kind != target.dtype:
+        total = target.astype(kind)
+        reduce_at(name, total, where, values)
+        target[...] = total
+        return
     if len(where) != target.ndim or not target.flags.c_contiguous:
         at(target, where, values)
         return

@@ -14,6 +14,7 @@ from adjoint.arrays.dtypes import (
     float16,
     from_numpy_dtype,
     get_default_dtype,
+    is_half,
     numpy_dtype,
     result_type,
     scalar_dtype,
@@ -24,17 +25,6 @@ _PLAIN = frozenset(numpy.dtype(name) for name in ("float32", "float64", "complex
 #: Python's numbers by the kind of dtype: they take the type of the arrays that they meet.
 _NUMBERS: dict[str, Any] = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 _FLOAT32 = numpy.dtype("float32")
-_FLOAT16 = numpy.dtype("float16")
-
-
-def is_half(kind: numpy.dtype[Any]) -> bool:
-    """True for float16 and bfloat16, which are computed in float32 and rounded once.
-
-    >>> is_half(numpy.dtype("float16")), is_half(numpy.dtype("float32"))
-    (True, False)
-    """
-    kind = numpy_dtype(kind)
-    return kind == _FLOAT16 or (kind.kind == "V" and kind.name == "bfloat16")
 
 
 def upcast(value: Any) -> Any:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from operator import index
 from typing import Any
 
+from adjoint.arrays.dtypes import is_half
+
 Shape = tuple[int, ...]
 
 
@@ -79,7 +81,8 @@ def sum_to(xp: Any, array: Any, shape: Shape) -> Any:
         array = xp.broadcast_to(array, broadcast_shapes(array.shape, shape))
     axes = broadcast_axes(array.shape, shape)
     if axes:
-        array = xp.sum(array, axis=axes, keepdims=True)
+        # halves are added up in float32; the edge that takes the sum rounds it
+        array = xp.sum(array, axis=axes, keepdims=True, dtype=xp.float32 if is_half(array.dtype) else None)
     if array.shape[array.ndim - len(shape) :] != tuple(shape):
         raise ValueError(f"an array of shape {array.shape} does not come from broadcasting one of shape {tuple(shape)}")
     return xp.reshape(array, shape)

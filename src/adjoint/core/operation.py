@@ -13,12 +13,12 @@ from time import perf_counter_ns
 
 import numpy
 
-from adjoint.arrays.dtypes import kind_of, numpy_dtype
+from adjoint.arrays.dtypes import is_half, kind_of, numpy_dtype
 from adjoint.arrays.fusion import run as run_on_blocks
 from adjoint.arrays.memory import with_kept_memory
 from adjoint.arrays.namespace import astype, has_views, is_array, namespace, share_memory, underlying
 from adjoint.arrays.once import warn_once
-from adjoint.arrays.promotion import is_half, promote
+from adjoint.arrays.promotion import promote
 from adjoint.arrays.shapes import normalize_dims
 from adjoint.core import errors
 

@@ -13,12 +13,12 @@ import weakref
 
 import numpy
 
-from adjoint.arrays.dtypes import float32, from_numpy_dtype, kind_of, numpy_dtype
+from adjoint.arrays.dtypes import float32, from_numpy_dtype, is_half, kind_of, numpy_dtype
 from adjoint.arrays.fusion import attempt as attempt_on_blocks
 from adjoint.arrays.loops import max_inputs
 from adjoint.arrays.memory import with_kept_memory
 from adjoint.arrays.namespace import in_batch_of, namespace
-from adjoint.arrays.promotion import is_half, upcast
+from adjoint.arrays.promotion import upcast
 from adjoint.core import errors
 from adjoint.core.graph import registry
 from adjoint.core.locations import caller, forward_traceback

@@ -9,7 +9,7 @@ from functools import lru_cache
 from math import inf, nan, prod
 
 from adjoint.arrays import vectors
-from adjoint.arrays.dtypes import finfo, from_numpy_dtype, kind_of, numpy_dtype
+from adjoint.arrays.dtypes import finfo, from_numpy_dtype, is_half, kind_of, numpy_dtype
 from adjoint.arrays.namespace import count_true, is_lazy, underlying
 from adjoint.arrays.shortcuts import AVERAGE, SPREAD, SPREAD_MEAN, TOTAL
 
@@ -100,8 +100,10 @@ def _sum(xp, input: Array, dim=None, keepdim=False):
 
 
 def wide(xp, input):
-    """The type in which sums and products of integers are made, None (their own) for other numbers."""
-    return xp.int64 if kind_of(input) in "biu" else None
+    """The type in which sums and products of integers or halves are made, None (their own) for other numbers."""
+    if kind_of(input) in "biu":
+        return xp.int64
+    return xp.float32 if is_half(input.dtype) else None  # rounded where an edge takes it
 
 
 def _mean(xp, input: Array, dim=None, keepdim=False):
@@ -111,7 +113,7 @@ def _mean(xp, input: Array, dim=None, keepdim=False):
             "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
             f"Got: {from_numpy_dtype(input.dtype).long_name}"
         )
-    return xp.sum(input, axis=axes_of(input, dim), keepdims=keepdim) / count(input.shape, dim)
+    return xp.sum(input, axis=axes_of(input, dim), keepdims=keepdim, dtype=wide(xp, input)) / count(input.shape, dim)
 
 
 def _sum_vjp(ops, g, input_shape, dim, keepdim):

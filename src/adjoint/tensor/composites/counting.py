@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from adjoint.arrays.dtypes import from_numpy_dtype, int32, int64, kind_of
+from adjoint.arrays.dtypes import from_numpy_dtype, int32, int64, is_half, kind_of
 from adjoint.arrays.namespace import namespace, underlying
-from adjoint.arrays.promotion import is_half, upcast
+from adjoint.arrays.promotion import upcast
 from adjoint.arrays.shapes import normalize_dim
 from adjoint.arrays.size import Size
 from adjoint.core import errors

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, NamedTuple
 
-from adjoint.arrays.dtypes import kind_of
+from adjoint.arrays.dtypes import is_half, kind_of
 from adjoint.arrays.linalg_errors import LinAlgError
 from adjoint.arrays.namespace import underlying
-from adjoint.arrays.promotion import is_half
 from adjoint.core.recorded import operations
 from adjoint.core.results import results_of
 from adjoint.rules.contract import listed, long_name

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from adjoint.arrays.dtypes import as_dtype, dtype, from_numpy_dtype, get_default_dtype
-from adjoint.arrays.promotion import is_half
+from adjoint.arrays.dtypes import as_dtype, dtype, from_numpy_dtype, get_default_dtype, is_half
 from adjoint.arrays.shapes import normalize_dim
 from adjoint.core.graph import new_tensor
 from adjoint.rules.fft import SWAPPED_NORM

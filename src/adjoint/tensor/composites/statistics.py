@@ -7,8 +7,7 @@ from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
-from adjoint.arrays.dtypes import get_default_dtype, kind_of
-from adjoint.arrays.promotion import is_half
+from adjoint.arrays.dtypes import get_default_dtype, is_half, kind_of
 from adjoint.arrays.shapes import normalize_dim
 from adjoint.core.recorded import operations
 from adjoint.tensor.composites.declare import as_tensor, composite, ops, torch_call

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy
 
-from adjoint.arrays.dtypes import as_dtype, get_default_dtype
-from adjoint.arrays.promotion import is_half
+from adjoint.arrays.dtypes import as_dtype, get_default_dtype, is_half
 from adjoint.arrays.size import type_name
 from adjoint.tensor.composites.declare import composite
 from adjoint.tensor.creation import _wrapped
