@@ -1,6 +1,6 @@
-"""The functions of torch.nn, in `adjoint.nn.functional`, and its Parameter. Modules are not part of adjoint."""
+"""The functions of torch.nn: `functional`, `init` and `utils`, and its Parameter. Modules are not part of adjoint."""
 
-from . import functional, parameter
+from . import functional, init, parameter, utils
 from .parameter import Parameter
 
-__all__ = ["Parameter", "functional", "parameter"]
+__all__ = ["Parameter", "functional", "init", "parameter", "utils"]
