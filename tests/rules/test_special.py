@@ -166,6 +166,20 @@ def test_the_lower_incomplete_gamma_function_at_0_has_its_slope_there():
     assert x.grad.tolist() == [math.inf, 1.0, 0.0]
 
 
+def test_incomplete_gamma_functions_have_no_slope_where_they_are_undefined():
+    x = adjoint.tensor([-0.5, -0.5], requires_grad=True)
+    slope = adjoint.autograd.grad(adjoint.igamma(adjoint.tensor([1.0, 2.5]), x).sum(), x)[0]
+    assert slope.isnan().all()
+
+
+def test_scaled_bessel_functions_vanish_at_the_far_end():
+    # I0 exp(-x) is (2 pi x) ** -1/2 there and I1 exp(-x) too, with derivatives -y / (2x) and 3y / (4x^2)
+    x = adjoint.tensor([1e12, 1e30], dtype=adjoint.float64)
+    for order, factor in ((0, 1.0), (1, -0.5), (2, 0.75)):
+        found = derivative(S.i1e, x.tolist(), order)
+        np.testing.assert_allclose(found, factor * (2 * math.pi * x.numpy()) ** -0.5 / x.numpy() ** order, atol=1e-22)
+
+
 def test_zeta():
     s, q = [1.5, 2.0, 6.0], [0.25, 1.0, 12.5]
     x = adjoint.tensor(s, dtype=adjoint.float64)

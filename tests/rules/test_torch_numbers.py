@@ -48,6 +48,10 @@ def written(target, index):
         (lambda: torch.sub(BYTES, BYTES, alpha=-2), [3, 6, 238]),
         (lambda: BYTES.add(2, alpha=-1), [255, 0, 248]),
         (lambda: torch.addcmul(BYTES, BYTES, BYTES, value=-1), [0, 254, 214]),
+        (lambda: torch.add(torch.ones(1), True, alpha=2), [3.0]),
+        (lambda: torch.ones(1).sub_(torch.ones(1), alpha=torch.tensor(2)), [-1.0]),
+        (lambda: torch.addcmul(torch.ones(1), torch.ones(1), torch.ones(1), value=torch.tensor(2.5)), [3.5]),
+        (lambda: torch.add(torch.ones(1), torch.ones(1), alpha=np.float32(0.5)), [1.5]),
         (lambda: torch.addmm(BYTES[:1, None], BYTES[:1, None], BYTES[:1, None], beta=-1), [[0]]),
         (lambda: BYTES[:2].masked_fill(FLAGS, -1), [255, 2]),
         (lambda: BYTES.index_fill(0, PICK, -1), [255, 2, 250]),
@@ -121,6 +125,11 @@ MATRIX = torch.ones(2, 2)
         (lambda: torch.add(MATRIX, MATRIX, alpha=True), RuntimeError, "Boolean alpha only supported"),
         (lambda: torch.sub(PICK, PICK, alpha=0.5), RuntimeError, "must not be a floating point number"),
         (lambda: torch.rsub(MATRIX, MATRIX, alpha=1j), RuntimeError, "must not be a complex number"),
+        (lambda: torch.add(MATRIX, MATRIX, alpha="a"), TypeError, r"add\(\): argument 'alpha' must be Number, not str"),
+        (lambda: torch.add(MATRIX, 1, alpha=None), TypeError, "argument 'alpha' must be Number, not NoneType"),
+        (lambda: MATRIX.sub(1, alpha=torch.ones((), requires_grad=True)), TypeError, "must be Number, not Tensor"),
+        (lambda: MATRIX.bool().mvlgamma(1), RuntimeError, "The input tensor may not be a boolean tensor."),
+        (lambda: torch.where(True, MATRIX, MATRIX), TypeError, "argument 'condition' .* must be Tensor, not bool"),
         (lambda: torch.addr(PICK[None], PICK, PICK, beta=0.5), RuntimeError, "argument beta must not be a floating"),
         *((lambda f=f: f(torch.ones(0) * 1j, 0), IndexError, "to have non-zero size") for f in ALONG),
         (lambda: torch.aminmax(torch.ones(0) * 1j, dim=0), IndexError, "to have non-zero size"),
@@ -169,6 +178,13 @@ def test_refused_as_in_torch(call, error, message) -> None:
         (lambda: torch.nan_to_num(torch.ones(2).bfloat16()), torch.bfloat16),
         (lambda: FLAGS.clone().conj_physical_(), torch.bool),
         (lambda: torch.nansum(PICK, dtype=torch.complex64), torch.complex64),
+        # NumPy's numbers count as Python's
+        (lambda: PICK * np.float64(2), torch.float32),
+        (lambda: torch.tensor(1.0) + np.float64(2), torch.float32),
+        (lambda: torch.add(PICK, np.complex128(2)), torch.complex64),
+        (lambda: PICK.int() + np.int64(2), torch.int32),
+        (lambda: torch.full((1,), np.int8(2)), torch.int64),
+        (lambda: torch.full((1,), np.float16(2)), torch.float32),
     ],
 )
 def test_dtypes_of_results(result, dtype) -> None:
@@ -186,6 +202,22 @@ def test_names_of_arguments_and_of_results() -> None:
     assert torch.real(x) is x
     assert torch.ones(2).scatter_reduce(0, PICK, torch.tensor([5.0]), "max").tolist() == [5.0, 1.0]
     assert torch.zeros(0, 2, dtype=torch.int64).floor_divide(torch.tensor(0)).shape == (0, 2)
+    assert torch.result_type(PICK, np.float64(1)) is torch.float32
+    assert torch.float_power(self=2, exponent=PICK).tolist() == torch.pow(self=2, exponent=PICK).tolist() == [1.0]
+    special = torch.special
+    named = [special.airy_ai(x=x), special.spherical_bessel_j0(x=x), special.legendre_polynomial_p(x=x, n=2)]
+    assert named[2].tolist() == x.tolist() and all(each.shape == x.shape for each in named)
+    y = torch.ones(2, requires_grad=True)
+    assert [y.deg2rad().grad_fn.name(), y.rad2deg().grad_fn.name()] == ["Deg2RadBackward0", "Rad2DegBackward0"]
+
+
+def test_factors_where_older_programs_gave_them() -> None:
+    x, y = torch.ones(2), torch.tensor([2.0, 3.0], requires_grad=True)
+    with pytest.warns(DeprecationWarning, match=r"add\(\) with alpha in second place is deprecated"):
+        found = torch.add(x, 10, y)
+    assert found.tolist() == [21.0, 31.0] and torch.autograd.grad(found.sum(), y)[0].tolist() == [10.0, 10.0]
+    with pytest.warns(DeprecationWarning, match=r"addcdiv\(\) with value in second place"):
+        assert x.clone().addcdiv_(6, x, y.detach()).tolist() == [4.0, 3.0]
 
 
 @pytest.mark.parametrize(

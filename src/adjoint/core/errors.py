@@ -300,6 +300,11 @@ def must_be_tensor(operation: str, argument: str, place: int, value: object) -> 
     return f"{operation}(): argument '{argument}' (position {place + 1}) must be Tensor, not {type(value).__name__}"
 
 
+def must_be_number(operation: str, argument: str, value: object) -> str:
+    """The message for a parameter that is no number."""
+    return f"{operation}(): argument '{argument}' must be Number, not {type(value).__name__}"
+
+
 def out_requires_grad(operation: str) -> str:
     """The message for out= where a gradient is needed."""
     return (

@@ -61,6 +61,7 @@ cdef class Operation:
     cdef public tuple inputs
     cdef Py_ssize_t first_input
     cdef public tuple array_places
+    cdef public tuple number_places
     cdef public Py_ssize_t sequence
     cdef public Py_ssize_t spread
     cdef public bint differentiable
@@ -98,10 +99,12 @@ cdef class Operation:
     cpdef object run_in_place(self, list values)
     cpdef object call(self, list args, dict kwargs)
     cpdef list bind(self, object args, dict kwargs)
+    cdef list factor_last(self, list values)
     cdef object noted(self, list given)
     cpdef object apply(self, list values)
     cpdef object carry_out(self, list values)
     cpdef list prepared(self, list values)
+    cpdef object number(self, int place, object value)
     cpdef tuple unwrapped(self, list values)
     cpdef object run(self, list raw, object half)
     cdef bint has_large(self, list raw)

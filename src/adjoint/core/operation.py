@@ -9,6 +9,7 @@ except ModuleNotFoundError:
     from adjoint.arrays import _cython_shim as cython
 
 import inspect
+import warnings
 from time import perf_counter_ns
 
 import numpy
@@ -60,6 +61,9 @@ _REQUIRED = inspect.Parameter.empty
 _ALIASES = {"axis": "dim", "axes": "dims", "keepdims": "keepdim", "self": "input", "x": "input", "a": "input"}
 
 # ufuncs that are quicker as Python's operators
+#: Parameters that are numbers; of the first ones every rule is told nothing else.
+_FACTORS = frozenset(("alpha", "beta", "value"))
+_NUMBERS = _FACTORS | {"n", "p", "eps", "decimals", "threshold", "maxnorm"}
 _TIMES, _PLUS, _MINUS, _OVER = range(1, 5)
 _SYMBOLS = {numpy.multiply: _TIMES, numpy.add: _PLUS, numpy.subtract: _MINUS, numpy.divide: _OVER}
 
@@ -88,6 +92,8 @@ class Operation:
         self.n_inputs = len(self.inputs)
         self.first_input = self.inputs[0] if self.inputs else -1
         self.array_places = tuple([self.names.index(n) for n in rule.inputs + rule.constants])
+        parameters = [place for place in range(self.n_names) if place not in self.array_places]
+        self.number_places = tuple([place for place in parameters if self.names[place] in _NUMBERS])
         self.sequence = -1 if rule.sequence is None else self.names.index(rule.sequence)
         self.spread = -1 if rule.spread is None else self.names.index(rule.spread)
         self.differentiable = rule.has_derivative
@@ -294,7 +300,7 @@ class Operation:
 
     # calls and their arguments ----------------------------------------------------------------------------------------
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, /, *args, **kwargs):
         # the compiled form is called as `let_be_called` says, without a tuple of arguments
         return self.call(list(args), kwargs)
 
@@ -318,6 +324,8 @@ class Operation:
             first = values[spread]
             if len(values) > spread + 1 or not (first is None or isinstance(first, (tuple, list))):
                 values = values[:spread] + [tuple(values[spread:])]
+        if len(values) == n > self.n_positional:
+            values = self.factor_last(values)
         if len(values) > n:
             raise TypeError(f"{self.name}() takes {n} arguments ({', '.join(self.names)}) but {len(values)} were given")
         used: cython.Py_ssize_t = 0
@@ -340,6 +348,16 @@ class Operation:
         if kwargs and used != len(kwargs):
             raise TypeError(unexpected_keyword(self.name, self.names, len(args), kwargs))
         return values
+
+    def factor_last(self, values):
+        """Arguments as older programs gave them, add(input, alpha, other), in the order of the signature."""
+        last: cython.Py_ssize_t = self.n_names - 1
+        if not (isinstance(values[1], (bool, int, float, complex)) and isinstance(values[last], TensorBase)):
+            return values
+        factor = self.names[last]
+        message = f"{self.name}() with {factor} in second place is deprecated: give it last and by name, {factor}="
+        warnings.warn(message, DeprecationWarning, stacklevel=1)  # compiled functions are no frames
+        return [values[0], *values[2:], values[1]]
 
     def noted(self, given: list):
         """The operation on one or two arguments where something unusual is on: the quick way if it is but a profiler.
@@ -419,11 +437,16 @@ class Operation:
             elif is_array(value):
                 values[place] = new_tensor(value)
                 found = values[place] if found is None else found
-            elif not (self.takes_numbers and isinstance(value, (bool, int, float, complex, numpy.generic))):
+            elif self.takes_numbers and isinstance(value, numpy.generic):
+                values[place] = value.item()  # a number like Python's, whose dtype does not count
+            elif not (self.takes_numbers and isinstance(value, (bool, int, float, complex))):
                 raise TypeError(errors.must_be_tensor(self.name, self.names[place], place, value))
         if found is None and self.array_places and self.sequence < 0:
             place = self.array_places[0]
             raise TypeError(errors.must_be_tensor(self.name, self.names[place], place, values[place]))
+        for place in self.number_places:
+            if not isinstance(values[place], (bool, int, float, complex)):
+                values[place] = self.number(place, values[place])
         if self.has_axes and found is not None:
             ndim: cython.int = found._array.ndim
             for place in self.axes:
@@ -435,6 +458,16 @@ class Operation:
         if self.rule.check is not None:
             self.rule.check(*values)
         return values
+
+    def number(self, place: cython.int, value):
+        """A parameter as a Python number, also where it is NumPy's or a tensor of one element and no dimension."""
+        if isinstance(value, numpy.generic):
+            return value.item()
+        if isinstance(value, TensorBase) and not (value._array.ndim or value.requires_grad):
+            return value.item()
+        if self.names[place] in _FACTORS and (value is not None or self.defaults[place] is not None):
+            raise TypeError(errors.must_be_number(self.name, self.names[place], value))
+        return value
 
     def sequence_of_tensors(self, members):
         """The members of a sequence argument as Tensors."""

@@ -141,7 +141,7 @@ def _times(alpha, value, beside):
     # alpha * value, in the type of both arrays: for truth values alpha is one as well, for integers it wraps as they do
     if alpha == 1:
         return value
-    if _kind(value) == "b":
+    if _kind(value) == "b" and not (is_number(value) and _kind(beside) != "b"):
         return value & bool(alpha)
     return number_as(alpha * value, beside.dtype) if is_number(value) else number_as(alpha, value.dtype) * value
 

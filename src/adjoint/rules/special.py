@@ -267,6 +267,8 @@ unary(
 def _check_dimension(input, p):
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
+    if kind_of(input._array) == "b":
+        raise RuntimeError("The input tensor may not be a boolean tensor.")
 
 
 def _mvlgamma_partial(ops, input, p):
@@ -368,11 +370,23 @@ def _i_partial(ops, input, order, scaled):
     return slope - ops.sign(input) * _i(ops, input, order, scaled) if scaled else slope
 
 
+def _scaled_i(xp, order, input):
+    """exp(-abs(input)) I, from orders 0 and 1 by recurrence where SciPy's is NaN for arguments as large as these."""
+    far = xp.abs(input) > 1e8
+    if not xp.any(far):
+        return xp.special.ive(order, input)
+    x = xp.where(far, input, 1e8)
+    before, now = xp.special.i0e(x), xp.special.i1e(x)
+    for k in range(1, order):
+        before, now = now, before - 2 * k * now / x
+    return xp.where(far, now, xp.special.ive(order, xp.where(far, 1, input)))
+
+
 @elementwise(input=_i_partial, method=False, function=False)
 def bessel_i(xp, input: Array, order, scaled=False):
     """The modified Bessel function of the first kind of an order from 2 on; times exp(-abs(input)) if scaled."""
     if order > 2:
-        return (xp.special.ive if scaled else xp.special.iv)(order, input)
+        return _scaled_i(xp, order, input) if scaled else xp.special.iv(order, input)
     if not scaled:
         return _second_order(xp, input, xp.special.i0(input), xp.special.i1(input), 1)
     unscaled = xp.where(xp.abs(input) < 1, input, 0)

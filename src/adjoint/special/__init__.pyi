@@ -21,7 +21,7 @@ from adjoint.tensor.storage import UntypedStorage
 from adjoint.tensor.tensor import Device, Dims, Dtype, Operand, ATau, EigenvaluesEigenvectors, Histogram, Histogramdd, LInfo, LdPivotsInfo, LuPivotsInfo, MantissaExponent, OutputMeanVar, OutputMean_Square, QR, ResultInfo, SignLogabsdet, USVh, ValuesIndices, _CholeskyEx, _Geqrf, _InvEx, _LdlFactor, _LdlFactorEx, _LeastSquares, _Lu, _LuFactor, _LuFactorEx, _LuUnpack, _SolveEx, _Svd, _TriangularSolution, Tensor as Tensor
 from adjoint.tensor.types import tensortype as _tensortype
 
-def airy_ai(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def airy_ai(input: Tensor) -> Tensor:
     """Airy's function Ai, elementwise."""
 
 def bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -177,7 +177,7 @@ def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
     """exp(input) divided by its sum along an axis."""
 
-def spherical_bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def spherical_bessel_j0(input: Tensor) -> Tensor:
     """sin(input) / input, elementwise; 1 at 0."""
 
 def xlog1py(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:

@@ -72,7 +72,9 @@ def _fill_value(value: Any, function: str, kind: Any = None) -> Any:
     """A number to fill with, if `kind` can hold it; a Tensor gives its one element."""
     if isinstance(value, TensorBase) and not value.requires_grad:
         value = value.item()  # type: ignore[attr-defined]
-    if not isinstance(value, (numbers.Number, numpy.bool)):
+    if isinstance(value, numpy.generic):
+        value = value.item()
+    if not isinstance(value, numbers.Number):
         raise TypeError(f"{function}(): argument 'fill_value' (position 2) must be Number, not {type_name(value)}")
     if kind is not None:
         check_number(kind, value)
@@ -756,7 +758,8 @@ def result_type(*tensors_or_numbers: Any) -> dtype:
     from adjoint.arrays.promotion import common_dtype
 
     operands = [value._array if isinstance(value, TensorBase) else value for value in tensors_or_numbers]
-    return common_dtype(operands, "same")
+    numbers_too = [value.item() if isinstance(value, numpy.generic) else value for value in operands]
+    return common_dtype(numbers_too, "same")
 
 
 PUBLIC = (

@@ -89,6 +89,19 @@ def torch_call(name: str = "", first: str = "input", others: Mapping[str, str] =
     return decorate
 
 
+def renamed(**others: str) -> Callable[[F], F]:
+    """Let a composite be called with further names of parameters: torch's own, where its documentation has another."""
+
+    def decorate(function: F) -> F:
+        @wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return function(*args, **{others.get(key, key): value for key, value in kwargs.items()})
+
+        return call  # type: ignore[return-value]
+
+    return decorate
+
+
 def takes_out(function: F) -> F:
     """Let a composite be called with out=, a tensor that its result is written into."""
 

@@ -24,7 +24,7 @@ from adjoint.core.graph import TensorBase, bump_version, new_tensor
 from adjoint.core.modes import current, is_grad_enabled
 from adjoint.core.recorded import operations
 from adjoint.rules.index import check_value
-from adjoint.tensor.composites.declare import composite, ops, takes_out
+from adjoint.tensor.composites.declare import as_tensor, composite, ops, takes_out
 
 Tensor = Any
 Basic = tuple[Any, ...] | None
@@ -686,6 +686,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 
 
 def _chosen(condition: Tensor, input: Any, other: Any, out: Tensor | None = None) -> Tensor:
+    condition = as_tensor("where", "condition", 1, condition)
     kind = from_numpy_dtype(condition._array.dtype)
     if kind.numpy == numpy.uint8:
         warn_once(

@@ -7,7 +7,7 @@ from typing import Any
 from adjoint.arrays.dtypes import complex128, dtype, float64, kind_of
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase
-from adjoint.tensor.composites.declare import composite, ops
+from adjoint.tensor.composites.declare import composite, ops, renamed
 
 Tensor = Any
 
@@ -46,6 +46,7 @@ def _in_double(operand: Any, kind: dtype) -> Any:
 
 
 @composite()
+@renamed(self="input")
 def float_power(input: Tensor | complex, exponent: Tensor | complex, *, out: Tensor | None = None) -> Tensor:
     """input ** exponent computed in float64, or complex128 if either is complex; either may be a number.
 

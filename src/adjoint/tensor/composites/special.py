@@ -8,7 +8,7 @@ from adjoint.arrays.dtypes import dtype as _dtype
 from adjoint.core.recorded import operations
 from adjoint.rules.special import POLYNOMIALS
 from adjoint.tensor.composites import reduce
-from adjoint.tensor.composites.declare import composite, ops
+from adjoint.tensor.composites.declare import composite, ops, renamed, torch_call
 
 Tensor = Any
 
@@ -56,15 +56,17 @@ def _given(out: Tensor | None) -> dict[str, Tensor]:
 
 
 @composite(namespace="special", method=False)
-def airy_ai(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+@torch_call()
+def airy_ai(input: Tensor) -> Tensor:
     """Airy's function Ai, elementwise."""
-    return ops.airy_ai(input, **_given(out))
+    return ops.airy_ai(input)
 
 
 @composite(namespace="special", method=False)
-def spherical_bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+@torch_call()
+def spherical_bessel_j0(input: Tensor) -> Tensor:
     """sin(input) / input, elementwise; 1 at 0."""
-    return ops.spherical_bessel_j(input, **_given(out))
+    return ops.spherical_bessel_j(input)
 
 
 @composite(namespace="special", method=False)
@@ -86,7 +88,7 @@ def _polynomial(name: str) -> None:
     title = name.replace("_", " ").title()
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The {title} of degree n (cut to an int, 0 below 0), broadcast."
-    composite(namespace="special", method=False, name=name)(function)
+    composite(namespace="special", method=False, name=name)(renamed(x="input")(function))
 
 
 for _name in POLYNOMIALS:
