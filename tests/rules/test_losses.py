@@ -470,6 +470,7 @@ ERRORS = [
     (lambda: F.gaussian_nll_loss(*tensors(X, Y, -P)), ValueError, "var has negative entry/entries"),
     (lambda: F.gaussian_nll_loss(*tensors(X, Y, P[0])), ValueError, "var is of incorrect size"),
     (lambda: F.gaussian_nll_loss(ONES[0, 0], ONES[0, 0], ONES[0, :1]), ValueError, "var is of incorrect size"),
+    (lambda: F.soft_margin_loss(ONES[:, :1], ONES), RuntimeError, r"shape \[2, 1\] doesn't match .* shape \[2, 2\]"),
     (lambda: F.nll_loss(*tensors(X, LABELS + 1)), IndexError, r"Target 5 is out of bounds\."),
     (lambda: F.nll_loss(*tensors(X, LABELS[:2])), ValueError, r"batch_size \(4\) to match target batch_size \(2\)"),
     (lambda: F.nll_loss(*tensors(X, LABELS.astype("i4"))), RuntimeError, "Long or Byte, but got Int"),

@@ -57,6 +57,8 @@ def test_an_axis_that_keeps_its_length_is_left_alone_whatever_the_factor() -> No
     wide = F.interpolate(x, scale_factor=(1.1, 2), mode="bilinear")
     assert adjoint.equal(wide, F.interpolate(x.reshape(1, 10, 4), scale_factor=2, mode="linear").reshape(1, 2, 5, 8))
     assert not adjoint.equal(F.interpolate(x, scale_factor=1.1, mode="bicubic"), x)
+    levels = (100 * x.abs()).to(adjoint.uint8)
+    assert adjoint.equal(F.interpolate(levels, scale_factor=1.1, mode="bicubic"), levels)
 
 
 def test_nearest() -> None:
@@ -65,7 +67,9 @@ def test_nearest() -> None:
     assert F.interpolate(x, 8).tolist() == [[[0, 0, 1, 1, 2, 3, 3, 4]]]
     assert F.interpolate(x, 3, mode="nearest-exact").tolist() == [[[0, 2, 4]]]
     assert F.interpolate(x, scale_factor=2).tolist() == [[[0, 0, 1, 1, 2, 2, 3, 3, 4, 4]]]
-    assert F.interpolate(adjoint.arange(4).to(adjoint.uint8)[None, None], 2).tolist() == [[[0, 2]]]
+    for n, expected in ((4, [0, 2]), (1, [0])):
+        found = F.interpolate(adjoint.arange(n).to(adjoint.uint8)[None, None], len(expected))
+        assert found.dtype is adjoint.uint8 and found.tolist() == [[expected]]
 
 
 def test_cubic_convolution() -> None:

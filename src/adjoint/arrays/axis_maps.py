@@ -204,7 +204,7 @@ def sums(xp: Any, x: Any, maps: Sequence[AxisMap]) -> Any:
     result = x * scale if larger and scale != 1 else x
     sums_of_all = tuple([first + i for i, found in enumerate(maps) if found.is_sum])
     if sums_of_all:
-        result = xp.sum(result, axis=sums_of_all, keepdims=True)
+        result = xp.sum(result, axis=sums_of_all, keepdims=True, dtype=result.dtype)
     # the axis that shrinks most comes first
     for i in sorted(range(len(maps)), key=lambda i: maps[i].results / max(maps[i].n, 1)):
         found = maps[i]

@@ -605,7 +605,7 @@ def soft_margin_loss(
 ) -> Tensor:
     """log(1 + exp(-target * input)) for targets 1 and -1, reduced.
 
-    Raises ValueError for an unknown reduction.
+    Raises ValueError for an unknown reduction, RuntimeError for a target that does not broadcast to the input.
 
     >>> import adjoint
     >>> adjoint.nn.functional.soft_margin_loss(adjoint.tensor([0.0]), adjoint.tensor([1.0]))
@@ -613,6 +613,11 @@ def soft_margin_loss(
     """
     reduction = _reduction(reduction, size_average, reduce)
     _require("soft_margin_loss", input=input, target=target)
+    shape = broadcast_shapes(tuple(input.shape), tuple(target.shape))
+    if shape != tuple(input.shape):
+        raise RuntimeError(
+            f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(shape)}"
+        )
     if input.is_complex():
         return _reduced(ops.log1p(ops.exp(-target * input)), reduction)
     target = target if target.dtype is input.dtype else target.to(input.dtype)

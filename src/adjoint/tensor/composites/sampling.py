@@ -127,10 +127,11 @@ def _map(
     single: bool,
     antialias: bool,
     two_axes: bool,
+    bytes_: bool,
 ) -> AxisMap:
     if mode.startswith("nearest"):
         return interpolation.nearest(n, results, factor, mode == "nearest-exact", two_axes)
-    if results == n and (antialias or mode != "bicubic"):
+    if results == n and (antialias or bytes_ or mode != "bicubic"):
         # as in torch an axis that keeps its length is left alone, whatever the factor
         return interpolation.nearest(n, n, None, False)
     if antialias:
@@ -162,7 +163,8 @@ def _interpolate(
         raise NotImplementedError(f"\"upsample_{name}{suffix}\" not implemented for '{kind.long_name}'")
     rows = zip(input.shape[2:], results, factors, strict=True)
     single = kind.is_floating_point and kind.itemsize < 8
-    maps = tuple([_map(mode, n, m, bool(align_corners), f, single, antialias, input.ndim == 4) for n, m, f in rows])
+    options = (single, antialias, input.ndim == 4, not kind.is_floating_point)
+    maps = tuple([_map(mode, n, m, bool(align_corners), f, *options) for n, m, f in rows])
     if kind.is_floating_point or mode.startswith("nearest"):
         return ops.along_axes(input, maps)
     return _of_bytes(input, maps)
