@@ -52,7 +52,8 @@ def _one_state(step: Callable[..., Tensor]) -> Step:
 
 
 def _two_states(own: Tensor, state: State, weights: Weights) -> State:
-    hidden, memory = next_remembered(own, *state, weights.w_hh, weights.b_hh)
+    hidden, memory = state
+    hidden, memory = next_remembered(own, hidden, memory, weights.w_hh, weights.b_hh)
     return (hidden if weights.w_hr is None else linear(hidden, weights.w_hr)), memory
 
 
@@ -94,11 +95,12 @@ def _grouped(params: Sequence[Tensor], has_biases: bool, projected: bool, wanted
         raise RuntimeError("Expected more weights in stacked_rnn")
     if len(params) % n:
         raise RuntimeError("got an incorrect number of RNN parameters")
-    groups = [params[start : start + n] for start in range(0, n * wanted, n)]
-    return [
-        Weights(group[0], group[1], *(group[2:4] if has_biases else (None, None)), group[-1] if projected else None)
-        for group in groups
-    ]
+    found = []
+    for start in range(0, n * wanted, n):
+        group = params[start : start + n]
+        b_ih, b_hh = group[2:4] if has_biases else (None, None)
+        found.append(Weights(group[0], group[1], b_ih, b_hh, group[-1] if projected else None))
+    return found
 
 
 def _check_states(states: State, groups: list[Weights], gates: int, batch: int) -> None:
