@@ -9,6 +9,7 @@ COMPILED = (
     "adjoint.arrays.blocks",
     "adjoint.arrays.functions",
     "adjoint.arrays.memory",
+    "adjoint.arrays.scans",
     "adjoint.arrays.stacks",
     "adjoint.arrays.vectors",
     "adjoint.arrays.windows",

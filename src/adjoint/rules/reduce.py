@@ -8,7 +8,7 @@ made without division, so that zeros are exact in every order of differentiation
 from functools import lru_cache
 from math import inf, nan, prod
 
-from adjoint.arrays import vectors
+from adjoint.arrays import scans, vectors
 from adjoint.arrays.dtypes import finfo, from_numpy_dtype, is_half, kind_of, numpy_dtype
 from adjoint.arrays.namespace import count_true, is_lazy, underlying
 from adjoint.arrays.shortcuts import AVERAGE, SPREAD, SPREAD_MEAN, TOTAL
@@ -248,6 +248,8 @@ def recurrence(xp, links: Array, input: Array, dim, reverse):
 
     In reverse y[k] = input[k] + links[k] * y[k + 1]. Made by recursive doubling (Hillis and Steele 1986).
     """
+    if scans.can_do(links, input) and links.shape[dim] == input.shape[dim] - 1 and links.ndim == input.ndim:
+        return scans.recurrence(links, input, dim, reverse)
     n, step = input.shape[dim], 1
     if n and input.size // n >= LANES:
         return _recurrence_by_steps(xp, links, input, dim, reverse)

@@ -1,0 +1,64 @@
+"""Running extrema and recurrences by the compiled loops and by whole arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adjoint.arrays import scans
+from adjoint.arrays.numpy_namespace import xp
+from adjoint.rules import TABLE
+
+pytestmark = pytest.mark.skipif(not scans.compiled, reason="these loops are compiled")
+
+LAYOUTS = [
+    ((7,), 0),
+    ((5, 9), 0),
+    ((5, 9), 1),
+    ((19, 4), 1),
+    ((3, 1, 4), 1),
+    ((2, 6, 5), 1),
+    ((4, 3, 11), -1),
+    ((3, 0), 0),
+]
+
+
+def both(monkeypatch: pytest.MonkeyPatch, name: str, *arguments: Any) -> tuple[Any, Any]:
+    kernel = TABLE[name].kernel(xp)
+    found = kernel(*arguments)
+    with monkeypatch.context() as patch:
+        patch.setattr(scans, "can_do", lambda *_: False)
+        return found, kernel(*arguments)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("shape", "axis"), LAYOUTS)
+@pytest.mark.parametrize("name", ["cummax", "cummin"])
+def test_extrema(monkeypatch: pytest.MonkeyPatch, name: str, shape: Any, axis: int, dtype: Any) -> None:
+    # few values, so that several are equal; infinite ones, and some that are not numbers
+    x = np.random.default_rng(0).integers(-3, 3, shape).astype(dtype)
+    missing = x.copy()
+    missing.flat[2::4] = np.nan
+    missing.flat[1::5] = -np.inf
+    for array in (x, missing, missing[::-1], np.asfortranarray(missing)):
+        (values, places), (expected, of_expected) = both(monkeypatch, name, array, axis % len(shape))
+        np.testing.assert_array_equal(values, expected)
+        np.testing.assert_array_equal(places, of_expected)
+        assert (values.dtype, places.dtype) == (expected.dtype, of_expected.dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("shape", "axis"), LAYOUTS[:-1])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_recurrences(monkeypatch: pytest.MonkeyPatch, reverse: bool, shape: Any, axis: int, dtype: Any) -> None:
+    rng = np.random.default_rng(0)
+    axis %= len(shape)
+    links = rng.normal(size=(*shape[:axis], shape[axis] - 1, *shape[axis + 1 :])).astype(dtype)
+    x = rng.normal(size=shape).astype(dtype)
+    for array in (x, x[::-1], np.asfortranarray(x)):
+        before = array.copy()
+        found, expected = both(monkeypatch, "recurrence", links, array, axis, reverse)
+        np.testing.assert_allclose(found, expected, rtol=1e-4 if dtype is np.float32 else 1e-11)
+        np.testing.assert_array_equal(array, before)
