@@ -21,7 +21,7 @@ from .judge import SLOPES, WIDEST
 ALL, JUDGED, ORDINARY, OPEN = "all", "judged", "ordinary", "open"
 #: Inputs with ties, zeros, kinks, numbers that are none, or no elements (`samples/inputs.txt` and the families' own).
 EDGES = re.compile(
-    r"\b(ts|tv|tw|tx|ty|tc|zero|unit|z34|o34|kinks|big|steps|extreme|constant|gaps?|q2?|qv|e|e04|e30)(_\w+)?\b"
+    r"\b(ts|tv|tw|tx|ty|tc|zero|unit|z34|o34|kinks|big|steps|extreme|constant|gaps?|q[2nv]?|e|e04|e30)(_\w+)?\b"
     r"|normal\((\d+, )*0\b"
 )
 FIVE = ("value", "dtype", "gradient", "jvp", "second")  # what makes an entry right altogether
