@@ -139,7 +139,9 @@ def test_bincount():
     weighted = x.bincount(adjoint.tensor([0.5, 0.25, 1.0]))
     assert weighted.tolist() == [0.0, 0.75, 0.0, 1.0] and weighted.dtype is adjoint.float32
     assert adjoint.bincount(x, adjoint.tensor([1, 2, 3])).dtype is adjoint.float64
-    assert adjoint.bincount(adjoint.tensor([], dtype=adjoint.int64), minlength=2).tolist() == [0, 0]
+    none = adjoint.tensor([], dtype=adjoint.int64)
+    assert adjoint.bincount(none, minlength=2).tolist() == [0, 0]
+    assert adjoint.bincount(none, none.double(), minlength=2).dtype is adjoint.int64
     for wrong in (adjoint.tensor([-1]), adjoint.tensor([[1]])):
         with pytest.raises(RuntimeError, match=r"bincount only supports 1-d non-negative integral inputs\."):
             adjoint.bincount(wrong)

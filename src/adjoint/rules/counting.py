@@ -70,6 +70,7 @@ def bincount(xp, input: Array, weights: Constant = None, minlength=0):
     if weights is not None:
         input = xp.broadcast_to(input, broadcast_shapes(input.shape, weights.shape))
     width = max(minlength, int(xp.max(input)) + 1 if input.size else 0)
+    weights = weights if input.size else None  # of nothing the counts are int64, weighted or not
     counts = _counts(xp, input, weights, width)
     if weights is None:
         return counts
