@@ -196,6 +196,13 @@ def from_numpy(ndarray: numpy.ndarray[Any, Any]) -> Tensor:
     """A tensor that shares the memory of a NumPy array.
 
     Raises TypeError for anything else, and for an array of a type that tensors do not have.
+
+    >>> import adjoint, numpy
+    >>> array = numpy.zeros(2)
+    >>> adjoint.from_numpy(array).add_(1)
+    tensor([1., 1.], dtype=adjoint.float64)
+    >>> array
+    array([1., 1.])
     """
     if not isinstance(ndarray, numpy.ndarray):
         raise TypeError(f"expected np.ndarray (got {type_name(ndarray)})")
@@ -214,12 +221,23 @@ def zeros(*size: Any, dtype: Any = None, device: Device = None, requires_grad: b
 
 
 def ones(*size: Any, dtype: Any = None, device: Device = None, requires_grad: bool = False, **out: Any) -> Tensor:
-    """Ones of the given shape."""
+    """Ones of the given shape.
+
+    >>> import adjoint
+    >>> adjoint.ones(2, 2)
+    tensor([[1., 1.],
+            [1., 1.]])
+    """
     return _filled(numpy.ones, "ones", size, dtype, device, requires_grad, out)
 
 
 def empty(*size: Any, dtype: Any = None, device: Device = None, requires_grad: bool = False, **out: Any) -> Tensor:
-    """Memory of the given shape and no particular content."""
+    """Memory of the given shape and no particular content.
+
+    >>> import adjoint
+    >>> adjoint.empty(2, 3).shape
+    adjoint.Size([2, 3])
+    """
     order = as_memory_format(out.pop("memory_format", None), "empty")
     return _filled(partial(_empty, order), "empty", size, dtype, device, requires_grad, out)
 
@@ -491,7 +509,12 @@ def logspace(
     start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None, device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """`steps` numbers from base**start to base**end, evenly spaced on a logarithmic scale."""
+    """`steps` numbers from base**start to base**end, evenly spaced on a logarithmic scale.
+
+    >>> import adjoint
+    >>> adjoint.logspace(0, 2, 3)
+    tensor([  1.,  10., 100.])
+    """
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     start, end = _python_number(start), _python_number(end)
@@ -511,6 +534,11 @@ def eye(
     """The n by m matrix with ones on the diagonal.
 
     Raises RuntimeError for negative sizes.
+
+    >>> import adjoint
+    >>> adjoint.eye(2)
+    tensor([[1., 0.],
+            [0., 1.]])
     """
     for place, (name, size) in enumerate((("n", n), ("m", 0 if m is None else m)), 1):
         if not isinstance(size, numbers.Integral):
@@ -550,7 +578,12 @@ def rand(
     *size: Any, generator: Generator | None = None, dtype: Any = None, device: Device = None,
     requires_grad: bool = False, **out: Any,
 ) -> Tensor:  # fmt: skip
-    """Random numbers, uniform in [0, 1)."""
+    """Random numbers, uniform in [0, 1).
+
+    >>> import adjoint
+    >>> adjoint.rand(2, 3).shape
+    adjoint.Size([2, 3])
+    """
     return _filled(partial(_drawn, partial(draws.uniform, generator)), "rand", size, dtype, device, requires_grad, out)
 
 
@@ -573,7 +606,12 @@ def randint(
     requires_grad: bool = False, low: int | None = None, high: int | None = None, size: Any = None,
     out: Tensor | None = None, layout: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Random integers from low (0) up to but not including high: randint(high, size) or randint(low, high, size)."""
+    """Random integers from low (0) up to but not including high: randint(high, size) or randint(low, high, size).
+
+    >>> import adjoint
+    >>> adjoint.randint(5, 6, (3,))
+    tensor([5, 5, 5])
+    """
     given = list(bounds)
     if size is None and given and isinstance(given[-1], (tuple, list)):
         size = given.pop()
@@ -595,7 +633,12 @@ def randperm(
     n: int, *, generator: Generator | None = None, dtype: Any = None, device: Device = None,
     requires_grad: bool = False, out: Tensor | None = None, layout: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
-    """The integers below n in random order."""
+    """The integers below n in random order.
+
+    >>> import adjoint
+    >>> adjoint.randperm(4).sort().values
+    tensor([0, 1, 2, 3])
+    """
     kind = numpy.dtype("int64") if dtype is None else as_dtype(dtype, "randperm").numpy
     array = _drawn(lambda lead: _permutations(generator, lead, n, kind), ())
     result = _wrapped(array, requires_grad, "randperm", device)
@@ -743,7 +786,12 @@ def is_signed(input: Tensor) -> bool:
 
 
 def is_nonzero(input: Tensor) -> bool:
-    """Whether the one element is not 0. Raises RuntimeError if there are none or several."""
+    """Whether the one element is not 0. Raises RuntimeError if there are none or several.
+
+    >>> import adjoint
+    >>> adjoint.is_nonzero(adjoint.tensor([0.0]))
+    False
+    """
     _array_of(input, "is_nonzero")
     return bool(input)
 
@@ -754,7 +802,12 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 
 
 def result_type(*tensors_or_numbers: Any) -> dtype:
-    """The dtype that arithmetic on these operands gives."""
+    """The dtype that arithmetic on these operands gives.
+
+    >>> import adjoint
+    >>> adjoint.result_type(adjoint.ones(2, dtype=adjoint.int64), 1.0)
+    adjoint.float32
+    """
     from adjoint.arrays.promotion import common_dtype
 
     operands = [value._array if isinstance(value, TensorBase) else value for value in tensors_or_numbers]

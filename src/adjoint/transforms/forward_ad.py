@@ -85,6 +85,12 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     Raises:
         RuntimeError: no level is open, shapes differ, or the tensor has a tangent already.
         ValueError: a tensor of whole numbers, or a complex tangent for a real primal.
+
+    >>> import adjoint
+    >>> with adjoint.autograd.forward_ad.dual_level():
+    ...     x = adjoint.autograd.forward_ad.make_dual(adjoint.tensor(2.0), adjoint.tensor(1.0))
+    ...     adjoint.autograd.forward_ad.unpack_dual(x * x).tangent
+    tensor(4.)
     """
     state = current()
     if _asked_for(level) < _LEVEL:
@@ -106,6 +112,12 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
 
     Inside a level the primal is a view, and the tangent is None if there is none. Where no level is open, the tensor
     itself is the primal.
+
+    >>> import adjoint
+    >>> with adjoint.autograd.forward_ad.dual_level():
+    ...     x = adjoint.autograd.forward_ad.make_dual(adjoint.tensor(2.0), adjoint.tensor(1.0))
+    ...     adjoint.autograd.forward_ad.unpack_dual(x.sin()).primal
+    tensor(0.9093)
     """
     state = current()
     number = state.public_level

@@ -456,6 +456,11 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     """dropout() of whole channels: input of shape (N, C, L) or (C, L).
 
     Raises ValueError if p is not between 0 and 1, RuntimeError for other numbers of axes.
+
+    >>> import adjoint
+    >>> adjoint.nn.functional.dropout1d(adjoint.ones(1, 2, 2), 1.0)
+    tensor([[[0., 0.],
+             [0., 0.]]])
     """
     _check_probability(p, ValueError)
     if input.ndim not in (2, 3):
@@ -494,6 +499,10 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     """dropout() of whole channels: input of shape (N, C, H, W), or (N, C, L) with a warning.
 
     Raises ValueError if p is not between 0 and 1, RuntimeError for less than two axes.
+
+    >>> import adjoint
+    >>> adjoint.nn.functional.dropout2d(adjoint.ones(1, 1, 1, 2), 1.0)
+    tensor([[[[0., 0.]]]])
     """
     _check_probability(p, ValueError)
     _warn_of_rank("dropout2d", input.ndim, 2)
@@ -513,6 +522,10 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     """dropout() of whole channels: input of shape (N, C, D, H, W) or (C, D, H, W).
 
     Raises ValueError if p is not between 0 and 1, RuntimeError for an input without axes.
+
+    >>> import adjoint
+    >>> adjoint.nn.functional.dropout3d(adjoint.ones(1, 1, 1, 1, 2), 1.0)
+    tensor([[[[[0., 0.]]]]])
     """
     _check_probability(p, ValueError)
     _warn_of_rank("dropout3d", input.ndim, 3)
@@ -524,6 +537,10 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
     """Dropout that keeps mean 0 and variance 1, as selu does: elements are set to the value that selu tends to.
 
     Raises ValueError if p is not between 0 and 1.
+
+    >>> import adjoint
+    >>> adjoint.nn.functional.alpha_dropout(adjoint.ones(2), 0.0, True)
+    tensor([1., 1.])
     """
     _check_probability(p, ValueError)
     return _alpha_dropped(input, p, inplace, tuple(input.shape)) if _acts(input, p, training) else input
@@ -534,6 +551,10 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
     """alpha_dropout() of whole channels: input of shape (N, C, ...).
 
     Raises ValueError if p is not between 0 and 1, RuntimeError for less than two axes.
+
+    >>> import adjoint
+    >>> adjoint.nn.functional.feature_alpha_dropout(adjoint.ones(1, 2), 0.0, True)
+    tensor([[1., 1.]])
     """
     _check_probability(p, ValueError)
     return _alpha_dropped(input, p, inplace, _channels(input, p)) if _acts(input, p, training) else input

@@ -86,6 +86,10 @@ def isclose(
     """Elementwise abs(input - other) <= atol + rtol * abs(other).
 
     Raises RuntimeError if the dtypes differ.
+
+    >>> import adjoint
+    >>> adjoint.isclose(adjoint.tensor([1.0, 2.0]), adjoint.tensor([1.0 + 1e-9, 2.1]))
+    tensor([ True, False])
     """
     _check_tensors("isclose", input, other)
     if input.dtype is not other.dtype:

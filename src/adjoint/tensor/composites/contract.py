@@ -395,7 +395,13 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
 @composite(method=False)
 @takes_out
 def chain_matmul(*matrices: Tensor) -> Tensor:
-    """The product of matrices in the order that needs the fewest multiplications; see linalg.multi_dot."""
+    """The product of matrices in the order that needs the fewest multiplications; see linalg.multi_dot.
+
+    >>> import adjoint
+    >>> adjoint.chain_matmul(adjoint.ones(2, 3), adjoint.ones(3, 1), adjoint.ones(1, 2))
+    tensor([[3., 3.],
+            [3., 3.]])
+    """
     for matrix in matrices:
         if matrix.ndim != 2:
             raise RuntimeError(f"Tensor dimension is {matrix.ndim}, expected 2 instead.")
@@ -426,6 +432,10 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 
     Shapes: input1 (..., n), input2 (..., m), weight (o, n, m), bias (o); the result is (..., o).
     Raises RuntimeError for other shapes; the inputs' do not broadcast.
+
+    >>> import adjoint
+    >>> adjoint.nn.functional.bilinear(adjoint.ones(1, 2), adjoint.ones(1, 3), adjoint.ones(1, 2, 3))
+    tensor([[6.]])
     """
     _check_bilinear(input1, input2, weight, bias)
     product = einsum("...i,oij,...j->...o", input1, weight, input2)
@@ -509,7 +519,12 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 @composite()
 @takes_out
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
-    """The vector product along an axis of length 3: the first such, if dim is None."""
+    """The vector product along an axis of length 3: the first such, if dim is None.
+
+    >>> import adjoint
+    >>> adjoint.cross(adjoint.tensor([1.0, 0.0, 0.0]), adjoint.tensor([0.0, 1.0, 0.0]))
+    tensor([0., 0., 1.])
+    """
     if dim is None:
         dim = next((i for i, n in enumerate(input.shape) if n == 3), None)
         if dim is None:

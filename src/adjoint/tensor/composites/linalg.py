@@ -157,7 +157,13 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
 @composite()
 @torch_call("cholesky_inverse", first="L")
 def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
-    """The inverse of L H(L), or of H(L) L for upper triangular L."""
+    """The inverse of L H(L), or of H(L) L for upper triangular L.
+
+    >>> import adjoint
+    >>> adjoint.cholesky_inverse(adjoint.tensor([[2.0, 0.0], [0.0, 1.0]]))
+    tensor([[0.2500, 0.0000],
+            [0.0000, 1.0000]])
+    """
     check_square("cholesky_inverse", L._array)
     return cholesky_solve(ops.identity(L, L.shape[-1], L.shape[-1]), L, upper)
 
@@ -413,7 +419,12 @@ def eigh(A: Tensor, UPLO: str = "L") -> Any:
 @composite(namespace="linalg", method=False)
 @torch_call("linalg_eigvalsh", first="A")
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
-    """Ascending eigenvalues of Hermitian matrices."""
+    """Ascending eigenvalues of Hermitian matrices.
+
+    >>> import adjoint
+    >>> adjoint.linalg.eigvalsh(adjoint.tensor([[2.0, 0.0], [0.0, 1.0]]))
+    tensor([1., 2.])
+    """
     return ops.linalg_eigh(A, UPLO)[0]
 
 
@@ -423,6 +434,10 @@ def eig(A: Tensor) -> Any:
     """Eigenvalues and eigenvectors (columns of length 1) of square matrices, complex and in no particular order.
 
     Returns a named tuple (eigenvalues, eigenvectors).
+
+    >>> import adjoint
+    >>> adjoint.linalg.eig(adjoint.tensor([[2.0, 0.0], [0.0, 3.0]])).eigenvalues
+    tensor([2.+0.j, 3.+0.j])
     """
     return ops.linalg_eig(A)
 
@@ -430,7 +445,12 @@ def eig(A: Tensor) -> Any:
 @composite(namespace="linalg", method=False)
 @torch_call("linalg_eigvals", first="A")
 def eigvals(A: Tensor) -> Tensor:
-    """Eigenvalues of square matrices, complex and in no particular order."""
+    """Eigenvalues of square matrices, complex and in no particular order.
+
+    >>> import adjoint
+    >>> adjoint.linalg.eigvals(adjoint.tensor([[2.0, 1.0], [0.0, 3.0]]))
+    tensor([2.+0.j, 3.+0.j])
+    """
     return ops.linalg_eig(A)[0]
 
 
@@ -492,7 +512,12 @@ def _refuse_driver(driver: str | None) -> None:
 @composite(namespace="linalg", method=False)
 @torch_call("linalg_svdvals", first="A")
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
-    """Singular values of matrices in descending order. Raises RuntimeError for any `driver` but None."""
+    """Singular values of matrices in descending order. Raises RuntimeError for any `driver` but None.
+
+    >>> import adjoint
+    >>> adjoint.linalg.svdvals(adjoint.tensor([[1.0, 0.0], [0.0, 2.0]]))
+    tensor([2., 1.])
+    """
     _refuse_driver(driver)
     return ops.linalg_svd(A, False)[1]
 

@@ -218,6 +218,10 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Numbers of Poisson's distribution, one for each rate in input.
 
     Raises RuntimeError for a negative rate, NotImplementedError for integers.
+
+    >>> import adjoint
+    >>> adjoint.poisson(adjoint.tensor([0.0, 0.0]))
+    tensor([0., 0.])
     """
     drawn = _of_parameters(partial(draws.poisson, generator), [_array_of("poisson", input)])
     return operations["drawn_poisson"](input, new_tensor(drawn))
@@ -268,6 +272,10 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
 
     Raises RuntimeError for a negative count or a probability outside [0, 1], ValueError for another type than
     floating-point ones.
+
+    >>> import adjoint
+    >>> adjoint.binomial(adjoint.tensor([3.0, 4.0]), adjoint.tensor([1.0, 0.0]))
+    tensor([3., 0.])
     """
     counts, chances = _array_of("binomial", count), _array_of("binomial", prob)
     shape = broadcast_shapes(counts.shape, chances.shape)

@@ -141,19 +141,34 @@ def squeeze(input: Tensor, dim: Dims | None = None) -> Tensor:
 
 @composite(method=False)
 def atleast_1d(*tensors: Tensor) -> Any:
-    """Each tensor with at least one axis; a tuple unless there is one tensor."""
+    """Each tensor with at least one axis; a tuple unless there is one tensor.
+
+    >>> import adjoint
+    >>> adjoint.atleast_1d(adjoint.tensor(2.0))
+    tensor([2.])
+    """
     return _each(tensors, lambda x: x if x.ndim else ops.reshape(x, (1,)))
 
 
 @composite(method=False)
 def atleast_2d(*tensors: Tensor) -> Any:
-    """Each tensor with at least two axes, new ones in front; a tuple unless there is one tensor."""
+    """Each tensor with at least two axes, new ones in front; a tuple unless there is one tensor.
+
+    >>> import adjoint
+    >>> adjoint.atleast_2d(adjoint.tensor([1.0, 2.0]))
+    tensor([[1., 2.]])
+    """
     return _each(tensors, _with_two_axes)
 
 
 @composite(method=False)
 def atleast_3d(*tensors: Tensor) -> Any:
-    """Each tensor with at least three axes, those of a vector in the middle; a tuple unless there is one tensor."""
+    """Each tensor with at least three axes, those of a vector in the middle; a tuple unless there is one tensor.
+
+    >>> import adjoint
+    >>> adjoint.atleast_3d(adjoint.ones(2)).shape, adjoint.atleast_3d(adjoint.ones(2, 3)).shape
+    (adjoint.Size([1, 2, 1]), adjoint.Size([2, 3, 1]))
+    """
     return _each(tensors, lambda x: x if x.ndim > 2 else ops.unsqueeze(_with_two_axes(x), 2))
 
 
@@ -202,6 +217,11 @@ def t(input: Tensor) -> Tensor:
     """A matrix with its two axes exchanged; tensors with fewer axes as they are.
 
     Raises RuntimeError for more than two axes.
+
+    >>> import adjoint
+    >>> adjoint.t(adjoint.tensor([[1, 2], [3, 4]]))
+    tensor([[1, 3],
+            [2, 4]])
     """
     ndim = input._array.ndim
     if ndim > 2:
@@ -285,13 +305,26 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
 @composite()
 @_spread("size")
 def broadcast_to(input: Tensor, *size: Any) -> Tensor:
-    """A view broadcast to a shape. Raises RuntimeError where it does not fit."""
+    """A view broadcast to a shape. Raises RuntimeError where it does not fit.
+
+    >>> import adjoint
+    >>> adjoint.broadcast_to(adjoint.tensor([1, 2]), (2, 2))
+    tensor([[1, 2],
+            [1, 2]])
+    """
     return ops.expand(input, as_tuple(size))
 
 
 @composite(method=False)
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """Views of all tensors, broadcast to their common shape."""
+    """Views of all tensors, broadcast to their common shape.
+
+    >>> import adjoint
+    >>> adjoint.broadcast_tensors(adjoint.tensor([[1], [2]]), adjoint.tensor([3, 4]))
+    (tensor([[1, 1],
+            [2, 2]]), tensor([[3, 4],
+            [3, 4]]))
+    """
     given = as_tuple(tensors)
     shape = broadcast_shapes(*[x._array.shape for x in given])
     return tuple(x if x._array.shape == shape else ops.expand(x, shape) for x in given)
@@ -433,7 +466,12 @@ def _some(function: str, tensors: Sequence[Tensor]) -> Sequence[Tensor]:
 @composite(method=False)
 @takes_out
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
-    """The tensors joined along the second axis, vectors along their only one. Raises RuntimeError for no tensors."""
+    """The tensors joined along the second axis, vectors along their only one. Raises RuntimeError for no tensors.
+
+    >>> import adjoint
+    >>> adjoint.hstack([adjoint.tensor([1, 2]), adjoint.tensor([3])])
+    tensor([1, 2, 3])
+    """
     joined = [atleast_1d(x) for x in _some("hstack", tensors)]
     return cat(joined, 0 if joined[0].ndim == 1 else 1)
 
@@ -441,7 +479,13 @@ def hstack(tensors: Sequence[Tensor]) -> Tensor:
 @composite(method=False)
 @takes_out
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
-    """The tensors joined along the first axis, vectors as rows. Raises RuntimeError for no tensors."""
+    """The tensors joined along the first axis, vectors as rows. Raises RuntimeError for no tensors.
+
+    >>> import adjoint
+    >>> adjoint.vstack([adjoint.tensor([1, 2]), adjoint.tensor([3, 4])])
+    tensor([[1, 2],
+            [3, 4]])
+    """
     return ops.cat([atleast_2d(x) for x in _some("vstack", tensors)], 0)
 
 
@@ -455,14 +499,26 @@ def row_stack(tensors: Sequence[Tensor]) -> Tensor:
 @composite(method=False)
 @takes_out
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
-    """The tensors joined along the third axis. Raises RuntimeError for no tensors."""
+    """The tensors joined along the third axis. Raises RuntimeError for no tensors.
+
+    >>> import adjoint
+    >>> adjoint.dstack([adjoint.tensor([1, 2]), adjoint.tensor([3, 4])])
+    tensor([[[1, 3],
+             [2, 4]]])
+    """
     return ops.cat([atleast_3d(x) for x in _some("dstack", tensors)], 2)
 
 
 @composite(method=False)
 @takes_out
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """The tensors joined along the second axis, vectors as columns. Raises RuntimeError for no tensors."""
+    """The tensors joined along the second axis, vectors as columns. Raises RuntimeError for no tensors.
+
+    >>> import adjoint
+    >>> adjoint.column_stack([adjoint.tensor([1, 2]), adjoint.tensor([3, 4])])
+    tensor([[1, 3],
+            [2, 4]])
+    """
     return ops.cat([x if x.ndim > 1 else ops.reshape(x, (-1, 1)) for x in _some("column_stack", tensors)], 1)
 
 
@@ -767,7 +823,13 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
 
 @composite()
 def fliplr(input: Tensor) -> Tensor:
-    """A copy with the order along the second axis reversed. Raises RuntimeError for fewer than two axes."""
+    """A copy with the order along the second axis reversed. Raises RuntimeError for fewer than two axes.
+
+    >>> import adjoint
+    >>> adjoint.fliplr(adjoint.tensor([[1, 2], [3, 4]]))
+    tensor([[2, 1],
+            [4, 3]])
+    """
     if input._array.ndim < 2:
         raise RuntimeError("Input must be >= 2-d.")
     return ops.flip(input, (1,))
@@ -775,7 +837,13 @@ def fliplr(input: Tensor) -> Tensor:
 
 @composite()
 def flipud(input: Tensor) -> Tensor:
-    """A copy with the order along the first axis reversed. Raises RuntimeError for a tensor without axes."""
+    """A copy with the order along the first axis reversed. Raises RuntimeError for a tensor without axes.
+
+    >>> import adjoint
+    >>> adjoint.flipud(adjoint.tensor([[1, 2], [3, 4]]))
+    tensor([[3, 4],
+            [1, 2]])
+    """
     if not input._array.ndim:
         raise RuntimeError("Input must be >= 1-d.")
     return ops.flip(input, (0,))
@@ -856,6 +924,11 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """The square matrix with a vector along a diagonal, or a copy of a diagonal of a matrix.
 
     Raises RuntimeError for another number of axes.
+
+    >>> import adjoint
+    >>> adjoint.diag(adjoint.tensor([1, 2])), adjoint.diag(adjoint.tensor([[1, 2], [3, 4]]))
+    (tensor([[1, 0],
+            [0, 2]]), tensor([1, 4]))
     """
     ndim = input._array.ndim
     if ndim == 1:
@@ -867,5 +940,11 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 
 @composite()
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """The square matrix with the flattened elements along a diagonal."""
+    """The square matrix with the flattened elements along a diagonal.
+
+    >>> import adjoint
+    >>> adjoint.diagflat(adjoint.tensor([[1], [2]]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
     return diag_embed(ops.reshape(input, (-1,)), offset)

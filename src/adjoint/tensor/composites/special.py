@@ -58,26 +58,46 @@ def _given(out: Tensor | None) -> dict[str, Tensor]:
 @composite(namespace="special", method=False)
 @torch_call()
 def airy_ai(input: Tensor) -> Tensor:
-    """Airy's function Ai, elementwise."""
+    """Airy's function Ai, elementwise.
+
+    >>> import adjoint
+    >>> adjoint.special.airy_ai(adjoint.tensor([0.0, 1.0]))
+    tensor([0.3550, 0.1353])
+    """
     return ops.airy_ai(input)
 
 
 @composite(namespace="special", method=False)
 @torch_call()
 def spherical_bessel_j0(input: Tensor) -> Tensor:
-    """sin(input) / input, elementwise; 1 at 0."""
+    """sin(input) / input, elementwise; 1 at 0.
+
+    >>> import adjoint
+    >>> adjoint.special.spherical_bessel_j0(adjoint.tensor([0.0, 1.0]))
+    tensor([1.0000, 0.8415])
+    """
     return ops.spherical_bessel_j(input)
 
 
 @composite(namespace="special", method=False)
 def softmax(input: Tensor, dim: int, dtype: _dtype | None = None) -> Tensor:
-    """exp(input) divided by its sum along an axis."""
+    """exp(input) divided by its sum along an axis.
+
+    >>> import adjoint
+    >>> adjoint.special.softmax(adjoint.tensor([0.0, 0.0]), 0)
+    tensor([0.5000, 0.5000])
+    """
     return reduce.softmax(input, dim, dtype=dtype)
 
 
 @composite(namespace="special", method=False)
 def log_softmax(input: Tensor, dim: int, dtype: _dtype | None = None) -> Tensor:
-    """The logarithm of softmax()."""
+    """The logarithm of softmax().
+
+    >>> import adjoint
+    >>> adjoint.special.log_softmax(adjoint.tensor([0.0, 0.0]), 0)
+    tensor([-0.6931, -0.6931])
+    """
     return reduce.log_softmax(input, dim, dtype=dtype)
 
 

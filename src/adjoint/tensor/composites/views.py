@@ -497,6 +497,10 @@ def as_strided_scatter(
     """A copy with src in place of what as_strided() gives a view of.
 
     Raises RuntimeError unless src has the given size, or if elements of the view meet.
+
+    >>> import adjoint
+    >>> adjoint.as_strided_scatter(adjoint.zeros(4), adjoint.ones(2), (2,), (2,))
+    tensor([1., 0., 1., 0.])
     """
     offset = None if storage_offset is None else storage_offset - input.storage_offset()
     return _scattered(input, src, lambda whole: as_strided(whole, size, stride, offset))
