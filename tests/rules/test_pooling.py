@@ -142,6 +142,14 @@ def test_norm_of_windows() -> None:
     assert adjoint.equal(largest, F.max_pool1d(x.abs(), 2, ceil_mode=True)) and largest.grad_fn is not None
 
 
+def test_relu_in_place_after_pooling() -> None:
+    x = adjoint.tensor(drawn(2, 3, 4, 4), requires_grad=True)
+    for pool in (lambda x: F.max_pool2d(x, 2), lambda x: F.adaptive_max_pool2d(x, 3)):
+        (found,) = adjoint.autograd.grad(F.relu_(pool(x)).sum(), x)
+        (expected,) = adjoint.autograd.grad(F.relu(pool(x)).sum(), x)
+        assert adjoint.equal(found, expected) and found.any()
+
+
 # windows that adapt ---------------------------------------------------------------------------------------------------
 
 

@@ -44,7 +44,7 @@ SAMPLES: dict[str, list[Sample]] = {
         {"input": draw(2, 5, then=apart), "maps": UNEVEN},
     ],
     "places_of_maxima": [
-        {"input": np.array([[3.0, 1.0, 2.0, 2.0, 5.0]]), "maxima": np.array([[3.0, 2.0, 5.0]]), "maps": UNEVEN}
+        {"input": np.array([[3.0, 1.0, 2.0, 2.0, 5.0]]), "maps": UNEVEN}
     ],
     "from_places": [{"input": draw(2, 2, 3), "places": index([[5, 0, 0]], [[1, 2, 3]]), "ndim": 2}],
     "on_places": [

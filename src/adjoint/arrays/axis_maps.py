@@ -390,13 +390,14 @@ def _places(maps: tuple[AxisMap, ...]) -> numpy.ndarray:
     return numpy.concatenate([flat, flat[:, -1:]], axis=1).reshape(-1)
 
 
-def places_of_maxima(xp: Any, x: Any, y: Any, maps: tuple[AxisMap, ...]) -> Any:
-    """Where in the flat image the maximum y of each window lies: the first of several, the last NaN."""
-    if _are_few_and_large(x, maps) and not (kind_of(x) == "f" and numpy.isnan(y).any()):
+def places_of_maxima(xp: Any, x: Any, maps: tuple[AxisMap, ...]) -> Any:
+    """Where in the flat image the largest element of each window lies: the first of several, the last NaN."""
+    if _are_few_and_large(x, maps) and not (kind_of(x) == "f" and numpy.isnan(x.max())):
         return _largest_of_few(x, maps, True)
     ranges = [found.ranges for found in maps]
     if windows_loops.can_do(xp, x, len(maps)) and None not in ranges:
         return windows_loops.maxima(x, ranges, True)
+    y = maxima(xp, x, maps)
     count = prod([found.passes for found in maps])
     kind = xp.uint8 if count < 256 else xp.int64
     # the first element of value y has the highest mark

@@ -33,21 +33,22 @@ def maxima(xp, input: Array, maps):
 
 
 @constant(method=False, function=False, batching="axes", dtypes="same")
-def places_of_maxima(xp, input: Array, maxima: Array, maps):
-    """Where these maxima lie in the flat image."""
-    return axis_maps.places_of_maxima(xp, input, maxima, maps)
+def places_of_maxima(xp, input: Array, maps):
+    """Where the maxima lie in the flat image."""
+    return axis_maps.places_of_maxima(xp, input, maps)
 
 
 @maxima.vjp("input")
-def _(ops, g, input, y, maps):
+def _(ops, g, input, maps):
+    # not by the maxima, which may be overwritten: relu in place after pooling is usual
     image = tuple(input.shape[input.ndim - len(maps) :])
     once = all(found.transposed.passes == 1 for found in maps)
-    return ops.on_places(g, ops.places_of_maxima(input, y, maps), image, len(maps), once)
+    return ops.on_places(g, ops.places_of_maxima(input, maps), image, len(maps), once)
 
 
 @maxima.jvp("input")
-def _(ops, t, input, y, maps):
-    return ops.from_places(t, ops.places_of_maxima(input, y, maps), len(maps))
+def _(ops, t, input, maps):
+    return ops.from_places(t, ops.places_of_maxima(input, maps), len(maps))
 
 
 def _flat(xp, places, size, ndim):

@@ -295,7 +295,7 @@ def max_pool(
     plain = n == 1 and not places
     _refuse(input, "max_pool1d_impl" if plain else f"max_pool{max(n, 2)}d", integers=not plain)
     values = ops.maxima(input, maps)
-    return values, lambda: ops.places_of_maxima(input.detach(), values.detach(), maps)
+    return values, lambda: ops.places_of_maxima(input.detach(), maps)
 
 
 def _declare_maximum(n: int) -> None:
@@ -547,7 +547,7 @@ def adaptive_maximum(n: int, input: Tensor, output_size: Any) -> tuple[Tensor, C
     _refuse(input, "adaptive_max_pool3d_cpu" if n == 3 else "adaptive_max_pool2d", integers=False)
     maps = tuple([axis_maps.adaptive(*row) for row in zip(input.shape[-n:], found, strict=True)])
     values = ops.maxima(input, maps)
-    return values, lambda: ops.places_of_maxima(input.detach(), values.detach(), maps)
+    return values, lambda: ops.places_of_maxima(input.detach(), maps)
 
 
 def _declare_adaptive(n: int) -> None:
