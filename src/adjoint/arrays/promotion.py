@@ -62,6 +62,8 @@ def promote(
 
     Returns the half-precision type that the result is to be rounded to, or None.
     """
+    if sequence < 0 and _are_alike(raw, places):
+        return None
     operands = raw[sequence] if sequence >= 0 else [raw[place] for place in places]
     operands = [value for value in operands if value is not None]
     kinds = {
@@ -87,6 +89,17 @@ def promote(
             if raw[place] is not None:
                 raw[place] = cast(raw[place])
     return half
+
+
+def _are_alike(raw: list[Any], places: Sequence[int]) -> bool:
+    """True for arrays of NumPy's of one plain type: the usual case, seen at once."""
+    kind = None
+    for place in places:
+        value = raw[place]
+        if type(value) is not numpy.ndarray or (kind is not None and value.dtype is not kind):
+            return False
+        kind = value.dtype
+    return kind in _PLAIN
 
 
 def _rounded(value: Any, half: numpy.dtype[Any]) -> Any:

@@ -18,9 +18,12 @@ LOG_2 = 0.6931471805599453
 INFINITY = float("inf")
 
 
+_NUMBERS = (int, float, complex)
+
+
 def is_number(value):
     """True for a Python number: what an argument is that was no tensor."""
-    return isinstance(value, (bool, int, float, complex))
+    return isinstance(value, _NUMBERS)
 
 
 # what is refused ----------------------------------------------------------------------------------------------------
@@ -113,7 +116,7 @@ def number_check(kinds="iufcV"):
     """A check that refuses numbers which the common dtype of all arguments cannot hold, where it is of these kinds."""
 
     def check(*values):
-        numbers = [value for value in values if is_number(value)]
+        numbers = [value for value in values if isinstance(value, _NUMBERS)]
         if numbers:
             common = common_dtype([getattr(v, "_array", v) for v in values if v is not None], "same")
             if common.numpy.kind in kinds:

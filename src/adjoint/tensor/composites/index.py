@@ -698,7 +698,8 @@ def _chosen(condition: Tensor, input: Any, other: Any, out: Tensor | None = None
         raise RuntimeError(
             f"where expected condition to be a boolean tensor, but got a tensor with dtype {kind.long_name}"
         )
-    if isinstance(input, numbers.Number) and isinstance(other, numbers.Number):
+    is_tensor = isinstance(input, TensorBase) or isinstance(other, TensorBase)
+    if not is_tensor and isinstance(input, numbers.Number) and isinstance(other, numbers.Number):
         # two numbers have torch's type for numbers, not NumPy's
         input = new_tensor(numpy.asarray(input, common_dtype([input, other], "same").numpy))
     return ops.where(condition, input, other) if out is None else ops.where(condition, input, other, out=out)
