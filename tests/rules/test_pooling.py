@@ -174,6 +174,12 @@ def test_adaptive_windows_that_all_see_the_same_element() -> None:
     np.testing.assert_array_equal(x.grad.numpy(), 3.0 * (halves == halves.max(-1, keepdims=True)).reshape(2, 3, 1, 4))
 
 
+def test_adaptive_windows_of_no_images() -> None:
+    x = adjoint.zeros(0, 3, 200, 2, requires_grad=True)
+    y = F.adaptive_max_pool2d(x, (1, 2))
+    assert y.shape == (0, 3, 1, 2) and adjoint.autograd.grad(y.sum(), x)[0].shape == x.shape
+
+
 def test_adaptive_windows_over_several_axes() -> None:
     x = drawn(1, 2, 5, 12)
     y = F.adaptive_avg_pool2d(adjoint.tensor(x), (None, 1))

@@ -307,6 +307,7 @@ _FEW_WINDOWS, _LARGE_WINDOW = 64, 64
 def _are_few_and_large(x: Any, maps: Sequence[AxisMap]) -> bool:
     return (
         type(x) is numpy.ndarray
+        and x.size > 0
         and prod([found.results for found in maps]) <= _FEW_WINDOWS
         and prod([found.passes for found in maps]) >= _LARGE_WINDOW
         and all(found.bounds is not None for found in maps)
