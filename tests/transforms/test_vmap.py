@@ -585,6 +585,14 @@ def test_batch_of_cotangents_with_hooks() -> None:
     same(found, adjoint.diag(6 * (2 * x).cos()))
 
 
+@pytest.mark.parametrize("dtype", [adjoint.float64, adjoint.float16, adjoint.bfloat16])
+def test_batched_cotangents_of_what_was_broadcast(dtype):
+    x = adjoint.tensor([1.0, 2.0], dtype=dtype, requires_grad=True)
+    y = x * adjoint.ones(3, 2, dtype=dtype)
+    (found,) = grad(y, x, adjoint.ones(4, 3, 2, dtype=dtype), is_grads_batched=True)
+    same(found, adjoint.full((4, 2), 3, dtype=dtype))
+
+
 def test_batch_of_cotangents_unused() -> None:
     x, z = t(3).requires_grad_(), t(2).requires_grad_()
     eye = adjoint.eye(3, dtype=F64)

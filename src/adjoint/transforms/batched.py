@@ -387,9 +387,9 @@ class Namespace:
     def _filled(self, make: Callable[..., Any], array: Any, dtype: Any) -> Any:
         return of_underlying(array, lambda plain: make(plain, dtype=dtype))
 
-    def sum(self, array: Any, axis: Any = None, keepdims: bool = False) -> Any:
-        """The sum over axes."""
-        return batched_ops.sum(array, axis, keepdims)
+    def sum(self, array: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Any:
+        """The sum over axes, in another data type if asked for."""
+        return batched_ops.sum(array if dtype is None else array.astype(dtype), axis, keepdims)
 
     def reshape(self, array: Any, shape: tuple[int, ...]) -> Any:
         """The same elements under another shape."""
