@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 from adjoint.tools.profiler.formats import flops_unit, format_memory, format_time, format_time_share
 
 WIDTH = 12
 GAP = "  "
 SOURCE = "Source Location"
+
+
+class Column(NamedTuple):
+    """A column: its title, its width, and what it says of an event."""
+
+    title: str
+    width: int
+    cell: Callable[[Any], str]
+
+    def aligned(self, text: str) -> str:
+        return f"{text:{'<' if self.title == SOURCE else '>'}{self.width}}{GAP}"
 
 
 def build_table(
@@ -29,85 +40,113 @@ def build_table(
     """The table, see `EventList.table`; of no events, nothing."""
     if len(events) == 0:
         return ""
-    total = events.self_cpu_time_total
-    device = device_of(events)
-    device_total = device_time(events)
+    total, device, device_total = events.self_cpu_time_total, device_of(events), device_time(events)
     if sort_by is not None:
         attribute = sort_by.replace("cuda", "device")
         events = sorted(events, key=lambda event: getattr(event, attribute), reverse=True)
-
-    def time(name: str) -> Callable[[Any], str]:
-        return lambda event: format_time(getattr(event, name), time_unit)
-
-    def share(name: str, whole: float = total) -> Callable[[Any], str]:
-        return lambda event: format_time_share(getattr(event, name), whole)
-
-    def memory(name: str) -> Callable[[Any], str]:
-        return lambda event: format_memory(getattr(event, name))
-
-    names = [event.key for event in events]
-    columns = [("Name", fitted(names, max_name_column_width), lambda event: cut(event.key, max_name_column_width))]
-    columns += [
-        ("Self CPU %", WIDTH, share("self_cpu_time_total")),
-        ("Self CPU", WIDTH, time("self_cpu_time_total")),
-        ("CPU total %", WIDTH, share("cpu_time_total")),
-        ("CPU total", WIDTH, time("cpu_time_total")),
-        ("CPU time avg", WIDTH, time("cpu_time")),
+    columns = [
+        name_column(events, max_name_column_width),
+        *time_columns(total, device, device_total, time_unit),
+        *(memory_columns(device) if profile_memory else ()),
+        Column("# of Calls", WIDTH, lambda event: str(event.count)),
+        *detail_columns(events, max_shapes_column_width, max_src_column_width),
+        *(flops_columns(events) if with_flops else ()),
     ]
-    if device:
-        columns += [
-            (f"Self {device}", WIDTH, time("self_device_time_total")),
-            (f"Self {device} %", WIDTH, share("self_device_time_total", device_total)),
-            (f"{device} total", WIDTH, time("device_time_total")),
-            (f"{device} time avg", WIDTH, time("device_time")),
-        ]
-    if profile_memory:
-        columns += [("CPU Mem", WIDTH, memory("cpu_memory_usage"))]
-        columns += [("Self CPU Mem", WIDTH, memory("self_cpu_memory_usage"))]
-        if device:
-            columns += [(f"{device} Mem", WIDTH, memory("device_memory_usage"))]
-            columns += [(f"Self {device} Mem", WIDTH, memory("self_device_memory_usage"))]
-    columns.append(("# of Calls", WIDTH, lambda event: str(event.count)))
-    shapes = [str(event.input_shapes) for event in events if event.input_shapes]
-    if shapes:
-        shapes_width = fitted(shapes, max_shapes_column_width)
-        columns.append(("Input Shapes", shapes_width, lambda event: str(event.input_shapes)[:shapes_width]))
-    sources = [line for event in events for line in event.stack or ()]
-    if sources:
-        width = fitted(sources, max_src_column_width)
-        columns.append((SOURCE, width, lambda event: source_line(event, 0, width)))
-    if any(event.node_id != -1 for event in events):
-        columns.append(("Node ID", WIDTH, lambda event: str(event.node_id)))
-    flops = [event.flops for event in events if event.flops]
-    if with_flops and flops:
-        title, divisor = flops_unit(min(flops))
-        columns.append((title, WIDTH, lambda event: f"{event.flops / divisor:.3f}" if event.flops else "--"))
-
-    def row(cells: list[str]) -> str:
-        aligned = [
-            f"{cell:{'<' if title == SOURCE else '>'}{width}}{GAP}"
-            for cell, (title, width, _) in zip(cells, columns, strict=True)
-        ]
-        return "".join(aligned) + "\n"
-
-    line = row(["-" * width for _, width, _ in columns])
-    length = len(line) - len(GAP) - 1
+    line = row(columns, ["-" * column.width for column in columns])
     above = [] if header is None else [header]
     if top_level_events_only:
         above.append("This report only display top-level ops statistics")
-    text = [f"{'=' * length}\n{words}\n" for words in above]
-    text += [line, row([title for title, _, _ in columns]), line]
+    text = [f"{'=' * (len(line) - len(GAP) - 1)}\n{words}\n" for words in above]
+    text += [line, row(columns, [column.title for column in columns]), line]
     shown = [event for event in events if not (top_level_events_only and event.cpu_parent is not None)]
     for event in shown if row_limit < 0 else shown[:row_limit]:
-        text.append(row([cell(event) for _, _, cell in columns]))
-        if sources:
-            # the further lines that lead there, and an empty one between events
-            for k in range(1, len(event.stack or ("",)) + 1):
-                text.append(row([source_line(event, k, of) if title == SOURCE else "" for title, of, _ in columns]))
+        text += rows_of(event, columns)
     text += [line, f"Self CPU time total: {format_time(total, time_unit)}\n"]
     if device:
         text.append(f"Self {device} time total: {format_time(device_total, time_unit)}\n")
     return "".join(text)
+
+
+def row(columns: list[Column], cells: list[str]) -> str:
+    """One line of text."""
+    return "".join([column.aligned(cell) for column, cell in zip(columns, cells, strict=True)]) + "\n"
+
+
+def rows_of(event: Any, columns: list[Column]) -> Iterator[str]:
+    """The lines of an event: with source lines, the further ones that lead there and an empty one behind."""
+    yield row(columns, [column.cell(event) for column in columns])
+    if any(column.title == SOURCE for column in columns):
+        for k in range(1, len(event.stack or ("",)) + 1):
+            yield row(columns, [source_line(event, k, each.width) if each.title == SOURCE else "" for each in columns])
+
+
+def name_column(events: Any, most: int) -> Column:
+    """The events' names, cut where they are longer than `most`."""
+    return Column("Name", fitted([event.key for event in events], most), lambda event: cut(event.key, most))
+
+
+def time_columns(total: float, device: str, device_total: float, unit: str | None) -> list[Column]:
+    """Times on the processor and, where there is one, on a device."""
+
+    def time(title: str, name: str) -> Column:
+        return Column(title, WIDTH, lambda event: format_time(getattr(event, name), unit))
+
+    def share(title: str, name: str, whole: float) -> Column:
+        return Column(title, WIDTH, lambda event: format_time_share(getattr(event, name), whole))
+
+    columns = [
+        share("Self CPU %", "self_cpu_time_total", total),
+        time("Self CPU", "self_cpu_time_total"),
+        share("CPU total %", "cpu_time_total", total),
+        time("CPU total", "cpu_time_total"),
+        time("CPU time avg", "cpu_time"),
+    ]
+    if device:
+        columns += [
+            time(f"Self {device}", "self_device_time_total"),
+            share(f"Self {device} %", "self_device_time_total", device_total),
+            time(f"{device} total", "device_time_total"),
+            time(f"{device} time avg", "device_time"),
+        ]
+    return columns
+
+
+def memory_columns(device: str) -> list[Column]:
+    """Memory of the processor and, where there is one, of a device."""
+
+    def memory(title: str, name: str) -> Column:
+        return Column(title, WIDTH, lambda event: format_memory(getattr(event, name)))
+
+    columns = [memory("CPU Mem", "cpu_memory_usage"), memory("Self CPU Mem", "self_cpu_memory_usage")]
+    if device:
+        columns.append(memory(f"{device} Mem", "device_memory_usage"))
+        columns.append(memory(f"Self {device} Mem", "self_device_memory_usage"))
+    return columns
+
+
+def detail_columns(events: Any, most_shapes: int, most_source: int) -> list[Column]:
+    """Shapes, source lines and nodes, each where an event has some."""
+    columns = []
+    shapes = [str(event.input_shapes) for event in events if event.input_shapes]
+    if shapes:
+        width = fitted(shapes, most_shapes)
+        columns.append(Column("Input Shapes", width, lambda event: str(event.input_shapes)[:width]))
+    sources = [line for event in events for line in event.stack or ()]
+    if sources:
+        room = fitted(sources, most_source)
+        columns.append(Column(SOURCE, room, lambda event: source_line(event, 0, room)))
+    if any(event.node_id != -1 for event in events):
+        columns.append(Column("Node ID", WIDTH, lambda event: str(event.node_id)))
+    return columns
+
+
+def flops_columns(events: Any) -> list[Column]:
+    """Floating-point operations, where some are known."""
+    flops = [event.flops for event in events if event.flops]
+    if not flops:
+        return []
+    title, divisor = flops_unit(min(flops))
+    return [Column(title, WIDTH, lambda event: f"{event.flops / divisor:.3f}" if event.flops else "--")]
 
 
 def device_of(events: Any) -> str:
