@@ -62,3 +62,17 @@ def test_recurrences(monkeypatch: pytest.MonkeyPatch, reverse: bool, shape: Any,
         found, expected = both(monkeypatch, "recurrence", links, array, axis, reverse)
         np.testing.assert_allclose(found, expected, rtol=1e-4 if dtype is np.float32 else 1e-11)
         np.testing.assert_array_equal(array, before)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(1, 6), (7, 5), (8, 9), (2, 3, 11), (3, 0), (0, 3)])
+@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
+def test_running_sums_and_products(monkeypatch: pytest.MonkeyPatch, name: str, shape: Any, dtype: Any) -> None:
+    x = np.random.default_rng(0).normal(size=shape).astype(dtype)
+    x.flat[3::7] = np.inf
+    for array in (x, x[..., ::-1], np.asfortranarray(x)):
+        assert scans.are_rows(array, len(shape) - 1)
+        with np.errstate(invalid="ignore"):
+            found, expected = both(monkeypatch, name, array, len(shape) - 1)
+        # in the same order, and so to the bit
+        np.testing.assert_array_equal(found, expected, strict=True)

@@ -257,6 +257,22 @@ def test_products_are_exact_at_zero_in_first_and_second_order(values: list[float
         np.testing.assert_array_equal(second(f, values), hessian.sum(0))
 
 
+@pytest.mark.parametrize("n", [513, 1500])
+@pytest.mark.parametrize("zeros", [0, 1, 2])
+def test_products_of_long_vectors(n: int, zeros: int) -> None:
+    values = RNG.uniform(0.9, 1.1, n)
+    values[[700 % n, 3][:zeros]] = 0
+    kept = np.where(values == 0, 1, values)
+    others = np.prod(kept) / kept * ((values == 0).sum() - (values == 0) == 0)
+    for f in (lambda x: x.prod(), lambda x: x.prod(0)):
+        np.testing.assert_allclose(gradient(f, values), others, rtol=1e-11)
+    if zeros == 2:
+        # the second derivative is that by the two zeros, one after the other
+        expected = np.zeros(n)
+        expected[[700 % n, 3]] = np.prod(kept)
+        np.testing.assert_allclose(second(lambda x: x.prod(), values), expected, rtol=1e-11)
+
+
 def test_running_product_at_zeros() -> None:
     values = [2.0, 0.0, 3.0, 0.0]
     assert gradient(lambda x: x.cumprod(0), values).tolist() == [1.0, 8.0, 0.0, 0.0]

@@ -61,6 +61,29 @@ cdef extern from *:
                 } \\
             } \\
         }
+    /* sums or products so far */
+    #define ADJ_RUNNING_OF_ROWS(name, type, joined) \
+        static void name(const type *x, npy_intp rows, npy_intp n, type *y) { \
+            for (npy_intp i = 0; i < rows; i += ADJ_ROWS) { \
+                npy_intp beside = rows - i < ADJ_ROWS ? rows - i : ADJ_ROWS; \
+                type last[ADJ_ROWS]; \
+                for (npy_intp r = 0; r < beside; r++) y[(i + r) * n] = last[r] = x[(i + r) * n]; \
+                for (npy_intp k = 1; k < n; k++) \
+                    for (npy_intp r = 0; r < beside; r++) \
+                        y[(i + r) * n + k] = last[r] = last[r] joined x[(i + r) * n + k]; \
+            } \
+        }
+    ADJ_RUNNING_OF_ROWS(adj_sums_of_rows_4, float, +)
+    ADJ_RUNNING_OF_ROWS(adj_sums_of_rows_8, double, +)
+    ADJ_RUNNING_OF_ROWS(adj_products_of_rows_4, float, *)
+    ADJ_RUNNING_OF_ROWS(adj_products_of_rows_8, double, *)
+    static void adj_running(int size, char *x, Py_ssize_t rows, Py_ssize_t n, int products, char *y) {
+        if (size == 4)
+            (products ? adj_products_of_rows_4 : adj_sums_of_rows_4)((const float *)x, rows, n, (float *)y);
+        else
+            (products ? adj_products_of_rows_8 : adj_sums_of_rows_8)((const double *)x, rows, n, (double *)y);
+    }
+
     ADJ_EXTREMA(adj_largest_4, float, >=)
     ADJ_EXTREMA(adj_largest_8, double, >=)
     ADJ_EXTREMA(adj_smallest_4, float, <=)
@@ -97,6 +120,7 @@ cdef extern from *:
     void adj_extrema(
         int size, char *x, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner, int largest, char *tops, char *places,
     ) nogil
+    void adj_running(int size, char *x, Py_ssize_t rows, Py_ssize_t n, int products, char *y) nogil
     void adj_recurrence(
         int size, char *links, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner, int reverse, char *y,
     ) nogil
@@ -108,6 +132,11 @@ cdef object numpy, _FLOATS
     second=cython.p_char,
 )
 cpdef object extrema(object x, Py_ssize_t axis, bint largest)
+
+@cython.locals(
+    size=cython.int, rows=Py_ssize_t, n=Py_ssize_t, source=cython.p_char, first=cython.p_char,
+)
+cpdef object running(object x, bint products)
 
 @cython.locals(
     size=cython.int, outer=Py_ssize_t, n=Py_ssize_t, inner=Py_ssize_t, source=cython.p_char, first=cython.p_char,

@@ -1,4 +1,4 @@
-"""What runs along an axis: extrema so far with their places, and linear recurrences.
+"""What runs along an axis: sums, products, and extrema so far with their places, and linear recurrences.
 
 There is no uncompiled form: `can_do` is then False, and the kernels in `rules` do the same with whole arrays.
 """
@@ -25,7 +25,27 @@ def can_do(*arrays):
     )
 
 
+def are_rows(x, axis):
+    """True if sums and products along an axis are those of rows, of which several are worked on beside each other.
+
+    Along other axes, and of one row, NumPy's are as quick.
+    """
+    return axis == x.ndim - 1 and x.ndim > 1 and can_do(x)
+
+
 if compiled:
+
+    def running(x, products):
+        """The sums, or products, of all elements along the last axis up to each."""
+        x = numpy.ascontiguousarray(x)
+        y = numpy.empty(x.shape, x.dtype)
+        n = x.shape[x.ndim - 1]
+        rows = x.size // max(n, 1)
+        source, first, size = adj_bytes(x), adj_bytes(y), x.itemsize
+        if x.size:
+            with cython.nogil:
+                adj_running(size, source, rows, n, products, first)
+        return y
 
     def extrema(x, axis, largest):
         """The largest, or smallest, of all elements along an axis up to each, and the last place where it is.

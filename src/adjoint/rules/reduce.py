@@ -150,6 +150,8 @@ def cumsum(xp, input: Array, dim):
     """Running sums along an axis; integers and truth values are summed in int64."""
     if not input.ndim:
         return xp.asarray(input, dtype=wide(xp, input), copy=True)
+    if scans.are_rows(input, dim):
+        return scans.running(input, False)
     return xp.cumsum(input, axis=dim, dtype=wide(xp, input))
 
 
@@ -206,6 +208,8 @@ def cumprod(xp, input: Array, dim):
     """Running products along an axis; integers and truth values are multiplied in int64."""
     if not input.ndim:
         return xp.asarray(input, dtype=wide(xp, input), copy=True)
+    if scans.are_rows(input, dim):
+        return scans.running(input, True)
     return xp.cumprod(input, axis=dim, dtype=wide(xp, input))
 
 
