@@ -250,6 +250,46 @@ Symbol.__hash__ = None  # type: ignore[assignment]
 _FULL, _ROWS, _COLUMNS, _NUMBER = "full", "one number per row", "one row", "one number"
 
 
+class _Registers:
+    """The machine's registers, one for each value, and the room for blocks of intermediate values."""
+
+    def __init__(self, kinds: dict[int, str], block: int, group: int) -> None:
+        self.kinds, self.block = kinds, block
+        # blocks of intermediate values are as large as the largest, and are used again when the last use is past
+        self.block_size, self.column_size = (-(-n * 8 // 64) * 64 for n in (block * group, group))
+        self.numbers: dict[int, int] = {}
+        self.scratch: list[int | None] = []
+        self.strides: list[tuple[int, int]] = []
+        self.room = 0
+        self._blocks: dict[int, int] = {}
+        self._free: list[int] = []
+
+    def add(self, node: Node, offset: int | None = None) -> int:
+        """A register for a value: at an offset in the room, or for memory that is named when the machine runs."""
+        number = self.numbers[id(node)] = len(self.scratch)
+        self.scratch.append(offset)
+        item = node.dtype.itemsize
+        self.strides.append((self.block * item, item) if self.kinds[id(node)] == _FULL else (item, 0))
+        return number
+
+    def add_intermediate(self, node: Node) -> int:
+        """A register for a value that only other steps use."""
+        if self.kinds[id(node)] != _FULL:
+            # one number for each row: written while longer values are still being read
+            return self.add(node, self._taken(self.column_size))
+        place = self._free.pop() if self._free else self._taken(self.block_size)
+        self._blocks[id(node)] = place
+        return self.add(node, place)
+
+    def release(self, values: list[Node]) -> None:
+        """Let the blocks of values be used again."""
+        self._free.extend([self._blocks[id(value)] for value in values if id(value) in self._blocks])
+
+    def _taken(self, size: int) -> int:
+        place, self.room = self.room, self.room + size
+        return place
+
+
 class Program:
     """What was noted, made ready to run on arrays of these shapes: some of it before the blocks, the most in them."""
 
@@ -324,65 +364,47 @@ class Program:
         made = {id(node) for node in self.inside}
         # a result that other steps turn into an array that is asked for has a place of its own
         self.kept = [node for node in dict.fromkeys(wanted) if id(node) in made and node not in self.totals]
-        kept = {id(node) for node in self.kept}
-        last_use = {}
-        for k, node in enumerate(self.inside):
-            for argument in node.arguments:
-                last_use[id(argument)] = k
+        last_use = {id(argument): k for k, node in enumerate(self.inside) for argument in node.arguments}
         block = self.n_columns if self.reduces_rows else min(_BLOCK, self.n_columns)
         group = max(1, min(self.n_rows, _BLOCK // block)) if block == self.n_columns else 1
-        numbers: dict[int, int] = {}
-        scratch: list[int | None] = []
-        strides: list[tuple[int, int]] = []
-        free: list[int] = []
-        room = 0
-        steps = []
-
-        def register(node: Node, offset: int | None) -> int:
-            numbers[id(node)] = len(scratch)
-            scratch.append(offset)
-            item = node.dtype.itemsize
-            strides.append((block * item, item) if self.kinds[id(node)] == _FULL else (item, 0))
-            return numbers[id(node)]
-
-        # blocks of intermediate values are as large as the largest, and are used again when the last use is past
-        size = -(-block * group * 8 // 64) * 64
-        places: dict[int, int] = {}
+        registers = _Registers(self.kinds, block, group)
+        #: The arguments that come from outside.
         self.places: list[Node] = []
+        steps = []
         for k, node in enumerate(self.inside):
-            used = []
-            for argument in node.arguments:
-                if id(argument) not in numbers:
-                    register(argument, None)
-                    self.places.append(argument)
-                used.append(numbers[id(argument)])
-            past = [a for a in dict.fromkeys(node.arguments) if id(a) in places and last_use[id(a)] == k]
-            # a loop may write where it reads only if elements have the same size
-            free.extend([places[id(a)] for a in past if a.dtype.itemsize == node.dtype.itemsize])
-            later = [places[id(a)] for a in past if a.dtype.itemsize != node.dtype.itemsize]
-            if node in self.totals:
-                used.append(used[0])
-            elif id(node) in kept:
-                used.append(register(node, None))
-            else:
-                if self.kinds[id(node)] != _FULL:
-                    # one number for each row: written while longer values are still being read
-                    place, room = room, room + -(-group * 8 // 64) * 64
-                elif free:
-                    place = free.pop()
-                    places[id(node)] = place
-                else:
-                    place, room = room, room + size
-                    places[id(node)] = place
-                used.append(register(node, place))
-            steps.append((self._way(node), *self._loop(node), used))
-            free.extend(later)
-        if len(scratch) > MOST_REGISTERS:
+            past = [argument for argument in dict.fromkeys(node.arguments) if last_use[id(argument)] == k]
+            steps.append(self._step(node, past, registers))
+        if len(registers.scratch) > MOST_REGISTERS:
             raise Untraceable
-        size = max([node.dtype.itemsize for node in self.inside if _is_reduction(node)], default=8)
+        item = max([node.dtype.itemsize for node in self.inside if _is_reduction(node)], default=8)
         self.n_totals = self.n_rows * -(-self.n_columns // block)
-        self.machine = blocks.Machine(steps, scratch, strides, room, block, group, size)
-        # where registers lie: constants, and arrays with the strides that they have if they are contiguous and full
+        self.machine = blocks.Machine(
+            steps, registers.scratch, registers.strides, registers.room, block, group, item
+        )
+        self._say_where(registers.numbers)
+        self.threaded = prod(self.shape) * len(steps) >= THREADED
+
+    def _step(self, node: Node, past: list[Node], registers: _Registers) -> tuple[Any, ...]:
+        """The machine's step for a node, which is the last one to use the values `past`."""
+        used = []
+        for argument in node.arguments:
+            if id(argument) not in registers.numbers:
+                registers.add(argument)
+                self.places.append(argument)
+            used.append(registers.numbers[id(argument)])
+        # a loop may write where it reads only if elements have the same size
+        registers.release([value for value in past if value.dtype.itemsize == node.dtype.itemsize])
+        if node in self.totals:
+            used.append(used[0])
+        elif node in self.kept:
+            used.append(registers.add(node))
+        else:
+            used.append(registers.add_intermediate(node))
+        registers.release([value for value in past if value.dtype.itemsize != node.dtype.itemsize])
+        return self._way(node), *self._loop(node), used
+
+    def _say_where(self, numbers: dict[int, int]) -> None:
+        """Where registers lie: constants, and arrays with the strides they have if they are contiguous and full."""
         self.names = [id(node) for node in self.inputs]
         self.fixed = [(numbers[id(node)], node.value, 0, 0) for node in self.places if node.step == "constant"]
         self.moving = []
@@ -393,7 +415,6 @@ class Program:
             if node.step != "constant":
                 item = node.dtype.itemsize if node.shape == self.shape else 0
                 self.moving.append((numbers[id(node)], id(node), self.n_columns * item, item))
-        self.threaded = prod(self.shape) * len(steps) >= THREADED
 
     def _way(self, node: Node) -> int:
         if node in self.totals:
