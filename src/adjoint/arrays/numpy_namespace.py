@@ -265,6 +265,9 @@ def reduce_at(name: str, target: Any, where: tuple[Any, ...], values: Any) -> No
     at(target.reshape(-1), places.reshape(-1), numpy.broadcast_to(values, places.shape).reshape(-1))
 
 
+#: NumPy's own: types that others register, as bfloat16, have their loops there and not in our copy of the ufunc.
+nextafter_of_halves = numpy.nextafter
+
 #: From this number of elements on a product with a sparse matrix is faster than numpy.add.at.
 _MANY = 4096
 

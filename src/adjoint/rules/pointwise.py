@@ -4,7 +4,7 @@ Where a function has a kink or a step the derivative follows torch: 0 for copysi
 arguments of fmax and fmin (maximum and minimum share it), 0 where nan_to_num replaced an element.
 """
 
-from adjoint.arrays.dtypes import SCALAR, finfo, from_numpy_dtype, kind_of, numpy_dtype
+from adjoint.arrays.dtypes import SCALAR, finfo, from_numpy_dtype, is_half, kind_of, numpy_dtype
 from adjoint.arrays.namespace import is_lazy
 from adjoint.arrays.promotion import common_dtype, number_as
 
@@ -282,7 +282,8 @@ def nextafter(xp, input: Array, other: Array):
     if not common.is_floating_point:
         raise NotImplementedError(f"\"nextafter_cpu\" not implemented for '{common.long_name}'")
     kind = common.numpy
-    return xp.nextafter(xp.astype(input, kind, copy=False), xp.astype(other, kind, copy=False))
+    step = getattr(xp, "nextafter_of_halves", xp.nextafter) if is_half(kind) else xp.nextafter
+    return step(xp.astype(input, kind, copy=False), xp.astype(other, kind, copy=False))
 
 
 def _check_heaviside(input, values):
