@@ -10,6 +10,7 @@ import numpy
 from adjoint.arrays import dtypes
 from adjoint.arrays.dtypes import dtype
 from adjoint.arrays.namespace import underlying
+from adjoint.arrays.shapes import broadcast_shapes
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.recorded import operations
@@ -85,7 +86,7 @@ def isclose(
 ) -> Tensor:
     """Elementwise abs(input - other) <= atol + rtol * abs(other).
 
-    Raises RuntimeError if the dtypes differ.
+    Raises RuntimeError if the dtypes differ or the shapes do not broadcast.
 
     >>> import adjoint
     >>> adjoint.isclose(adjoint.tensor([1.0, 2.0]), adjoint.tensor([1.0 + 1e-9, 2.1]))
@@ -97,6 +98,7 @@ def isclose(
     for name, value in (("rtol", rtol), ("atol", atol)):
         if value < 0:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value:g}")
+    broadcast_shapes(tuple(input.shape), tuple(other.shape))
     a, b = input._array, other._array
     if type(a) is numpy.ndarray and type(b) is numpy.ndarray:
         return new_tensor(numpy.asarray(numpy.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)))
@@ -112,7 +114,7 @@ def allclose(
 ) -> bool:
     """True if all elements are close: abs(input - other) <= atol + rtol * abs(other).
 
-    Raises RuntimeError if the dtypes differ.
+    Raises RuntimeError if the dtypes differ or the shapes do not broadcast.
 
     >>> import adjoint
     >>> adjoint.allclose(adjoint.tensor([1.0]), adjoint.tensor([1.0 + 1e-9]))
