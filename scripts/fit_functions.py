@@ -101,8 +101,13 @@ def table(name: str, comment: str, coefficients: list[Any]) -> str:
     return f"/* {comment} */\nstatic const double {name}[] = {{\n    " + ",\n    ".join(rows) + ",\n};\n"
 
 
-def main() -> None:
-    mp.mp.dps = 40
+def text() -> str:
+    """What the header is to be."""
+    with mp.workdps(40):
+        return "\n".join(parts())
+
+
+def parts() -> list[str]:
     parts = ["/* Written by scripts/fit_functions.py. */\n"]
     parts.append(table("adj_tail", f"powers; the tail for x from 0 to {LAST}", powers(chebyshev(tail))))
     parts.append(table("adj_inverse", f"powers; erfinv for -log(1 - x * x) to {LAST_LOG}", powers(chebyshev(inverse))))
@@ -110,7 +115,11 @@ def main() -> None:
         small, large = [chebyshev(fit(order)) for fit in (below_eight, above_eight)]
         parts.append(table(f"adj_bessel_i{order}_small", "Chebyshev's polynomials, highest first", small[::-1]))
         parts.append(table(f"adj_bessel_i{order}_large", "the same", large[::-1]))
-    HEADER.write_text("\n".join(parts))
+    return parts
+
+
+def main() -> None:
+    HEADER.write_text(text())
 
 
 if __name__ == "__main__":

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
+import runpy
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -132,3 +135,12 @@ def test_they_are_pickled_and_copied_by_name() -> None:
 def test_unknown_kinds_of_processor() -> None:
     with pytest.raises(ValueError, match=r"this processor has the kinds \[0.*\], got 9"):
         functions.use_kind(9)
+
+
+def test_the_tables_are_those_of_the_script() -> None:
+    pytest.importorskip("mpmath")
+    script = runpy.run_path(str(Path(__file__).parents[2] / "scripts/fit_functions.py"))
+    written = re.findall(r"-?\d\S*[\d.](?=,)", script["HEADER"].read_text())
+    found = re.findall(r"-?\d\S*[\d.](?=,)", script["text"]())
+    assert len(written) > 100
+    np.testing.assert_allclose([float(x) for x in written], [float(x) for x in found], rtol=1e-15)
