@@ -211,6 +211,13 @@ def test_names_of_arguments_and_of_results() -> None:
     assert [y.deg2rad().grad_fn.name(), y.rad2deg().grad_fn.name()] == ["Deg2RadBackward0", "Rad2DegBackward0"]
 
 
+@pytest.mark.parametrize(("kind", "step"), [(torch.bfloat16, 2**-7), (torch.float16, 2**-10), (torch.float32, 2**-23)])
+def test_the_next_number_is_one_of_the_type(kind, step) -> None:
+    x = torch.ones(2, dtype=kind)
+    found = torch.nextafter(x, x + 1)
+    assert found.dtype is kind and found.tolist() == [1 + step] * 2
+
+
 def test_factors_where_older_programs_gave_them() -> None:
     x, y = torch.ones(2), torch.tensor([2.0, 3.0], requires_grad=True)
     with pytest.warns(DeprecationWarning, match=r"add\(\) with alpha in second place is deprecated"):

@@ -164,6 +164,9 @@ def test_resize() -> None:
     assert x.resize_as_(adjoint.zeros(1, 2)).shape == (1, 2)
     with pytest.raises(RuntimeError, match="cannot resize variables that require grad"):
         leaf(2).resize_(1)
+    forward_ad = adjoint.autograd.forward_ad
+    with forward_ad.dual_level(), pytest.raises(RuntimeError, match="cannot resize variables that has a forward grad"):
+        forward_ad.make_dual(adjoint.ones(2), adjoint.ones(2)).resize_(1)
 
 
 # reshaping in place -------------------------------------------------------------------------------------------------

@@ -162,6 +162,19 @@ static PyObject *adj_with_formula(PyObject *ufunc, int number, int single) {
         loops[i] = adj_run_function;
         data[i] = replaced + i;
     }
-    return PyUFunc_FromFuncAndData(loops, data, types, n, u->nin, u->nout, PyUFunc_None, name, u->doc, 0);
+    PyObject *made = PyUFunc_FromFuncAndData(loops, data, types, n, u->nin, u->nout, PyUFunc_None, name, u->doc, 0);
+    /* loops for types that other packages brought (bfloat16) */
+    PyObject *type, *chain;
+    Py_ssize_t place = 0;
+    while (made && u->userloops && PyDict_Next(u->userloops, &place, &type, &chain)) {
+        for (PyUFunc_Loop1d *l = (PyUFunc_Loop1d *)PyCapsule_GetPointer(chain, NULL); l; l = l->next) {
+            int number_of_type = (int)PyLong_AsLong(type);
+            if (PyUFunc_RegisterLoopForType((PyUFuncObject *)made, number_of_type, l->func, l->arg_types, l->data) < 0) {
+                Py_CLEAR(made);
+                break;
+            }
+        }
+    }
+    return made;
 }
 #endif

@@ -36,6 +36,9 @@ _TABLE = {
 NUMPY_NAMES = frozenset([name for name, row in _TABLE.items() if row[0] == "numpy"])
 SPECIAL_NAMES = frozenset(_TABLE) - NUMPY_NAMES
 
+#: Those that are called on bfloat16 itself, not on float32 in its place: its loops come with ml_dtypes.
+_IN_BFLOAT16 = frozenset(("nextafter",))
+
 _made = {}
 
 
@@ -69,6 +72,8 @@ if compiled:
 
     def _replaced(name):
         _, number, single = _TABLE[name]
+        if name in _IN_BFLOAT16:
+            import_module("ml_dtypes")
         return adj_with_formula(original(name), number, single)
 
     def use_kind(number):

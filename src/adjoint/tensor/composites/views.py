@@ -16,7 +16,7 @@ from adjoint.arrays.namespace import underlying
 from adjoint.arrays.numpy_namespace import memory_of
 from adjoint.arrays.size import check_shape, type_name
 from adjoint.core import errors
-from adjoint.core.graph import TensorBase, bump_version, needs_grad
+from adjoint.core.graph import TensorBase, bump_version, needs_grad, registry
 from adjoint.core.in_place import become, own_strides, rebase
 from adjoint.core.modes import current, is_grad_enabled, set_grad
 from adjoint.core.recorded import operations
@@ -245,6 +245,8 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     """
     if needs_grad(input) and not current().inference:
         raise RuntimeError("cannot resize variables that require grad")
+    if current().dual_stack and registry.has_tangent(input):  # type: ignore[operator]
+        raise RuntimeError("cannot resize variables that has a forward grad")
     array, shape = input._array, check_shape("resize_", sizes)
     n = prod(shape)
     memory, start = memory_of(array)
