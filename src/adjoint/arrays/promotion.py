@@ -21,7 +21,8 @@ from adjoint.arrays.dtypes import (
 )
 from adjoint.arrays.namespace import astype
 
-_PLAIN = frozenset(numpy.dtype(name) for name in ("float32", "float64", "complex64", "complex128"))
+#: Types of arrays that are computed with as they are.
+PLAIN = frozenset(numpy.dtype(name) for name in ("float32", "float64", "complex64", "complex128"))
 #: Python's numbers by the kind of dtype: they take the type of the arrays that they meet.
 _NUMBERS: dict[str, Any] = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 _FLOAT32 = numpy.dtype("float32")
@@ -71,7 +72,7 @@ def promote(
         for value in operands
         if hasattr(value, "dtype")
     }
-    if len(kinds) == 1 and not (kinds - _PLAIN) and not any(isinstance(v, complex) for v in operands):
+    if len(kinds) == 1 and not (kinds - PLAIN) and not any(isinstance(v, complex) for v in operands):
         return None
     common = common_dtype(operands, policy)
     half = common.numpy if common in (float16, bfloat16) else None
@@ -99,7 +100,7 @@ def _are_alike(raw: list[Any], places: Sequence[int]) -> bool:
         if type(value) is not numpy.ndarray or (kind is not None and value.dtype is not kind):
             return False
         kind = value.dtype
-    return kind in _PLAIN
+    return kind in PLAIN
 
 
 def _rounded(value: Any, half: numpy.dtype[Any]) -> Any:

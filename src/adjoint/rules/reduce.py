@@ -11,6 +11,7 @@ from math import inf, nan, prod
 from adjoint.arrays import scans, vectors
 from adjoint.arrays.dtypes import finfo, from_numpy_dtype, is_half, kind_of, numpy_dtype
 from adjoint.arrays.namespace import count_true, is_lazy, underlying
+from adjoint.arrays.promotion import PLAIN
 from adjoint.arrays.shortcuts import AVERAGE, SPREAD, SPREAD_MEAN, TOTAL
 
 from .declare import Array, constant, general, linear
@@ -101,6 +102,8 @@ def _sum(xp, input: Array, dim=None, keepdim=False):
 
 def wide(xp, input):
     """The type in which sums and products of integers or halves are made, None (their own) for other numbers."""
+    if input.dtype in PLAIN:
+        return None
     if kind_of(input) in "biu":
         return xp.int64
     return xp.float32 if is_half(input.dtype) else None  # rounded where an edge takes it
