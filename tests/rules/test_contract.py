@@ -344,6 +344,16 @@ def test_einsum_types() -> None:
         adjoint.einsum("i")
 
 
+def test_second_order_of_einsum_of_two_types() -> None:
+    x = adjoint.tensor([1.0, 2.0], dtype=adjoint.float64, requires_grad=True)
+    y = adjoint.tensor([3, 4, 5])
+    g = adjoint.ones(2, 3, dtype=adjoint.float64, requires_grad=True)
+    (gradient,) = adjoint.autograd.grad(adjoint.einsum("i,j", x, y), x, g, create_graph=True)
+    assert gradient.tolist() == [12.0, 12.0]
+    (second,) = adjoint.autograd.grad(gradient.sum(), g)
+    assert second.tolist() == [[3.0, 4.0, 5.0]] * 2
+
+
 # tensordot ------------------------------------------------------------------------------------------------------------
 
 

@@ -358,6 +358,7 @@ def test_out_of_named_results() -> None:
         (lambda t, x: t.gradient(x, spacing=[x, x]), RuntimeError, "but got an element with 2 dimensions!"),
         (lambda t, x: t.trapezoid(x, t.ones(3)), RuntimeError, "There must be one `x` value for each sample point"),
         (lambda t, x: t.trapezoid(x > 0), RuntimeError, "received a bool input for `y`, but bool is not supported"),
+        (lambda t, x: t.trapezoid(x, x > 0), RuntimeError, "received a bool input for `x` or `y`"),
         (lambda t, x: t.trapezoid(x, x, dx=1.0), TypeError, "received both x, the coordinates, and dx"),
         (lambda t, x: t.cdist(x, x[0]), RuntimeError, "cdist only supports at least 2D tensors, X2 got: 1D"),
         (lambda t, x: t.cdist(x, x[:, :2]), RuntimeError, "the same number of columns. X1: 4 X2: 2"),

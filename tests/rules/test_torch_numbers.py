@@ -397,3 +397,33 @@ def test_powers_by_products_are_those_of_numpy(exponent, kind):
     assert np.array_equal(np.signbit(found), np.signbit(expected))
     t = torch.tensor([0.3, -1.7], dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradgradcheck(lambda v: v**exponent, (t,))
+
+
+# parameters that are numbers of NumPy's -------------------------------------------------------------------------------
+
+X = torch.ones(2, 2)
+
+
+@pytest.mark.parametrize("number", [np.float64(2), np.float32(2), np.int64(2), torch.tensor(2)])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda n: torch.add(X, X, alpha=n),
+        lambda n: torch.addmm(X, X, X, beta=n, alpha=n),
+        lambda n: torch.addcmul(X, X, X, value=n),
+        lambda n: F.leaky_relu(-X, n),
+        lambda n: F.elu(-X, n),
+        lambda n: torch.linalg.vector_norm(X, n),
+        lambda n: torch.linalg.matrix_norm(X, n),
+        lambda n: torch.linalg.norm(X, n, 0),
+        lambda n: torch.linalg.cond(X + torch.eye(2), n),
+        lambda n: torch.cdist(X, 2 * X, n),
+        lambda n: torch.renorm(X, n, 0, n),
+        lambda n: torch.std(torch.ones(4), correction=n),
+        lambda n: F.huber_loss(X, 3 * X, delta=n),
+    ],
+)
+def test_the_dtype_of_a_parameter_does_not_count(call, number):
+    result = call(number)
+    assert result.dtype is torch.float32
+    torch.testing.assert_close(result, call(2))

@@ -62,6 +62,7 @@ cdef class Operation:
     cdef Py_ssize_t first_input
     cdef public tuple array_places
     cdef public tuple number_places
+    cdef public tuple other_places
     cdef public Py_ssize_t sequence
     cdef public Py_ssize_t spread
     cdef public bint differentiable

@@ -63,7 +63,9 @@ _ALIASES = {"axis": "dim", "axes": "dims", "keepdims": "keepdim", "self": "input
 # ufuncs that are quicker as Python's operators
 #: Parameters that are numbers; of the first ones every rule is told nothing else.
 _FACTORS = frozenset(("alpha", "beta", "value"))
-_NUMBERS = _FACTORS | {"n", "p", "eps", "decimals", "threshold", "maxnorm"}
+_NUMBERS = _FACTORS | {
+    "n", "p", "eps", "decimals", "threshold", "maxnorm", "negative_slope", "correction", "delta",
+}
 _TIMES, _PLUS, _MINUS, _OVER = range(1, 5)
 _SYMBOLS = {numpy.multiply: _TIMES, numpy.add: _PLUS, numpy.subtract: _MINUS, numpy.divide: _OVER}
 
@@ -94,6 +96,7 @@ class Operation:
         self.array_places = tuple([self.names.index(n) for n in rule.inputs + rule.constants])
         parameters = [place for place in range(self.n_names) if place not in self.array_places]
         self.number_places = tuple([place for place in parameters if self.names[place] in _NUMBERS])
+        self.other_places = tuple([place for place in parameters if self.names[place] not in _NUMBERS])
         self.sequence = -1 if rule.sequence is None else self.names.index(rule.sequence)
         self.spread = -1 if rule.spread is None else self.names.index(rule.spread)
         self.differentiable = rule.has_derivative
@@ -445,8 +448,13 @@ class Operation:
             place = self.array_places[0]
             raise TypeError(errors.must_be_tensor(self.name, self.names[place], place, values[place]))
         for place in self.number_places:
-            if not isinstance(values[place], (bool, int, float, complex)):
+            kind = type(values[place])  # NumPy's float64 is a float too, and would decide the dtype
+            if not (kind is float or kind is int or kind is bool or kind is complex):
                 values[place] = self.number(place, values[place])
+        for place in self.other_places:
+            value = values[place]
+            if value is not None and not isinstance(value, (bool, int, tuple)) and isinstance(value, numpy.generic):
+                values[place] = value.item()
         if self.has_axes and found is not None:
             ndim: cython.int = found._array.ndim
             for place in self.axes:

@@ -405,6 +405,8 @@ def _einsum_cotangent(ops, factors, subscripts, labels, shape):
             letter = twin
         kept += letter
         index.append(slice(None))
+    kind = factors[0].dtype  # that of the result, to which the operands were promoted
+    factors = [x if x.dtype == kind else ops.cast(x, from_numpy_dtype(kind)) for x in factors]
     return ops.einsum(factors, f"{','.join(subscripts)}->{kept}")[tuple(index)]
 
 

@@ -178,6 +178,8 @@ def gradient(
 def _steps(name: str, y: Tensor, x: Any, dim: int) -> Tensor:
     """The distances of neighbouring coordinates, along the axis of y that they belong to."""
     x = as_tensor(name, "x", 2, x)
+    if kind_of(x._array) == "b":
+        raise RuntimeError(f"{name}: received a bool input for `x` or `y`, but bool is not supported")
     if x.ndim == 1:
         if x.shape[0] != y.shape[dim]:
             raise RuntimeError(f"{name}: There must be one `x` value for each sample point")

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, NamedTuple, TypeVar
 
+from numpy import generic
+
 from adjoint.arrays.namespace import is_array
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, new_tensor
@@ -121,6 +123,13 @@ def as_tensor(function: str, argument: str, position: int, value: object) -> Any
     if is_array(value):
         return new_tensor(value)
     raise TypeError(errors.must_be_tensor(function, argument, position - 1, value))
+
+
+def as_number(value: Any) -> Any:
+    """A number of NumPy's, or a tensor of one element and no dimension, as Python's; anything else as it is."""
+    if isinstance(value, generic) or (isinstance(value, TensorBase) and not value._array.ndim):
+        return value.item()
+    return value
 
 
 def into(out: Any, results: Any, name: str) -> Any:

@@ -14,7 +14,7 @@ from adjoint.arrays.shapes import normalize_dims
 from adjoint.core.graph import TensorBase
 from adjoint.core.results import results_of
 from adjoint.rules.linalg import check_inexact, check_matrix, check_sides, check_square, on_diagonal
-from adjoint.tensor.composites.declare import COMPOSITES, as_tensor, composite, ops, torch_call
+from adjoint.tensor.composites.declare import COMPOSITES, as_number, as_tensor, composite, ops, torch_call
 from adjoint.tensor.composites.reduce import check_norm_dtype
 from adjoint.tensor.creation import randn
 from adjoint.tensor.creation import zeros as zeros_tensor
@@ -742,7 +742,7 @@ def matrix_norm(
     >>> adjoint.linalg.matrix_norm(adjoint.ones(2, 2))
     tensor(2.)
     """
-    A = as_tensor("linalg_matrix_norm", "A", 1, A)
+    A, ord = as_tensor("linalg_matrix_norm", "A", 1, A), as_number(ord)
     if not (ord == "fro" or ord in _BY_SINGULAR_VALUES or ord in _BY_SUMS):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     check_matrix("linalg.matrix_norm", A._array)
@@ -860,6 +860,7 @@ def cond(A: Tensor, p: float | str | None = None) -> Tensor:
     tensor(1.)
     """
     check_matrix("linalg.cond", A._array)
+    p = as_number(p)
     if not (p is None or p in (2, -2, "fro", "nuc") or p in _BY_SUMS):
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     if not A.numel():

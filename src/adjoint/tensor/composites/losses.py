@@ -17,7 +17,7 @@ from adjoint.core.grad_mode import no_grad
 from adjoint.core.graph import TensorBase
 from adjoint.core.locations import warn_caller
 from adjoint.tensor.composites.contract import linear
-from adjoint.tensor.composites.declare import composite, ops
+from adjoint.tensor.composites.declare import as_number, composite, ops
 from adjoint.tensor.composites.distances import pairwise_distance
 
 Tensor = Any
@@ -179,7 +179,7 @@ def huber_loss(
     >>> adjoint.nn.functional.huber_loss(adjoint.tensor([1.0, 2.0]), adjoint.tensor([1.0, 4.0]))
     tensor(0.7500)
     """
-    reduction = _agreed(input, target, weight, reduction)
+    reduction, delta = _agreed(input, target, weight, reduction), as_number(delta)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     pair = _fitted(input, target.to(input.dtype))

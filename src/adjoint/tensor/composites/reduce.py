@@ -12,7 +12,7 @@ from adjoint.arrays.shapes import normalize_dim
 from adjoint.core.graph import TensorBase
 from adjoint.core.recorded import operations
 from adjoint.core.results import results_of
-from adjoint.tensor.composites.declare import COMPOSITES, composite, ops, torch_call
+from adjoint.tensor.composites.declare import COMPOSITES, as_number, composite, ops, torch_call
 
 Tensor = Any
 Dims = int | Sequence[int] | None
@@ -346,6 +346,7 @@ def vector_norm(
     """
     if dtype is not None and input.dtype.category > 1:
         check_norm_dtype("linalg.vector_norm", input.dtype, dtype)
+    ord = as_number(ord)
     if not isinstance(ord, (int, float)):
         raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}")
     wanted = dtype if input.dtype.category > 1 else None  # whole numbers are refused, whatever they would become
