@@ -174,6 +174,14 @@ def test_adaptive_windows_that_all_see_the_same_element() -> None:
     np.testing.assert_array_equal(x.grad.numpy(), 3.0 * (halves == halves.max(-1, keepdims=True)).reshape(2, 3, 1, 4))
 
 
+@pytest.mark.parametrize("size", [(0, 3, 2), (2, 0, 3), (2, 3, 0), (0, 0, 0)])
+def test_no_adaptive_windows(size: tuple[int, int, int]) -> None:
+    x = adjoint.zeros(2, 3, 4, 5, 6, requires_grad=True)
+    y, places = F.adaptive_max_pool3d(x, size, return_indices=True)
+    assert y.shape == places.shape == (2, 3, *size)
+    assert not adjoint.autograd.grad(y.sum(), x)[0].any()
+
+
 def test_adaptive_windows_of_no_images() -> None:
     x = adjoint.zeros(0, 3, 200, 2, requires_grad=True)
     y = F.adaptive_max_pool2d(x, (1, 2))

@@ -24,6 +24,9 @@ def maxima(x, tables, with_places):
     """The largest element of each window over the last one, two or three axes, or its place in the flat image."""
     if len(tables) < 3:
         return largest(x, tables, with_places)
+    shape = (*x.shape[: x.ndim - 3], *[results for _, results, _ in tables])
+    if 0 in shape:
+        return numpy.empty(shape, numpy.int64 if with_places else x.dtype)
     # of each plane first, then of planes: so the first of equal elements in the order of memory is found
     planes = largest(x, tables[1:], False)
     (depth, results, _), (rows, _, _), (columns, _, _) = tables
