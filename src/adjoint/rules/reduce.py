@@ -102,7 +102,7 @@ def _sum(xp, input: Array, dim=None, keepdim=False):
 
 def wide(xp, input):
     """The type in which sums and products of integers or halves are made, None (their own) for other numbers."""
-    if input.dtype in PLAIN:
+    if numpy_dtype(input.dtype) in PLAIN:
         return None
     if kind_of(input) in "biu":
         return xp.int64
