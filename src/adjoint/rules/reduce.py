@@ -9,12 +9,13 @@ from functools import lru_cache
 from math import inf, nan, prod
 
 from adjoint.arrays import scans, vectors
-from adjoint.arrays.dtypes import finfo, from_numpy_dtype, is_half, kind_of, numpy_dtype
+from adjoint.arrays.dtypes import finfo, float32, float64, from_numpy_dtype, is_half, kind_of, numpy_dtype
 from adjoint.arrays.namespace import count_true, is_lazy, underlying
-from adjoint.arrays.promotion import PLAIN
 from adjoint.arrays.shortcuts import AVERAGE, SPREAD, SPREAD_MEAN, TOTAL
 
 from .declare import Array, constant, general, linear
+
+FLOAT64, FLOAT32 = float64.numpy, float32.numpy
 
 # axes ---------------------------------------------------------------------------------------------------------------
 
@@ -102,7 +103,8 @@ def _sum(xp, input: Array, dim=None, keepdim=False):
 
 def wide(xp, input):
     """The type in which sums and products of integers or halves are made, None (their own) for other numbers."""
-    if numpy_dtype(input.dtype) in PLAIN:
+    kind = input.dtype
+    if kind is FLOAT64 or kind is FLOAT32:  # NumPy's, at once; other libraries' refuse to be compared with them
         return None
     if kind_of(input) in "biu":
         return xp.int64
