@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 import re
 import runpy
+import subprocess
+import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -144,3 +147,17 @@ def test_the_tables_are_those_of_the_script() -> None:
     found = re.findall(r"-?\d\S*[\d.](?=,)", script["text"]())
     assert len(written) > 100
     np.testing.assert_allclose([float(x) for x in written], [float(x) for x in found], rtol=1e-15)
+
+
+def test_what_is_no_ufunc_is_left_as_it_is() -> None:
+    """With SCIPY_ARRAY_API=1 the functions of scipy.special are plain ones."""
+    script = (
+        "from adjoint.arrays import functions\n"
+        "assert all(functions.of(name) is functions.original(name) for name in functions.SPECIAL_NAMES)\n"
+        "import adjoint; print(adjoint.special.i0e(adjoint.zeros(2)).tolist())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "SCIPY_ARRAY_API": "1"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "[1.0, 1.0]\n"), done.stderr

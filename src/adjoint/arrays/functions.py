@@ -5,7 +5,8 @@ single precision too. Each has a formula (see `functions_loops.h`) that holds wi
 last place; elements outside of it, infinite ones and NaN among them, are left to the loop that was there. So special
 values, warnings and all other types are those of the original, and whatever works with ufuncs works with these.
 
-Without a compiled form, or vectors, `of` gives the original.
+Without a compiled form, or vectors, `of` gives the original; and so it does where that is no ufunc, as in scipy.special
+if SCIPY_ARRAY_API=1 stands in the environment.
 """
 
 try:
@@ -16,6 +17,8 @@ except ModuleNotFoundError:
     compiled = False
 
 from importlib import import_module
+
+from numpy import ufunc
 
 #: By name: the original's module, the number of the formula in functions.h, whether single precision is replaced too.
 _TABLE = {
@@ -51,7 +54,10 @@ def of(name):
     """The ufunc of this name."""
     found = _made.get(name)
     if found is None:
-        found = _made[name] = _replaced(name) if compiled and adj_best_function_kind() >= 0 else original(name)
+        found = original(name)
+        if compiled and adj_best_function_kind() >= 0 and isinstance(found, ufunc):
+            found = _replaced(name)
+        _made[name] = found
     return found
 
 
