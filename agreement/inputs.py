@@ -70,7 +70,10 @@ class Inputs:
         values = self.random.normal(size=shape)
         count = min(values.size, len(EXTREME))
         values.flat[:count] = EXTREME[:count]
-        return self.input(values, None, dtype, constant=True)
+        tensor = self.input(values, None, dtype, constant=True)
+        if not tensor.isnan().any():
+            return tensor
+        return tensor.masked_fill(tensor.isnan(), nan)  # whose sign a conversion may have changed
 
     def gaps(self, *shape: int, dtype: Any = None) -> Any:
         """Normal numbers, and minus infinity in every third place, as masks leave it."""
