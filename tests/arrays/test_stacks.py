@@ -87,3 +87,9 @@ def test_the_order_of_pivots_is_that_of_the_exchanges(inverse):
     order = lapack.order_of_pivots(pivots, 5, inverse)[..., None]
     there, back = (product, a) if inverse else (a, product)
     numpy.testing.assert_allclose(numpy.take_along_axis(there, order, axis=-2), back, atol=1e-12)
+
+
+@pytest.mark.skipif(not stacks.compiled, reason="the loops are compiled")
+def test_a_routine_is_not_called_with_arguments_left_out():
+    with pytest.raises(TypeError, match="no routine with 2 arguments is called from here"):
+        stacks.each("getrf", "float64", 1, 3, numpy.eye(3))
