@@ -150,11 +150,12 @@ def test_the_tables_are_those_of_the_script() -> None:
 
 
 def test_what_is_no_ufunc_is_left_as_it_is() -> None:
-    """With SCIPY_ARRAY_API=1 the functions of scipy.special are plain ones."""
+    """With SCIPY_ARRAY_API=1 functions of scipy.special are plain ones, more of them in later versions."""
     script = (
-        "from adjoint.arrays import functions\n"
-        "assert all(functions.of(name) is functions.original(name) for name in functions.SPECIAL_NAMES)\n"
-        "import adjoint; print(adjoint.special.i0e(adjoint.zeros(2)).tolist())"
+        "import numpy, adjoint; from adjoint.arrays import functions\n"
+        "plain = [name for name in functions.SPECIAL_NAMES if type(functions.original(name)) is not numpy.ufunc]\n"
+        "assert plain and all(functions.of(name) is functions.original(name) for name in plain), plain\n"
+        "print(adjoint.special.i0e(adjoint.zeros(2)).tolist())"
     )
     done = subprocess.run(
         [sys.executable, "-c", script],
