@@ -1,5 +1,6 @@
 """save() and load(): what is written comes back, and nothing that a file brings with it is run."""
 
+import codecs
 import collections
 import io
 import os
@@ -83,3 +84,113 @@ def test_the_place_in_a_file_is_kept():
 def test_other_places_are_refused():
     with pytest.raises(ValueError, match="map_location='cpu', but got 'cuda:0'"):
         adjoint.load(written(1), map_location="cuda:0")
+
+
+# files that somebody wrote by hand -----------------------------------------------------------------------------------
+
+
+class Call:
+    """Pickled as a call of a function with any arguments, and a state to be set."""
+
+    def __init__(self, function, *arguments, state=None):
+        self.parts = (function, arguments) if state is None else (function, arguments, state)
+
+    def __reduce__(self):
+        return self.parts
+
+
+FLOAT = numpy.dtype("f8")
+RECONSTRUCT = numpy.arange(3)[::-1].__reduce__()[0]
+FROMBUFFER, *_ = numpy.arange(3).__reduce_ex__(5)
+SCALAR = numpy.float64(3).__reduce__()[0]
+REBUILD = adjoint.ones(1).__reduce_ex__(2)[0]
+UNSAFE = {
+    "an array over any memory": Call(numpy.ndarray, (2,), "f8", b"0" * 8),
+    "an array of pointers": Call(FROMBUFFER, b"0" * 8, numpy.dtype("O"), (1,), "C"),
+    "pointers by their code": Call(numpy.dtype, "O", False, True),
+    "a structure": Call(numpy.dtype, [("a", "f8"), ("b", "O")], False, True),
+    "text": numpy.array(["text"]),
+    "dates": numpy.array(["2020-01-01"], "M8[D]"),
+    "a shape without its elements": Call(FROMBUFFER, b"0" * 8, FLOAT, (2**40,), "C"),
+    "more elements than its shape": Call(FROMBUFFER, b"0" * 16, FLOAT, (1,), "C"),
+    "a negative length": Call(FROMBUFFER, b"0" * 8, FLOAT, (-1,), "C"),
+    "an empty shape of enormous lengths": Call(FROMBUFFER, b"", FLOAT, (0, 2**62, 2**62), "C"),
+    "axes that are none": Call(FROMBUFFER, b"0" * 8, FLOAT, (1, 1), "K", (0, 0)),
+    "an array of pointers in two steps": Call(
+        RECONSTRUCT, numpy.ndarray, (0,), b"b", state=(1, (1,), numpy.dtype("O"), False, [1])
+    ),
+    "an array that is larger than its bytes": Call(
+        RECONSTRUCT, numpy.ndarray, (0,), b"b", state=(1, (2**30,), FLOAT, False, b"0" * 8)
+    ),
+    "an array that begins large": Call(RECONSTRUCT, numpy.ndarray, (2**40,), b"b"),
+    "a subclass": Call(RECONSTRUCT, numpy.matrix, (0,), b"b"),
+    "the state of an array that is complete": Call(
+        FROMBUFFER, b"0" * 8, FLOAT, (1,), "C", state=(1, (1,), FLOAT, False, b"0" * 8)
+    ),
+    "a number of other bytes": Call(SCALAR, FLOAT, b"0"),
+    "a number that is an object": Call(SCALAR, numpy.dtype("O"), 3),
+    "a dtype with fields": Call(numpy.dtype, "f8", False, True, state=(3, "<", None, ("a",), {}, 8, 1, 0)),
+    "a tensor over anything": Call(REBUILD, adjoint.Tensor, [1.0], False, {}),
+    "a tensor of another class": Call(REBUILD, dict, numpy.ones(1), False, {}),
+    "a factory that is no class of values": Call(collections.defaultdict, print),
+    "a codec that unpacks": Call(codecs.encode, "x", "rot13"),
+    "memory": Call(bytearray, 2**40),
+    "a list as long as one likes": Call(list, range(2**40)),
+    "an array by its type": Call(numpy.float64, 2),
+}
+
+
+@pytest.mark.parametrize("protocol", [0, 2, 4, 5])
+@pytest.mark.parametrize("value", UNSAFE.values(), ids=UNSAFE)
+def test_files_call_nothing_with_arguments_of_their_own(value, protocol):
+    with pytest.raises(pickle.UnpicklingError, match=r"Weights only load failed: .* weights_only=False"):
+        adjoint.load(written(value, pickle_protocol=protocol))
+
+
+@pytest.mark.parametrize("kind", list("?bhilqBHILQefdgFDG"))
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("protocol", range(6))
+def test_arrays_of_every_plain_type_and_layout_come_back(kind, order, protocol):
+    dtype = numpy.dtype(kind).newbyteorder(order)
+    whole = numpy.arange(24).reshape(2, 3, 4).astype(dtype)
+    for given in (whole, whole.T, whole.transpose(1, 0, 2), whole[::-1], whole[:0], whole[0, 0, 0], whole[:1, :, :1]):
+        found, again = adjoint.load(written([given, given], pickle_protocol=protocol))
+        plain = pickle.loads(pickle.dumps(given, protocol=protocol))
+        assert found.dtype == plain.dtype and found.strides == plain.strides and found is again
+        assert found.shape == given.shape and numpy.array_equal(found, given)
+    assert adjoint.load(written(dtype, pickle_protocol=protocol)) == dtype
+
+
+def test_a_short_file_asks_for_little_memory():
+    """Lengths that a file names stand for memory only when the bytes are there."""
+    for code in (b"\x96", b"\x8e", b"\x8d", b"\x95"):  # BYTEARRAY8, BINBYTES8, BINUNICODE8, FRAME
+        with pytest.raises(pickle.UnpicklingError):
+            adjoint.load(io.BytesIO(b"\x80\x05" + code + (2**40).to_bytes(8, "little") + b"0" * 8 + b"."))
+    with pytest.raises(pickle.UnpicklingError):
+        adjoint.load(io.BytesIO(b"\x80\x05\x8b" + (2**31 - 1).to_bytes(4, "little") + b"0" * 8 + b"."))  # LONG4
+
+
+def test_keys_nested_without_end_are_refused():
+    deep = b"\x80\x05})" + b"\x85" * 100_000 + b"Ns."
+    with pytest.raises(pickle.UnpicklingError, match="tuples in tuples"):
+        adjoint.load(io.BytesIO(deep))
+
+
+def test_instructions_that_save_never_writes_are_unknown():
+    for code in ("INST", "OBJ", "NEWOBJ", "NEWOBJ_EX", "PERSID", "BINPERSID", "EXT1", "EXT2", "EXT4", "NEXT_BUFFER"):
+        with pytest.raises(pickle.UnpicklingError):
+            adjoint.load(io.BytesIO(b"\x80\x05" + getattr(pickle, code) + b"\x01\n."))
+
+
+@pytest.mark.parametrize("protocol", [0, 2, 5])
+def test_files_cut_off_or_with_other_bytes_raise_one_kind_of_error(protocol):
+    whole = written({"a": adjoint.ones(3), "b": [1, (2.0, {3})]}, pickle_protocol=protocol).getvalue()
+    draw = numpy.random.default_rng(protocol)
+    for place in range(len(whole)):
+        spoilt = bytearray(whole)
+        spoilt[place] = draw.integers(256)
+        for contents in (whole[:place], bytes(spoilt)):
+            try:
+                adjoint.load(io.BytesIO(contents))
+            except pickle.UnpicklingError:
+                pass

@@ -8,37 +8,9 @@ import pickle
 from collections.abc import Iterator
 from typing import IO, Any
 
+from adjoint.tensor.safe_pickle import SafeUnpickler
+
 File = str | os.PathLike[str] | IO[bytes]
-
-# what the pickles of tensors, arrays and plain containers name; none of it runs code that a file brings with it
-_HARMLESS = {
-    "adjoint.tensor.tensor": {"Tensor", "_rebuild"},
-    "adjoint.nn.parameter": {"Parameter"},
-    "adjoint.arrays.size": {"Size", "device"},
-    "adjoint.arrays.dtypes": {"_dtype_named"},
-    "numpy": {"dtype", "ndarray"},
-    "numpy._core.multiarray": {"_reconstruct", "scalar"},
-    "numpy._core.numeric": {"_frombuffer"},
-    "ml_dtypes": {"bfloat16"},
-    "_codecs": {"encode"},
-    "collections": {"OrderedDict", "defaultdict"},
-    "builtins": {"bytearray", "complex", "dict", "frozenset", "list", "range", "set", "slice", "tuple"},
-}
-
-_HARMLESS["__builtin__"] = _HARMLESS["builtins"] | {"xrange"}  # as older protocols call them
-
-
-class _Reader(pickle.Unpickler):
-    """Makes nothing but tensors, arrays, numbers and containers of these."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        if name not in _HARMLESS.get(module, ()):
-            raise pickle.UnpicklingError(
-                f"Weights only load failed: the file names {module}.{name}, which may run any code. If you trust its "
-                "source, say load(..., weights_only=False)."
-            )
-        return super().find_class(module, name)
-
 
 def save(obj: Any, f: File, pickle_module: Any = pickle, pickle_protocol: int = 5) -> None:
     """Write an object that may hold tensors to a file, given by its path or open for writing bytes.
@@ -59,8 +31,9 @@ def save(obj: Any, f: File, pickle_module: Any = pickle, pickle_protocol: int = 
 def load(f: File, map_location: Any = None, pickle_module: Any = pickle, *, weights_only: bool = True) -> Any:
     """The object that save() wrote to a file.
 
-    weights_only: read tensors, arrays, numbers and containers of these only. Without it, reading a file may run
-    any code that somebody put into it. map_location: where tensors go, which can only be main memory.
+    weights_only: read tensors, arrays of numbers, numbers and containers of these only, each checked while it is read.
+    Without it, reading a file may run any code that somebody put into it. map_location: where tensors go, which can
+    only be main memory.
 
     Raises pickle.UnpicklingError for other contents, for files that torch has written, and for broken ones.
     """
@@ -75,7 +48,7 @@ def load(f: File, map_location: Any = None, pickle_module: Any = pickle, *, weig
                     "as {name: tensor.numpy()}, by numpy.savez, and read these."
                 )
             file.seek(place)
-        return _Reader(file).load() if weights_only else pickle_module.load(file)
+        return SafeUnpickler(file).load() if weights_only else pickle_module.load(file)
 
 
 @contextlib.contextmanager

@@ -1,0 +1,397 @@
+"""Reading pickles of which nobody knows where they come from: tensors, arrays, numbers and containers, nothing else.
+
+A pickle is a program for a small machine. The machine here knows only the instructions that such objects need, and
+calls nothing but the functions of `_MAKERS`, each of which checks its arguments first: an array, for instance, is made
+only of a plain numeric type and of exactly as many bytes as its shape asks for. Memory is asked for as data arrive, so
+that a short file cannot ask for much.
+"""
+
+from __future__ import annotations
+
+import collections
+import importlib
+import math
+import pickle
+import struct
+import sys
+from collections.abc import Callable, Iterable
+from typing import IO, Any
+
+import numpy
+from numpy._core.multiarray import _reconstruct as _numpy_reconstruct  # type: ignore[attr-defined]
+from numpy._core.multiarray import scalar as _numpy_scalar  # type: ignore[attr-defined]
+from numpy._core.numeric import _frombuffer as _numpy_frombuffer  # type: ignore[attr-defined]
+
+from adjoint.arrays.dtypes import _dtype_named
+from adjoint.arrays.size import Size, device
+from adjoint.tensor.tensor import Tensor, _rebuild
+
+#: What instructions raise that are cut off or do not fit together.
+_BROKEN = (EOFError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError, struct.error)
+#: How many bytes are asked for at once.
+_CHUNK = 1 << 24
+_DEEPEST_KEY = 50
+_MOST_AXES = 64
+
+
+class SafeUnpickler(pickle._Unpickler):
+    """Makes nothing but tensors, arrays, numbers and containers of these."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        super().__init__(_Source(file))  # type: ignore[arg-type]
+        self.unfinished: dict[int, numpy.ndarray] = {}
+
+    def load(self) -> Any:
+        """The object that the file describes. Raises UnpicklingError, whatever is wrong with the file."""
+        try:
+            return super().load()
+        except pickle.UnpicklingError:
+            raise
+        except _BROKEN as error:
+            message = f"load(): the file is broken ({type(error).__name__}: {error})"
+            raise pickle.UnpicklingError(message) from error
+
+    def find_class(self, module: str, name: str) -> Any:
+        """What a name in the file stands for."""
+        module = "builtins" if module == "__builtin__" else module
+        if name == "xrange":
+            name = "range"
+        if (module, name) in _NAMES:
+            return _NAMES[module, name]
+        if (module, name) in _IMPORTED:
+            return getattr(importlib.import_module(module), name)
+        raise _refusal(f"names {module}.{name}, which may run any code")
+
+    def reduced(self) -> None:
+        """Call what the file names, after a check of the arguments."""
+        arguments = self.stack.pop()
+        function = self.stack[-1]
+        maker = _MAKERS.get(function) if isinstance(function, collections.abc.Hashable) else None
+        if maker is None or type(arguments) is not tuple:
+            raise _refusal(f"calls {_shown(function)}")
+        try:
+            made = maker(*arguments)
+        except (TypeError, ValueError, OverflowError, RuntimeError, LookupError) as error:
+            raise _refusal(f"calls {_shown(function)} with other arguments than save() writes ({error})") from error
+        if function is _numpy_reconstruct:
+            self.unfinished[id(made)] = made
+        self.stack[-1] = made
+
+    def built(self) -> None:
+        """Finish an array or a dtype by the state that follows it."""
+        state = self.stack.pop()
+        target = self.stack[-1]
+        if type(target) is numpy.ndarray and self.unfinished.pop(id(target), None) is target:
+            _check_array_state(state)
+            target.__setstate__(state)
+        elif isinstance(target, numpy.dtype) and _is_plain(target):
+            _check_dtype_state(target, state)
+            if state[1] == ">" and target.kind != "V":
+                target.__setstate__(state)
+        else:
+            raise _refusal(f"sets the state of {_shown(target)}")
+
+    def bytes_to_change(self) -> None:
+        """A bytearray, which grows as its data arrive."""
+        rest = int.from_bytes(self.read(8), "little")  # type: ignore[attr-defined]
+        data = bytearray()
+        while rest > 0:
+            part = self.read(min(rest, _CHUNK))  # type: ignore[attr-defined]
+            if not part:
+                raise pickle.UnpicklingError("load(): the file is broken (it ends within an array)")
+            data += part
+            rest -= len(part)
+        self.append(data)  # type: ignore[attr-defined]
+
+    def with_list_on_top(self, instruction: Callable[[Any], None]) -> None:
+        """Add to a list that the file has made, which lies under what is added."""
+        target = self.stack[-2] if instruction is _PLAIN[pickle.APPEND[0]] else self.metastack[-1][-1]  # type: ignore[attr-defined]
+        if type(target) is not list:
+            raise _refusal(f"appends to {_shown(target)}")
+        instruction(self)
+
+    def with_keys(self, instruction: Callable[[Any], None]) -> None:
+        """Put items into a dictionary or a set that the file has made."""
+        if instruction is _PLAIN[pickle.SETITEM[0]]:
+            target, keys = self.stack[-3], self.stack[-2:-1]
+        elif instruction in (_PLAIN[pickle.FROZENSET[0]], _PLAIN[pickle.DICT[0]]):
+            target, keys = None, self.stack[:: 1 if instruction is _PLAIN[pickle.FROZENSET[0]] else 2]
+        else:
+            adds = instruction is _PLAIN[pickle.ADDITEMS[0]]
+            target, keys = self.metastack[-1][-1], self.stack[:: 1 if adds else 2]  # type: ignore[attr-defined]
+        if target is not None and type(target) not in (dict, set, collections.OrderedDict, collections.defaultdict):
+            raise _refusal(f"puts items into {_shown(target)}")
+        _check_keys(keys)
+        instruction(self)
+
+
+class _Source:
+    """A file, read in pieces: memory is asked for as data arrive."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file = file
+
+    def read(self, size: int) -> bytes:
+        if size <= _CHUNK:
+            return self.file.read(size)
+        parts = []
+        while size > 0 and (part := self.file.read(min(size, _CHUNK))):
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+    def readline(self) -> bytes:
+        return self.file.readline()
+
+
+# the instructions ----------------------------------------------------------------------------------------------------
+
+
+def _guarded(guard: Callable[..., None], instruction: Callable[[Any], None]) -> Callable[[Any], None]:
+    return lambda machine: guard(machine, instruction)
+
+
+_PLAIN: dict[int, Callable[[Any], None]] = dict(pickle._Unpickler.dispatch)
+_HARMLESS = (
+    "PROTO FRAME STOP MARK POP POP_MARK DUP NONE NEWTRUE NEWFALSE INT BININT BININT1 BININT2 LONG LONG1 LONG4 FLOAT "
+    "BINFLOAT UNICODE BINUNICODE SHORT_BINUNICODE BINUNICODE8 BINBYTES SHORT_BINBYTES BINBYTES8 TUPLE TUPLE1 TUPLE2 "
+    "TUPLE3 EMPTY_TUPLE LIST EMPTY_LIST EMPTY_DICT EMPTY_SET GET BINGET LONG_BINGET PUT BINPUT LONG_BINPUT MEMOIZE "
+    "GLOBAL STACK_GLOBAL"
+)
+
+
+def _opcode(name: str) -> int:
+    code: bytes = getattr(pickle, name)
+    return code[0]
+
+
+_LIST_INSTRUCTIONS = ("APPEND", "APPENDS")
+_KEY_INSTRUCTIONS = ("SETITEM", "SETITEMS", "ADDITEMS", "FROZENSET", "DICT")
+_dispatch: dict[int, Callable[[Any], None]] = {
+    **{_opcode(name): _PLAIN[_opcode(name)] for name in _HARMLESS.split()},
+    **{_opcode(name): _guarded(SafeUnpickler.with_list_on_top, _PLAIN[_opcode(name)]) for name in _LIST_INSTRUCTIONS},
+    **{_opcode(name): _guarded(SafeUnpickler.with_keys, _PLAIN[_opcode(name)]) for name in _KEY_INSTRUCTIONS},
+    _opcode("REDUCE"): SafeUnpickler.reduced,
+    _opcode("BUILD"): SafeUnpickler.built,
+    _opcode("BYTEARRAY8"): SafeUnpickler.bytes_to_change,
+}
+SafeUnpickler.dispatch = _dispatch
+
+
+# the objects ---------------------------------------------------------------------------------------------------------
+
+
+def _encoded(text: str, encoding: str = "latin1") -> bytes:
+    """Bytes, as older protocols write them."""
+    _check(type(text) is str and encoding == "latin1", "bytes are text in latin1")
+    return text.encode("latin1")
+
+
+def _bytearray(*arguments: Any) -> bytearray:
+    if len(arguments) == 2:
+        _check(arguments[1] in ("latin-1", "latin1"), "bytes are text in latin1")
+        return bytearray(_encoded(arguments[0]))
+    _check(all(type(each) is bytes for each in arguments) and len(arguments) < 2, "a bytearray is made of bytes")
+    return bytearray(*arguments)
+
+
+def _bytes() -> bytes:
+    return b""
+
+
+def _set(items: Any = ()) -> set[Any]:
+    _check(type(items) in (list, tuple), "a set is made of a list")
+    _check_keys(items)
+    return set(items)
+
+
+def _frozenset(items: Any = ()) -> frozenset[Any]:
+    return frozenset(_set(items))
+
+
+def _complex(real: float, imag: float) -> complex:
+    _check(type(real) is float and type(imag) is float, "a complex number has two floats")
+    return complex(real, imag)
+
+
+def _range(*parts: int) -> range:
+    _check(all(type(part) is int for part in parts), "a range is made of integers")
+    return range(*parts)
+
+
+def _slice(*parts: Any) -> slice:
+    return slice(*parts)
+
+
+def _ordered() -> collections.OrderedDict[Any, Any]:
+    return collections.OrderedDict()
+
+
+def _default(factory: Any = None) -> collections.defaultdict[Any, Any]:
+    _check(any(factory is each for each in _FACTORIES), f"a factory is one of {', '.join(map(str, _FACTORIES))}")
+    return collections.defaultdict(factory)
+
+
+def _size(items: Any) -> Size:
+    _check(type(items) is tuple, "a Size is made of a tuple")
+    return Size(items)
+
+
+def _device(name: Any) -> device:
+    _check(type(name) is str, "a device has a name")
+    return device(name)
+
+
+def _dtype(name: Any) -> Any:
+    _check(type(name) is str, "a dtype has a name")
+    return _dtype_named(name)
+
+
+def _numpy_dtype(code: Any, align: Any = False, copy: Any = True) -> numpy.dtype:
+    plain = code in _CODES if type(code) is str else isinstance(code, type) and code.__module__ == "ml_dtypes"
+    _check(plain and align is False and copy is True, "only plain numeric types are read")
+    return numpy.dtype(code, align=False, copy=True)
+
+
+def _unfinished_array(cls: Any, shape: Any, code: Any) -> numpy.ndarray:
+    _check(cls is numpy.ndarray and shape == (0,) and code in (b"b", "b"), "an array begins empty")
+    made: Any = _numpy_reconstruct(numpy.ndarray, (0,), b"b")
+    return numpy.asarray(made)
+
+
+def _array(data: Any, dtype: Any, shape: Any, order: Any, axes: Any = None) -> numpy.ndarray:
+    _check(type(data) in (bytes, bytearray), "an array is made of bytes")
+    _check_contents(shape, dtype, len(data))
+    if axes is None:
+        _check(order in ("C", "F"), "an order is C or F")
+        made: numpy.ndarray = _elements(data, dtype).reshape(shape, order=order)
+        return made
+    places = list(range(len(shape)))
+    _check(order == "K" and type(axes) is tuple and all(type(axis) is int for axis in axes), "axes are integers")
+    _check(sorted(axes) == places, "axes are numbered")
+    return _elements(data, dtype).reshape(shape).transpose(axes)
+
+
+def _elements(data: bytes | bytearray, dtype: numpy.dtype) -> numpy.ndarray:
+    """The elements that bytes stand for."""
+    return numpy.frombuffer(data, dtype) if data else numpy.empty(0, dtype)
+
+
+def _scalar(dtype: Any, data: Any) -> Any:
+    _check(type(data) is bytes, "a number is made of bytes")
+    _check_contents((), dtype, len(data))
+    return _numpy_scalar(dtype, data)
+
+
+def _tensor(cls: Any, array: Any, requires_grad: Any, attributes: Any) -> Tensor:
+    _check(isinstance(cls, type) and issubclass(cls, Tensor), "a tensor is a Tensor or a Parameter")
+    _check(type(array) is numpy.ndarray and type(requires_grad) is bool, "a tensor has an array and a flag")
+    _check(type(attributes) is dict and all(type(name) is str for name in attributes), "attributes have names")
+    return _rebuild(cls, array, requires_grad, attributes)
+
+
+_FACTORIES = (None, list, dict, set, tuple, int, float, str, bool, complex)
+_FLOATS = ("f2", "f4", "f8", "f12", "f16", "c8", "c16", "c24", "c32")
+_CODES = frozenset(
+    order + code
+    for order in ("", "<", ">", "|", "=")
+    for code in ["b1", *(f"{kind}{size}" for kind in "iu" for size in (1, 2, 4, 8)), *_FLOATS]
+)
+_NAMES: dict[tuple[str, str], Any] = {
+    ("adjoint.tensor.tensor", "Tensor"): Tensor,
+    ("adjoint.tensor.tensor", "_rebuild"): _rebuild,
+    ("adjoint.arrays.size", "Size"): Size,
+    ("adjoint.arrays.size", "device"): device,
+    ("adjoint.arrays.dtypes", "_dtype_named"): _dtype_named,
+    ("numpy", "dtype"): numpy.dtype,
+    ("numpy", "ndarray"): numpy.ndarray,
+    ("numpy._core.multiarray", "_reconstruct"): _numpy_reconstruct,
+    ("numpy._core.multiarray", "scalar"): _numpy_scalar,
+    ("numpy._core.numeric", "_frombuffer"): _numpy_frombuffer,
+    ("_codecs", "encode"): _encoded,
+    ("collections", "OrderedDict"): collections.OrderedDict,
+    ("collections", "defaultdict"): collections.defaultdict,
+    **{("builtins", each.__name__): each for each in _FACTORIES[1:]},  # type: ignore[attr-defined]
+    **{("builtins", each.__name__): each for each in (bytes, bytearray, frozenset, range, slice)},
+}
+#: What is imported only when a file names it.
+_IMPORTED = {("ml_dtypes", "bfloat16"), ("adjoint.nn.parameter", "Parameter")}
+#: What a file may call, and the function with checks that is called in its place.
+_MAKERS: dict[Any, Callable[..., Any]] = {
+    _rebuild: _tensor,
+    Size: _size,
+    device: _device,
+    _dtype_named: _dtype,
+    numpy.dtype: _numpy_dtype,
+    _numpy_reconstruct: _unfinished_array,
+    _numpy_scalar: _scalar,
+    _numpy_frombuffer: _array,
+    _encoded: _encoded,
+    collections.OrderedDict: _ordered,
+    collections.defaultdict: _default,
+    bytes: _bytes,
+    bytearray: _bytearray,
+    complex: _complex,
+    frozenset: _frozenset,
+    range: _range,
+    set: _set,
+    slice: _slice,
+}
+
+
+# checks --------------------------------------------------------------------------------------------------------------
+
+
+def _check(right: bool, rule: str) -> None:
+    if not right:
+        raise ValueError(rule)
+
+
+def _is_plain(dtype: Any) -> bool:
+    return isinstance(dtype, numpy.dtype) and (dtype.kind in "biufc" or dtype.name == "bfloat16")
+
+
+def _check_contents(shape: Any, dtype: Any, n_bytes: int) -> None:
+    """Raise ValueError unless an array of this shape and type has exactly so many bytes."""
+    _check(_is_plain(dtype), "only plain numeric types are read")
+    _check(type(shape) is tuple and len(shape) <= _MOST_AXES, "a shape is a tuple")
+    _check(all(type(length) is int and length >= 0 for length in shape), "a shape has integers")
+    _check(math.prod(length or 1 for length in shape) * dtype.itemsize <= sys.maxsize, "the shape is too large")
+    wanted = math.prod(shape) * dtype.itemsize
+    _check(wanted == n_bytes, f"an array of shape {shape} has {wanted} bytes, the file has {n_bytes}")
+
+
+def _check_array_state(state: Any) -> None:
+    right = type(state) is tuple and len(state) == 5 and state[0] == 1 and type(state[3]) in (bool, int)
+    try:
+        _check(right and type(state[4]) is bytes, "an array is made of bytes")
+        _check_contents(state[1], state[2], len(state[4]))
+    except ValueError as error:
+        raise _refusal(f"has an array with other contents than save() writes ({error})") from error
+
+
+def _check_dtype_state(dtype: numpy.dtype, state: Any) -> None:
+    right = type(state) is tuple and len(state) == 8 and state[0] == 3 and state[1] in ("<", ">", "|", "=")
+    sizes = (dtype.itemsize, dtype.itemsize) if dtype.kind == "V" else (-1, -1)
+    if not right or state[2:7] != (None, None, None, *sizes):
+        raise _refusal("describes a dtype that is not a plain numeric one")
+
+
+def _check_keys(keys: Iterable[Any]) -> None:
+    """Raise unless each can be hashed at moderate depth; hashing a tuple in a tuple calls itself without a limit."""
+    level = list(keys)
+    for _ in range(_DEEPEST_KEY):
+        level = [part for key in level if type(key) in (tuple, Size) for part in key]
+        if not level:
+            return
+    raise _refusal("has a key of tuples in tuples without end")
+
+
+def _refusal(what: str) -> pickle.UnpicklingError:
+    return pickle.UnpicklingError(
+        f"Weights only load failed: the file {what}. If you trust its source, say load(..., weights_only=False)."
+    )
+
+
+def _shown(thing: Any) -> str:
+    return f"{thing.__module__}.{thing.__qualname__}" if isinstance(thing, type) else type(thing).__name__
