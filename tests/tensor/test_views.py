@@ -665,3 +665,66 @@ def test_the_transpose_of_reading_memory(shape: Any, strides: Any, offset: int) 
     expected = np.zeros(12)
     np.add.at(expected, places, weights.numpy())
     np.testing.assert_array_equal(leaf.grad.numpy(), expected)
+
+
+# views without elements ----------------------------------------------------------------------------------------------
+
+VIEWS_OF_ANY_SHAPE: dict[str, Any] = {
+    "as_strided": lambda x: x.as_strided((0,), (1,)),
+    "as_strided at an offset": lambda x: x.as_strided((3, 0), (1, 2), 4),
+    "chunk": lambda x: x.chunk(3)[-1],
+    "diagonal": lambda x: x.diagonal(7),
+    "ellipsis": lambda x: x[...],
+    "expand": lambda x: x.expand(0, *x.shape),
+    "flatten": lambda x: x[None].flatten(),
+    "getitem": lambda x: x[1:1],
+    "matrix": lambda x: x.mT,
+    "movedim": lambda x: x.movedim(0, -1),
+    "narrow": lambda x: x.narrow(0, 0, 0),
+    "permute": lambda x: x.permute(*range(x.ndim)[::-1]),
+    "select": lambda x: x[:0].select(-1, 0),
+    "split": lambda x: x.split([0, x.shape[0]])[0],
+    "tensor_split": lambda x: x.tensor_split(9)[8],
+    "unbind": lambda x: x[:0].unbind(-1)[0],
+    "unflatten": lambda x: x.unflatten(0, (1, -1)),
+    "unfold": lambda x: x.unfold(0, 0, 1),
+    "unfold more": lambda x: x.unfold(-1, x.shape[-1], 1),
+    "unsqueeze": lambda x: x.unsqueeze(0),
+    "view": lambda x: x[:0].view(0, 7),
+    "view_as_complex": lambda x: adjoint.view_as_complex(x[:0].view(0, 2)),
+}
+
+
+@pytest.mark.parametrize("shape", [(6,), (0,), (2, 0), (0, 3), (2, 3)], ids=str)
+@pytest.mark.parametrize("name", VIEWS_OF_ANY_SHAPE)
+def test_views_without_elements_are_views(name: str, shape: tuple[int, ...]) -> None:
+    x = adjoint.ones(shape, dtype=f64, requires_grad=True)
+    base = x * 1
+    try:
+        view = VIEWS_OF_ANY_SHAPE[name](base)
+    except (RuntimeError, IndexError, ValueError):
+        pytest.skip("there is no such view of this shape")
+    assert view._is_view() and view._base is base and view.grad_fn is not None
+    if name not in ("chunk", "split", "tensor_split", "unbind"):  # several views may not be modified
+        view.mul_(2)
+        assert base._version == 1 and type(base.grad_fn).__name__ == "CopySlices"
+        base.mul_(3)
+    ((base.sum() + view.sum().real) * 1).backward()
+    assert x.grad is not None and x.grad.shape == x.shape
+
+
+@pytest.mark.parametrize("given", [(0,), (0, 3), (2, 0, 1), (6,)], ids=str)
+def test_reshaping_a_view_to_nothing_in_place(given: tuple[int, ...]) -> None:
+    """A view keeps its base whatever becomes of its shape, as does the base's other view."""
+    x = adjoint.ones(given, dtype=f64, requires_grad=True)
+    base = x * 1
+    view, other = base.view(given), base[:0]
+    view.as_strided_((0,), (1,))
+    assert view._base is base and view.shape == (0,)
+    base.unsqueeze_(0)
+    view.mul_(2)
+    other.mul_(2)
+    base.mul_(3)
+    assert view._base is base and other._base is base
+    (base.sum() + view.sum() + other.sum()).backward()
+    assert x.grad is not None and x.grad.tolist() == (3 * adjoint.ones(given)).tolist()

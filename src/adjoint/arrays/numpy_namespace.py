@@ -109,9 +109,10 @@ def strided(array: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset
 
     Raises RuntimeError if it would leave that memory.
     """
-    if 0 in shape:
-        return numpy.empty(shape, array.dtype)
     memory, start = memory_of(array)
+    if 0 in shape:
+        # a view too, of no element, wherever it would start
+        return numpy.ndarray(shape, array.dtype, memory, min(start, memory.size), strides)
     start += offset
     size = start + array.itemsize + sum([(n - 1) * k for n, k in zip(shape, strides, strict=True)])
     if start < 0 or size > memory.size:

@@ -790,7 +790,7 @@ def settled(tensor: TensorBase) -> View:
     view: View = tensor._view
     base = view.base._array
     if base is not view.layout:
-        if not numpy.may_share_memory(base, tensor._array):
+        if not meets_memory(base, tensor._array):
             tensor._view = None
             return None
         if base.dtype != tensor._array.dtype:
@@ -798,6 +798,20 @@ def settled(tensor: TensorBase) -> View:
         view.layout = base
         view.replay = (registry.tensor_ops.as_strided.as_step(base, tensor._array),)
     return view
+
+
+def meets_memory(base, array):
+    """Whether an array lies in the memory of another; if one has no elements, whether both come from one array."""
+    if base.size and array.size:
+        return numpy.may_share_memory(base, array)
+    return memory_owner(base) is memory_owner(array)
+
+
+def memory_owner(array):
+    """The array that an array is in the end a view of."""
+    while isinstance(getattr(array, "base", None), numpy.ndarray):
+        array = array.base
+    return array
 
 
 def carry_retained(tensor: TensorBase, before, number):
