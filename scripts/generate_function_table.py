@@ -43,6 +43,7 @@ float64, **c** complex64 and complex128; of a group that it takes in part, each 
 | gap | what is missing, and why |
 """
 
+
 def row(name: str, record: dict) -> str:
     """One line of a table."""
     modes = "".join(letter for letter, mode in (("v", "vjp"), ("j", "jvp"), ("2", "second")) if record.get(mode))

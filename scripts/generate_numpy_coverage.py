@@ -1,6 +1,6 @@
 """Write docs/numpy-coverage.md: which of NumPy's functions and ufuncs take Tensors, from the tables themselves.
 
-    python scripts/generate_numpy_coverage.py
+python scripts/generate_numpy_coverage.py
 """
 
 from __future__ import annotations

@@ -46,13 +46,13 @@ from adjoint.core.graph import TensorBase
 from adjoint.core.hooks import RemovableHandle
 from adjoint.tensor.storage import UntypedStorage
 '''
-TYPES = '''
+TYPES = """
 Dims: TypeAlias = builtins.int | Sequence[builtins.int] | None
 Dtype: TypeAlias = _dtype | type
 Device: TypeAlias = _device | builtins.str | builtins.int | None
 Sub = TypeVar("Sub", bound="Tensor")
 Operand: TypeAlias = Tensor | NDArray[Any] | builtins.complex
-'''
+"""
 # names that mean something else inside Tensor or adjoint, where methods and dtypes are called so
 HIDDEN = {name: f"builtins.{name}" for name in ("bool", "complex", "float", "int", "str", "tuple", "type")}
 HIDDEN |= {name: f"_{name}" for name in ("dtype", "device", "Size", "Generator")}

@@ -1,17 +1,19 @@
 """Write the lists of rules that do not work on the arrays of other libraries, each with the reason.
 
-python scripts/list_array_gaps.py [strict] [dask] [cupy]
+python scripts/list_array_gaps.py [--check] [strict] [dask] [cupy]
 
-tests/arrays/test_strict.py and tests/distributed/test_dask.py compare with them. On array-api-strict a rule may fail
-only because the standard has no function that it needs; what else it is that cannot be has to be said in OTHER_REASONS
-first.
+Each list notes the versions that it was measured with. The tests skip a gap that another version has closed; --check
+(`make gaps`) writes nothing, and fails where a list does not say what is so with the versions that are installed. On
+array-api-strict a rule may fail only because the standard has no function that it needs; what else it is that cannot
+be has to be said in OTHER_REASONS first.
 """
 
-import json
+import argparse
 import re
 import runpy
 import sys
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1] / "tests"
@@ -79,19 +81,54 @@ def cupy_gaps() -> dict[str, str]:
     return gaps
 
 
-FINDERS = {"strict": strict_gaps, "dask": dask_gaps, "cupy": cupy_gaps}
+#: How each list is found, and the packages whose versions it may depend on.
+FINDERS = {
+    "strict": (strict_gaps, ("array-api-strict", "numpy")),
+    "dask": (dask_gaps, ("dask", "numpy", "scipy")),
+    "cupy": (cupy_gaps, ("numpy", "scipy")),
+}
 
 
-def main(names: list[str]) -> None:
+def differences(listed: dict[str, str], found: dict[str, str]) -> Iterator[str]:
+    """What is to be changed in a list, in a line for each rule."""
+    for name in sorted(listed.keys() | found.keys()):
+        if name not in found:
+            yield f"{name} works; it is listed: {listed[name]}"
+        elif name not in listed:
+            yield f"{name} is not listed: {found[name]}"
+        elif listed[name] != found[name]:
+            yield f"{name} has another reason: {found[name]} (listed: {listed[name]})"
+
+
+def main(arguments: list[str]) -> int:
     from adjoint.rules import TABLE
+    from other_arrays import GapList, versions_of
 
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--check", action="store_true", help="compare with the lists and write nothing")
+    parser.add_argument("names", nargs="*", choices=[[], *FINDERS], help="which lists; all of them if none is named")
+    options = parser.parse_args(arguments)
     warnings.simplefilter("error")
     warnings.filterwarnings("ignore", "Casting complex values")
-    for name in names or FINDERS:
-        gaps = FINDERS[name]()
-        (TESTS / "data" / f"{name}_gaps.json").write_text(json.dumps(dict(sorted(gaps.items())), indent=2) + "\n")
-        print(f"{len(TABLE) - len(gaps)} of {len(TABLE)} rules work on the arrays of {name}")
+    wrong = 0
+    for name in options.names or FINDERS:
+        find, packages = FINDERS[name]
+        found = GapList(name, versions_of(packages), find())
+        if not options.check:
+            found.write()
+        else:
+            listed = GapList.read(name)
+            lines = list(differences(listed.gaps, found.gaps))
+            wrong += len(lines)
+            for line in lines:
+                print(f"{name}: {line}")
+            if lines:
+                print(f"  listed with {listed.measured_with}, here are {found.measured_with}")
+        print(f"{len(TABLE) - len(found.gaps)} of {len(TABLE)} rules work on the arrays of {name}", flush=True)
+    if wrong:
+        print("python scripts/list_array_gaps.py writes the lists anew")
+    return int(wrong > 0)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

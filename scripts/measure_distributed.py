@@ -125,7 +125,7 @@ def cluster_table() -> str:
 
 
 def gaps_table() -> str:
-    gaps = json.loads(GAPS.read_text())
+    gaps = json.loads(GAPS.read_text())["gaps"]
     rows = [f"| `{rule}` | {why} ... |" for rule, why in gaps.items()]
     return "\n".join(["| rule | what it says |", "|---|---|", *rows])
 

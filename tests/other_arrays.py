@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +26,45 @@ class Library(NamedTuple):
     array: Callable[[np.ndarray], Any]
     numpy: Callable[[Any], np.ndarray]
     kind: type
+
+
+class GapList(NamedTuple):
+    """The rules that do not work on a library's arrays, each with the reason, and the versions that showed it.
+
+    tests/data/NAME_gaps.json has it. Another version of a library may close a gap, which is no failure: the test says
+    so and is skipped. `make gaps` compares a list with what is installed, entry by entry.
+    """
+
+    name: str
+    measured_with: dict[str, str]
+    gaps: dict[str, str]
+
+    @staticmethod
+    def path(name: str) -> Path:
+        return Path(__file__).parent / "data" / f"{name}_gaps.json"
+
+    @classmethod
+    def read(cls, name: str) -> GapList:
+        return cls(name, **json.loads(cls.path(name).read_text()))
+
+    def write(self) -> None:
+        record = {"measured_with": self.measured_with, "gaps": dict(sorted(self.gaps.items()))}
+        self.path(self.name).write_text(json.dumps(record, indent=2) + "\n")
+
+    def check(self, library: Library, rule: Rule, every_kind: bool = False) -> None:
+        """Fail if a rule that is no gap does not work; skip, with the reason, if one that is a gap does."""
+        failure = failure_of(library, rule, every_kind)
+        if rule.name not in self.gaps:
+            assert failure is None, failure
+        elif failure is None:
+            listed = ", ".join(f"{package} {number}" for package, number in self.measured_with.items())
+            here = ", ".join(f"{package} {number}" for package, number in versions_of(self.measured_with).items())
+            pytest.skip(f"{rule.name} works with {here}; it did not with {listed} (make gaps)")
+
+
+def versions_of(packages: Iterable[str]) -> dict[str, str]:
+    """The versions of packages that are installed."""
+    return {package: version(package) for package in packages}
 
 
 def tensors_of(library: Library, value: Any, requires_grad: bool = False) -> Any:
