@@ -7,8 +7,8 @@ the t-th element that goes into each. Elements at equal distances are read by a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from itertools import product
 from math import prod
 from typing import Any, NamedTuple
@@ -18,6 +18,23 @@ import numpy
 from adjoint.arrays.dtypes import kind_of
 
 from . import windows as windows_loops
+
+
+class computed_once:
+    """functools.cached_property without the lock that it has in Python 3.11: in a child process nobody releases it."""
+
+    def __init__(self, compute: Callable[[Any], Any]) -> None:
+        self.compute = compute
+        self.__doc__ = compute.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            return self
+        value = instance.__dict__[self.name] = self.compute(instance)
+        return value
 
 
 class Pass(NamedTuple):
@@ -43,7 +60,7 @@ class AxisMap:
         #: One weight for all, or None.
         self.scale: float | None = float(used[0]) if used.size and (used == used[0]).all() else None
 
-    @cached_property
+    @computed_once
     def is_identity(self) -> bool:
         """True if every result is the element at its own place."""
         return (
@@ -53,12 +70,12 @@ class AxisMap:
             and bool((self.index[:, 0] == numpy.arange(self.n)).all())
         )
 
-    @cached_property
+    @computed_once
     def is_sum(self) -> bool:
         """True if there is one result, all elements with the same weight."""
         return self.results == 1 and self.passes == self.n and self.scale is not None and bool(self.weight.all())
 
-    @cached_property
+    @computed_once
     def bounds(self) -> numpy.ndarray | None:
         """Where the neighbouring elements begin and end that go into each result, one after the other.
 
@@ -74,7 +91,7 @@ class AxisMap:
             return None
         return numpy.stack([begin, begin + number], axis=1).reshape(-1)
 
-    @cached_property
+    @computed_once
     def ranges(self) -> tuple[int, int, numpy.ndarray] | None:
         """n, the number of results, and for each pass (begin, end, first, step): what it adds to results[begin:end].
 
@@ -91,7 +108,7 @@ class AxisMap:
                 found.append((into.start, into.stop, of.start, 0 if same else of.step or 1))
         return self.n, self.results, numpy.array(found, numpy.int64).reshape(-1, 4)
 
-    @cached_property
+    @computed_once
     def steps(self) -> tuple[tuple[Pass, ...], ...]:
         """For each pass what to add: nothing, or one range of results."""
         return tuple([tuple(self._ranges(t)) for t in range(self.passes)])
@@ -108,7 +125,7 @@ class AxisMap:
                 weight = None if self.scale is not None else self.weight[into, t]
                 yield Pass(into, _progression(index[begin:end]), weight)
 
-    @cached_property
+    @computed_once
     def transposed(self) -> AxisMap:
         """The transpose."""
         result, t = numpy.nonzero(self.weight)

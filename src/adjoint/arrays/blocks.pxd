@@ -131,22 +131,14 @@ cdef extern from *:
     } adj_worker;
 
     static adj_worker adj_workers[ADJ_MOST_WORKERS];
-    static CYTHON_UNUSED int adj_n_workers, adj_busy;
+    /* adj_busy: the workers belong to a call. adj_process: so many forks lead to this process. */
+    static CYTHON_UNUSED int adj_n_workers, adj_busy, adj_process = 1;
 
-    static CYTHON_UNUSED int adj_new_worker(void) {
-        adj_worker *w = &adj_workers[adj_n_workers];
-        w->start = PyThread_allocate_lock();
-        w->done = PyThread_allocate_lock();
-        if (w->start == NULL || w->done == NULL) return -1;
-        PyThread_acquire_lock(w->start, 1);
-        PyThread_acquire_lock(w->done, 1);
-        w->state = w->woken = 0;
-        return adj_n_workers++;
-    }
-
-    static CYTHON_UNUSED void adj_worker_loop(int number) {
     #if ADJ_THREADS
-        adj_worker *w = &adj_workers[number];
+    /* What a thread that helps does all its life. Python does not know of it, so that it starts without the help of an
+       interpreter that may be coming to its end, and waits for no lock of it. */
+    static void adj_worker_loop(void *of) {
+        adj_worker *w = (adj_worker *)of;
         for (;;) {
             PyThread_acquire_lock(w->start, 1);
             __atomic_store_n(&w->woken, 0, __ATOMIC_RELEASE);
@@ -156,12 +148,53 @@ cdef extern from *:
                 PyThread_release_lock(w->done);
             }
         }
+    }
+
+    /* starts one more worker; 0 if the system has no thread or memory for it */
+    static int adj_new_worker(void) {
+        adj_worker *w = &adj_workers[adj_n_workers];
+        w->state = w->woken = 0;
+        w->start = PyThread_allocate_lock();
+        w->done = PyThread_allocate_lock();
+        if (w->start != NULL && w->done != NULL) {
+            PyThread_acquire_lock(w->start, 1);
+            PyThread_acquire_lock(w->done, 1);
+            if (PyThread_start_new_thread(adj_worker_loop, w) != PYTHREAD_INVALID_THREAD_ID) {
+                adj_n_workers++;
+                return 1;
+            }
+            PyThread_release_lock(w->start);
+            PyThread_release_lock(w->done);
+        }
+        if (w->start != NULL) PyThread_free_lock(w->start);
+        if (w->done != NULL) PyThread_free_lock(w->done);
+        return 0;
+    }
+    #endif
+
+    /* Claims the workers for a call, and starts those that are missing; returns how many there are to help, 0 if another
+       call has them. The caller holds Python's lock; the claim comes first and is undone by adj_run_job. */
+    static CYTHON_UNUSED int adj_claim_helpers(int wanted) {
+    #if ADJ_THREADS
+        if (wanted > ADJ_MOST_WORKERS) wanted = ADJ_MOST_WORKERS;
+        if (wanted < 1 || __atomic_exchange_n(&adj_busy, 1, __ATOMIC_ACQ_REL)) return 0;
+        while (adj_n_workers < wanted && adj_new_worker()) { }
+        if (adj_n_workers < wanted) wanted = adj_n_workers;
+        if (wanted == 0) __atomic_store_n(&adj_busy, 0, __ATOMIC_RELEASE);
+        return wanted;
     #else
-        (void)number;
+        (void)wanted;
+        return 0;
     #endif
     }
 
-    /* work(job) in this thread and in as many helpers; what is to be done they deal out among each other */
+    /* In a child process: threads are not inherited, and who had claimed them is not there. */
+    static CYTHON_UNUSED void adj_forget_workers(void) {
+        adj_n_workers = adj_busy = 0;
+        adj_process++;
+    }
+
+    /* work(job) in this thread and in as many helpers, which were claimed; what is to be done they deal out */
     static CYTHON_UNUSED void adj_run_job(void (*work)(void *), void *job, int helpers) {
     #if ADJ_THREADS
         for (int i = 0; i < helpers; i++) {
@@ -182,6 +215,7 @@ cdef extern from *:
                 __atomic_store_n(&w->state, 0, __ATOMIC_RELEASE);
             }
         }
+        if (helpers) __atomic_store_n(&adj_busy, 0, __ATOMIC_RELEASE);
     #else
         (void)helpers;
         work(job);
@@ -266,9 +300,9 @@ cdef extern from *:
         Py_ssize_t total_size
         Py_ssize_t next
     int FE_DIVBYZERO, FE_OVERFLOW, FE_UNDERFLOW, FE_INVALID
-    int adj_n_workers, adj_busy
-    int adj_new_worker()
-    void adj_worker_loop(int number) nogil
+    int adj_n_workers, adj_process
+    int adj_claim_helpers(int wanted)
+    void adj_forget_workers()
     void adj_work(void *job) noexcept nogil
     void adj_run_job(void (*work)(void *) noexcept nogil, void *job, int helpers) nogil
     int adj_set_loop(adj_step *step, object ufunc, int place)
@@ -291,7 +325,7 @@ cdef class Machine:
     cdef public Py_ssize_t block
     cdef public Py_ssize_t group
     cdef public Py_ssize_t total_size
-    cdef bint in_use
+    cdef int in_use
 
     @cython.locals(job=adj_job, n_pieces=Py_ssize_t, piece=Py_ssize_t)
     cpdef int run(self, list places, Py_ssize_t n_rows, Py_ssize_t n_columns, object totals, int threads) except -1

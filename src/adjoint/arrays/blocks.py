@@ -19,7 +19,8 @@ except ModuleNotFoundError:
     compiled = False
 
 import os
-import threading
+
+from adjoint.arrays.forks import renewed_in_child
 
 #: Ways of a step; the same numbers as in the compiled part.
 EACH, PER_ROW, ROW_SUM, ROW_FOLD, TOTAL = range(5)
@@ -57,45 +58,26 @@ def set_num_threads(n: int) -> None:
 
 if compiled:
 
-    def worker(number: cython.int):
-        """What a thread that helps does all its life; it needs no Python and holds no lock of it."""
-        with cython.nogil:
-            adj_worker_loop(number)
-
-    def helpers_for(threads):
-        """Start the threads that are still missing; returns how many there are to help."""
-        while adj_n_workers < threads - 1:
-            number = adj_new_worker()
-            if number < 0:
-                break
-            threading.Thread(target=worker, args=(number,), name="adjoint blocks", daemon=True).start()
-        return min(adj_n_workers, threads - 1)
-
-    def forget_workers():
-        """In a child process: threads are not inherited."""
-        global adj_n_workers, adj_busy
-        adj_n_workers = adj_busy = 0
+    def n_helpers() -> int:
+        """How many threads were started so far to help with large arrays."""
+        return adj_n_workers
 
     def flags() -> dict:
         """C's numbers for what NumPy can warn of."""
         return {"divide": FE_DIVBYZERO, "over": FE_OVERFLOW, "under": FE_UNDERFLOW, "invalid": FE_INVALID}
 
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=forget_workers)
+    @renewed_in_child
+    def forget_workers():
+        """Threads are not inherited, and machines that they used are free."""
+        adj_forget_workers()
+
     _threads = min(_MOST_THREADS, usable_processors())
 
     def share(work, job, threads):
         """work(job), a C function, in this thread and at the same time in others, if they are not at work already."""
-        global adj_busy
-        helpers = 0
-        if threads > 1 and not adj_busy:
-            helpers = helpers_for(threads)
-        if helpers:
-            adj_busy = 1
+        helpers = adj_claim_helpers(threads - 1)
         with cython.nogil:
             adj_run_job(work, job, helpers)
-        if helpers:
-            adj_busy = 0
         return 0
 
     @cython.final
@@ -129,7 +111,7 @@ if compiled:
             self.block = block
             self.group = group
             self.total_size = total_size
-            self.in_use = False
+            self.in_use = 0
 
         def run(self, places, n_rows, n_columns, totals, threads):
             """Run on arrays, given as (register, array, stride of rows, stride of columns); returns what was raised.
@@ -137,7 +119,7 @@ if compiled:
             That is the or of C's FE_ constants; MemoryError if there was no memory for the blocks. The machine itself
             notes where arrays lie, so it is not to be run again before it is done: -2 says that another thread has it.
             """
-            if self.in_use:
+            if self.in_use == adj_process:
                 return -2
             for register, array, row, column in places:
                 self.registers[register].base = adj_data(array)
@@ -156,9 +138,9 @@ if compiled:
             piece = 8 * self.block if n_rows == 1 else 8 * self.group
             n_pieces = ((n_columns if n_rows == 1 else n_rows) + piece - 1) // piece
             job.piece, job.n_pieces = piece, n_pieces
-            self.in_use = True
+            self.in_use = adj_process
             share(adj_work, cython.address(job), threads if n_pieces > 1 else 1)
-            self.in_use = False
+            self.in_use = 0
             if job.flags & (1 << 30):
                 raise MemoryError("no memory for the blocks at work")
             return job.flags

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
+import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from .dtypes import finfo, from_numpy_dtype, iinfo
+from .forks import new_lock, new_rlock, renewed_in_child
 from .size import CPU, as_device, device, type_name
 
 Array = np.ndarray[Any, Any]
@@ -49,8 +50,9 @@ class Generator:
         self._device = as_device(device, "Generator")
         if self._device != CPU:
             raise RuntimeError(f"generators draw on the CPU; device '{self._device}' has none")
-        self._lock = threading.RLock()
+        self._lock = new_rlock()
         self.manual_seed(_DEFAULT_SEED)
+        _generators.add(self)
 
     @property
     def device(self) -> device:
@@ -125,6 +127,19 @@ class Generator:
         return _restore, (self._device, self.get_state())
 
 
+# all of them, for child processes
+_generators: weakref.WeakSet[Generator] = weakref.WeakSet()
+
+
+@renewed_in_child
+def _renew_generators() -> None:
+    """Another thread may have been drawing, with a lock of NumPy's, which belongs to the bit generator."""
+    for generator in list(_generators):
+        fresh = np.random.PCG64(0)
+        fresh.state = generator._numpy.bit_generator.state  # type: ignore[assignment]
+        generator._numpy = np.random.Generator(fresh)
+
+
 def _restore(device: device, state: Any) -> Generator:
     return Generator(device).set_state(state)
 
@@ -152,7 +167,7 @@ def _unpack_state(data: bytes) -> tuple[int, dict[str, Any]]:
 # --- the default generator ----------------------------------------------------------------------------------
 
 _default: Generator | None = None
-_default_lock = threading.Lock()
+_default_lock = new_lock()
 
 
 def default_generator() -> Generator:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import abc
-import threading
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from adjoint.arrays.forks import new_lock
 from adjoint.arrays.size import type_name
 from adjoint.core import errors, graph
 from adjoint.core.engine import run_number, will_run
-from adjoint.core.graph import AccumulateGrad, TensorBase, gradient_edge, needs_grad
+from adjoint.core.graph import TensorBase, gradient_edge, needs_grad
 from adjoint.core.hooks import RemovableHandle
 
 Tensor = Any
@@ -178,7 +178,7 @@ class _WaitForAll:
         self.fn = fn
         # by the number of the pass: how many are still to come, and those that came
         self.waiting: dict[int, tuple[int, list[Tensor | None]]] = {}
-        self.lock = threading.Lock()
+        self.lock = new_lock()
 
     def of(self, i: int) -> Callable[[Tensor], None]:
         """The hook for the i-th tensor."""
@@ -206,7 +206,7 @@ class _TakeFirst:
     def __init__(self, nodes: list[graph.Node], fn: Callable[[Tensor], None]) -> None:
         self.fn = fn
         self.last = -1
-        self.lock = threading.Lock()
+        self.lock = new_lock()
 
     def of(self, i: int) -> Callable[[Tensor], None]:
         """The hook for the i-th tensor."""
@@ -226,11 +226,6 @@ def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
     """Taken for torch's sake: NumPy has no streams that could differ, so that there is nothing to warn about."""
     if not isinstance(enabled, bool):
         warnings.warn(f"expected a bool, got {enabled!r}", stacklevel=2)
-
-
-def is_leaf_edge(edge: GradientEdge) -> bool:
-    """True for the edge of a leaf."""
-    return isinstance(edge.node, AccumulateGrad)
 
 
 def as_edge(target: TensorBase | GradientEdge) -> GradientEdge:

@@ -27,6 +27,7 @@ from heapq import heappop, heappush
 
 import numpy
 
+from adjoint.arrays.forks import new_rlock
 from adjoint.arrays.loops import one_like
 from adjoint.arrays.memory import with_kept_memory
 from adjoint.core import errors
@@ -73,7 +74,7 @@ _ndarray = numpy.ndarray
 _ERRORS, _QUIET = quiet_errors()
 _active_runs: set = set()
 # held while a pass marks its nodes, during which no code of the user runs
-_claiming = threading.RLock()
+_claiming = new_rlock()
 # so many passes, one inside the other, run in one thread: the next one gets a thread, and so a stack, of its own
 _PASSES_PER_THREAD = 30
 # where a pass captures, a node: leads to a captured one, is one; is being searched, has been; takes part

@@ -11,13 +11,13 @@ except ModuleNotFoundError:
     from adjoint.arrays import _cython_shim as cython
 
 import itertools
-import threading
 import weakref
 from typing import NamedTuple
 
 import numpy
 
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of, numpy_dtype
+from adjoint.arrays.forks import new_rlock
 from adjoint.arrays.memory import with_kept_memory
 from adjoint.arrays.namespace import astype, copied, library_of, namespace
 from adjoint.arrays.once import warn_once
@@ -33,7 +33,7 @@ if not cython.compiled:
     from adjoint.core.modes import ThreadState, current, thread_is_inferring
 
 _ndarray = numpy.ndarray
-_accumulation = threading.RLock()
+_accumulation = new_rlock()
 _CPU = device("cpu")
 # the sequence number of leaves, which come before everything else
 _LAST = 2**64 - 1

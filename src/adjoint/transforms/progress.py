@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from types import TracebackType
 from typing import Any
 
+from adjoint.arrays.forks import new_lock
+
 #: Seconds until the bar appears; set to math.inf to see none.
 SHOW_AFTER = 2.0
 # a terminal has room for one bar: that of the outermost block that lasts
-_lock = threading.Lock()
+_lock = new_lock()
 
 
 class Progress:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache, wraps
-from threading import Lock
 from typing import Any
 
+from adjoint.arrays.forks import new_lock
 from adjoint.core.modes import current
 from adjoint.core.recorded import operations
 from adjoint.tensor import creation
@@ -21,7 +21,7 @@ from adjoint.tensor.tensor import Tensor
 from adjoint.tools.profiler import names
 
 Function = Callable[..., Any]
-_lock = Lock()
+_lock = new_lock()
 _in_use = 0
 
 

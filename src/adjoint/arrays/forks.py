@@ -1,0 +1,54 @@
+"""What a child process has to renew: locks that another thread of its parent held, and what such threads were doing.
+
+After os.fork() only the thread that called it goes on. A lock that another one held would never be released, so every
+lock of this package is made here, and one function renews them all in the child, in the order in which they were
+registered. Nothing is done where there is no os.fork().
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+_renewals: list[Callable[[], Any]] = []
+# locks are known weakly: those of single objects die with them
+_locks: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def renewed_in_child(renew: Callable[[], Any]) -> Callable[[], Any]:
+    """Call a function in every child process, after the locks were renewed: for what threads of the parent left."""
+    _renewals.append(renew)
+    return renew
+
+
+def new_lock() -> Any:
+    """A lock that is free in a child process, whoever held it in the parent."""
+    lock = threading.Lock()
+    _locks.add(lock)
+    return lock
+
+
+def new_rlock() -> Any:
+    """The same for a lock that its owner may take again."""
+    lock = threading.RLock()
+    _locks.add(lock)
+    return lock
+
+
+def locks() -> list[Any]:
+    """All locks that are renewed."""
+    return list(_locks)
+
+
+def _renew() -> None:
+    for lock in locks():
+        lock._at_fork_reinit()
+    for renew in _renewals:
+        renew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew)

@@ -1,0 +1,23 @@
+"""Every lock is one that a child process renews."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+SOURCES = Path(__file__).parents[2] / "src" / "adjoint"
+#: What makes a lock of its own. functools.cached_property has one in Python 3.11.
+MAKERS = re.compile(r"\b(R?Lock|Condition|(Bounded)?Semaphore|Barrier|allocate_lock|cached_property|Queue)\b\(?")
+#: The one place of locks; prose and messages may name the words.
+FORKS = SOURCES / "arrays" / "forks.py"
+
+
+@pytest.mark.parametrize("path", sorted(SOURCES.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCES)))
+def test_locks_are_made_in_one_place(path: Path) -> None:
+    used = re.findall(
+        r"(?:threading\.|from (?:threading|functools|queue|multiprocessing) import .*)" + MAKERS.pattern,
+        path.read_text(),
+    )
+    assert path == FORKS or not used
