@@ -1139,6 +1139,73 @@ def test_history_of_base_and_view_after_in_place():
     assert v.grad_fn is again, "the history is made again only when the memory changed"
 
 
+def write_to_view(x, v, w):
+    v.exp_()
+    return v.detach().clone()
+
+
+def write_from_another(x, v, w):
+    v.mul_(w[1:])
+    return w[1:].detach() * 2
+
+
+def write_by_index(x, v, w):
+    v[adjoint.tensor([0, 1])] = w[:2] * 5
+    return adjoint.tensor([5.0, 5.0], dtype=w.dtype)
+
+
+def write_to_reshaped_view(x, v, w):
+    v.unsqueeze_(0)
+    v.exp_()
+    return v.detach().clone()[0]
+
+
+@pytest.mark.parametrize("recording", [True, False])
+@pytest.mark.parametrize("again", [False, True], ids=["detached", "a leaf again"])
+@pytest.mark.parametrize("write", [write_to_view, write_from_another, write_by_index, write_to_reshaped_view])
+def test_modified_view_keeps_its_history_when_its_base_is_detached(write, again, recording):
+    w = leaf(0.5, 2.0, 3.0)
+    x = w * 1.0
+    v, other = x[1:], x[:2]
+    expected = write(x, v, w)
+    with adjoint.set_grad_enabled(recording):
+        x.detach_()
+    if again:
+        x.requires_grad_()
+    assert v.requires_grad and other.requires_grad and x.is_leaf
+    (g,) = adjoint.autograd.grad(v.sum() + w.sum(), w, retain_graph=True)
+    assert_same(g[:2] if write is write_by_index else g[1:], expected + 1)
+    assert v.grad_fn.next_functions[0][0] is not None
+    # what was not modified itself follows the base
+    given, taken = adjoint.autograd.grad(other.sum(), (w, x) if again else (w, w), allow_unused=True)
+    assert given is None and (taken is not None) is again
+    assert again or other.grad_fn.next_functions == ((None, 0),)
+
+
+def test_view_of_a_detached_base_that_is_modified_afterwards_leads_nowhere():
+    w = leaf(0.5, 2.0, 3.0)
+    x = w * 1.0
+    v = x[1:]
+    v.exp_()
+    x.detach_()
+    x.mul_(2)
+    assert v.requires_grad and not x.requires_grad
+    v.sum().backward()
+    assert w.grad is None
+
+
+def test_modified_view_of_a_base_without_history_keeps_its_own():
+    w = leaf(0.5, 2.0, 3.0)
+    x = adjoint.zeros(3, dtype=w.dtype)
+    v, other = x[1:], x[:2]
+    v.copy_(w[1:])
+    assert other.requires_grad
+    x.detach_()
+    assert v.requires_grad and not other.requires_grad and other.is_leaf
+    v.sum().backward()
+    assert_same(w.grad, [0.0, 1.0, 1.0])
+
+
 def test_view_of_a_view_knows_the_base():
     y = leaf(1.0, 2.0, 3.0) * 1
     v = y[1:][0]

@@ -84,9 +84,14 @@ class Model:
             return
         if self.origin is not None and (self.node or self.base.requires):
             raise Refused("its base or another view of its base has been modified inplace")
+        self.follow()
+
+    def follow(self) -> None:
+        """Take over the history of the base; of one that was taken out of the graph nothing reaches the leaves."""
+        assert self.base is not None
         self.stamp = self.memory.version
-        self.node = self.base.requires
-        self.history = self.base.history if self.node else None
+        self.node = self.node or self.base.requires
+        self.history = self.base.history if self.base.requires else None
 
     def rows(self) -> np.ndarray:
         """The derivative of each element."""
@@ -401,6 +406,14 @@ class Program:
         if i > 1:
             self.both(plan, lambda: self.tensors[i].detach_())
 
+    def detach_base(self, i: int, b: int, c: int) -> None:
+        """detach_() of what a tensor is a view of, in the mode that is on or in the other."""
+        base = self.models[i].base
+        if base is None or base not in self.models:
+            return
+        with adjoint.set_grad_enabled(self.recording is not bool(b % 2)):
+            self.detach_in_place(self.models.index(base), b, c)
+
     def mode(self, i: int, b: int, c: int) -> None:
         self.recording = not self.recording
         adjoint.set_grad_enabled(self.recording)
@@ -512,6 +525,9 @@ class Program:
             after[target.index] = rows
             base.history = History(after, base.kept() | kept)
             base.node, base.leaf = True, False
+            if target is not base:
+                # what was modified keeps this history, whatever becomes of the base
+                target.follow()
 
     def assign(self, i: int, b: int, c: int) -> None:
         """Item assignment: of a number, or of a tensor that is broadcast, at an index of any kind."""
@@ -551,7 +567,14 @@ class Program:
             recorded = self.recorded(operands)
             rows = np.broadcast_to(0.0 if source is None else source.rows(), (*picked.shape, COLUMNS))
             kept = frozenset().union(*[m.kept() for m in operands if m.requires])
-            return lambda: self.write(part, values, rows, kept, recorded)
+
+            def commit() -> None:
+                self.write(part, values, rows, kept, recorded)
+                if advanced and recorded and target.base is not None:
+                    # the tensor itself is what the operation was told to modify
+                    target.follow()
+
+            return commit
 
         where = adjoint.tensor(key) if advanced else key
 
@@ -699,7 +722,8 @@ def views(model: Model, c: int) -> list[View]:
 
 
 STEPS = (
-    *("unary", "binary", "binary", "second", "clone", "detach", "switch_on", "detach_in_place", "mode"),
+    *("unary", "binary", "binary", "second", "clone", "detach", "switch_on", "mode"),
+    *("detach_in_place", "detach_base"),
     *("view", "view", "view", "several"),
     *("unary_in_place", "binary_in_place", "binary_in_place", "number_in_place"),
     *("assign", "assign", "reshape_in_place"),

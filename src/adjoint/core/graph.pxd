@@ -146,6 +146,8 @@ cdef class View:
     cdef public long version
     cdef public object origin
     cdef public object layout
+    cdef public Node rewritten
+    cdef public long rewritten_at
 
 
 # instances have no dictionary of their own here: Cython would make one for each, where classes in Python make it when the

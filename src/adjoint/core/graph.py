@@ -119,6 +119,8 @@ class View:
     replay: the operations that lead from the base to the view, as (operation, arguments after the tensor, number of
         the output or None).
     version: the version of the memory for which the view's grad_fn holds.
+    rewritten, rewritten_at: the history that the base got when this view was modified, and the version that this made.
+        The view's own is made from it when it is asked for, whatever becomes of the base meanwhile.
     origin: None, or why the view may not be modified in place while recording ("no_grad", "inference",
         "multi_output", of a custom function "custom", "custom_outputs", and errors.SEPARATE where the arrays share
         no memory, so that it is a view by name only).
@@ -685,14 +687,14 @@ if not cython.compiled:
         return int(repr(_numbers)[len("count(") : -1])
 
     # the values that fields of compiled classes have before they are set
-    VersionCounter.value = View.version = 0
+    VersionCounter.value = View.version = View.rewritten_at = 0
     VersionCounter.lines = VersionCounter.storage = None
     SavedTensor.array = SavedTensor.counter = SavedTensor.node = None
     SavedTensor.version = SavedTensor.output_nr = 0
     SavedTensor.from_input = False
     SavedTensor.tangents = SavedTensor.original = SavedTensor.packed = SavedTensor.unpack_hook = None
     SavedTensor.freed = False
-    View.base = View.replay = View.origin = View.layout = None
+    View.base = View.replay = View.origin = View.layout = View.rewritten = None
     TensorBase._node = TensorBase._grad = TensorBase._accumulator = TensorBase._counter = None
     TensorBase._tangents = TensorBase._view = TensorBase._hooks = TensorBase._post_hooks = TensorBase._retain = None
     TensorBase._requires = False
@@ -737,7 +739,8 @@ def needs_grad(tensor: TensorBase) -> bool:
     """
     if tensor._requires or tensor._node is not None:
         return True
-    return tensor._view is not None and needs_grad(tensor._view.base)
+    view: View = tensor._view
+    return view is not None and (view.rewritten is not None or needs_grad(view.base))
 
 
 def is_leaf_tensor(tensor: TensorBase) -> bool:
@@ -760,22 +763,31 @@ def renew_history(tensor: TensorBase, view: View):
     """
     if view.origin == errors.SEPARATE:
         raise RuntimeError(errors.SEPARATE_STALE.format(library=library_of(tensor._array)))
-    base: TensorBase = view.base
-    recorded = needs_grad(base)
-    if view.origin is not None and not tensor._requires and (recorded or tensor._node is not None):
+    version = version_of(tensor)
+    source: TensorBase = None
+    if view.rewritten is not None and view.rewritten_at == version:
+        source = new_tensor(view.layout)
+        source._node = view.rewritten
+    recorded = source is not None or needs_grad(view.base)
+    has_history = recorded or tensor._node is not None or view.rewritten is not None
+    if view.origin is not None and not tensor._requires and has_history:
         raise errors.view_modified(view.origin, tensor._node, tensor._output_nr, True)
-    view.version = version_of(tensor)
-    if not recorded and not tensor._requires:
-        # the base was taken out of the graph
-        tensor._node = None
-        tensor._output_nr = 0
-    if tensor._requires or not recorded or settled(tensor) is None:
+    view.version = version
+    view.rewritten = None
+    if tensor._requires or not has_history:
         return
+    if not recorded:
+        # the base was taken out of the graph: the view stays in it, and nothing flows from it any more
+        source = cut_off(view.layout)
+    elif source is None:
+        if settled(tensor) is None:
+            return
+        source = view.base
     state: ThreadState = current()
     enabled = state.grad_enabled
     state.grad_enabled = True
     try:
-        again: TensorBase = replay_view(view.replay, base)
+        again: TensorBase = replay_view(view.replay, source)
     finally:
         state.grad_enabled = enabled
     before: Node = tensor._node
@@ -783,6 +795,20 @@ def renew_history(tensor: TensorBase, view: View):
     tensor._node = again._node
     tensor._output_nr = again._output_nr
     carry_retained(tensor, before, number)
+
+
+def cut_off(array) -> TensorBase:
+    """A tensor from which operations are recorded, with no edge: a view that shows the flag of a leaf."""
+    leaf: TensorBase = new_tensor(array)
+    leaf._requires = True
+    tensor: TensorBase = new_tensor(array)
+    view: View = View.__new__(View)
+    view.base = leaf
+    view.replay = ()
+    view.layout = array
+    view.version = version_of(tensor)
+    tensor._view = view
+    return tensor
 
 
 def settled(tensor: TensorBase) -> View:

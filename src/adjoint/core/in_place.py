@@ -114,7 +114,9 @@ def rebase(tensor: TensorBase, node: Node, place: cython.Py_ssize_t = 0, output_
     base._output_nr = 0
     base._requires = False
     carry_retained(base, before, number)
-    # the view's own history is made again from the base's when it is asked for
+    # the view's own history is made from this one of the base when it is asked for
+    view.rewritten = whole
+    view.rewritten_at = version_of(tensor)
     view.version = -1
 
 
