@@ -93,7 +93,7 @@ def test_each_point_is_evaluated_once():
     x[0] = 0.0
     assert f.fun(x) == 16.0 and len(calls) == 2
     assert f.fun([1.0]) == 2.0 and f.hess([1.0]).tolist() == [[12.0]]
-    constant = optimize.scipy_function(lambda x: 3.0)
+    constant = optimize.scipy_function(lambda x: 3.0, allow_constant=True)
     assert constant.fun(x) == 3.0 and not constant.hess(x).any() and not constant.hessp(x, x).any()
 
 

@@ -34,6 +34,7 @@ cdef class ThreadState:
     cdef public int volatile
     cdef public tuple before_write
     cdef public tuple transforms
+    cdef public tuple differentiated
     cdef object __weakref__
 
 

@@ -26,7 +26,7 @@ _last_state = None
 _FIELDS = ("grad_enabled", "unusual", "dual_stack", "public_level", "forward_off", "batches", "backward_depth")
 _FIELDS += ("inference", "multithreading", "anomaly", "check_nan", "locations", "evaluating", "node_hooks")
 _FIELDS += ("saved_hooks", "saving", "saved_hooks_refused", "runner", "before_write", "transforms", "run")
-_FIELDS += ("inspector", "volatile", "profiler")
+_FIELDS += ("inspector", "volatile", "profiler", "differentiated")
 # how many threads are in inference mode
 _inferring = 0
 
@@ -61,6 +61,8 @@ class ThreadState:
     before_write: functions that are called with every tensor that is going to be modified in place.
     transforms: the transformations of functions inside of which this thread is, the innermost last, as ("grad", 0),
         ("jvp", 0), ("vmap", level).
+    differentiated: for each function inside of which this thread is and that adjoint differentiates backward, the
+        tensors by which it does.
     """
 
     def __init__(self):
@@ -80,7 +82,7 @@ class ThreadState:
         self.evaluating = self.run = None
         self.node_hooks = self.saved_hooks = self.before_write = ()
         self.saved_hooks_refused = self.saving = self.runner = self.inspector = self.profiler = None
-        self.transforms = ()
+        self.transforms = self.differentiated = ()
         _states.add(self)
 
 

@@ -22,6 +22,7 @@ from adjoint.arrays.once import warn_once
 from adjoint.arrays.promotion import promote
 from adjoint.arrays.shapes import normalize_dims
 from adjoint.core import errors
+from adjoint.core.dependence import check_kept
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
@@ -472,6 +473,8 @@ class Operation:
         if isinstance(value, numpy.generic):
             return value.item()
         if isinstance(value, TensorBase) and not (value._array.ndim or value.requires_grad):
+            if current().dual_stack:
+                check_kept(value, f"the number {self.names[place]}= of {self.name}()")
             return value.item()
         if self.names[place] in _FACTORS and (value is not None or self.defaults[place] is not None):
             raise TypeError(errors.must_be_number(self.name, self.names[place], value))

@@ -7,7 +7,9 @@ from typing import Any
 import numpy
 
 from adjoint.arrays.dtypes import from_numpy_dtype
+from adjoint.core.dependence import check_kept
 from adjoint.core.graph import new_tensor
+from adjoint.core.modes import current
 from adjoint.interop.operands import is_tensor
 
 Tensor = Any
@@ -15,6 +17,8 @@ Tensor = Any
 
 def dlpack(tensor: Tensor, **options: Any) -> Any:
     """What Tensor.__dlpack__ gives. Raises BufferError for a Tensor that requires grad."""
+    if current().dual_stack:
+        check_kept(tensor, "an exported tensor")
     if tensor.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     return tensor._array.__dlpack__(**options)

@@ -10,6 +10,9 @@ import numpy as np
 
 from adjoint.arrays.dtypes import dtype, float64, promote_types
 from adjoint.arrays.pytree import flatten, places
+from adjoint.core.dependence import depends, differentiating, leads_elsewhere
+from adjoint.core.errors import explained
+from adjoint.core.grad_mode import enable_grad
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.modes import current, is_grad_enabled
 from adjoint.core.operation import is_inexact
@@ -25,6 +28,16 @@ CAPTURED = (
     "{name}: the function depends on a tensor that {what} and is not among its arguments, so that its derivative would "
     "be lost: pass it to the function as an argument, after {after}"
 )
+CONSTANT = (
+    "{name}: what the function returned does not depend on {what} by any recorded operation, so that its derivative "
+    "would be zero. Compute it from {what} with adjoint's operations, without detach(), item(), numpy() or no_grad() "
+    "on the way; if it is constant indeed, say so with allow_constant=True"
+)
+
+
+def constant_error(name: str, what: str) -> RuntimeError:
+    """The error for a function whose result does not depend on what a derivative was asked for by."""
+    return explained(RuntimeError(CONSTANT.format(name=name, what=what)), "lost-derivative")
 
 
 class Flat:
@@ -171,15 +184,46 @@ def plain(tree: Tree) -> Tree:
     return structure.unflatten([new_tensor(x._array) if isinstance(x, TensorBase) else x for x in leaves])
 
 
-def check_captured(result: Tensor, name: str, after: str) -> None:
-    """Raise RuntimeError if what a function made of plain arguments has a derivative all the same.
+def asked(tree: Tree) -> list[Tensor]:
+    """The tensors in a tree by which derivatives are asked for."""
+    recorded, dual = is_grad_enabled(), bool(current().dual_stack)
+    return [
+        leaf for leaf in Differentiable(tree).tensors
+        if (recorded and leaf.requires_grad) or (dual and forward.has_tangent(leaf))
+    ]  # fmt: skip
 
-    name, after: how the caller and its last argument before those of the function are called.
+
+def check_function(
+    function: Callable[..., Tensor],
+    args: tuple[Tree, ...],
+    name: str,
+    after: str | None,
+    needed: list[tuple[str, list[Tensor]]],
+) -> None:
+    """Run a function once and see what its result depends on.
+
+    name, after: how the caller and its last argument before those of the function are called; None for the latter where
+    the function may depend on what else it likes. needed: tensors among the
+    arguments, on one of which the result has to depend, and how messages call them; several times, or none.
+
+    Raises RuntimeError if the result depends on a tensor that is followed and is not among the arguments, or does not
+    depend on what it has to.
     """
-    if is_grad_enabled() and result.requires_grad:
+    part = Differentiable(args)
+    with enable_grad():
+        aliases = [func.followed(tensor) for tensor in plain(part.tensors)]
+        with differentiating(aliases):
+            result = function(*part.tree(aliases))
+    if leads_elsewhere([result], aliases):
+        if after is None:
+            return
         raise RuntimeError(CAPTURED.format(name=name, what="requires grad", after=after))
     if any(forward.tangent_of(result, number) is not None for number in current().dual_stack):
         raise RuntimeError(CAPTURED.format(name=name, what="has a tangent", after=after))
+    alias_of = {id(tensor): alias for tensor, alias in zip(part.tensors, aliases, strict=True)}
+    for what, tensors in needed:
+        if tensors and not depends([result], [alias_of[id(tensor)] for tensor in tensors]):
+            raise constant_error(name, what)
 
 
 # vmap -----------------------------------------------------------------------------------------------------------------

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from adjoint.arrays.dtypes import float64
 from adjoint.arrays.pytree import flatten
-from adjoint.core.grad_mode import enable_grad
+from adjoint.core.dependence import differentiating
+from adjoint.core.grad_mode import enable_grad, no_grad
 from adjoint.core.graph import TensorBase
 from adjoint.solvers.colouring import Compression
-from adjoint.solvers.flat import Flat, to_numpy
+from adjoint.solvers.flat import Flat, constant_error, to_numpy
 from adjoint.tensor.creation import as_tensor, from_numpy, zeros
 from adjoint.tensor.differentiate import grad
 
@@ -49,11 +50,22 @@ def vector_of(x: Any) -> Array:
 class FlatFunction:
     """A function of a tree, run on vectors and recorded; the record of the last vector is kept.
 
-    Subclasses say what of it they give. `flat` is the layout of the argument.
+    Subclasses say what of it they give. `flat` is the layout of the argument. allow_constant: derivatives are zeros
+    where the result does not depend on x, instead of an error. recorded: False where no derivatives are expected;
+    they are given all the same, from a second run.
     """
 
-    def __init__(self, function: Callable[..., Any], x0: Any, args: tuple[Any, ...], name: str) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        x0: Any,
+        args: tuple[Any, ...],
+        name: str,
+        allow_constant: bool = False,
+        recorded: bool = True,
+    ) -> None:
         self.function, self.args, self.name = function, args, name
+        self.allow_constant, self.recorded = allow_constant, recorded
         self.flat = x0 if isinstance(x0, Flat) else Flat(start_of(x0), name, float64)
         self.known: dict[str, Any] = {}
         self.x: Array | None = None
@@ -67,13 +79,35 @@ class FlatFunction:
         """What is known at x: its leaf and the result, and what was computed since."""
         vector = vector_of(x)
         if self.x is None or not np.array_equal(vector, self.x):
-            leaf = from_numpy(vector).requires_grad_()
-            with enable_grad():
+            leaf = from_numpy(vector)
+            if self.recorded:
+                leaf.requires_grad_()
+            with enable_grad() if self.recorded else no_grad(), differentiating([leaf]):
                 result = self.checked(self.function(self.flat.unravel(leaf), *self.args))
             # assigned only now: a function that raises leaves nothing half known
             self.known = {"leaf": leaf, "result": result}
             self.x = vector.copy()
         return self.known
+
+    def recorded_at(self, x: Any) -> dict[str, Any]:
+        """What is known at x, with the record that derivatives need."""
+        if not self.recorded:
+            self.recorded, self.x = True, None
+        return self.at(x)
+
+    def slope(self, known: dict[str, Any], driver: Tensor | None = None, **options: Any) -> Tensor:
+        """The cotangent of x for one of the result.
+
+        Raises RuntimeError if the result does not depend on x, unless constants are allowed.
+        """
+        found = None
+        if known["result"].requires_grad:
+            found = grad(known["result"], known["leaf"], driver, retain_graph=True, allow_unused=True, **options)[0]
+        if found is not None:
+            return found
+        if not self.allow_constant:
+            raise constant_error(self.name, "x")
+        return zeros_of(known["leaf"], driver, options)
 
     def checked(self, result: Any) -> Tensor:
         """The result as a tensor of the right shape."""
@@ -81,7 +115,7 @@ class FlatFunction:
 
     def once(self, what: str, x: Any, compute: Callable[[dict[str, Any]], Any]) -> Any:
         """Something about x, computed when it is first asked for."""
-        known = self.at(x)
+        known = self.recorded_at(x)
         if what not in known:
             known[what] = compute(known)
         return known[what]
@@ -95,9 +129,14 @@ class FlatFunction:
 def slope(end: Tensor, by: Tensor, driver: Tensor | None = None, **options: Any) -> Tensor:
     """A gradient, zero where nothing depends on anything; the graph is kept."""
     if not end.requires_grad:
-        batch = (len(driver),) if options.get("is_grads_batched") and driver is not None else ()
-        return zeros((*batch, *by.shape), dtype=by.dtype)
+        return zeros_of(by, driver, options)
     return grad(end, by, driver, retain_graph=True, allow_unused=True, materialize_grads=True, **options)[0]
+
+
+def zeros_of(by: Tensor, driver: Tensor | None, options: dict[str, Any]) -> Tensor:
+    """A gradient of zeros, one for each driver where they are batched."""
+    batch = (len(driver),) if options.get("is_grads_batched") and driver is not None else ()
+    return zeros((*batch, *by.shape), dtype=by.dtype)
 
 
 def identity(n: int) -> Tensor:
@@ -128,11 +167,11 @@ class ScalarFunction(FlatFunction):
 
     def jac(self, x: Any) -> Array:
         """The gradient, of shape (n,)."""
-        return self.once("jac", x, lambda known: to_numpy(slope(known["result"], known["leaf"]))).copy()
+        return self.once("jac", x, lambda known: to_numpy(self.slope(known))).copy()
 
     def gradient(self, known: dict[str, Any]) -> Tensor:
         """The gradient with its history."""
-        return slope(known["result"], known["leaf"], create_graph=True)
+        return self.slope(known, create_graph=True)
 
     def hess(self, x: Any) -> Array:
         """The Hessian, of shape (n, n)."""
@@ -158,7 +197,7 @@ class VectorFunction(FlatFunction):
     def transposed(self, known: dict[str, Any]) -> tuple[Tensor, Tensor]:
         """A blank u and J^T u with its history, whose own derivative is J."""
         blank = zeros(known["result"].shape, dtype=float64).requires_grad_()
-        return blank, slope(known["result"], known["leaf"], blank, create_graph=True)
+        return blank, self.slope(known, blank, create_graph=True)
 
     def jac(self, x: Any) -> Array:
         """The Jacobian, of shape (m, n), by rows or by columns, whichever are fewer."""
@@ -167,21 +206,21 @@ class VectorFunction(FlatFunction):
     def dense(self, known: dict[str, Any]) -> Array:
         """The Jacobian at the known point."""
         if len(known["result"]) <= len(known["leaf"]):
-            return rows_of(known["result"], known["leaf"])
+            return to_numpy(self.slope(known, identity(len(known["result"])), is_grads_batched=True))
         blank, pulled = self.transposed(known)
         return np.ascontiguousarray(rows_of(pulled, blank).T)
 
     def hess(self, x: Any, v: Any) -> Array:
         """The Hessian of v @ fun, of shape (n, n)."""
-        known = self.at(x)
-        weighted = slope(known["result"], known["leaf"], from_numpy(vector_of(v)), create_graph=True)
+        known = self.recorded_at(x)
+        weighted = self.slope(known, from_numpy(vector_of(v)), create_graph=True)
         return rows_of(weighted, known["leaf"])
 
     def operator(self, x: Any) -> Any:
         """The Jacobian as a LinearOperator: one pass for each product."""
         from scipy.sparse.linalg import LinearOperator
 
-        known = self.at(x)
+        known = self.recorded_at(x)
         blank, pulled = self.once("transposed", x, self.transposed)
         result, leaf = known["result"], known["leaf"]
 
@@ -196,14 +235,15 @@ class VectorFunction(FlatFunction):
 
         One more product, with a random vector, shows whether the pattern is complete; ValueError is raised if not.
         """
-        known = self.at(x)
+        known = self.recorded_at(x)
         check = np.random.default_rng(0).uniform(1.0, 2.0, compression.shape[not compression.by_rows])
         seeds = from_numpy(np.vstack([compression.seeds, check]))
         if compression.by_rows:
-            end, by = known["result"], known["leaf"]
+            found = self.slope(known, seeds, is_grads_batched=True)
         else:
-            by, end = self.once("transposed", x, self.transposed)
-        *products, expected = to_numpy(slope(end, by, seeds, is_grads_batched=True))
+            blank, pulled = self.once("transposed", x, self.transposed)
+            found = slope(pulled, blank, seeds, is_grads_batched=True)
+        *products, expected = to_numpy(found)
         matrix = compression.matrix(np.array(products).reshape(-1, len(expected)))
         found = (matrix.T if compression.by_rows else matrix) @ check
         missed = np.abs(found - expected)
@@ -225,7 +265,9 @@ class VectorFunction(FlatFunction):
         return sum(csr_array(self.jac(point) != 0, dtype=np.int32) for point in beside)
 
 
-def scipy_function(fun: Callable[..., Any], x0: Any = None, *, args: tuple[Any, ...] = ()) -> ScalarFunction:
+def scipy_function(
+    fun: Callable[..., Any], x0: Any = None, *, args: tuple[Any, ...] = (), allow_constant: bool = False
+) -> ScalarFunction:
     """A real function of tensors as SciPy and others want it: `.fun`, `.jac`, `.hess`, `.hessp` of flat float64 arrays.
 
     Args:
@@ -234,6 +276,10 @@ def scipy_function(fun: Callable[..., Any], x0: Any = None, *, args: tuple[Any, 
             leaf after leaf; None if x is a vector of any length. The result's `.x0` is its vector, `.tree(x)` takes a
             vector apart.
         args: what else fun gets.
+        allow_constant: derivatives are zeros where fun's result does not depend on x.
+
+    Raises RuntimeError when a derivative is asked for and fun's result does not depend on x by any recorded operation,
+    unless constants are allowed; ValueError if fun does not return one real number.
 
     A point is evaluated once: `.fun`, `.jac`, `.hess` and `.hessp` at the same x share one recorded run.
 
@@ -244,7 +290,8 @@ def scipy_function(fun: Callable[..., Any], x0: Any = None, *, args: tuple[Any, 
     >>> f.hessp(f.x0, [1.0, 0.0, 0.0])
     array([6., 0., 2.])
     """
-    return (ScalarFunction if x0 is not None else AnyLength)(fun, 0.0 if x0 is None else x0, args, "scipy_function()")
+    kind = ScalarFunction if x0 is not None else AnyLength
+    return kind(fun, 0.0 if x0 is None else x0, args, "scipy_function()", allow_constant)
 
 
 class AnyLength(ScalarFunction):

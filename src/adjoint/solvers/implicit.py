@@ -14,11 +14,11 @@ import numpy as np
 
 from adjoint.arrays.dtypes import finfo
 from adjoint.arrays.namespace import underlying
-from adjoint.core.grad_mode import enable_grad
 from adjoint.solvers.convergence import ConvergenceError
 from adjoint.solvers.flat import (
     Flat,
-    check_captured,
+    asked,
+    check_function,
     one_by_one,
     plain,
     pulled_back,
@@ -202,13 +202,25 @@ def largest(vector: Tensor) -> float:
 
 
 def finish(
-    name: str, flat: Flat, residual: Residual, find: Finder, options: dict[str, Any], args: tuple[Tree, ...]
+    name: str,
+    flat: Flat,
+    residual: Residual,
+    find: Finder,
+    options: dict[str, Any],
+    args: tuple[Tree, ...],
+    allow_constant: bool,
+    function: Residual | None = None,
 ) -> Tree:
-    """Check the function, solve, and give the solution in the user's structure."""
+    """Check the function, solve, and give the solution in the user's structure.
+
+    function: the user's, over vectors, if that is not the residual.
+    """
     equation = Equation(residual, find, name=name, **options)
     start = plain(flat.start())
-    with enable_grad():
-        check_captured(residual(start, plain(args)), name, "x0")
+    needed = []
+    if not allow_constant:
+        needed = [("x", [start] if find is newton or asked(args) else []), ("its arguments", asked(args))]
+    check_function(function or residual, (start, args), name, "x0", needed)
     return flat.unravel(solved(equation, start, args))
 
 
@@ -225,6 +237,7 @@ def root(
     linear: str | Callable[..., Any] = "dense",
     tol: float | None = None,
     max_iter: int = 100,
+    allow_constant: bool = False,
 ) -> Tree:
     """The x with f(x, *args) = 0, as a differentiable function of the args.
 
@@ -241,6 +254,7 @@ def root(
         tol: the relative size of the step after which Newton's method stops (its error is the square of that; square
             root of the precision by default), or what the other method makes of it.
         max_iter: iterations of Newton's method.
+        allow_constant: what f returns need not depend on x, or on the args that derivatives are asked for by.
 
     Derivatives of any order, in forward and reverse mode, come from the implicit function theorem; the solver's steps
     are not recorded. Where the Jacobian in x is singular, there are none. Complex x and non-holomorphic f are allowed.
@@ -248,7 +262,9 @@ def root(
     Raises:
         ConvergenceError: no root was found.
         LinAlgError: the Jacobian in x is singular.
-        RuntimeError: f uses a tensor that requires grad and is not among the args.
+        LostDerivativeError: f makes a plain number or array of x or of the args.
+        RuntimeError: f uses a tensor that requires grad and is not among the args; what f returns does not depend on
+            x, or on the args that derivatives are asked for by, by any recorded operation.
         TypeError: x0 is not floating-point or complex.
         ValueError: an unknown method; f returns another structure or other shapes than x's.
 
@@ -265,7 +281,7 @@ def root(
         return flat.ravel(f(flat.unravel(x), *args))
 
     find = finder(method, f, flat)
-    return finish("root()", flat, residual, find, options_of(linear, tol, max_iter), args)
+    return finish("root()", flat, residual, find, options_of(linear, tol, max_iter), args, allow_constant)
 
 
 def finder(method: str | Callable[..., Any], function: Callable[..., Any], flat: Flat) -> Finder:
@@ -283,6 +299,7 @@ def fixed_point(
     linear: str | Callable[..., Any] = "dense",
     tol: float | None = None,
     max_iter: int = 10_000,
+    allow_constant: bool = False,
 ) -> Tree:
     """The x with x = f(x, *args), as a differentiable function of the args; see `root`.
 
@@ -300,11 +317,15 @@ def fixed_point(
     """
     flat = Flat(x0, "fixed_point()")
 
+    def image(x: Tensor, args: Tree) -> Tensor:
+        return flat.ravel(f(flat.unravel(x), *args))
+
     def residual(x: Tensor, args: Tree) -> Tensor:
-        return x - flat.ravel(f(flat.unravel(x), *args))
+        return x - image(x, args)
 
     find = iteration if method == "iteration" else finder(method, f, flat)
-    return finish("fixed_point()", flat, residual, find, options_of(linear, tol, max_iter), args)
+    options = options_of(linear, tol, max_iter)
+    return finish("fixed_point()", flat, residual, find, options, args, allow_constant, image)
 
 
 def minimize_stationary(
@@ -315,6 +336,7 @@ def minimize_stationary(
     linear: str | Callable[..., Any] = "dense",
     tol: float | None = None,
     max_iter: int = 100,
+    allow_constant: bool = False,
 ) -> Tree:
     """The x at which f(x, *args) is smallest, as a differentiable function of the args.
 
@@ -326,7 +348,7 @@ def minimize_stationary(
             minimum by itself has only half the digits; "newton" alone, which may end at any stationary point; or a
             function of (function of x alone, x0) that returns the minimum.
         linear: "dense", or one of the methods of `linear_solve`; "cg" needs no more than products with the Hessian.
-        x0, args, tol, max_iter: as in `root`.
+        x0, args, tol, max_iter, allow_constant: as in `root`.
 
     Raises what `root` does.
 
@@ -357,4 +379,6 @@ def minimize_stationary(
         find = by_user(method, f, flat)
     else:
         find = newton if method == "newton" else minimum
-    return finish(name, flat, gradient, find, options_of(linear, tol, max_iter, symmetric=True), args)
+    return finish(
+        name, flat, gradient, find, options_of(linear, tol, max_iter, symmetric=True), args, allow_constant, value
+    )

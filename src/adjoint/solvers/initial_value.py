@@ -26,6 +26,7 @@ def solve_ivp(
     *,
     args: tuple[Any, ...] = (),
     events: Any = None,
+    allow_constant: bool = False,
     **options: Any,
 ) -> Any:
     """scipy.integrate.solve_ivp for a function of tensors, with its exact Jacobian where the method is implicit.
@@ -35,11 +36,15 @@ def solve_ivp(
         y0: numbers, an array, or a tree of arrays.
         method: "Radau", "BDF" and "LSODA" get the Jacobian.
         events: functions of the same arguments, or several, that return a scalar tensor.
+        allow_constant: the Jacobian is zero where what fun returns does not depend on y.
         t_span, t_eval, options: as in SciPy.
 
     Returns:
         SciPy's result, of plain arrays; `y` has the structure of y0, each leaf with an axis for time at the end.
         For derivatives of the solution, see `adjoint.implicit.odeint`.
+
+    Raises RuntimeError where what fun returns does not depend on y by any recorded operation and the method takes the
+    Jacobian; and what SciPy raises.
 
     >>> import adjoint
     >>> found = adjoint.integrate.solve_ivp(lambda t, y: -9 * (y - t.cos()), (0, 1), [0.0], method="BDF")
@@ -48,7 +53,7 @@ def solve_ivp(
     """
     from scipy import integrate
 
-    model = VectorFunction(lambda y, t: fun(t, y, *args), y0, (), "solve_ivp()")
+    model = VectorFunction(lambda y, t: fun(t, y, *args), y0, (), "solve_ivp()", allow_constant)
     flat = model.flat
 
     def at(t: float) -> None:

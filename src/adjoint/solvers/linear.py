@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from adjoint.arrays.dtypes import float32, float64
-from adjoint.core.grad_mode import enable_grad, no_grad
+from adjoint.core.grad_mode import no_grad
 from adjoint.core.graph import TensorBase
 from adjoint.solvers.convergence import ConvergenceError
 from adjoint.solvers.flat import (
     Flat,
-    check_captured,
+    asked,
+    check_function,
     one_by_one,
-    plain,
     pulled_back,
     pushed_forward,
     to_numpy,
@@ -156,6 +156,7 @@ def linear_solve(
     precondition: Map | None = None,
     tol: float | None = None,
     max_iter: int | None = None,
+    allow_constant: bool = False,
 ) -> Tree:
     """Solve A x = b, with derivatives of any order in A and b.
 
@@ -169,13 +170,15 @@ def linear_solve(
         precondition: a function of (x, *params), linear in x, close to the inverse of A (and symmetric if A has to be).
         tol: how small |b - A x| / |b| has to be; 1e-12 by default (1e-5 in single precision).
         max_iter: as SciPy's method counts.
+        allow_constant: what the function returns need not depend on x, or on params.
 
     Derivatives solve one more system each, with A or with its transpose, by the same method. Under `vmap`, members are
     solved one after the other.
 
     Raises:
         ConvergenceError: tol was not reached.
-        RuntimeError: the function uses a tensor that requires grad and is none of its parameters.
+        RuntimeError: the function uses a tensor that requires grad and is none of its parameters; what it returns does
+            not depend on x, or on its parameters, by any recorded operation, and derivatives are asked for.
         ValueError: an unknown method; A x has another shape than x.
 
     >>> import adjoint
@@ -197,6 +200,9 @@ def linear_solve(
     inverse = None if precondition is None else over_vectors(precondition)
     system = LinearSystem(over_vectors(a), method, inverse, tol, max_iter, name=name)
     right = flat.start()
-    with enable_grad():
-        check_captured(system.apply(plain(right), plain(params)), name, "b")
+    # the transposed map, which a derivative takes, is the derivative of the map unless that is symmetric
+    needed = []
+    if not allow_constant and asked((right, params)):
+        needed = [("x", [] if system.symmetric else [right]), ("its parameters", asked(params))]
+    check_function(system.apply, (right, params), name, "b", needed)
     return flat.unravel(solution(system, right, params))

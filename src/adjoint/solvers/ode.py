@@ -16,11 +16,11 @@ import numpy as np
 
 from adjoint.arrays.namespace import underlying
 from adjoint.arrays.pytree import flatten
-from adjoint.core.grad_mode import enable_grad, no_grad
+from adjoint.core.grad_mode import no_grad
 from adjoint.core.graph import TensorBase
 from adjoint.core.modes import current, is_grad_enabled
 from adjoint.solvers.convergence import ConvergenceError
-from adjoint.solvers.flat import Differentiable, Flat, check_captured, plain
+from adjoint.solvers.flat import Differentiable, Flat, asked, check_function, plain
 from adjoint.tensor.creation import as_tensor
 from adjoint.tensor.table import ops
 from adjoint.tools.checkpoint import checkpoint_chain
@@ -142,9 +142,7 @@ class Stepper:
             y = self.one(field, t0, t1, args, start, end, y)
         return y
 
-    def one(
-        self, field: Field, t0: Tensor, t1: Tensor, args: Tree, start: float, end: float, y: Tensor
-    ) -> Tensor:
+    def one(self, field: Field, t0: Tensor, t1: Tensor, args: Tree, start: float, end: float, y: Tensor) -> Tensor:
         """One step between two fractions of an interval."""
         t = t0 + start * (t1 - t0)
         return self.step(field, t, (end - start) * (t1 - t0), y, field(t, y, args), args)[0]
@@ -283,6 +281,7 @@ def odeint(
     steps: int | None = None,
     snapshots: int | None = None,
     max_steps: int = 10_000,
+    allow_constant: bool = False,
 ) -> Tree:
     """The solution of dy/dt = f(t, y, *args), y(t[0]) = y0, at the times t, with derivatives in y0, t and args.
 
@@ -300,6 +299,7 @@ def odeint(
         snapshots: with "discrete", keep only so many states between two times and compute the others again (binomial
             checkpoints, see `utils.checkpoint.checkpoint_chain`).
         max_steps: between two times, for the methods that choose.
+        allow_constant: what f returns need not depend on t, y or the args.
 
     Returns:
         A tree of y0's structure; each leaf has an axis for time in front.
@@ -312,7 +312,9 @@ def odeint(
 
     Raises:
         ConvergenceError: max_steps were not enough.
-        RuntimeError: with "adjoint", f uses a tensor that requires grad and is not among the args.
+        LostDerivativeError: derivatives are asked for, and f makes a plain number or array of what it is given.
+        RuntimeError: derivatives are asked for, and what f returns depends neither on t nor on y nor on the args by any
+            recorded operation; with "adjoint", f uses a tensor that requires grad and is not among the args.
         TypeError: y0 is not floating-point or complex.
         ValueError: an unknown method or derivative; steps for a method that chooses, or none for one that does not; f
             returns another structure or other shapes than y's.
@@ -337,8 +339,11 @@ def odeint(
         return flat.ravel(f(t, flat.unravel(y), *args))
 
     start = flat.start()
+    given = (times[0], start, args)
+    wanted = [] if allow_constant or not asked((start, times, args)) else Differentiable(given).tensors
+    if derivative == "adjoint" or wanted:
+        after = "t" if derivative == "adjoint" else None
+        check_function(field, given, name, after, [("t, y or its arguments", wanted)])
     if derivative == "discrete":
         return flat.unravel(states(stepper, field, start, times, args, snapshots))
-    with enable_grad():
-        check_captured(field(*plain((times[0], start, args))), name, "t")
     return flat.unravel(trajectory(Problem(field, stepper), start, times, args))

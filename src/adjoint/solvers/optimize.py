@@ -46,6 +46,7 @@ def minimize(
     bounds: Any = None,
     constraints: Any = (),
     hess: Any = "exact",
+    allow_constant: bool = False,
     **options: Any,
 ) -> Any:
     """scipy.optimize.minimize with exact gradients and Hessians, in whatever form the method takes them.
@@ -60,6 +61,7 @@ def minimize(
         constraints: SciPy's: NonlinearConstraint, LinearConstraint, or dicts; functions in them get tensors as fun does
             and are given a Jacobian and, for "trust-constr", a Hessian, unless they bring `jac` or `hess` themselves.
         hess: "exact", or what SciPy takes in its place: BFGS(), SR1(), "2-point" ...
+        allow_constant: derivatives are zeros where the result of fun, or of a constraint, does not depend on x.
         options: passed on (tol, callback, options).
 
     Returns:
@@ -67,6 +69,8 @@ def minimize(
         of the leaves.
 
     Raises:
+        LostDerivativeError: fun makes a plain number or array of x.
+        RuntimeError: the result of fun does not depend on x by any recorded operation, and the method takes gradients.
         ValueError: fun does not return one real number; and what SciPy raises.
 
     >>> import adjoint
@@ -77,9 +81,9 @@ def minimize(
     from scipy import optimize
 
     args = args if isinstance(args, tuple) else (args,)
-    function = ScalarFunction(fun, x0, args, "minimize()")
     name = method.lower() if isinstance(method, str) else method
     supplied: Any = DERIVATIVES.get(name, ()) if name is None or isinstance(name, str) else _ALL
+    function = ScalarFunction(fun, x0, args, "minimize()", allow_constant, bool(supplied))
     derivatives: dict[str, Any] = {what: getattr(function, what) for what in supplied}
     if name == "trust-constr" and function.flat.size > _LARGE:
         derivatives["hess"] = lambda x: products(function, x)
@@ -141,7 +145,7 @@ def constraint_of(constraint: Any, function: FlatFunction, second: bool) -> Any:
 
     name = "minimize(): constraint"
     if isinstance(constraint, NonlinearConstraint):
-        given = VectorFunction(constraint.fun, function.flat, (), name)
+        given = VectorFunction(constraint.fun, function.flat, (), name, function.allow_constant, function.recorded)
         return NonlinearConstraint(
             given.fun,
             constraint.lb,
@@ -152,7 +156,8 @@ def constraint_of(constraint: Any, function: FlatFunction, second: bool) -> Any:
             keep_feasible=constraint.keep_feasible,
         )
     if isinstance(constraint, Mapping):
-        given = VectorFunction(constraint["fun"], function.flat, tuple(constraint.get("args", ())), name)
+        more = tuple(constraint.get("args", ()))
+        given = VectorFunction(constraint["fun"], function.flat, more, name, function.allow_constant, function.recorded)
         return {**constraint, "fun": given.fun, "jac": constraint.get("jac") or given.jac, "args": ()}
     return constraint
 
@@ -165,6 +170,7 @@ def least_squares(
     *,
     jac_sparsity: Any = None,
     args: tuple[Any, ...] = (),
+    allow_constant: bool = False,
     **options: Any,
 ) -> Any:
     """scipy.optimize.least_squares with exact Jacobians.
@@ -176,12 +182,15 @@ def least_squares(
         bounds: as in SciPy, or as in `minimize`.
         jac_sparsity: for "sparse", a sparse or dense matrix which is not zero where the Jacobian may be; by default it
             is found from the Jacobian at three points about x0. Each Jacobian is checked for entries that it lacks.
+        allow_constant: the Jacobian is zero where the residuals do not depend on x.
         options: passed on (method, ftol, loss, x_scale, max_nfev ...).
 
     Returns:
         SciPy's OptimizeResult; `x` has the structure of x0.
 
     Raises:
+        LostDerivativeError: fun makes a plain number or array of x.
+        RuntimeError: the residuals do not depend on x by any recorded operation.
         ValueError: an unknown jac; the sparsity pattern lacks an entry; and what SciPy raises.
 
     >>> import adjoint, numpy
@@ -192,7 +201,7 @@ def least_squares(
     """
     from scipy import optimize
 
-    function = VectorFunction(fun, x0, args, "least_squares()")
+    function = VectorFunction(fun, x0, args, "least_squares()", allow_constant)
     limits = bounds_of(bounds, function)
     found = optimize.least_squares(
         function.fun, function.x0, jac=jacobian_of(function, jac, jac_sparsity), bounds=limits, **options
@@ -212,13 +221,22 @@ def jacobian_of(function: VectorFunction, form: str, sparsity: Any) -> Function:
 
 
 def curve_fit(
-    f: Function, xdata: Any, ydata: Any, p0: Any = None, sigma: Any = None, **options: Any
+    f: Function,
+    xdata: Any,
+    ydata: Any,
+    p0: Any = None,
+    sigma: Any = None,
+    *,
+    allow_constant: bool = False,
+    **options: Any,
 ) -> tuple[np.ndarray, ...]:
     """scipy.optimize.curve_fit with exact Jacobians: (parameters, their covariance), and more with full_output.
 
     f: gets xdata as a tensor and the parameters as scalar tensors; returns a tensor in the shape of ydata.
+    allow_constant: the Jacobian is zero where what f returns depends on no parameter.
 
-    Raises ValueError where p0 is missing and f does not name its parameters; and what SciPy raises.
+    Raises RuntimeError where what f returns depends on no parameter by any recorded operation; ValueError where p0 is
+    missing and f does not name its parameters; and what SciPy raises.
 
     >>> import adjoint, numpy
     >>> x = numpy.linspace(0, 1, 20)
@@ -236,16 +254,22 @@ def curve_fit(
             raise ValueError("curve_fit(): f takes any number of parameters; p0 is needed to tell how many there are")
         p0 = np.ones(len(kinds) - 1)
     known = as_tensor(np.asarray(xdata, dtype=np.float64))
-    model = VectorFunction(lambda p: f(known, *p.unbind()), np.atleast_1d(p0), (), "curve_fit()")
+    model = VectorFunction(lambda p: f(known, *p.unbind()), np.atleast_1d(p0), (), "curve_fit()", allow_constant)
     return optimize.curve_fit(
         lambda x, *p: model.fun(p), xdata, ydata, p0, sigma, jac=lambda x, *p: model.jac(p), **options
     )
 
 
-def root(fun: Function, x0: Any, args: Any = (), method: str = "hybr", **options: Any) -> Any:
+def root(
+    fun: Function, x0: Any, args: Any = (), method: str = "hybr", *, allow_constant: bool = False, **options: Any
+) -> Any:
     """scipy.optimize.root with an exact Jacobian, for the methods that take one ("hybr" and "lm").
 
     fun: gets x as in `minimize`, and args; returns as many numbers as x has, as a tensor or a tree.
+    allow_constant: the Jacobian is zero where fun's result does not depend on x.
+
+    Raises RuntimeError where fun's result does not depend on x by any recorded operation and the method takes a
+    Jacobian; and what SciPy raises.
 
     Returns SciPy's OptimizeResult; `x` has the structure of x0. `adjoint.implicit.root` gives roots with derivatives.
 
@@ -256,17 +280,28 @@ def root(fun: Function, x0: Any, args: Any = (), method: str = "hybr", **options
     from scipy import optimize
 
     args = args if isinstance(args, tuple) else (args,)
-    function = VectorFunction(fun, x0, args, "root()")
-    derivative = {"jac": function.jac} if method in ("hybr", "lm") else {}
+    takes_jacobian = method in ("hybr", "lm")
+    function = VectorFunction(fun, x0, args, "root()", allow_constant, takes_jacobian)
+    derivative = {"jac": function.jac} if takes_jacobian else {}
     return in_structure(optimize.root(function.fun, function.x0, method=method, **derivative, **options), function)
 
 
 def root_scalar(
-    f: Function, args: Any = (), method: str | None = None, *, x0: float | None = None, **options: Any
+    f: Function,
+    args: Any = (),
+    method: str | None = None,
+    *,
+    x0: float | None = None,
+    allow_constant: bool = False,
+    **options: Any,
 ) -> Any:
     """scipy.optimize.root_scalar with the first and second derivative of f, where the method takes them.
 
     f: gets a scalar tensor and args; returns a scalar tensor. Without method: "newton" if there is x0, else by bracket.
+    allow_constant: derivatives are zero where f's result does not depend on x.
+
+    Raises RuntimeError where f's result does not depend on x by any recorded operation and the method takes a
+    derivative; and what SciPy raises.
 
     >>> import adjoint
     >>> round(float(adjoint.optimize.root_scalar(lambda x: x**3 - 2, x0=1.0, method="halley").root), 12)
@@ -275,14 +310,14 @@ def root_scalar(
     from scipy import optimize
 
     args = args if isinstance(args, tuple) else (args,)
-    function = ScalarFunction(lambda x: f(x[0], *args), 0.0, (), "root_scalar()")
     if method is None and x0 is not None and "bracket" not in options and "x1" not in options:
         method = "newton"
+    wanted = {"newton": ("fprime",), "halley": ("fprime", "fprime2")}.get(str(method).lower(), ())
+    function = ScalarFunction(lambda x: f(x[0], *args), 0.0, (), "root_scalar()", allow_constant, bool(wanted))
     derivatives = {
         "fprime": lambda x: float(function.jac(x)[0]),
         "fprime2": lambda x: float(function.hess(x)[0, 0]),
     }
-    wanted = {"newton": ("fprime",), "halley": ("fprime", "fprime2")}.get(str(method).lower(), ())
     return optimize.root_scalar(
         function.fun, method=method, x0=x0, **{what: derivatives[what] for what in wanted}, **options
     )

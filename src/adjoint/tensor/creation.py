@@ -30,7 +30,9 @@ from adjoint.arrays.random import Generator
 from adjoint.arrays.size import CPU, as_device, check_shape, type_name
 from adjoint.core import errors
 from adjoint.core.batches import mapped
+from adjoint.core.dependence import check_kept
 from adjoint.core.graph import TensorBase, new_tensor
+from adjoint.core.modes import current
 from adjoint.core.recorded import operations, raw_ops
 from adjoint.rules.elementwise import check_number
 
@@ -58,7 +60,16 @@ def _wrapped(array: Any, requires_grad: bool, function: str, device: Device = No
 
 
 def _unwrap(value: object) -> Any:
-    return value._array if isinstance(value, TensorBase) else None
+    if not isinstance(value, TensorBase):
+        return None
+    _check_kept(value, "a new tensor of the values of another")
+    return value._array
+
+
+def _check_kept(value: TensorBase, what: str) -> None:
+    state = current()
+    if state.differentiated or state.dual_stack:
+        check_kept(value, what)
 
 
 def _array_of(input: object, function: str) -> Any:
@@ -71,6 +82,7 @@ def _array_of(input: object, function: str) -> Any:
 def _fill_value(value: Any, function: str, kind: Any = None) -> Any:
     """A number to fill with, if `kind` can hold it; a Tensor gives its one element."""
     if isinstance(value, TensorBase) and not value.requires_grad:
+        _check_kept(value, f"{function}() filled with a tensor")
         value = value.item()  # type: ignore[attr-defined]
     if isinstance(value, numpy.generic):
         value = value.item()
@@ -472,6 +484,8 @@ range_.__name__ = range_.__qualname__ = "range"
 
 
 def _python_number(value: Any) -> Any:
+    if isinstance(value, TensorBase):
+        _check_kept(value, "a number of a tensor")
     return value.item() if hasattr(value, "item") else value
 
 
@@ -713,7 +727,7 @@ def scalar_tensor(
     >>> adjoint.scalar_tensor(2)
     tensor(2.)
     """
-    s = s.item() if isinstance(s, TensorBase) else s  # type: ignore[attr-defined]
+    s = _python_number(s)
     if not isinstance(s, numbers.Number):
         raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {type_name(s)}")
     kind = get_default_dtype() if dtype is None else as_dtype(dtype, "scalar_tensor")

@@ -21,6 +21,7 @@ from adjoint.arrays.namespace import computed, device_of, in_batch_of, is_lazy, 
 from adjoint.arrays.once import warn_once
 from adjoint.arrays.size import CPU, Size, as_device, check_shape, device, type_name
 from adjoint.core import errors
+from adjoint.core.dependence import check_kept
 from adjoint.core.engine import backward_from
 from adjoint.core.graph import new_tensor, node_of, registry, set_tensor_type
 from adjoint.core.hooks import RETAIN, HookTable, RemovableHandle
@@ -294,20 +295,23 @@ class Tensor(ArithmeticTensor):
             return number.real
         return number
 
-    def _warn_of_loss(self) -> None:
+    def _warn_of_loss(self, name: str) -> None:
+        state = current()
+        if state.differentiated or state.dual_stack:
+            check_kept(self, f"{name}() of a tensor")
         if self.requires_grad and is_grad_enabled():
             # torch says so once in a process; each place where it happens loses the graph
             warnings.warn(LOST_BY_CONVERSION, UserWarning, stacklevel=3)
 
     def __float__(self) -> float:
-        self._warn_of_loss()
+        self._warn_of_loss("float")
         return float(self._number("double"))
 
     def __int__(self) -> int:
         return int(self._number("int64_t"))
 
     def __complex__(self) -> complex:
-        self._warn_of_loss()
+        self._warn_of_loss("complex")
         return complex(self._number())
 
     def __index__(self) -> int:
@@ -382,6 +386,8 @@ class Tensor(ArithmeticTensor):
         """The array itself, sharing memory. Raises RuntimeError for a tensor that requires grad unless forced."""
         if not force and self.requires_grad and is_grad_enabled():
             raise errors.CANNOT_NUMPY.error()
+        if not force and current().dual_stack:
+            check_kept(self, "a NumPy array of a tensor")
         if is_lazy(self._array):
             raise TypeError(errors.LAZY_NUMPY)
         if self.is_cuda:
@@ -393,6 +399,8 @@ class Tensor(ArithmeticTensor):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         if self.requires_grad and is_grad_enabled():
             raise errors.CANNOT_NUMPY.error()
+        if current().dual_stack:
+            check_kept(self, "a NumPy array of a tensor")
         if is_lazy(self._array):
             raise TypeError(errors.LAZY_NUMPY)
         if self.is_cuda:

@@ -12,7 +12,7 @@ unless the function itself turns it off.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
@@ -22,8 +22,9 @@ from adjoint.arrays.pytree import TreeDef, flatten
 from adjoint.arrays.size import Size
 from adjoint.core import errors
 from adjoint.core.batches import transforming
+from adjoint.core.dependence import differentiating, leads_elsewhere
 from adjoint.core.grad_mode import enable_grad
-from adjoint.core.graph import AccumulateGrad, TensorBase, new_tensor, node_of
+from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.modes import current, is_grad_enabled
 from adjoint.tensor import differentiate
 from adjoint.tensor.table import ops
@@ -83,22 +84,6 @@ def output_leaves(tree: Tree, call: str) -> tuple[list[Tensor], TreeDef]:
     return leaves, structure
 
 
-def leads_elsewhere(outputs: Iterable[Tensor], own: Iterable[Tensor]) -> bool:
-    """True if the outputs depend on a leaf that requires a gradient and is not one of `own`."""
-    known = {id(tensor) for tensor in own}
-    seen = set()
-    stack = [node_of(output) for output in outputs if output.requires_grad]
-    while stack:
-        node = stack.pop()
-        if node is None or node in seen:
-            continue
-        seen.add(node)
-        if isinstance(node, AccumulateGrad) and id(node.variable) not in known:
-            return True
-        stack.extend(next_node for next_node, _ in node.next_functions)
-    return False
-
-
 # reverse mode ---------------------------------------------------------------------------------------------------------
 
 
@@ -122,7 +107,7 @@ class Recording:
                 arguments[place] = structure.unflatten(aliases)
             self.own = [tensor for tensor in self.inputs if tensor.is_leaf]
             nodes = [tensor.grad_fn for tensor in self.inputs]
-            with transforming("grad"):
+            with transforming("grad"), differentiating(self.inputs):
                 self.result = function(*arguments, **kwargs)
         if any(tensor.grad_fn is not node for tensor, node in zip(self.inputs, nodes, strict=True)):
             raise errors.LEAF_IN_PLACE.error()
@@ -361,7 +346,7 @@ def jvp(
                 raise RuntimeError(f"{name}: Expected {what} to only contain Tensors, got {type(leaf)}")
     with forward.level() as number:
         duals = [forward.dual(value, t, number) for value, t in zip(values, directions, strict=True)]
-        with transforming("jvp"):
+        with transforming("jvp"), differentiating(()):
             given = func(*structure.unflatten(duals))
         result, aux = split_aux(given, has_aux, name)
         outputs, shape = output_leaves(result, name)
@@ -545,7 +530,7 @@ def jacfwd(
             return *output_leaves(value, name), aux
 
         def on_duals(duals: list[Tensor]) -> functional.Tree:
-            with transforming("jvp"):
+            with transforming("jvp"), differentiating(()):
                 return functional.Tree(*run(duals)[:2])
 
         def push_one(k: int, direction: Tensor) -> tuple[Tensor, ...]:

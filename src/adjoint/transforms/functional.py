@@ -21,6 +21,7 @@ from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.pytree import TreeDef
 from adjoint.arrays.size import Size
 from adjoint.core import errors
+from adjoint.core.dependence import differentiating
 from adjoint.core.grad_mode import enable_grad
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.tensor.differentiate import check_implicit, grad, make_cotangent
@@ -383,7 +384,8 @@ def place(structure: TreeDef, index: int) -> str:
 def call(name: str, func: Function, structure: TreeDef, tensors: list[Tensor]) -> Tree:
     """The outputs of the user's function for these inputs."""
     arguments = structure.unflatten(tensors)
-    outputs = func(*arguments) if isinstance(arguments, tuple) else func(arguments)
+    with differentiating(tensors):
+        outputs = func(*arguments) if isinstance(arguments, tuple) else func(arguments)
     return read(name, OUTPUTS, outputs)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy
 
 from adjoint.arrays.pytree import flatten
+from adjoint.core.dependence import lost
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.modes import current
 from adjoint.interop.protocols import array_function, array_ufunc
@@ -22,6 +23,10 @@ from adjoint.transforms.forward import has_tangent
 Tensor = Any
 Function = Callable[..., Any]
 
+
+#: What errors of lost derivatives recommend.
+INSTEAD = "autograd.numpy.sin(x) for math.sin(x), autograd.numpy.array([...]) for a plain array that is filled"
+CONSTANT = "autograd.tracer.getval(x)"
 
 #: What boxes name as their namespace: adjoint.compat.autograd.numpy, which enters itself.
 NAMESPACES: list[Any] = []
@@ -119,6 +124,12 @@ class ArrayBox(Box):
 
     def __bool__(self) -> bool:
         return bool(self._tensor._array)
+
+    def __float__(self) -> float:
+        raise lost("float() of a box", INSTEAD, CONSTANT)
+
+    def __complex__(self) -> complex:
+        raise lost("complex() of a box", INSTEAD, CONSTANT)
 
     def __hash__(self) -> int:
         return id(self)

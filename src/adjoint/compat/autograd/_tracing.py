@@ -16,8 +16,9 @@ import numpy
 
 from adjoint.arrays.pytree import TreeDef, flatten
 from adjoint.compat.autograd._boxes import ArrayBox, is_tracked, raw, unwrap, wrap
+from adjoint.core.dependence import differentiating, leads_elsewhere
 from adjoint.core.grad_mode import enable_grad
-from adjoint.core.graph import TensorBase, new_tensor, node_of
+from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.modes import current
 from adjoint.tensor.differentiate import grad
 from adjoint.tensor.table import ops
@@ -43,7 +44,7 @@ def tracing() -> Iterator[None]:
     """A function is being run on boxes, with recording on."""
     _depth.count += 1
     try:
-        with enable_grad():
+        with enable_grad(), differentiating(()):
             yield
     finally:
         _depth.count -= 1
@@ -94,7 +95,8 @@ def _pullback(y: Any, targets: list[Tensor], structure: TreeDef) -> tuple[Functi
     outputs, shape_of_y = flatten(y)
     places = [i for i, output in enumerate(outputs) if type(output) is ArrayBox]
     roots = [outputs[i]._tensor for i in places]
-    nested = _depth.count > 0 and leads_elsewhere(roots, targets)
+    # a target that is no leaf depends on something: another derivation goes on around
+    nested = _depth.count > 0 and (any(not t.is_leaf for t in targets) or leads_elsewhere(roots, targets))
     if not any(root.requires_grad for root in roots):
         roots, places = [], []
         warnings.warn(INDEPENDENT, stacklevel=4)
@@ -142,27 +144,6 @@ def _cotangent(value: Any, root: Tensor) -> Tensor:
 def conjugated(tensor: Tensor) -> Tensor:
     """The complex conjugate."""
     return ops.conj(tensor) if tensor._array.dtype.kind == "c" else tensor
-
-
-def leads_elsewhere(roots: list[Tensor], targets: list[Tensor]) -> bool:
-    """True if results depend on more than the targets, or these on something: another derivation goes on around."""
-    if any(not target.is_leaf for target in targets):
-        return True
-    own = {id(target) for target in targets}
-    waiting = [node_of(root) for root in roots if root.requires_grad]
-    seen = set()
-    while waiting:
-        node = waiting.pop()
-        if node is None or node in seen:
-            continue
-        seen.add(node)
-        variable = getattr(node, "variable", None)
-        if variable is not None:
-            if id(variable) not in own:
-                return True
-            continue
-        waiting.extend(edge[0] for edge in node.next_functions)
-    return False
 
 
 def make_jvp(fun: Function, x: Any) -> Function:

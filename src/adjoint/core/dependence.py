@@ -1,0 +1,107 @@
+"""What depends on what by the graph, and the functions that adjoint itself differentiates.
+
+Inside of such a function a conversion to a plain number or array would lose the derivative that was asked for, so it is
+an error there, which names the line. Outside the caller may know better, and is warned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from adjoint.core import errors
+from adjoint.core.graph import AccumulateGrad, TensorBase, node_of, registry
+from adjoint.core.locations import caller, described
+from adjoint.core.modes import current, is_grad_enabled
+
+Tensor = Any
+
+LOST = (
+    "{what} is a plain value, so that the derivative of the function which is being differentiated would be lost{at}. "
+    "Compute with functions that keep it ({instead}); if the value is to count as a constant, say so with {constant}"
+)
+INSTEAD = "x.sin() for math.sin(x), adjoint.stack or a tensor that is assigned to for a plain array of numbers"
+
+
+class LostDerivativeError(RuntimeError, TypeError):
+    """A function that is being differentiated makes a plain number or array of what it is differentiated by."""
+
+
+def history(tensors: Iterable[Tensor]) -> Iterator[Any]:
+    """The nodes that led to some tensors, each once; leaves are accumulators."""
+    waiting = [node_of(tensor) for tensor in tensors if tensor.requires_grad]
+    seen = set()
+    while waiting:
+        node = waiting.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        yield node
+        waiting.extend([following for following, _ in node.next_functions])
+
+
+def leads_elsewhere(outputs: Iterable[Tensor], own: Iterable[Tensor]) -> bool:
+    """True if the outputs depend on a leaf that requires a gradient and is not one of `own`."""
+    known = {id(tensor) for tensor in own}
+    return any(isinstance(node, AccumulateGrad) and id(node.variable) not in known for node in history(outputs))
+
+
+def depends(outputs: Iterable[Tensor], targets: Iterable[Tensor]) -> bool:
+    """True if an output depends on one of these tensors by the graph, or is one."""
+    outputs, targets = list(outputs), list(targets)
+    leaves = {id(tensor) for tensor in targets if tensor.is_leaf}
+    nodes = {node_of(tensor) for tensor in targets if not tensor.is_leaf}
+    return any(id(output) in leaves for output in outputs) or any(
+        node in nodes or (isinstance(node, AccumulateGrad) and id(node.variable) in leaves) for node in history(outputs)
+    )
+
+
+class differentiating:
+    """A with block in which a function is run that is going to be differentiated by these tensors, backward.
+
+    In forward mode there are none: each tensor says by its tangents what it depends on.
+    """
+
+    def __init__(self, targets: Iterable[Tensor]) -> None:
+        self.targets = tuple([tensor for tensor in targets if isinstance(tensor, TensorBase) and tensor.requires_grad])
+
+    def __enter__(self) -> None:
+        state = current()
+        self.before = state.differentiated
+        state.differentiated = (*self.before, self.targets)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: object) -> None:
+        current().differentiated = self.before
+        show_cause(error)
+
+
+def show_cause(error: BaseException | None) -> None:
+    """Raise the lost derivative that made NumPy say "setting an array element with a sequence"."""
+    if isinstance(error, ValueError) and isinstance(error.__cause__, LostDerivativeError):
+        raise error.__cause__ from None
+
+
+def is_differentiated(tensor: Tensor) -> bool:
+    """True inside a function that is being differentiated, for what depends on that which it is differentiated by."""
+    state = current()
+    if state.dual_stack and any(
+        registry.tangent_of(tensor, level) is not None for level in state.dual_stack if level != state.public_level
+    ):
+        return True
+    if not state.differentiated or not tensor.requires_grad or not is_grad_enabled():
+        return False
+    return depends([tensor], [target for targets in state.differentiated for target in targets])
+
+
+def check_kept(tensor: Tensor, what: str) -> None:
+    """Raise LostDerivativeError if a plain value of a tensor would lose a derivative that was asked for."""
+    if is_differentiated(tensor):
+        raise lost(what)
+
+
+def lost(what: str, instead: str = INSTEAD, constant: str = "x.item() or x.detach()") -> LostDerivativeError:
+    """The error for a plain value in the place of a tensor."""
+    place = caller()
+    at = "" if place is None else f" at {described(place)}"
+    error = LostDerivativeError(LOST.format(what=what, at=at, instead=instead, constant=constant))
+    return errors.explained(error, "lost-derivative")
