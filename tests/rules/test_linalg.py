@@ -713,3 +713,40 @@ def test_singular_values_of_an_infinite_matrix_have_undefined_derivatives() -> N
     x = adjoint.tensor([[1 + 1j, np.inf], [2, 3j]], dtype=adjoint.complex128, requires_grad=True)
     adjoint.linalg.svdvals(x).sum().backward()
     assert adjoint.isnan(x.grad).all()
+
+
+# infinities ----------------------------------------------------------------------------------------------------------
+
+ITERATIVE: dict[str, Callable[[adjoint.Tensor], Any]] = {
+    "svdvals": adjoint.linalg.svdvals,
+    "svd": lambda a: adjoint.linalg.svd(a)[1],
+    "thin svd": lambda a: adjoint.linalg.svd(a, full_matrices=False)[0],
+    "pinv": adjoint.linalg.pinv,
+    "cond": adjoint.linalg.cond,
+    "norm 2": lambda a: adjoint.linalg.matrix_norm(a, 2),
+    "norm -2": lambda a: adjoint.linalg.matrix_norm(a, -2),
+    "nuclear norm": lambda a: adjoint.linalg.matrix_norm(a, "nuc"),
+    "lstsq": lambda a: adjoint.linalg.lstsq(a, a[..., :1]).solution,
+    "lstsq by gelsd": lambda a: adjoint.linalg.lstsq(a, a[..., :1], driver="gelsd").singular_values,
+    "numpy.linalg.svd": lambda a: np.linalg.svd(a)[1],
+    "numpy.linalg.cond": np.linalg.cond,
+}
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered")
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+@pytest.mark.parametrize("name", ITERATIVE)
+def test_matrices_with_an_infinity_give_nan(name: str, dtype: str) -> None:
+    """LAPACK's iterations do not end for some of them: one infinity in a stack is enough, wherever it stands."""
+    regular = np.random.default_rng(0).normal(size=(3, 3)) + 3 * np.eye(3)
+    regular = regular + regular.T
+    for place in ((0, 1), (1, 1), (slice(None), slice(None))):
+        matrix = regular.copy()
+        matrix[place] = matrix.T[place] = math.inf
+        alone = ITERATIVE[name](adjoint.tensor(matrix).to(getattr(adjoint, dtype)))
+        assert alone.isnan().all()
+        stack = adjoint.tensor(np.stack([regular, matrix])).to(getattr(adjoint, dtype))
+        first, second = ITERATIVE[name](stack)
+        np.testing.assert_allclose(first.numpy(), ITERATIVE[name](stack[0]).numpy(), rtol=1e-4)
+        assert second.isnan().all()
+    assert int(adjoint.linalg.matrix_rank(adjoint.tensor(matrix))) == 0

@@ -5,6 +5,7 @@ The rules themselves are tested from their declarations in test_table.py.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -367,3 +368,41 @@ def test_numbers_of_repetitions_are_int32_or_int64(dtype: adjoint.dtype) -> None
     for repeat in (lambda n: x.repeat_interleave(n, 0), adjoint.repeat_interleave):
         with pytest.raises(NotImplementedError, match='"repeat_interleave_cpu" not implemented for'):
             repeat(numbers.to(dtype))
+
+
+# results too large to be counted -------------------------------------------------------------------------------------
+
+HUGE = {
+    "repeat": lambda x, n: x.repeat(n),
+    "repeat two axes": lambda x, n: x.repeat(2, n),
+    "tile": lambda x, n: x.tile(n),
+    "repeat_interleave": lambda x, n: x.repeat_interleave(n),
+    "repeat_interleave along an axis": lambda x, n: x[None].repeat_interleave(n, 1),
+    "repeat_interleave by numbers": lambda x, n: x.repeat_interleave(adjoint.full((len(x),), n)),
+    "numbers alone": lambda x, n: adjoint.repeat_interleave(adjoint.full((len(x),), n)),
+    "numpy.repeat": lambda x, n: np.repeat(x, n),
+    "numpy.repeat along an axis": lambda x, n: np.repeat(x[None], n, 1),
+    "numpy.tile": lambda x, n: np.tile(x, n),
+    "combinations": lambda x, n: adjoint.combinations(x, n, True),
+    "expand": lambda x, n: x[:, None, None].expand(len(x), n, n),
+}
+
+
+@pytest.mark.parametrize("length", [2, 4, 8, 12])
+@pytest.mark.parametrize("number", [2**60 + 1, 2**61, 2**61 + 1, 2**62, 2**62 + 2, 2**63 - 1])
+@pytest.mark.parametrize("name", HUGE)
+def test_results_too_large_to_be_counted_are_refused(name, number, length):
+    """The product of sizes may wrap around to a small number; NumPy would write beyond the memory then."""
+    with pytest.raises((RuntimeError, MemoryError, ValueError)):
+        HUGE[name](adjoint.ones(length), number)
+
+
+def test_combinations_are_those_of_itertools():
+    for n, r, again in itertools.product(range(6), range(1, 8), (False, True)):
+        expected = (itertools.combinations_with_replacement if again else itertools.combinations)(range(n), r)
+        assert adjoint.combinations(adjoint.arange(n), r, again).tolist() == [list(each) for each in expected]
+    assert adjoint.combinations(adjoint.ones(50), 49).shape == (50, 49)
+    assert adjoint.combinations(adjoint.ones(3), 10**9).shape == (0, 10**9)
+    for n, r in ((100, 50), (60, 30)):
+        with pytest.raises((RuntimeError, MemoryError)):
+            adjoint.combinations(adjoint.ones(n), r)

@@ -16,6 +16,7 @@ import numpy
 from adjoint.arrays.loops import expanded
 
 from . import functions, stacks, windows
+from .shapes import check_size
 
 _SPECIAL = {
     "erf": "erf",
@@ -73,6 +74,33 @@ def broadcast_to(array: Any, shape: tuple[int, ...]) -> Any:
     if isinstance(array, numpy.ndarray) and array.flags.writeable:
         view.flags.writeable = True
     return view
+
+
+def repeat(array: Any, repeats: Any, axis: int | None = None) -> Any:
+    """numpy.repeat, after a look at how large the result is: NumPy's own count overflows.
+
+    >>> repeat(numpy.arange(2), 2)
+    array([0, 0, 1, 1])
+    """
+    counts = numpy.asarray(repeats)
+    n = array.size if axis is None else array.shape[axis]
+    along = float(counts.sum(dtype=numpy.float64)) if counts.size > 1 else float(counts.sum()) * n
+    if along > 2**62:
+        raise RuntimeError(f"repeat(): a result with {along:.3g} elements along an axis is too large")
+    check_size(array.shape if axis is None else (*array.shape[:axis], int(along), *array.shape[axis:][1:]))
+    return numpy.repeat(array, repeats, axis)
+
+
+def tile(array: Any, repeats: tuple[int, ...]) -> Any:
+    """numpy.tile, after the same look.
+
+    >>> tile(numpy.arange(2), (2,))
+    array([0, 1, 0, 1])
+    """
+    shape = (1,) * (len(repeats) - array.ndim) + tuple(array.shape)
+    lead = (1,) * (len(shape) - len(repeats))
+    check_size(tuple([n * m for n, m in zip(shape, (*lead, *repeats), strict=True)]))
+    return numpy.tile(array, repeats)
 
 
 def diagonal(array: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
@@ -538,6 +566,42 @@ def softplus(array: Any) -> Any:
     """
     return numpy.maximum(array, 0) + numpy.log1p(numpy.exp(-numpy.abs(array)))
 
+
+# linear algebra ------------------------------------------------------------------------------------------------------
+
+
+class _LinearAlgebra:
+    """numpy.linalg. LAPACK's singular values never converge for a matrix with an infinity, which gives NaN instead.
+
+    A matrix with a NaN goes to LAPACK, which looks for these itself, as the other factorizations do for both.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        function = getattr(numpy.linalg, name)
+        if name in _BY_SINGULAR_VALUES:
+            function = _of_finite_matrices(function)
+        setattr(self, name, function)
+        return function
+
+
+_BY_SINGULAR_VALUES = ("svd", "svdvals", "pinv")
+
+
+def _of_finite_matrices(function: Any) -> Any:
+    @functools.wraps(function)
+    def run(matrices: Any, *args: Any, **options: Any) -> Any:
+        if numpy.isfinite(matrices).all():
+            return function(matrices, *args, **options)
+        infinite = numpy.isinf(matrices).any((-2, -1)) & ~numpy.isnan(matrices).any((-2, -1))
+        results = function(numpy.where(infinite[..., None, None], 0, matrices), *args, **options)
+        for result in results if isinstance(results, tuple) else (results,):
+            result[infinite] = numpy.nan
+        return results
+
+    return run
+
+
+linalg = _LinearAlgebra()
 
 # Fourier transforms ---------------------------------------------------------------------------------------------------
 

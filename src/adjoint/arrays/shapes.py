@@ -1,12 +1,14 @@
 """Shapes and axes: broadcasting, axis numbers, and the sum that undoes broadcasting."""
 
 from collections.abc import Sequence
+from math import prod
 from operator import index
 from typing import Any
 
 from adjoint.arrays.dtypes import is_half
 
 Shape = tuple[int, ...]
+_MOST_ELEMENTS = 2**63 - 1
 
 
 def normalize_dim(dim: int, ndim: int) -> int:
@@ -39,6 +41,17 @@ def normalize_dims(dims: int | Sequence[int] | None, ndim: int) -> Any:
         twice = next(d for d in normalized if normalized.count(d) > 1)
         raise RuntimeError(f"dim {twice} appears multiple times in the list of dims")
     return normalized
+
+
+def check_size(shape: Sequence[int], itemsize: int = 1) -> None:
+    """Raise RuntimeError if an array would have more elements, or bytes, than can be counted, as torch does.
+
+    >>> check_size((2**40, 2**40))
+    Traceback (most recent call last):
+    RuntimeError: Storage size calculation overflowed with sizes=[1099511627776, 1099511627776]
+    """
+    if max(shape, default=0) > _MOST_ELEMENTS or prod(shape) * itemsize > _MOST_ELEMENTS:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
 
 
 def broadcast_shapes(*shapes: Shape) -> Shape:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy
 
+from adjoint.arrays.numpy_namespace import repeat
 from adjoint.core.graph import new_tensor
 from adjoint.interop.declare import FUNCTIONS, Array, Arrays, Operand, function
 from adjoint.interop.operands import (
@@ -50,9 +51,9 @@ def gathered(sources: Any, places: Any) -> Any:
     return ops.take(flat[0] if len(flat) == 1 else ops.cat(flat, 0), new_tensor(numpy.asarray(places)))
 
 
-def _moving(name: str, text: str, kind: str = "") -> None:
+def _moving(name: str, text: str) -> None:
     """A function of one array that moves elements: its other arguments are constants."""
-    own = getattr(numpy, name)
+    own = repeat if name == "repeat" else getattr(numpy, name)
 
     def moved(a, *args, **kwargs):
         a = tensor_of(a)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy
 
+from adjoint.arrays.numpy_namespace import repeat
 from adjoint.arrays.shapes import normalize_dim
 from adjoint.core.graph import new_tensor
 from adjoint.tensor import creation
@@ -93,4 +94,4 @@ def _places(sizes: Any, n: int) -> Any:
     """For each element along the axis the number of its segment."""
     rows = sizes.reshape(-1, sizes.shape[-1])
     numbers = numpy.arange(sizes.shape[-1])
-    return numpy.array([numpy.repeat(numbers, row) for row in rows], "int64").reshape(*sizes.shape[:-1], n)
+    return numpy.array([repeat(numbers, row) for row in rows], "int64").reshape(*sizes.shape[:-1], n)

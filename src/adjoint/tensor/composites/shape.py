@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from math import prod
+from math import comb, prod
 from operator import index
 from typing import Any, TypeVar
 
@@ -12,8 +12,9 @@ import numpy
 
 from adjoint.arrays.dtypes import get_default_dtype, int32, int64
 from adjoint.arrays.namespace import underlying
+from adjoint.arrays.numpy_namespace import repeat
 from adjoint.arrays.once import warn_once
-from adjoint.arrays.shapes import broadcast_shapes, normalize_dim, normalize_dims
+from adjoint.arrays.shapes import broadcast_shapes, check_size, normalize_dim, normalize_dims
 from adjoint.core.errors import sizes
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.tensor.composites.declare import composite, ops, takes_out
@@ -394,7 +395,7 @@ def repeat_interleave(
         own = numbers.dtype.long_name  # type: ignore[attr-defined]
         raise NotImplementedError(f"\"repeat_interleave_cpu\" not implemented for '{own}'")
     if repeats is None:
-        return new_tensor(numpy.repeat(numpy.arange(input._array.size), input._array))
+        return new_tensor(repeat(numpy.arange(input._array.size), input._array))
     if dim is None:
         input, dim = ops.reshape(input, (-1,)), 0
     dim = normalize_dim(dim, input._array.ndim)
@@ -412,7 +413,7 @@ def repeat_interleave(
             f"repeats must have the same size as input along dim, but got repeats.size(0) = {times.size} and "
             f"input.size({dim}) = {n}"
         )
-    return ops.index_select(input, dim, new_tensor(numpy.repeat(numpy.arange(n), times.reshape(-1))))
+    return ops.index_select(input, dim, new_tensor(repeat(numpy.arange(n), times.reshape(-1))))
 
 
 # joining --------------------------------------------------------------------------------------------------------------
@@ -640,15 +641,21 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
 def _rising_rows(n: int, r: int, least: int) -> Any:
     """All rows of r numbers below n, each at least `least` above the one before, in their order."""
-    rows = numpy.arange(n)[:, None]
-    for _ in range(r - 1):
-        # each row once for every number that may follow
-        first = numpy.minimum(rows[:, -1] + least, n)
-        number = n - first
-        row = numpy.repeat(numpy.arange(len(rows)), number)
+    shape = (comb(n if least else n + r - 1, r), r)
+    check_size(shape, 8)
+    result = numpy.empty(shape, numpy.int64)  # raises before the work if there is no memory for it
+    if not result.size:
+        return result
+    rows = numpy.arange(n - (r - 1) * least)[:, None]
+    for place in range(1, r):
+        # each row once for every number that may follow and leave room for the rest
+        first, end = rows[:, -1] + least, n - (r - 1 - place) * least
+        number = numpy.maximum(end - first, 0)
+        row = repeat(numpy.arange(len(rows)), number)
         following = numpy.arange(len(row)) - (numpy.cumsum(number) - number - first)[row]
         rows = numpy.concatenate([rows[row], following[:, None]], axis=1)
-    return rows
+    result[...] = rows
+    return result
 
 
 # splitting ------------------------------------------------------------------------------------------------------------
