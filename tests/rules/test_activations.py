@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import special
@@ -251,3 +253,38 @@ def test_gelu_of_large_single_precision_arrays() -> None:
     np.testing.assert_allclose(F.gelu(adjoint.tensor(x)).numpy(), exact, rtol=3e-6, atol=1e-12)
     odd = adjoint.tensor(np.array([np.nan, np.inf, 0.0] * 5000, np.float32).reshape(3, -1)[:, ::2])
     np.testing.assert_array_equal(F.gelu(odd).numpy(), odd.numpy())
+
+
+INF, NAN = float("inf"), float("nan")
+POINTS = [-2.0, -0.0, 0.0, 1.0, 3.0, -INF, INF, NAN]
+
+
+@pytest.mark.parametrize(
+    ("name", "alpha", "values", "slopes"),
+    [
+        ("elu", INF, [-INF, -0.0, 0.0, 1.0, 3.0, -INF, INF, NAN], [INF, INF, INF, 1.0, 1.0, NAN, 1.0, 1.0]),
+        ("elu", -INF, [INF, -0.0, 0.0, 1.0, 3.0, INF, INF, NAN], [-INF, -INF, -INF, 1.0, 1.0, NAN, 1.0, 1.0]),
+        ("elu", 0.0, [-0.0, -0.0, 0.0, 1.0, 3.0, -0.0, INF, NAN], [0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0]),
+        ("elu", NAN, [NAN, -0.0, 0.0, 1.0, 3.0, NAN, INF, NAN], [NAN, NAN, NAN, 1.0, 1.0, NAN, 1.0, 1.0]),
+        ("celu", INF, [NAN, -0.0, 0.0, 1.0, 3.0, NAN, INF, NAN], [NAN, NAN, NAN, 1.0, 1.0, NAN, 1.0, 1.0]),
+        ("celu", -INF, [NAN, -0.0, 0.0, 1.0, 3.0, NAN, INF, NAN], [NAN, NAN, NAN, 1.0, 1.0, NAN, 1.0, 1.0]),
+        ("celu", NAN, [NAN, -0.0, 0.0, 1.0, 3.0, NAN, INF, NAN], [NAN, NAN, NAN, 1.0, 1.0, NAN, 1.0, 1.0]),
+    ],
+)
+@pytest.mark.parametrize("n", [1, 2000])
+def test_exponential_units_of_any_alpha(name, alpha, values, slopes, n):
+    x = adjoint.tensor(POINTS * n).requires_grad_()
+    with warnings.catch_warnings():
+        # 0 * inf, where NaN is the value
+        warnings.filterwarnings("ignore", "invalid value", RuntimeWarning)
+        y = getattr(adjoint.nn.functional, name)(x, alpha)
+        y.sum().backward()
+    np.testing.assert_array_equal(y.detach().numpy(), values * n)
+    assert np.signbit(y.detach().numpy()[1]) and not np.signbit(y.detach().numpy()[2])
+    np.testing.assert_array_equal(x.grad.numpy(), slopes * n)
+
+
+@pytest.mark.parametrize("bounds", [(INF, INF), (0.1, INF), (NAN, 0.2), (-INF, 0.2)])
+def test_bounds_of_rrelu_are_finite(bounds):
+    with pytest.raises(RuntimeError, match=r"rrelu: (lower|upper) bound must be finite, got"):
+        adjoint.nn.functional.rrelu(adjoint.ones(2), *bounds)

@@ -503,3 +503,19 @@ ERRORS = [
 def test_errors(call: Callable[[], Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("average", [None, False, True])
+@pytest.mark.parametrize("reduce", [None, False, True])
+@pytest.mark.parametrize("name", ["multilabel_soft_margin_loss", "binary_cross_entropy_with_logits"])
+def test_older_names_of_reductions_by_position(name, average, reduce):
+    loss = getattr(adjoint.nn.functional, name)
+    x, target = adjoint.tensor([[0.5, -1.0, 2.0], [1.0, 0.0, -0.5]]), adjoint.tensor([[1.0, 0, 1], [0, 1, 0]])
+    meant = "mean" if average is None and reduce is None else None
+    meant = meant or ("none" if reduce is False else "sum" if average is False else "mean")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = loss(x, target, None, average, reduce)
+        by_name = loss(x, target, size_average=average, reduce=reduce)
+    expected = loss(x, target, None, None, None, meant)
+    assert found.tolist() == by_name.tolist() == expected.tolist() == loss(x, target, reduction=meant).tolist()

@@ -1,6 +1,5 @@
 """Derivatives of solutions: against the same solutions in closed form or unrolled, in all modes, to the third order."""
 
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -242,3 +241,23 @@ GRAD = vector(1.0, 2.0).requires_grad_()
 def test_errors(call, error, message):
     with np.errstate(all="ignore"), pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("solve", [
+    lambda: root(lambda x, a: x**2 + a, vector(0.0, 0.0), vector(1.0, 1.0)),
+    lambda: root(lambda x: adjoint.stack([x.sum(), x.sum()]), vector(1.0, 2.0)),
+    lambda: fixed_point(lambda x: x + 1, vector(1.0), method="newton"),
+    lambda: minimize_stationary(lambda x: (x[0] - 1) ** 2 + 0 * x[1], vector(0.0, 0.0), method="newton"),
+], ids=range(4))  # fmt: skip
+def test_a_singular_jacobian_on_the_way_means_no_convergence(solve):
+    with pytest.raises(ConvergenceError, match=r"\(\): the Jacobian in x is singular after \d+ steps") as caught:
+        solve()
+    assert "torch" not in str(caught.value)
+
+
+def test_a_singular_jacobian_at_the_solution_means_no_derivative():
+    a = vector(0.0).requires_grad_()
+    x = root(lambda x, a: x**3 - a, vector(0.0), a)
+    with pytest.raises(adjoint.linalg.LinAlgError, match=r"root\(\): the Jacobian in x is singular") as caught:
+        x.sum().backward()
+    assert "torch" not in str(caught.value)

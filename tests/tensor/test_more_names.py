@@ -101,6 +101,14 @@ def test_norm_except_dim():
     assert numpy.allclose(adjoint.norm_except_dim(x, 2, 1).detach(), expected)
     assert adjoint.norm_except_dim(x, 1, -1).item() == 276
     assert adjoint.autograd.gradcheck(lambda v: adjoint.norm_except_dim(v, 2, 0), (x,))
+    assert adjoint.norm_except_dim(adjoint.tensor([3.0, -4.0])).tolist() == [3.0, 4.0]
+    assert adjoint.norm_except_dim(x, 1, -2).shape == (1, 3, 1)
+    with raises(IndexError, "expected to be in range of [-1, 0], but got 1"):
+        adjoint.norm_except_dim(adjoint.ones(2), 2, 1)
+    with raises(IndexError, "expected to be in range of [-3, 2], but got 3"):
+        adjoint.norm_except_dim(x, 2, 3)
+    with raises(IndexError, "Dimension specified as 0 but tensor has no dimensions"):
+        adjoint.norm_except_dim(adjoint.tensor(2.0))
 
 
 # creation -------------------------------------------------------------------------------------------------------------

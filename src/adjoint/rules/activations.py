@@ -27,10 +27,11 @@ def require_real(name, *arrays):
 
 
 def _elu(xp, input: Array, alpha=1.0, scale=1.0, input_scale=1.0):
-    """scale * input where that is positive, scale * alpha * (exp(input_scale * input) - 1) elsewhere."""
+    """scale * alpha * (exp(input_scale * input) - 1) where the input is negative, scale * input elsewhere."""
     require_real("elu_cpu", input)
-    curve = xp.expm1(xp.minimum(input, 0) * input_scale)
-    return xp.maximum(input, 0) * scale + curve * (alpha * scale)
+    # the exponential must not overflow, nor meet an infinite alpha as zero, where it is not used
+    curve = xp.expm1(xp.where(input < 0, input, -1) * input_scale)
+    return xp.where(input < 0, curve * (alpha * scale), input * scale)
 
 
 def _elu_product(ops, g, input, alpha, scale, input_scale):

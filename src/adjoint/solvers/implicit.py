@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.arrays.dtypes import finfo
+from adjoint.arrays.linalg_errors import LinAlgError
 from adjoint.arrays.namespace import underlying
 from adjoint.solvers.convergence import ConvergenceError
 from adjoint.solvers.flat import (
@@ -66,7 +67,10 @@ class Equation:
         """Solve with the derivative of the residual in x, or with its transpose."""
         if self.linear == "dense":
             matrix = func.jacrev(self.residual)(x, args)
-            return functions["linalg"]["solve"](matrix.mT if transposed else matrix, b)
+            try:
+                return functions["linalg"]["solve"](matrix.mT if transposed else matrix, b)
+            except LinAlgError:
+                raise LinAlgError(f"{self.name}: the Jacobian in x is singular") from None
         system = LinearSystem(self.along, self.linear, symmetric=self.symmetric, name=self.name)
         return solution(system.transposed() if transposed else system, b, (x, args))
 
@@ -106,8 +110,16 @@ def newton(equation: Equation, start: Tensor, args: Tree) -> Tensor:
     """Newton's method; steps are halved until the residual shrinks. Members of a batch take their steps together."""
     tol = precision(start) ** 0.5 if equation.tol is None else equation.tol
     x, value = start, equation.residual(start, args)
-    for _ in range(equation.max_iter):
-        step = equation.solve_linear(x, args, value)
+    for done_steps in range(equation.max_iter):
+        try:
+            step = equation.solve_linear(x, args, value)
+        except LinAlgError as error:
+            if everywhere(_norm(value) == 0):
+                return x
+            raise ConvergenceError(
+                f"{error} after {done_steps} steps of Newton's method, where the residual is {largest(value):.3e}; "
+                "start elsewhere, or choose another method"
+            ) from None
         length, size = _norm(step), _norm(x)
         # the next step would be as small as the square of this one
         done = length <= tol * size
@@ -260,8 +272,8 @@ def root(
     are not recorded. Where the Jacobian in x is singular, there are none. Complex x and non-holomorphic f are allowed.
 
     Raises:
-        ConvergenceError: no root was found.
-        LinAlgError: the Jacobian in x is singular.
+        ConvergenceError: no root was found, or the Jacobian in x is singular on the way.
+        LinAlgError: derivatives are asked for, and the Jacobian in x is singular at the root.
         LostDerivativeError: f makes a plain number or array of x or of the args.
         RuntimeError: f uses a tensor that requires grad and is not among the args; what f returns does not depend on
             x, or on the args that derivatives are asked for by, by any recorded operation.

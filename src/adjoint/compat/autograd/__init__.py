@@ -9,7 +9,8 @@ or, before anything imports autograd, for code that is not to be changed at all:
 
 Functions are differentiated as autograd does it, in reverse and forward mode to any order, with its convention for
 complex numbers. What differs: every function of NumPy that adjoint's table has is differentiable; containers of boxes
-are Python's own lists, tuples and dictionaries; boxes can be assigned to (`x[0] = y`), with NumPy's meaning.
+are Python's own lists, tuples and dictionaries; what `x.copy()` gives can be assigned to (`r[0] = y`) and changed in
+place, with NumPy's meaning; numbers in extended precision are computed in double precision, with a warning.
 """
 
 from __future__ import annotations

@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy
 
+from adjoint.arrays.linalg_errors import LinAlgError
 from adjoint.arrays.pytree import flatten
 from adjoint.core.dependence import lost
 from adjoint.core.graph import TensorBase, new_tensor
+from adjoint.core.locations import warn_caller
 from adjoint.core.modes import current
 from adjoint.interop.protocols import array_function, array_ufunc
 from adjoint.tensor.table import ops
@@ -23,6 +25,12 @@ from adjoint.transforms.forward import has_tangent
 Tensor = Any
 Function = Callable[..., Any]
 
+
+#: What is computed in the place of the types that Tensors do not have.
+_DOUBLE = {"g": numpy.dtype(numpy.float64), "G": numpy.dtype(numpy.complex128)}
+
+#: The mark of a Tensor whose elements may be assigned to.
+OWN_MEMORY = "_box_has_own_memory"
 
 #: What errors of lost derivatives recommend.
 INSTEAD = "autograd.numpy.sin(x) for math.sin(x), autograd.numpy.array([...]) for a plain array that is filled"
@@ -51,8 +59,10 @@ class Box:
 class ArrayBox(Box):
     """A number or array through which derivatives are taken.
 
-    It has ndarray's attributes and methods, and NumPy's functions take it. It can be indexed and assigned to, but not
-    turned into a plain number, which would lose the derivative; in a plain array it is an object.
+    It has ndarray's attributes and methods, and NumPy's functions take it. It can be indexed, but not turned into a
+    plain number, which would lose the derivative; in a plain array it is an object. A box is a value, as in HIPS
+    autograd: nothing can be assigned to its elements, and `x += y` makes another one. Only what copy() gave has memory
+    of its own: it can be assigned to, and it and its views can be changed in place, with NumPy's meaning.
     """
 
     __slots__ = ("_is_copy", "_tensor")
@@ -60,7 +70,7 @@ class ArrayBox(Box):
 
     def __init__(self, tensor: Tensor, is_copy: bool = False) -> None:
         self._tensor = tensor
-        # where NumPy gives a view, and this is none
+        # where NumPy gives a view of memory that can be written to, and this is none
         self._is_copy = is_copy
 
     # what it is
@@ -110,9 +120,9 @@ class ArrayBox(Box):
         return dispatch(numpy.imag, (self,), {})
 
     @property
-    def flat(self) -> Iterator[Any]:
+    def flat(self) -> FlatBox:
         """The elements, one after the other."""
-        return iter(self.ravel())  # type: ignore[attr-defined]
+        return FlatBox(self)
 
     def __len__(self) -> int:
         return len(self._tensor._array)
@@ -144,10 +154,10 @@ class ArrayBox(Box):
 
     def __copy__(self) -> ArrayBox:
         # not the box itself, since elements may be assigned to
-        return ArrayBox(ops.clone(self._tensor))
+        return self.copy()  # type: ignore[no-any-return]
 
     def __deepcopy__(self, memo: Any) -> ArrayBox:
-        return ArrayBox(ops.clone(self._tensor))
+        return self.copy()  # type: ignore[no-any-return]
 
     # indexing
 
@@ -156,18 +166,43 @@ class ArrayBox(Box):
         if type(index) is list:
             index = numpy.asarray(index) if index else numpy.asarray(index, int)
         if _is_simple(index):
-            return wrap(self._tensor[index])
+            tensor = self._tensor[index]
+            if self._is_writable():
+                if tensor._view is None:
+                    tensor.__dict__[OWN_MEMORY] = True
+                elif not tensor._array.ndim and Ellipsis not in _items(index):
+                    # a number, which is no view in NumPy
+                    tensor = ops.clone(tensor)
+            return wrap(tensor)
         result = wrap(_picked(self._tensor, index))
         if type(result) is ArrayBox:
-            result._is_copy = not any(isinstance(item, (numpy.ndarray, list)) for item in _items(index))
+            is_view = not any(isinstance(item, (numpy.ndarray, list)) for item in _items(index))
+            if self._is_writable():
+                result._is_copy = is_view
+                if not is_view:
+                    result._tensor.__dict__[OWN_MEMORY] = True
         return result
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def _is_writable(self) -> bool:
+        """True for what copy() gave, and for views of it."""
+        view = self._tensor._view
+        return OWN_MEMORY in (self._tensor if view is None else view.base).__dict__
+
+    def _check_writable(self) -> None:
+        """Raise unless elements can be assigned to."""
         if self._is_copy:
             raise ValueError(
                 "a reversed slice of a box is a copy, so that assigning to its elements would be lost; assign to the "
                 "elements of the array that it was taken from"
             )
+        if not self._is_writable():
+            raise TypeError(
+                "'ArrayBox' object does not support item assignment; assign to the elements of x.copy(), or join parts "
+                "with autograd.numpy.concatenate, stack or where"
+            )
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._check_writable()
         index, value, tensor = values(index), unwrap(value), self._tensor
         if not isinstance(value, TensorBase):
             value = new_tensor(numpy.asarray(value, self.dtype))
@@ -194,7 +229,7 @@ class ArrayBox(Box):
 
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
         """Another type of elements; a plain array if that has no derivatives."""
-        kind = numpy.dtype(dtype)
+        kind = in_double(numpy.dtype(dtype))
         if kind.kind not in "fc":
             return self._tensor._array.astype(kind)
         return dispatch(numpy.astype, (self, kind), {})
@@ -212,8 +247,10 @@ class ArrayBox(Box):
         return dispatch(numpy.reshape, (self, (-1,)), {"order": order})
 
     def copy(self, order: Any = "C") -> Any:
-        """The same values in memory of their own."""
-        return wrap(ops.clone(self._tensor))
+        """The same values in memory of their own, which can be assigned to."""
+        tensor = ops.clone(self._tensor)
+        tensor.__dict__[OWN_MEMORY] = True
+        return wrap(tensor)
 
     def conjugate(self) -> Any:
         """The complex conjugate."""
@@ -230,6 +267,36 @@ class ArrayBox(Box):
     def tolist(self) -> Any:
         """Nested lists of boxes."""
         return [row.tolist() if isinstance(row, ArrayBox) else row for row in self] if self.ndim else self
+
+
+class FlatBox:
+    """What `box.flat` is: the elements one after the other, which can also be indexed and assigned to."""
+
+    def __init__(self, base: ArrayBox) -> None:
+        self.base = base
+        self._ahead: Iterator[Any] | None = None
+
+    def __len__(self) -> int:
+        return self.base.size
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.base.reshape(-1))
+
+    def __next__(self) -> Any:
+        if self._ahead is None:
+            self._ahead = iter(self)
+        return next(self._ahead)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.base.reshape(-1)[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        places = numpy.arange(self.base.size)[values(index)]
+        self.base[numpy.unravel_index(places, self.base.shape)] = value
+
+    def copy(self) -> Any:
+        """A vector of the elements."""
+        return self.base.reshape(-1).copy()
 
 
 def _items(index: Any) -> tuple[Any, ...]:
@@ -315,6 +382,29 @@ def _exchanged(change: Function, value: Any) -> Any:
     return type(value)._make(members) if hasattr(value, "_make") else type(value)(members)
 
 
+def in_double(value: Any) -> Any:
+    """Nested containers with double precision in the place of NumPy's extended one, of which there are no Tensors."""
+    if isinstance(value, (numpy.ndarray, numpy.generic)):
+        return _shortened(value, value.dtype)
+    if isinstance(value, numpy.dtype) or value is numpy.longdouble or value is numpy.clongdouble:
+        kind = numpy.dtype(value)
+        return _shortened(kind, kind)
+    return value
+
+
+def _shortened(value: Any, kind: numpy.dtype[Any]) -> Any:
+    double = _DOUBLE.get(kind.char)
+    if double is None:
+        return value
+    warn_caller(f"{kind.name} is computed in double precision: there are no derivatives of it in its own")
+    return double if value is kind else value.astype(double)
+
+
+def to_tensor(value: Any) -> Tensor:
+    """A plain value as a Tensor."""
+    return new_tensor(in_double(numpy.asarray(value)))
+
+
 def unwrap(value: Any) -> Any:
     """Nested containers with Tensors in the place of boxes."""
     return _exchanged(lambda box: box._tensor, value)
@@ -362,10 +452,33 @@ NO_TRACE: set[Any] = {
         "isneginf", "isposinf", "allclose", "isclose", "array_equal", "array_equiv", "greater", "greater_equal", "less",
         "less_equal", "equal", "not_equal", "iscomplexobj", "iscomplex", "isscalar", "isreal", "zeros_like",
         "ones_like", "empty_like", "size", "result_type", "isrealobj", "signbit", "digitize", "nanargmax", "nanargmin",
-        "can_cast", "min_scalar_type", "common_type", "lexsort", "histogram", "bincount", "array_repr", "array_str",
+        "can_cast", "min_scalar_type", "common_type", "lexsort", "array_repr", "array_str",
         "may_share_memory", "shares_memory", "broadcast_shapes", "unravel_index", "array2string", "isin",
     )
 }  # fmt: skip
+
+
+#: Functions that have a derivative by their weights alone, and the place of these.
+BY_WEIGHTS: dict[Any, int] = {numpy.bincount: 1, numpy.histogram: 4}
+
+#: Functions that write into their first argument.
+WRITING: set[Any] = {
+    getattr(numpy, name) for name in ("copyto", "put", "place", "putmask", "put_along_axis", "fill_diagonal")
+}
+
+
+def _by_weights(function: Function, args: Any, kwargs: Any) -> Any:
+    """A function that is differentiated by its weights, on plain values but for these."""
+    place = BY_WEIGHTS[function]
+    weights = args[place] if len(args) > place else kwargs.get("weights")
+    args, kwargs = values(args), values(kwargs)
+    if not holds_box(weights):
+        return function(*args, **kwargs)
+    if len(args) > place:
+        args = (*args[:place], unwrap(weights), *args[place + 1 :])
+    else:
+        kwargs["weights"] = unwrap(weights)
+    return wrap(array_function(function, (), args, kwargs))
 
 
 #: What has its own way with ufuncs and leaves the choice to others.
@@ -393,16 +506,56 @@ def run_ufunc(ufunc: numpy.ufunc, method: str, inputs: Any, kwargs: Any) -> Any:
     out = kwargs.get("out")
     if out is not None and not holds_box(out):
         raise TypeError(f"{ufunc.__name__}: out= is a plain array, which cannot hold a derivative; assign the result")
-    return wrap(array_ufunc(ufunc, method, unwrap(inputs), unwrap(kwargs)))
+    written = inputs[:1] if method == "at" else out if type(out) is tuple else (out,)
+    for box in written:
+        if type(box) is ArrayBox:
+            box._check_writable()
+    return wrap(array_ufunc(ufunc, method, _arguments(inputs), _arguments(kwargs)))
 
 
 def dispatch(function: Function, args: Any, kwargs: Any) -> Any:
     """A function of NumPy on arguments in which there are boxes."""
     if function in NO_TRACE:
         return function(*values(args), **values(kwargs))
+    if function in BY_WEIGHTS:
+        return _by_weights(function, args, kwargs)
+    if function is numpy.copy and type(args[0]) is ArrayBox:
+        return args[0].copy()
+    if function in WRITING and type(args[0]) is ArrayBox:
+        args[0]._check_writable()
     if isinstance(function, numpy.ufunc):
         return run_ufunc(function, "__call__", args, kwargs)
-    return wrap(array_function(function, (), unwrap(args), unwrap(kwargs)))
+    with own_words():
+        return wrap(array_function(function, (), _arguments(args), _arguments(kwargs)))
+
+
+def _arguments(values: Any) -> Any:
+    """Arguments as the table of functions takes them: Tensors for boxes, double precision for the extended one."""
+    if isinstance(values, dict):
+        return {name: _argument(value) for name, value in values.items()} if values else values
+    return tuple([_argument(value) for value in values])
+
+
+def _argument(value: Any) -> Any:
+    kind = type(value)
+    if kind is ArrayBox:
+        return value._tensor
+    if kind is list or kind is tuple:
+        return kind([_argument(member) for member in value])
+    return in_double(unwrap(value))
+
+
+class own_words:
+    """A with block whose errors of linear algebra are NumPy's: what torch's words name, the user never wrote."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, LinAlgError) and "singular" in str(error):
+            raise LinAlgError("Singular matrix") from error
+        if isinstance(error, LinAlgError) and "positive-definite" in str(error):
+            raise LinAlgError("Matrix is not positive definite") from error
 
 
 # operators ------------------------------------------------------------------------------------------------------------
@@ -427,10 +580,30 @@ def _binary(ufunc: Any, direct: Function, name: str) -> None:
             return wrap(direct(other, self._tensor))
         return NotImplemented if _is_foreign(other) else run_ufunc(ufunc, "__call__", (other, self), {})
 
+    def in_place(self: ArrayBox, other: Any) -> Any:
+        if not (self._is_copy or self._is_writable()):
+            return NotImplemented
+        self._check_writable()
+        # the derivative may need the values that are written over
+        before = ArrayBox(ops.clone(self._tensor))
+        if type(other) is ArrayBox and other._is_writable():
+            other = before if other is self else ArrayBox(ops.clone(other._tensor))
+        result = run_ufunc(ufunc, "__call__", (before, other), {})
+        if not numpy.can_cast(result.dtype, self.dtype, "same_kind"):
+            raise TypeError(
+                f"Cannot cast ufunc '{ufunc.__name__}' output from {result.dtype!r} to {self.dtype!r} with casting "
+                "rule 'same_kind'"
+            )
+        self[...] = result
+        return self
+
     forward.__name__ = forward.__qualname__ = f"__{name}__"
     reflected.__name__ = reflected.__qualname__ = f"__r{name}__"
     setattr(ArrayBox, f"__{name}__", forward)
     setattr(ArrayBox, f"__r{name}__", reflected)
+    if name != "divmod":
+        in_place.__name__ = in_place.__qualname__ = f"__i{name}__"
+        setattr(ArrayBox, f"__i{name}__", in_place)
 
 
 def _is_foreign(value: Any) -> bool:

@@ -5,15 +5,16 @@ The differential operators do not use these: they go through adjoint's engine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import types
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from typing import Any
 
 import numpy
 
 from adjoint.arrays.pytree import flatten
-from adjoint.compat.autograd._boxes import Box, getval
+from adjoint.compat.autograd._boxes import NO_TRACE, Box, getval
 from adjoint.compat.autograd._nodes import Node, notrace_primitives, toposort
-from adjoint.compat.autograd._primitives import Primitive, notrace_primitive
+from adjoint.compat.autograd._primitives import Primitive, defjvp_argnums, defvjp_argnums, notrace_primitive
 from adjoint.compat.autograd._sequences import subvals
 from adjoint.compat.autograd._tracing import make_jvp, make_vjp
 from adjoint.compat.autograd._vspaces import vspace
@@ -72,6 +73,65 @@ class JVPNode(Node):
     def initialize_root(self, g: Any) -> None:
         """The argument, with its tangent."""
         self.g = g
+
+
+class Derivatives(MutableMapping[Any, Function]):
+    """A table of derivatives by primitive, as functions of (argnums, ans, args, kwargs) or, forward, with tangents.
+
+    What a user defined is given as it is; what NumPy's table has is made of a call of the primitive. A new entry is
+    the derivative of a primitive by all its arguments, as from defvjp_argnums or defjvp_argnums.
+    """
+
+    def __init__(self, derive: Callable[[Primitive], Function | None], define: Function) -> None:
+        self.derive, self.define = derive, define
+
+    def __getitem__(self, primitive: Any) -> Function:
+        found = self.derive(primitive) if isinstance(primitive, Primitive) else None
+        if found is None:
+            raise KeyError(primitive)
+        return found
+
+    def __setitem__(self, primitive: Any, derivative: Function) -> None:
+        self.define(primitive, derivative)
+
+    def __delitem__(self, primitive: Any) -> None:
+        raise TypeError("derivatives of primitives cannot be taken away; define others")
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([primitive for primitive in list(Primitive.known) if self.derive(primitive) is not None])
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def _is_of_numpy(primitive: Primitive) -> bool:
+    """True for a primitive whose derivative is in NumPy's table, or SciPy's."""
+    traced = primitive.of_boxes is not None and not isinstance(primitive.of_boxes, types.FunctionType)
+    return traced and primitive.fun not in NO_TRACE
+
+
+def _vjp_of(primitive: Primitive) -> Function | None:
+    if primitive.joint_vjp is not None or primitive.vjps:
+        return lambda argnums, ans, args, kwargs: lambda g: tuple(primitive.pull(argnums, g, ans, args, kwargs))
+    if not _is_of_numpy(primitive):
+        return None
+    return lambda argnums, ans, args, kwargs: make_vjp(*_of_arguments(primitive, args, kwargs, argnums))[0]
+
+
+def _jvp_of(primitive: Primitive) -> Function | None:
+    if primitive.joint_jvp is not None or primitive.jvps:
+        return lambda argnums, gs, ans, args, kwargs: primitive.push(argnums, list(gs), ans, args, kwargs)
+    if not _is_of_numpy(primitive):
+        return None
+
+    def pushed(argnums: Sequence[int], gs: Any, ans: Any, args: Any, kwargs: Any) -> Any:
+        return make_jvp(*_of_arguments(primitive, args, kwargs, argnums))(tuple(gs))[1]
+
+    return pushed
+
+
+primitive_vjps = Derivatives(_vjp_of, defvjp_argnums)
+primitive_jvps = Derivatives(_jvp_of, defjvp_argnums)
 
 
 def backward_pass(g: Any, end_node: VJPNode) -> Any:

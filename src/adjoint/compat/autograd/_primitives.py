@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import warnings
+import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy
 
@@ -15,8 +16,10 @@ from adjoint.compat.autograd._boxes import (
     dispatch,
     getval,
     holds_box,
+    in_double,
     is_tracked,
     raw,
+    to_tensor,
     unwrap,
     values,
     wrap,
@@ -38,9 +41,13 @@ class Primitive:
     fun: the function. of_boxes: what is called for boxes if no derivative was defined for it.
     """
 
+    #: All of them.
+    known: ClassVar[weakref.WeakSet[Primitive]] = weakref.WeakSet()
+
     def __init__(self, fun: Function, of_boxes: Function | None = None) -> None:
         functools.update_wrapper(self, fun, updated=())
         self.fun = fun
+        Primitive.known.add(self)
         self.of_boxes = of_boxes
         #: By the place of an argument: from (ans, *args, **kwargs) to what takes cotangents; None for no derivative.
         self.vjps: dict[int, Function | None] = {}
@@ -156,7 +163,7 @@ class Call:
     def keep(self, ans: Any) -> list[Any]:
         """Take the result of the primitive: which of its parts are numbers that have derivatives, as Tensors."""
         self.constants, self.structure_of_answer = flatten(ans)
-        arrays = [numpy.asarray(leaf) if _is_inexact(leaf) else None for leaf in self.constants]
+        arrays = [in_double(numpy.asarray(leaf)) if _is_inexact(leaf) else None for leaf in self.constants]
         self.inexact = [i for i, array in enumerate(arrays) if array is not None]
         return [new_tensor(arrays[i]) for i in self.inexact]
 
@@ -245,7 +252,7 @@ class Recorded(CustomFunction):
 
 def _as_tensor(value: Any) -> Any:
     value = unwrap(value)
-    return value if isinstance(value, TensorBase) else new_tensor(numpy.asarray(value))
+    return value if isinstance(value, TensorBase) else to_tensor(value)
 
 
 def _fitted(value: Any, model: Any) -> Any:

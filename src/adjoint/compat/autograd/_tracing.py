@@ -15,7 +15,17 @@ from typing import Any
 import numpy
 
 from adjoint.arrays.pytree import TreeDef, flatten
-from adjoint.compat.autograd._boxes import ArrayBox, is_tracked, raw, unwrap, wrap
+from adjoint.compat.autograd._boxes import (
+    ArrayBox,
+    dispatch,
+    holds_box,
+    in_double,
+    is_tracked,
+    raw,
+    to_tensor,
+    unwrap,
+    wrap,
+)
 from adjoint.core.dependence import differentiating, leads_elsewhere
 from adjoint.core.grad_mode import enable_grad
 from adjoint.core.graph import TensorBase, new_tensor
@@ -30,13 +40,34 @@ Function = Callable[..., Any]
 INDEPENDENT = "Output seems independent of input."
 
 
+class DifferentiatesInside(Exception):
+    """A function of which a graph of calls is being made takes a derivative, which is no call of a primitive."""
+
+
 class _Depth(threading.local):
-    """How many functions are being run on boxes in this thread."""
+    """How many functions are being run on boxes in this thread, and whether a graph of calls is being made."""
 
     count = 0
+    in_graph = False
 
 
 _depth = _Depth()
+
+
+@contextmanager
+def in_graph() -> Iterator[None]:
+    """A graph of calls is being made: a derivative that is taken meanwhile raises DifferentiatesInside."""
+    before, _depth.in_graph = _depth.in_graph, True
+    try:
+        yield
+    finally:
+        _depth.in_graph = before
+
+
+def refuse_in_graph() -> None:
+    """Raise DifferentiatesInside while a graph of calls is being made."""
+    if _depth.in_graph:
+        raise DifferentiatesInside
 
 
 @contextmanager
@@ -56,7 +87,7 @@ def entered(leaf: Any) -> Tensor:
         return leaf._tensor
     if isinstance(leaf, TensorBase):
         return leaf
-    array = numpy.asarray(leaf)
+    array = in_double(numpy.asarray(leaf))
     if array.dtype.kind == "i" and isinstance(leaf, numpy.ndarray):
         array = array.astype(numpy.float64)
     if array.dtype.kind not in "fc" or (not isinstance(leaf, numpy.ndarray) and type(leaf) is int):
@@ -73,12 +104,37 @@ def taken_apart(x: Any) -> tuple[list[Any], TreeDef]:
 
 def make_vjp(fun: Function, x: Any) -> tuple[Function, Any]:
     """Run a function at x: what takes cotangents of its result to those of x, and the result."""
+    refuse_in_graph()
     leaves, structure = taken_apart(x)
     targets = [_target(leaf) for leaf in leaves]
+    kinds = [getattr(leaf, "dtype", None) for leaf in leaves]
     with tracing():
         # the function may write into its arguments, which must not reach those of the caller
-        y = fun(structure.unflatten([ArrayBox(ops.clone(target)) for target in targets]))
-    return _pullback(y, targets, structure)
+        y = joined(fun(structure.unflatten([ArrayBox(ops.clone(target)) for target in targets])))
+    return _pullback(y, targets, structure, kinds)
+
+
+def joined(y: Any) -> Any:
+    """A result with boxes of arrays in the place of arrays of boxes, which a plain array that was filled may be.
+
+    Raises TypeError for such an array that is none of numbers.
+    """
+    leaves, structure = flatten(y)
+    if not any(isinstance(leaf, numpy.ndarray) and holds_box(leaf) for leaf in leaves):
+        return y
+    return structure.unflatten([_joined(leaf) if isinstance(leaf, numpy.ndarray) else leaf for leaf in leaves])
+
+
+def _joined(array: Any) -> Any:
+    if not holds_box(array):
+        return array
+    members = [member if type(member) is ArrayBox else numpy.asarray(member)[()] for member in array.flat]
+    if any(member.dtype.kind not in "biufc" for member in members):
+        raise TypeError(
+            "the function returned an array of objects that are no numbers: make it with autograd.numpy.array"
+        )
+    whole = dispatch(numpy.stack, (members,), {})
+    return whole.reshape(*array.shape, *whole.shape[1:])
 
 
 def _target(leaf: Any) -> Tensor:
@@ -91,7 +147,7 @@ def _target(leaf: Any) -> Tensor:
     return target
 
 
-def _pullback(y: Any, targets: list[Tensor], structure: TreeDef) -> tuple[Function, Any]:
+def _pullback(y: Any, targets: list[Tensor], structure: TreeDef, kinds: list[Any]) -> tuple[Function, Any]:
     outputs, shape_of_y = flatten(y)
     places = [i for i, output in enumerate(outputs) if type(output) is ArrayBox]
     roots = [outputs[i]._tensor for i in places]
@@ -107,7 +163,8 @@ def _pullback(y: Any, targets: list[Tensor], structure: TreeDef) -> tuple[Functi
 
     def vjp(g: Any) -> Any:
         if not roots:
-            return structure.unflatten([zeros_like(target) for target in targets])
+            zeros = [_as_given(zeros_like(target), kind) for target, kind in zip(targets, kinds, strict=True)]
+            return structure.unflatten(zeros)
         cotangents = shape_of_y.flatten_up_to(g)
         cotangents = [_cotangent(cotangents[i], root) for i, root in zip(places, roots, strict=True)]
         create = nested or any(is_tracked(c) for c in cotangents)
@@ -116,9 +173,16 @@ def _pullback(y: Any, targets: list[Tensor], structure: TreeDef) -> tuple[Functi
             zeros_like(target) if t is None else (wrap if create else settled)(conjugated(t))
             for target, t in zip(targets, found, strict=True)
         ]
-        return structure.unflatten(gradients)
+        return structure.unflatten([_as_given(g, kind) for g, kind in zip(gradients, kinds, strict=True)])
 
     return vjp, shape_of_y.unflatten([settled(o._tensor) if type(o) is ArrayBox else o for o in outputs])
+
+
+def _as_given(gradient: Any, kind: Any) -> Any:
+    """A gradient in the extended precision that its argument had, though it was computed in double precision."""
+    if type(gradient) is ArrayBox or kind is None or kind.char not in "gG":
+        return gradient
+    return gradient.astype(kind)
 
 
 def zeros_like(tensor: Tensor) -> Any:
@@ -130,7 +194,7 @@ def _cotangent(value: Any, root: Tensor) -> Tensor:
     """A cotangent as a Tensor of the shape and dtype of a result, conjugated."""
     value = unwrap(value)
     if not isinstance(value, TensorBase):
-        value = new_tensor(numpy.asarray(value))
+        value = to_tensor(value)
     kind = root._array.dtype
     if value._array.dtype.kind == "c" and kind.kind != "c":
         value = ops.real(value)
@@ -149,6 +213,8 @@ def conjugated(tensor: Tensor) -> Tensor:
 def make_jvp(fun: Function, x: Any) -> Function:
     """What takes tangents of x to the result of a function and its tangent."""
 
+    refuse_in_graph()
+
     def jvp(g: Any) -> tuple[Any, Any]:
         leaves, structure = taken_apart(x)
         primals = [entered(leaf) for leaf in leaves]
@@ -157,7 +223,7 @@ def make_jvp(fun: Function, x: Any) -> Function:
             duals = [
                 forward.dual(ops.clone(p), t, number) for p, t in zip(primals, tangents, strict=True)
             ]
-            y = fun(structure.unflatten([ArrayBox(dual) for dual in duals]))
+            y = joined(fun(structure.unflatten([ArrayBox(dual) for dual in duals])))
             outputs, shape_of_y = flatten(y)
             pairs = [_apart(output, number) for output in outputs]
         # outside of the level only tangents of outer ones are left
@@ -184,7 +250,7 @@ def _zeros_of(value: Any) -> Any:
 def _tangent(value: Any, primal: Tensor) -> Tensor:
     value = unwrap(value)
     if not isinstance(value, TensorBase):
-        value = new_tensor(numpy.asarray(value))
+        value = to_tensor(value)
     kind = primal._array.dtype
     if value._array.dtype.kind == "c" and kind.kind != "c":
         value = ops.real(value)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from inspect import signature
-from math import prod
 from typing import Any
 
 from adjoint.core import errors
@@ -224,12 +224,15 @@ def rrelu(
 ) -> Tensor:
     """leaky_relu with a slope drawn at random from [lower, upper) for each element; else their mean as the slope.
 
-    Raises RuntimeError if lower exceeds upper.
+    Raises RuntimeError if a bound is not finite or lower exceeds upper.
 
     >>> import adjoint
     >>> adjoint.nn.functional.rrelu(adjoint.tensor([-1.0, 2.0]), 0.1, 0.3)
     tensor([-0.2000,  2.0000])
     """
+    for side, bound in (("lower", lower), ("upper", upper)):
+        if not math.isfinite(bound):
+            raise RuntimeError(f"rrelu: {side} bound must be finite, got {bound}")
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if not training:
@@ -409,7 +412,7 @@ def _channels(input: Tensor, p: float, batched: bool = True) -> tuple[int, ...]:
 
 
 def _acts(input: Tensor, p: float, training: bool) -> bool:
-    return training and p != 0 and prod(input.shape) != 0
+    return training and p != 0 and math.prod(input.shape) != 0
 
 
 @_functional

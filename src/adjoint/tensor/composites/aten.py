@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from adjoint.arrays.dtypes import float64
+from adjoint.arrays.shapes import normalize_dim
 from adjoint.arrays.size import type_name
 from adjoint.tensor import creation
 from adjoint.tensor.composites import activations, contract, losses, normalization
@@ -261,7 +262,11 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     """
     if dim == -1:
         return v.norm(pow)
-    return v.norm(pow, tuple(axis for axis in range(v.ndim) if axis != dim), keepdim=True)
+    if dim == 0 and not v.ndim:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    axis = normalize_dim(dim, v.ndim)
+    slices = v.movedim(axis, 0).unsqueeze(1).flatten(1)
+    return slices.norm(pow, 1).reshape([n if i == axis else 1 for i, n in enumerate(v.shape)])
 
 
 # others ---------------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import Any
 
 from adjoint.compat.autograd._nodes import Node, toposort, trace
 from adjoint.compat.autograd._sequences import subvals
+from adjoint.compat.autograd._tracing import DifferentiatesInside, in_graph
 
 Function = Callable[..., Any]
 
@@ -31,13 +32,25 @@ class ConstGraphNode(Node):
 
 
 def const_graph_unary(fun: Function) -> Function:
-    """A function of one argument that is run once: later calls repeat the primitives that this run called."""
+    """A function of one argument that is run once: later calls repeat the primitives that this run called.
+
+    A function that takes derivatives inside is run in each call: they are no primitives.
+    """
     waiting: list[Function] = [fun]
     nodes: list[ConstGraphNode] = []
+    differentiates = False
 
     def cached(x: Any) -> Any:
+        nonlocal differentiates
+        if differentiates:
+            return waiting[0](x)
         if not nodes:
-            value, end = trace(ConstGraphNode.new_root(), waiting[0], x)
+            try:
+                with in_graph():
+                    value, end = trace(ConstGraphNode.new_root(), waiting[0], x)
+            except DifferentiatesInside:
+                differentiates = True
+                return waiting[0](x)
             if end is None:
                 raise ValueError("Output is independent of input")
             nodes.extend(reversed(list(toposort(end))))
@@ -55,7 +68,8 @@ def const_graph_unary(fun: Function) -> Function:
 def const_graph(fun: Function, *args: Any, **kwargs: Any) -> Function:
     """The function with its first arguments given, run once: later calls repeat the primitives that this run called.
 
-    So its branches must not depend on values, and it must not depend on what changes besides its arguments.
+    So its branches must not depend on values, and it must not depend on what changes besides its arguments. A function
+    that takes derivatives inside is run in each call.
     """
     cached = const_graph_unary(lambda rest: fun(*args, *rest, **kwargs))
 

@@ -6,12 +6,23 @@ import numpy as _numpy
 import numpy.linalg as _linalg
 
 from adjoint.compat.autograd import _boxes
+from adjoint.compat.autograd._nodes import trace_primitives_map as _primitives
 from adjoint.compat.autograd._primitives import wrapped as _wrapped
 from adjoint.compat.autograd.numpy._namespace import wrap_namespace as _wrap_namespace
 
 _primitive_eigh, _primitive_eigvalsh = _wrapped(_linalg.eigh), _wrapped(_linalg.eigvalsh)
 
 _wrap_namespace(_linalg, globals())
+
+
+def T(x: _Any) -> _Any:
+    """The matrices in the last two axes, transposed."""
+    return _primitives[_numpy.swapaxes](x, -1, -2)
+
+
+def _dot(a: _Any, b: _Any) -> _Any:
+    """The products of the matrices in the last two axes."""
+    return _primitives[_numpy.einsum]("...ij,...jk->...ik", a, b)
 
 
 def _triangle(a: _Any, UPLO: str) -> _Any:

@@ -1,0 +1,326 @@
+"""Boxes as values: what can be written to, what is lost, what comes in and goes out. HIPS autograd is the model."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from typing import Any
+
+import numpy as onp
+import pytest
+
+import adjoint.compat.autograd as ag
+from adjoint.compat.autograd import core, extend
+from adjoint.compat.autograd import numpy as np
+from adjoint.compat.autograd.misc import const_graph
+from adjoint.compat.autograd.test_util import check_grads
+from adjoint.core.dependence import LostDerivativeError
+
+X = onp.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+V = onp.array([1.0, 2.0, 3.0])
+
+
+# what can be written to -----------------------------------------------------------------------------------------------
+
+#: How a part of a copy is taken, which in NumPy is a view or is none.
+PARTS = {
+    "row": lambda r: r[1],
+    "rows": lambda r: r[1:],
+    "column": lambda r: r[:, 1],
+    "number": lambda r: r[1, 2],
+    "number as a view": lambda r: r[1, 2, ...],
+    "new axis": lambda r: r[None],
+    "all": lambda r: r,
+    "transposed": lambda r: r.T,
+    "swapped": lambda r: np.swapaxes(r, 0, 1),
+    "moved": lambda r: np.moveaxis(r, 0, 1),
+    "reshaped": lambda r: r.reshape(3, 2),
+    "ravelled": lambda r: r.ravel(),
+    "ravelled as a copy": lambda r: r.T.ravel(),
+    "flattened": lambda r: r.copy().flatten(),
+    "chosen": lambda r: r[onp.array([0, 1])],
+    "masked": lambda r: r[onp.array([True, False])],
+    "strided": lambda r: r[::2, ::2],
+    "view of a view": lambda r: r[1:].T[1:],
+    "copied again": lambda r: r.copy(),
+    "product": lambda r: r * 1.0,
+}
+
+
+def _add(part: Any, x: Any) -> Any:
+    part += x[0, 0]
+    return part
+
+
+def _multiply(part: Any, x: Any) -> Any:
+    part *= part
+    return part
+
+
+def _divide(part: Any, x: Any) -> Any:
+    part /= x[0, 1]
+    return part
+
+
+def _power(part: Any, x: Any) -> Any:
+    part **= 2
+    return part
+
+
+@pytest.mark.parametrize("change", [_add, _multiply, _divide, _power])
+@pytest.mark.parametrize("part", PARTS)
+def test_copies_are_changed_in_place_as_in_numpy(part: str, change: Any) -> None:
+    def function(x: Any) -> Any:
+        whole = x.copy()
+        changed = change(PARTS[part](whole), x)
+        return np.concatenate([np.ravel(whole), np.ravel(changed)])
+
+    expected = function(X.copy())
+    onp.testing.assert_allclose(ag.make_vjp(function)(X)[1], expected)
+    check_grads(function, modes=["rev", "fwd"], order=2)(X)
+
+
+@pytest.mark.parametrize("make", [lambda x: x.copy(), np.copy, copy.copy, copy.deepcopy], ids=range(4))
+def test_copies_can_be_assigned_to(make: Any) -> None:
+    def function(x: Any) -> Any:
+        whole = make(x)
+        whole[0] = x[1] * 2
+        whole[1, ::2] += x[0, 0]
+        whole.flat[1] = x[0, 2]
+        return whole * x
+
+    onp.testing.assert_allclose(ag.make_vjp(function)(X)[1], function(X.copy()))
+    check_grads(function, modes=["rev", "fwd"], order=2)(X)
+
+
+#: What writes into an array.
+WRITES = {
+    "item": lambda x: x.__setitem__(0, 1.0),
+    "slice": lambda x: x.__setitem__(slice(1), x[1:]),
+    "mask": lambda x: x.__setitem__(onp.array([True, False]), 1.0),
+    "item of a result": lambda x: (x * 2).__setitem__(0, 1.0),
+    "item of a view": lambda x: x[1].__setitem__(0, x[0, 0]),
+    "reversed": lambda x: x[::-1].__setitem__(0, 1.0),
+    "flat": lambda x: x.flat.__setitem__(0, 1.0),
+    "out": lambda x: np.add(x, x, out=x),
+    "copyto": lambda x: np.copyto(x, 1.0),
+    "put": lambda x: np.put(x, [0], [1.0]),
+    "fill_diagonal": lambda x: np.fill_diagonal(x, 1.0),
+    "at": lambda x: np.add.at(x, [0], 1.0),
+}
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("derive", [ag.grad, lambda f: lambda x: ag.make_jvp(f)(x)(x)], ids=["backward", "forward"])
+def test_boxes_are_values(derive: Any, write: str) -> None:
+    def function(x: Any) -> Any:
+        WRITES[write](x)
+        return np.sum(x)
+
+    with pytest.raises(TypeError, match=r"'ArrayBox' object does not support item assignment.*x\.copy\(\)"):
+        derive(function)(X)
+
+
+def test_operators_in_place_make_other_values() -> None:
+    def function(x: Any) -> Any:
+        y = z = x * 1.0
+        y += x
+        y *= 2
+        row = x[0]
+        row -= 1
+        return np.sum(y * z) + np.sum(x) + np.sum(row)
+
+    assert ag.grad(function)(V) == pytest.approx(8 * V + 1 + onp.array([1.0, 0.0, 0.0]))
+
+
+def test_in_place_results_have_the_arrays_type() -> None:
+    def function(x: Any) -> Any:
+        y = x.copy()
+        y += 1j * x
+        return np.sum(y)
+
+    with pytest.raises(TypeError, match="Cannot cast ufunc 'add' output from"):
+        ag.grad(function)(V)
+
+
+@pytest.mark.parametrize("index", [0, 4, -1, slice(1, 4), [0, 2], onp.array([3, 3])], ids=str)
+def test_flat(index: Any) -> None:
+    check_grads(lambda x: x.flat[index] ** 2, modes=["rev", "fwd"], order=2)(X)
+    check_grads(lambda x: sum(member**2 for member in x.flat) + len(x.flat) + next(x.flat), order=1)(X)
+
+
+# what is lost ---------------------------------------------------------------------------------------------------------
+
+
+def test_weights_of_counts_are_differentiated() -> None:
+    places = onp.array([0, 2, 2])
+    for count in (
+        lambda x: np.bincount(places, x),
+        lambda x: np.bincount(places, weights=x, minlength=5),
+        lambda x: np.histogram(places, 2, weights=x)[0],
+        lambda x: np.histogram(places, 2, None, None, x)[0],
+        lambda x: np.histogram(x, 3, weights=x)[0],
+    ):
+        check_grads(count, modes=["rev", "fwd"], order=2)(V)
+    assert ag.grad(lambda x: np.sum(x * np.histogram(x, bins=3)[0] * np.bincount(places)))(V).tolist() == [1, 0, 2]
+
+
+def test_arrays_of_boxes_as_results_carry_derivatives() -> None:
+    def function(x: Any) -> Any:
+        found = onp.empty((2, 2), object)
+        found[0, 0], found[0, 1], found[1, 0], found[1, 1] = x[0] * 2, 3.0, x[1] * x[2], x[0]
+        return found
+
+    expected = onp.zeros((2, 2, 3))
+    expected[0, 0, 0], expected[1, 0], expected[1, 1, 0] = 2, [0, 3, 2], 1
+    onp.testing.assert_array_equal(ag.jacobian(function)(V), expected)
+    onp.testing.assert_array_equal(ag.make_jvp(function)(V)(onp.ones(3))[1], expected.sum(-1))
+    found = ag.make_vjp(lambda x: (x, {"a": function(x)}))(V)[0]((onp.zeros(3), {"a": onp.ones((2, 2))}))
+    assert found.tolist() == [3, 3, 2]
+
+    def with_text(x: Any) -> Any:
+        return onp.array([x[0], "text"], dtype=object)
+
+    with pytest.raises(TypeError, match="no numbers"):
+        ag.jacobian(with_text)(V)
+
+
+@pytest.mark.parametrize("convert", [float, complex, lambda x: onp.zeros(2).__setitem__(0, x)], ids=range(3))
+def test_plain_numbers_of_boxes_are_errors_that_name_the_line(convert: Any) -> None:
+    def function(x: Any) -> Any:
+        convert(x[0])  # here
+        return np.sum(x)
+
+    for derive in (ag.grad, lambda f: lambda x: ag.make_jvp(f)(x)(x)):
+        with pytest.raises(LostDerivativeError, match=r"test_autograd_values\.py.*getval"):
+            derive(function)(V)
+
+
+# what comes in and goes out -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [onp.longdouble, onp.clongdouble])
+def test_extended_precision_is_computed_in_double_with_a_word(kind: Any) -> None:
+    double = onp.complex128 if kind is onp.clongdouble else onp.float64
+
+    def square(x: Any) -> Any:
+        return np.real(np.sum(x * x))
+
+    for value in (kind(3), onp.array([1, 2], kind)):
+        with pytest.warns(UserWarning, match="double precision"):
+            found = ag.grad(square)(value)
+        assert found.dtype == kind
+        onp.testing.assert_array_equal(found, ag.grad(square)(value.astype(double)))
+    calls = (
+        lambda x: x * kind(2),
+        lambda x: np.multiply(x, onp.ones(3, kind)),
+        lambda x: np.dot(x, onp.ones(3, kind)),
+        lambda x: x.astype(kind),
+        lambda x: np.concatenate([x, onp.ones(1, kind)]),
+        lambda x: np.sum(x, dtype=kind),
+    )
+    for call in calls:
+        with pytest.warns(UserWarning, match="double precision"):
+            value, gradient = ag.value_and_grad(lambda x, call=call: np.real(np.sum(call(x))))(V)
+        assert value.dtype == gradient.dtype == onp.float64
+    with pytest.warns(UserWarning, match="double precision"):
+        value, tangent = ag.make_jvp(lambda x: x * x)(onp.ones(2, kind))(onp.ones(2, kind))
+    assert tangent.tolist() == [2.0, 2.0]
+
+    @extend.primitive
+    def twice(x: Any) -> Any:
+        return 2 * onp.asarray(x, kind)
+
+    extend.defvjp(twice, lambda ans, x: lambda g: onp.asarray(2, kind) * g)
+    with pytest.warns(UserWarning, match="double precision"):
+        assert ag.grad(lambda x: np.real(np.sum(twice(x))))(V).tolist() == [2.0, 2.0, 2.0]
+
+
+# tables and graphs ----------------------------------------------------------------------------------------------------
+
+
+def test_tables_of_derivatives() -> None:
+    assert np.sin in core.primitive_vjps and np.sin in core.primitive_jvps
+    for unknown in (np.floor, len, "sin", core.primitive(len)):
+        assert unknown not in core.primitive_vjps and unknown not in core.primitive_jvps
+        with pytest.raises(KeyError):
+            core.primitive_vjps[unknown]
+    pull = core.primitive_vjps[np.multiply]((0, 1), 6.0, (2.0, V), {})
+    by_x, by_y = pull(onp.ones(3))
+    assert by_x == 6.0 and by_y.tolist() == [2.0, 2.0, 2.0]
+    assert core.primitive_vjps[np.sum]((0,), 6.0, (V,), {"axis": 0})(2.0)[0].tolist() == [2.0, 2.0, 2.0]
+    assert core.primitive_jvps[np.multiply]((0, 1), (1.0, 10.0), 6.0, (2.0, 3.0), {}) == 23.0
+    assert np.exp in list(core.primitive_vjps) and len(core.primitive_vjps) > 200
+
+
+def test_tables_of_derivatives_of_ones_own() -> None:
+    @extend.primitive
+    def double(x: Any) -> Any:
+        return 2 * x
+
+    assert double not in core.primitive_vjps
+    extend.defvjp(double, lambda ans, x: lambda g: 2 * g)
+    extend.defjvp(double, lambda g, ans, x: 2 * g)
+    assert core.primitive_vjps[double]((0,), 2.0, (1.0,), {})(3.0) == (6.0,)
+    assert core.primitive_jvps[double]((0,), (3.0,), 2.0, (1.0,), {}) == 6.0
+
+    @extend.primitive
+    def other(x: Any) -> Any:
+        return 2 * x
+
+    core.primitive_vjps[other] = core.primitive_vjps[double]
+    core.primitive_jvps[other] = core.primitive_jvps[double]
+    check_grads(other, modes=["rev", "fwd"], order=1)(2.0)
+    with pytest.raises(TypeError, match="cannot be taken away"):
+        del core.primitive_vjps[other]
+
+
+DIFFERENTIATING = {
+    "grad": lambda x: ag.grad(lambda y: np.sum(y**3))(x),
+    "grad that depends": lambda x: ag.grad(lambda y: np.sum(y * y * x))(x),
+    "grad of something": lambda x: ag.grad(lambda y: np.sum(np.sin(y)))(x * 2) * x,
+    "second": ag.elementwise_grad(ag.elementwise_grad(lambda y: y**3)),
+    "jacobian": ag.jacobian(lambda y: y**2),
+    "make_vjp": lambda x: ag.make_vjp(lambda y: y**2)(x)[0](x),
+    "make_jvp": lambda x: ag.make_jvp(lambda y: y**2)(x)(x)[1],
+    "hvp": lambda x: ag.make_hvp(lambda y: np.sum(y**3))(x)[0](onp.ones(3)),
+}
+
+
+@pytest.mark.parametrize("name", DIFFERENTIATING)
+def test_const_graph_of_functions_that_differentiate(name: str) -> None:
+    function = DIFFERENTIATING[name]
+    constant = const_graph(function)
+    for x in (V, 2 * V, V):
+        onp.testing.assert_allclose(constant(x), function(x))
+    onp.testing.assert_allclose(ag.jacobian(constant)(V), ag.jacobian(function)(V))
+
+
+def test_const_graph_runs_other_functions_once() -> None:
+    calls = []
+    constant = const_graph(lambda x: (calls.append(1), np.sin(x) * x)[1])
+    assert constant(1.0) == onp.sin(1.0) and constant(2.0) == onp.sin(2.0) * 2
+    assert len(calls) == 1
+
+
+def test_matrices_of_linalg() -> None:
+    stack = onp.arange(12.0).reshape(2, 2, 3)
+    assert np.linalg.T(stack).shape == (2, 3, 2)
+    onp.testing.assert_array_equal(np.linalg._dot(stack, np.linalg.T(stack)), stack @ stack.transpose(0, 2, 1))
+    check_grads(lambda x: np.linalg._dot(np.linalg.T(x), x), modes=["rev", "fwd"], order=2)(stack)
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: np.linalg.solve(onp.ones((2, 2)) * x, onp.ones(2)),
+    lambda x: np.linalg.inv(onp.ones((2, 2)) * x),
+    lambda x: np.linalg.cholesky(-onp.eye(2) * x),
+    lambda x: np.linalg.inv(onp.ones((2, 3)) * x),
+], ids=range(4))  # fmt: skip
+def test_errors_of_linalg_are_numpys(function: Any) -> None:
+    with pytest.raises(onp.linalg.LinAlgError) as expected:
+        function(1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(onp.linalg.LinAlgError) as found:
+            ag.grad(lambda x: np.sum(function(x)))(1.0)
+    assert str(found.value) == str(expected.value)
