@@ -20,6 +20,8 @@ CONSEQUENCE = ": adjoint runs as plain Python, slower and otherwise the same."
 
 HEADERS = [str(file) for file in sorted(Path("src/adjoint/arrays").glob("*.h"))]
 FLAGS = {"msvc": ["/O2"]}
+# what is fused is said in the sources (arrays/vectors_fused.h), so that last digits depend on no compiler
+OTHER_FLAGS = ["-O3", "-g0", "-ffp-contract=off"]
 DIRECTIVES = {
     "language_level": 3,
     "boundscheck": False,
@@ -60,7 +62,7 @@ class OptionalBuildExt(build_ext):
         self.check_compiler()
         self.translate()
         for extension in self.extensions:
-            extension.extra_compile_args = FLAGS.get(self.compiler.compiler_type, ["-O3", "-g0"])
+            extension.extra_compile_args = FLAGS.get(self.compiler.compiler_type, OTHER_FLAGS)
         super().build_extensions()
 
     def check_compiler(self):

@@ -1,18 +1,25 @@
 /* Loops of ufuncs by vectors of the processor, each for several kinds of processor; functions.py says what for.
 
-   `functions_loops.h` has a formula for each function, which holds within a domain. Elements are taken in blocks; a block
-   with an element outside of the domain is left to the loop of the ufunc that is replaced. */
+   `functions_loops.h` and `functions_single.h` have a formula for each function, which holds within a domain; elements
+   outside of it are left to the loop of the ufunc that is replaced. Elements are taken in blocks without gaps, in which
+   the value of an element depends on nothing else: not on its neighbours, nor on the strides, number or place of elements.
+   Products and sums are fused where ADJ_FMA says so and nowhere else; see vectors_fused.h. */
 
 #ifndef ADJOINT_FUNCTIONS_H
 #define ADJOINT_FUNCTIONS_H
 
+#include <fenv.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include "vectors_intrinsics.h"
 #include "functions_tables.h"
 
-/* n elements, a multiple of any vector's width; returns 0, and has done nothing, if one is outside of the domain */
-typedef int (*adj_formula)(const double *x, const double *y, double *out, int64_t n);
+/* n elements, a multiple of any vector's width; returns 0, and has done nothing, if one is outside of the domain. If
+   `inside` is given, that is all that is noted there, for each element. */
+#define ADJ_ARGUMENTS const void *x, const void *y, void *out, int64_t n, char *inside
+typedef int (*adj_formula)(ADJ_ARGUMENTS);
 
 #define ADJ_KIND_LIMIT 3
 typedef struct {
@@ -20,46 +27,65 @@ typedef struct {
     int n_inputs;
 } adj_function;
 
+#define ADJ_TOLD (FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID)  /* what NumPy tells of */
 #define ADJ_BLOCK 128
+#define ADJ_WIDEST 64  /* bytes of a vector */
 
 #if defined(__GNUC__) && !defined(_MSC_VER)
 #define ADJ_INLINE static inline __attribute__((always_inline, unused))
 #define ADJ_JOIN_(a, b) a##_##b
 #define ADJ_JOIN(a, b) ADJ_JOIN_(a, b)
 #define ADJ_NAME(name) ADJ_JOIN(name, ADJ_KIND)
-#define ADJ_DOUBLE
-#define ADJ_T double
 
-#define ADJ_KIND plain
+ADJ_INLINE int64_t adj_bits_of_double(double number) {
+    int64_t bits;
+    memcpy(&bits, &number, sizeof(bits));
+    return bits;
+}
+ADJ_INLINE int32_t adj_bits_of_single(float number) {
+    int32_t bits;
+    memcpy(&bits, &number, sizeof(bits));
+    return bits;
+}
+
 #define ADJ_TARGET
 #define ADJ_BYTES 16
-#define ADJ_FUSED 0  /* instructions for a product and a sum with one rounding */
+#define ADJ_KIND plain
 #include "functions_loops.h"
+#undef ADJ_KIND
+#define ADJ_KIND plain_single
+#include "functions_single.h"
 #undef ADJ_KIND
 #undef ADJ_TARGET
 #undef ADJ_BYTES
 
 #if defined(__x86_64__)
-#undef ADJ_FUSED
-#define ADJ_FUSED 1
-#define ADJ_KIND avx2
 #define ADJ_TARGET __attribute__((target("avx2,fma")))
 #define ADJ_BYTES 32
+#define ADJ_KIND avx2
 #include "functions_loops.h"
+#undef ADJ_KIND
+#define ADJ_KIND avx2_single
+#include "functions_single.h"
 #undef ADJ_KIND
 #undef ADJ_TARGET
 #undef ADJ_BYTES
 
-#define ADJ_KIND avx512
 #define ADJ_TARGET __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")))
 #define ADJ_BYTES 64
+#define ADJ_KIND avx512
 #include "functions_loops.h"
+#undef ADJ_KIND
+#define ADJ_KIND avx512_single
+#include "functions_single.h"
 #undef ADJ_KIND
 #undef ADJ_TARGET
 #undef ADJ_BYTES
 #define ADJ_FORMULAS(name) {name##_plain, name##_avx2, name##_avx512}
+#define ADJ_SINGLE_FORMULAS(name) {name##_plain_single, name##_avx2_single, name##_avx512_single}
 #else
 #define ADJ_FORMULAS(name) {name##_plain, NULL, NULL}
+#define ADJ_SINGLE_FORMULAS(name) {name##_plain_single, NULL, NULL}
 #endif
 
 /* in the order of the numbers in functions.py */
@@ -68,7 +94,8 @@ static adj_function adj_functions[] = {
     {ADJ_FORMULAS(adj_nextafter), 2}, {ADJ_FORMULAS(adj_fmod), 2},      {ADJ_FORMULAS(adj_remainder), 2},
     {ADJ_FORMULAS(adj_floor_divide), 2}, {ADJ_FORMULAS(adj_ndtr), 1},   {ADJ_FORMULAS(adj_i0), 1},
     {ADJ_FORMULAS(adj_i0e), 1},       {ADJ_FORMULAS(adj_i1), 1},        {ADJ_FORMULAS(adj_i1e), 1},
-    {ADJ_FORMULAS(adj_erfinv), 1},
+    {ADJ_FORMULAS(adj_erfinv), 1},    {ADJ_FORMULAS(adj_expit), 1},     {ADJ_SINGLE_FORMULAS(adj_expit), 1},
+    {ADJ_SINGLE_FORMULAS(adj_normal_cdf), 1},
 };
 
 static int adj_best_function_kind(void) {
@@ -88,66 +115,160 @@ static int adj_best_function_kind(void) { return -1; }
 
 static int adj_function_kind = 0;
 
-/* What a loop finds as its data: the formula, and the loop and its data that are replaced. */
+/* What a loop finds as its data: the formula, if there is one, and the loop and its data that are replaced. */
 typedef struct {
     adj_function *function;
     PyUFuncGenericFunction loop;
     void *data;
-    int single;  /* elements are of single precision: computed in double precision, and rounded */
+    int n_inputs;
+    int size;     /* of an element */
+    int widened;  /* elements are of single precision: computed in double precision, and rounded */
 } adj_replaced;
 
-/* a block of an argument as doubles without gaps, filled up to n with the last one */
-static void adj_gather(const char *from, npy_intp step, int single, int64_t count, int64_t n, double *to) {
-    if (single)
-        for (int64_t i = 0; i < count; i++) to[i] = *(const float *)(from + i * step);
+typedef union {
+    double doubles[ADJ_BLOCK];
+    float singles[ADJ_BLOCK];
+} adj_block;
+
+/* a block of an argument without gaps */
+static void adj_gather(const char *from, npy_intp step, int size, npy_intp count, adj_block *to) {
+    if (size == sizeof(float))
+        for (npy_intp i = 0; i < count; i++) to->singles[i] = *(const float *)(from + i * step);
     else
-        for (int64_t i = 0; i < count; i++) to[i] = *(const double *)(from + i * step);
-    for (int64_t i = count; i < n; i++) to[i] = to[count - 1];
+        for (npy_intp i = 0; i < count; i++) to->doubles[i] = *(const double *)(from + i * step);
+}
+static void adj_scatter(const adj_block *from, int size, npy_intp count, char *to, npy_intp step) {
+    if (size == sizeof(float))
+        for (npy_intp i = 0; i < count; i++) *(float *)(to + i * step) = from->singles[i];
+    else
+        for (npy_intp i = 0; i < count; i++) *(double *)(to + i * step) = from->doubles[i];
+}
+/* element i of a block becomes element k of another one */
+static void adj_take(const void *from, npy_intp i, int size, void *to, npy_intp k) {
+    if (size == sizeof(float)) ((float *)to)[k] = ((const float *)from)[i];
+    else ((double *)to)[k] = ((const double *)from)[i];
 }
 
+/* the loop that is replaced, on elements without gaps: its last digits may depend on the strides */
+static void adj_run_replaced(const adj_replaced *replaced, const void **inputs, npy_intp count, void *out) {
+    char *args[3] = {NULL, NULL, NULL};
+    npy_intp steps[3] = {replaced->size, replaced->size, replaced->size};
+    for (int k = 0; k < replaced->n_inputs; k++) args[k] = (char *)inputs[k];
+    args[replaced->n_inputs] = (char *)out;
+    replaced->loop(args, &count, steps, replaced->data);
+}
+
+/* The formula on a block without gaps: count elements, whose number is brought to a multiple of a vector's width with the
+   last one. Where `inside` says so an element is replaced by 0.5, which all domains have. */
+static int adj_run_formula(const adj_replaced *replaced, const void **inputs, npy_intp count, const char *inside, int ask,
+                           void *out) {
+    adj_block filled[2], results;
+    const void *given[2] = {NULL, NULL};
+    int wide = replaced->widened || replaced->size == sizeof(double), size = wide ? sizeof(double) : sizeof(float);
+    int width = ADJ_WIDEST / size;
+    npy_intp n = (count + width - 1) / width * width;
+    for (int k = 0; k < replaced->n_inputs; k++) {
+        given[k] = inputs[k];
+        if (!replaced->widened && n == count && !inside) continue;
+        given[k] = filled + k;
+        const float *singles = (const float *)inputs[k];
+        if (replaced->widened)
+            for (npy_intp i = 0; i < count; i++) filled[k].doubles[i] = singles[i];
+        else
+            memcpy(filled + k, inputs[k], count * size);
+        for (npy_intp i = 0; inside && i < count; i++) {
+            if (inside[i]) continue;
+            if (wide) filled[k].doubles[i] = 0.5;
+            else filled[k].singles[i] = 0.5f;
+        }
+        for (npy_intp i = count; i < n; i++) {
+            if (wide) filled[k].doubles[i] = filled[k].doubles[count - 1];
+            else filled[k].singles[i] = filled[k].singles[count - 1];
+        }
+    }
+    adj_formula formula = replaced->function->formulas[adj_function_kind];
+    if (ask) return formula(given[0], given[1], NULL, n, (char *)out);
+    int direct = !replaced->widened && n == count;
+    if (!formula(given[0], given[1], direct ? out : &results, n, NULL)) return 0;
+    if (replaced->widened)
+        for (npy_intp i = 0; i < count; i++) ((float *)out)[i] = (float)results.doubles[i];
+    else if (!direct)
+        memcpy(out, &results, count * size);
+    return 1;
+}
+
+/* A block with elements outside of the domain: those get the loop that is replaced, all others the formula. */
+static void adj_run_both(const adj_replaced *replaced, const void **inputs, npy_intp count, void *out, int *flags) {
+    char inside[ADJ_BLOCK];
+    adj_block others[2], results;
+    const void *outside[2] = {others, others + 1};
+    npy_intp n = 0;
+    adj_run_formula(replaced, inputs, count, NULL, 1, inside);
+    for (npy_intp i = 0; i < count; i++) {
+        if (inside[i]) continue;
+        for (int k = 0; k < replaced->n_inputs; k++) adj_take(inputs[k], i, replaced->size, others + k, n);
+        n++;
+    }
+    feclearexcept(ADJ_TOLD);
+    adj_run_replaced(replaced, outside, n, &results);
+    *flags |= fetestexcept(ADJ_TOLD);
+    if (n < count) adj_run_formula(replaced, inputs, count, inside, 0, out);
+    n = 0;
+    for (npy_intp i = 0; i < count; i++)
+        if (!inside[i]) adj_take(&results, n++, replaced->size, out, i);
+}
+
+/* Elements in blocks: in each the values are those that a block of this one element would have. */
 static void adj_run_function(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {
     const adj_replaced *replaced = (const adj_replaced *)data;
-    int n_inputs = replaced->function->n_inputs, single = replaced->single;
-    adj_formula formula = replaced->function->formulas[adj_function_kind];
-    double gathered[2][ADJ_BLOCK], results[ADJ_BLOCK];
-    for (npy_intp start = 0; start < dimensions[0]; start += ADJ_BLOCK) {
-        npy_intp count = dimensions[0] - start < ADJ_BLOCK ? dimensions[0] - start : ADJ_BLOCK, n = (count + 7) / 8 * 8;
-        const double *inputs[2] = {NULL, NULL};
-        char *here[3];
-        for (int k = 0; k <= n_inputs; k++) here[k] = args[k] + start * steps[k];
-        for (int k = 0; k < n_inputs; k++) {
-            int plain = !single && steps[k] == sizeof(double) && n == count;
-            if (!plain) adj_gather(here[k], steps[k], single, count, n, gathered[k]);
-            inputs[k] = plain ? (const double *)here[k] : gathered[k];
-        }
-        int direct = !single && steps[n_inputs] == sizeof(double) && n == count;
-        if (!formula(inputs[0], inputs[1], direct ? (double *)here[n_inputs] : results, n)) {
-            replaced->loop(here, &count, steps, replaced->data);
-            continue;
-        }
-        if (single)
-            for (npy_intp i = 0; i < count; i++) *(float *)(here[n_inputs] + i * steps[n_inputs]) = (float)results[i];
-        else if (!direct)
-            for (npy_intp i = 0; i < count; i++) *(double *)(here[n_inputs] + i * steps[n_inputs]) = results[i];
+    int n_inputs = replaced->n_inputs, size = replaced->size, dense = 1, flags = fetestexcept(ADJ_TOLD);
+    for (int k = 0; k <= n_inputs; k++) dense &= steps[k] == size;
+    if (dense && replaced->function == NULL) {
+        replaced->loop(args, dimensions, steps, replaced->data);
+        return;
     }
+    for (npy_intp start = 0; start < dimensions[0]; start += ADJ_BLOCK) {
+        npy_intp count = dimensions[0] - start < ADJ_BLOCK ? dimensions[0] - start : ADJ_BLOCK;
+        adj_block gathered[2], results;
+        const void *inputs[2] = {NULL, NULL};
+        for (int k = 0; k < n_inputs; k++) {
+            inputs[k] = args[k] + start * steps[k];
+            if (steps[k] == size) continue;
+            adj_gather((const char *)inputs[k], steps[k], size, count, gathered + k);
+            inputs[k] = gathered + k;
+        }
+        char *here = args[n_inputs] + start * steps[n_inputs];
+        void *out = steps[n_inputs] == size ? (void *)here : (void *)&results;
+        if (replaced->function == NULL) adj_run_replaced(replaced, inputs, count, out);
+        else if (!adj_run_formula(replaced, inputs, count, NULL, 0, out)) adj_run_both(replaced, inputs, count, out, &flags);
+        if (out == &results) adj_scatter(&results, size, count, here, steps[n_inputs]);
+    }
+    if (replaced->function == NULL) return;
+    /* a formula's own steps may raise flags that its result does not deserve */
+    if (fetestexcept(ADJ_TOLD) == flags) return;
+    feclearexcept(ADJ_TOLD);
+    if (flags) feraiseexcept(flags);
 }
 
-/* A copy of a ufunc in which the loops for double, and single if asked for, are replaced. What it needs is never freed,
-   as ufuncs are not. */
-static PyObject *adj_with_formula(PyObject *ufunc, int number, int single) {
+/* A copy of a ufunc in which the loops for double and single precision are replaced, by formulas of these numbers or, for
+   -1, by the same loop on elements without gaps. `widened`: single precision is computed in double precision. What it
+   needs is never freed, as ufuncs are not. */
+static PyObject *adj_with_formula(PyObject *ufunc, PyObject *called, int number, int single, int widened) {
     PyUFuncObject *u = (PyUFuncObject *)ufunc;
     int nargs = u->nargs, n = u->ntypes;
+    const char *text = PyUnicode_AsUTF8(called);
+    if (text == NULL) return NULL;
     PyUFuncGenericFunction *loops = (PyUFuncGenericFunction *)malloc(n * sizeof(PyUFuncGenericFunction));
     void **data = (void **)malloc(n * sizeof(void *));
     adj_replaced *replaced = (adj_replaced *)malloc(n * sizeof(adj_replaced));
-    char *types = (char *)malloc((size_t)n * nargs), *name = strdup(u->name);
+    char *types = (char *)malloc((size_t)n * nargs), *name = strdup(text);
     if (!loops || !data || !replaced || !types || !name) {
         free(loops); free(data); free(replaced); free(types); free(name);
         return PyErr_NoMemory();
     }
     memcpy(types, u->types, (size_t)n * nargs);
     for (int i = 0; i < n; i++) {
-        int all_double = 1, all_single = single;
+        int all_double = 1, all_single = 1;
         loops[i] = u->functions[i];
         data[i] = u->data ? (void *)u->data[i] : NULL;
         for (int k = 0; k < nargs; k++) {
@@ -155,10 +276,13 @@ static PyObject *adj_with_formula(PyObject *ufunc, int number, int single) {
             all_single &= types[i * nargs + k] == NPY_FLOAT;
         }
         if (!all_double && !all_single) continue;
-        replaced[i].function = adj_functions + number;
+        int formula = all_double ? number : single;
+        replaced[i].function = formula < 0 ? NULL : adj_functions + formula;
         replaced[i].loop = loops[i];
         replaced[i].data = data[i];
-        replaced[i].single = all_single;
+        replaced[i].n_inputs = u->nin;
+        replaced[i].size = all_single ? sizeof(float) : sizeof(double);
+        replaced[i].widened = all_single && widened;
         loops[i] = adj_run_function;
         data[i] = replaced + i;
     }

@@ -17,7 +17,7 @@ cdef extern from *:
 cdef extern from "functions.h":
     int adj_function_kind
     int adj_best_function_kind()
-    object adj_with_formula(object ufunc, int number, int single)
+    object adj_with_formula(object ufunc, object called, int number, int single, int widened)
 
 @cython.locals(before=cython.int)
 cpdef object use_kind(int number)

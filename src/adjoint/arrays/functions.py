@@ -1,12 +1,14 @@
 """Ufuncs with loops by vectors of the processor, in place of NumPy's and SciPy's of the same names.
 
-`of("sin")` is a copy of numpy.sin with another loop for double precision, and so is `of("i0")` of scipy.special.i0, for
-single precision too. Each has a formula (see `functions_loops.h`) that holds within a domain, to about one unit in the
-last place; elements outside of it, infinite ones and NaN among them, are left to the loop that was there. So special
-values, warnings and all other types are those of the original, and whatever works with ufuncs works with these.
+`of("sin")` is a copy of numpy.sin with other loops for double and single precision, and so is `of("i0")` of
+scipy.special.i0. The value of an element depends on nothing but the element: not on how many there are, how they lie
+in memory, or what lies beside them. Some have formulas of our own (see `functions_loops.h`) that hold within a domain,
+to about one unit in the last place; elements outside of it, infinite ones and NaN among them, are left to the loop
+that was there. NumPy's loops may take another way for other strides, so they are given elements without gaps. So
+special values, warnings and all other types are those of the original, and whatever works with ufuncs works with these.
 
-Without a compiled form, or vectors, `of` gives the original; and so it does where that is no ufunc, as in scipy.special
-if SCIPY_ARRAY_API=1 stands in the environment.
+Without a compiled form, or vectors, `of` gives the original, with its own ways for other strides; and so it does where
+that is no ufunc, as in scipy.special if SCIPY_ARRAY_API=1 stands in the environment.
 """
 
 try:
@@ -20,23 +22,38 @@ from importlib import import_module
 
 from numpy import ufunc
 
-#: By name: the original's module, the number of the formula in functions.h, whether single precision is replaced too.
+#: By name: the original and its module; the numbers of the formulas in functions.h for double and single precision, -1
+#: for the original's loop; whether single precision is computed in double precision.
 _TABLE = {
-    "sin": ("numpy", 0, False),
-    "cos": ("numpy", 1, False),
-    "hypot": ("numpy", 2, False),
-    "nextafter": ("numpy", 3, False),
-    "fmod": ("numpy", 4, False),
-    "remainder": ("numpy", 5, False),
-    "floor_divide": ("numpy", 6, False),
-    "ndtr": ("scipy.special", 7, True),
-    "i0": ("scipy.special", 8, True),
-    "i0e": ("scipy.special", 9, True),
-    "i1": ("scipy.special", 10, True),
-    "i1e": ("scipy.special", 11, True),
-    "erfinv": ("scipy.special", 12, True),
+    "sin": ("numpy", "sin", 0, -1, False),
+    "cos": ("numpy", "cos", 1, -1, False),
+    "hypot": ("numpy", "hypot", 2, -1, False),
+    "nextafter": ("numpy", "nextafter", 3, -1, False),
+    "fmod": ("numpy", "fmod", 4, -1, False),
+    "remainder": ("numpy", "remainder", 5, -1, False),
+    "floor_divide": ("numpy", "floor_divide", 6, -1, False),
+    "ndtr": ("scipy.special", "ndtr", 7, 7, True),
+    "i0": ("scipy.special", "i0", 8, 8, True),
+    "i0e": ("scipy.special", "i0e", 9, 9, True),
+    "i1": ("scipy.special", "i1", 10, 10, True),
+    "i1e": ("scipy.special", "i1e", 11, 11, True),
+    "erfinv": ("scipy.special", "erfinv", 12, 12, True),
+    "expit": ("scipy.special", "expit", 13, 14, False),
+    # the same as ndtr in double precision, and to some units in the last place in single precision
+    "normal_cdf": ("scipy.special", "ndtr", 7, 15, False),
 }
-NUMPY_NAMES = frozenset([name for name, row in _TABLE.items() if row[0] == "numpy"])
+#: NumPy's own loops for these, given elements without gaps.
+_DENSE = (
+    ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logaddexp", "logaddexp2", "power", "float_power", "cbrt")
+    + ("tan", "arcsin", "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh")
+)  # fmt: skip
+_TABLE |= {name: ("numpy", name, -1, -1, False) for name in _DENSE}
+#: The names that the array API standard has for some.
+_OTHER_NAMES = {
+    "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "asinh": "arcsinh", "acosh": "arccosh",
+    "atanh": "arctanh", "pow": "power",
+}  # fmt: skip
+NUMPY_NAMES = frozenset([name for name, row in _TABLE.items() if row[0] == "numpy"]) | frozenset(_OTHER_NAMES)
 SPECIAL_NAMES = frozenset(_TABLE) - NUMPY_NAMES
 
 #: Those that are called on bfloat16 itself, not on float32 in its place: its loops come with ml_dtypes.
@@ -47,11 +64,13 @@ _made = {}
 
 def original(name):
     """The ufunc in whose place `of` stands."""
-    return getattr(import_module(_TABLE[name][0]), name)
+    module, own_name = _TABLE[_OTHER_NAMES.get(name, name)][:2]
+    return getattr(import_module(module), own_name)
 
 
 def of(name):
     """The ufunc of this name."""
+    name = _OTHER_NAMES.get(name, name)
     found = _made.get(name)
     if found is None:
         found = original(name)
@@ -77,10 +96,10 @@ def kinds():
 if compiled:
 
     def _replaced(name):
-        _, number, single = _TABLE[name]
         if name in _IN_BFLOAT16:
             import_module("ml_dtypes")
-        return adj_with_formula(original(name), number, single)
+        _, _, number, single, widened = _TABLE[name]
+        return adj_with_formula(original(name), name, number, single, widened)
 
     def use_kind(number):
         """Use the formulas for another kind of processor, for comparisons; returns which were used."""

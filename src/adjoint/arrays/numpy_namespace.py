@@ -19,6 +19,8 @@ from . import functions, stacks, windows
 from .shapes import check_size
 
 _SPECIAL = {
+    "expit": "expit",
+    "normal_cdf": "normal_cdf",
     "erf": "erf",
     "erfc": "erfc",
     "erfinv": "erfinv",
@@ -481,81 +483,6 @@ def select(condition: Any, first: Any, second: Any) -> Any:
 
 #: Integers of the same size, in which the bits of a number can be multiplied by 0 or 1.
 _BITS = {numpy.dtype(kind): numpy.dtype(f"i{numpy.dtype(kind).itemsize}") for kind in ("f4", "f8", "c8", "i4", "i8")}
-
-
-def expit(array: Any) -> Any:
-    """1 / (1 + exp(-array)) without overflow; large arrays by NumPy's exponential, which is quicker than SciPy's expit.
-
-    >>> expit(numpy.array([0.0, -1000.0]))
-    array([0.5, 0. ])
-    """
-    if array.size < LARGE:
-        from scipy.special import expit as quick_on_small
-
-        return quick_on_small(array)
-    powers: Any = numpy.exp(numpy.minimum(-array, _HIGHEST_POWER[array.dtype.itemsize]))
-    powers += 1
-    return numpy.divide(1, powers, out=powers)
-
-
-#: The largest numbers with a finite exponential, by the size of their type.
-_HIGHEST_POWER: dict[int, Any] = {4: numpy.float32(88.7), 8: 709.7}
-
-
-def small_ufunc(name: str) -> Any:
-    """The ufunc that a function of this namespace is on arrays of fewer than LARGE elements, or None."""
-    own = {"expit": "expit", "normal_cdf": "ndtr"}.get(name)
-    return own and getattr(special, own)
-
-
-def normal_cdf(array: Any) -> Any:
-    """The distribution function of the standard normal distribution; quick and to 3e-7 on large float32 arrays.
-
-    >>> normal_cdf(numpy.array([0.0, 40.0]))
-    array([0.5, 1. ])
-    """
-    if array.size < LARGE or array.dtype != numpy.float32:
-        return functions.of("ndtr")(array)
-    if type(array) is not numpy.ndarray:
-        return _normal_cdf_of_piece(array)
-    flat = array.reshape(-1)
-    result = numpy.empty_like(flat)
-    # in pieces that stay in the processor's cache through all steps
-    for start in range(0, flat.size, _PIECE):
-        piece = flat[start : start + _PIECE]
-        result[start : start + _PIECE] = _normal_cdf_of_piece(piece)
-    return result.reshape(array.shape)
-
-
-_PIECE = 1 << 14
-
-# the tail of the distribution over exp(-x * x / 2) is t * p(t) with t = 3 / (3 + x), for x from 0 to 15 to 7e-8: a
-# least squares fit, weighted towards equal relative errors, of the scaled complementary error function
-_TAIL_CENTRE = numpy.float32(3)
-_TAIL = numpy.array(
-    [
-        0.13297165000669342, 0.13320243685451147, 0.11592631190089739, 0.1015466819192886, 0.005668425105379933,
-        0.09790008239312693, -0.11251558428384276, 0.0008010586111230019, 0.03605081695797176, -0.011551915520879027,
-    ],
-    numpy.float32,
-)  # fmt: skip
-
-
-def _normal_cdf_of_piece(x: Any) -> Any:
-    size = numpy.abs(x)
-    t = _TAIL_CENTRE / (size + _TAIL_CENTRE)
-    tail: Any = t * _TAIL[-1]
-    for coefficient in _TAIL[-2::-1]:
-        tail += coefficient
-        tail *= t
-    size *= size
-    size *= numpy.float32(-0.5)
-    tail *= numpy.exp(size, out=size)
-    # 1 - tail on the right: the sign of the tail is turned and 1 added, both as numbers 0 or 1 tell
-    right = (x > 0).astype(numpy.float32)
-    tail *= 1 - 2 * right
-    tail += right
-    return tail
 
 
 def softplus(array: Any) -> Any:

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include "vectors_intrinsics.h"
 
 /* Images of channels as grids that a kernel reads at shifts of one flat axis; see convolution.py. All axes are three.
    A phase writes source[start + i * step] to grid[first + i] for i < n along each axis. An element of the kernel reads

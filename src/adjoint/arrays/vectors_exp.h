@@ -1,5 +1,7 @@
 /* Choices between vectors and their exponential, for vectors V of WIDTH elements T; see vectors_loops.h. */
 
+#include "vectors_fused.h"
+
 /* integers of the size of the elements */
 #define W ADJ_NAME(adj_integers)
 #if defined(ADJ_DOUBLE)
@@ -23,9 +25,9 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_exp)(const V *of, V *result) {
     W above = x > high, below = x < low;
     ADJ_NAME(adj_choose)(&above, &high, &x, &x);
     ADJ_NAME(adj_choose)(&below, &low, &x, &x);
-    V shifted = x * ADJ_C(1.44269504f, 1.4426950408889634) + magic, n = shifted - magic;
-    V r = x - n * ADJ_C(0.693359375f, 0.693145751953125);
-    r -= n * ADJ_C(-2.12194440e-4f, 1.42860682030941723212e-6);
+    V shifted = ADJ_FMA(x, ADJ_ALL(ADJ_C(1.44269504f, 1.4426950408889634)), ADJ_ALL(magic)), n = shifted - magic;
+    V r = ADJ_FMA(n, ADJ_ALL(-ADJ_C(0.693359375f, 0.693145751953125)), x);
+    r = ADJ_FMA(n, ADJ_ALL(-ADJ_C(-2.12194440e-4f, 1.42860682030941723212e-6)), r);
     static const T c[] = {
 #if defined(ADJ_DOUBLE)
         1.6059043836821613e-10, 2.0876756987868100e-9, 2.5052108385441720e-8, 2.7557319223985888e-7,
@@ -37,8 +39,8 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_exp)(const V *of, V *result) {
     };
     V sum = zero + c[0];
     #pragma GCC unroll 12
-    for (int k = 1; k < (int)(sizeof(c) / sizeof(T)); k++) sum = sum * r + c[k];
-    sum = (sum * r) * r + r + 1;
+    for (int k = 1; k < (int)(sizeof(c) / sizeof(T)); k++) sum = ADJ_FMA(sum, r, ADJ_ALL(c[k]));
+    sum = ADJ_FMA(sum * r, r, r) + 1;
     const V as_number = zero + magic;
     W power = *(W *)&shifted - *(const W *)&as_number, half = power >> 1, rest = power - half;
     half = (half + ADJ_C(127, 1023)) << ADJ_C(23, 52);

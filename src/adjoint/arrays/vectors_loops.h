@@ -7,6 +7,7 @@
 
 /* a vector anywhere in memory */
 typedef T V __attribute__((vector_size(ADJ_BYTES), aligned(sizeof(T)), may_alias));
+#include "vectors_fused.h"
 
 /* a quarter of the widest: what every kind has */
 #define Q ADJ_NAME(adj_quarter)
@@ -88,7 +89,7 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_tile)(const int rows, const int columns,
         #pragma GCC unroll 8
         for (int r = 0; r < rows; r++)
             #pragma GCC unroll 4
-            for (int c = 0; c < columns; c++) sums[r][c] += weights[r] * seen[c];
+            for (int c = 0; c < columns; c++) sums[r][c] = ADJ_FMA(ADJ_ALL(weights[r]), seen[c], sums[r][c]);
     }
     #pragma GCC unroll 8
     for (int r = 0; r < rows; r++)
@@ -190,7 +191,7 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_moments)(const int n_rows, const T *rows
         for (int r = 0; r < n_rows; r++) {
             V row = *(const V *)(rows + r * step + at);
             #pragma GCC unroll 3
-            for (int k = 0; k < 3; k++) sums[r][k] += row * seen[k];
+            for (int k = 0; k < 3; k++) sums[r][k] = ADJ_FMA(row, seen[k], sums[r][k]);
         }
     }
     #pragma GCC unroll 8
@@ -359,8 +360,8 @@ ADJ_TARGET static void ADJ_NAME(adj_softmax_back)(void *of) {
                 }
             } else {
                 for (; i + 2 * WIDTH <= n; i += 2 * WIDTH) {
-                    sums[0] += *(const V *)(g + i) * *(const V *)(y + i);
-                    sums[1] += *(const V *)(g + i + WIDTH) * *(const V *)(y + i + WIDTH);
+                    sums[0] = ADJ_FMA(*(const V *)(g + i), *(const V *)(y + i), sums[0]);
+                    sums[1] = ADJ_FMA(*(const V *)(g + i + WIDTH), *(const V *)(y + i + WIDTH), sums[1]);
                 }
                 for (; i < n; i++) total += g[i] * y[i];
                 sums[0] += sums[1];
@@ -398,11 +399,11 @@ ADJ_TARGET ADJ_INLINE double ADJ_NAME(adj_squares)(const T *x, int64_t n, T mean
             #pragma GCC unroll 4
             for (int k = 0; k < 4; k++) {
                 V offset = *(const V *)(x + i + k * WIDTH) - mean;
-                sums[k] += offset * offset;
+                sums[k] = ADJ_FMA(offset, offset, sums[k]);
             }
         for (; i + WIDTH <= here; i += WIDTH) {
             V offset = *(const V *)(x + i) - mean;
-            sums[0] += offset * offset;
+            sums[0] = ADJ_FMA(offset, offset, sums[0]);
         }
         for (; i < here; i++) total += (x[i] - mean) * (x[i] - mean);
         sums[0] = (sums[0] + sums[1]) + (sums[2] + sums[3]);
@@ -461,7 +462,7 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_sums_back)(const T *g, const T *x, const
                 V passed = *(const V *)(g + i + k * WIDTH);
                 if (weight) passed *= *(const V *)(weight + i + k * WIDTH);
                 totals[k] += passed;
-                moments[k] += passed * (*(const V *)(x + i + k * WIDTH) - mean);
+                moments[k] = ADJ_FMA(passed, *(const V *)(x + i + k * WIDTH) - mean, moments[k]);
             }
         for (; i < here; i++) {
             T passed = weight ? g[i] * weight[i] : g[i];

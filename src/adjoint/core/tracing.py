@@ -8,7 +8,6 @@ import numpy
 
 from adjoint.arrays.loops import FLOAT, PICK, TRUTH, Program, max_temporaries
 from adjoint.arrays.namespace import namespace
-from adjoint.arrays.numpy_namespace import LARGE, small_ufunc
 
 #: So many programs for different numbers one operation or formula may have.
 MAX_PROGRAMS = 64
@@ -29,14 +28,6 @@ class Trace:
 
     def __init__(self):
         self.steps = []
-        self.limit = 0
-
-    def on_small(self, name):
-        """The ufunc that a function of the namespace calls for small arrays, which the program is then limited to."""
-        found = small_ufunc(name)
-        if found is not None:
-            self.limit = LARGE
-        return found
 
     def note(self, function, *operands):
         """Note one step; returns its result."""
@@ -164,7 +155,7 @@ class Traced:
         if name == "where":
             return lambda *operands: trace.note(PICK, *operands)
         if self._operations is None:
-            return trace.on_small(name) or getattr(_numpy, name)
+            return getattr(_numpy, name)
         operation = self._operations[name]
         if not operation.elementwise:
             raise Untraceable(name)
@@ -229,4 +220,4 @@ def assembled(trace, inputs, result):
         free += {places[id(operand)] for operand in operands if id(operand) in places and last_use[id(operand)] == k}
         coded.append((function, [registers[id(operand)] for operand in operands], operands[0].kind, value.kind, place))
         registers[id(value)] = len(inputs) + len(numbers) + k
-    return Program(len(inputs), numbers, coded, trace.limit)
+    return Program(len(inputs), numbers, coded)

@@ -287,11 +287,11 @@ def _root(ops, scale, residual):
 PARTIALS = {
     "xlogy": (lambda ops, a, b, y: ops.log(b), lambda ops, a, b, y: a / b),
     "xlog1py": (lambda ops, a, b, y: ops.log1p(b), lambda ops, a, b, y: a / (1 + b)),
-    "boxcox": (lambda ops, a, b, y: a ** (b - 1), _by_exponent("log")),
-    "boxcox1p": (lambda ops, a, b, y: (1 + a) ** (b - 1), _by_exponent("log1p")),
-    "inv_boxcox": (lambda ops, a, b, y: y ** (1 - b), lambda ops, a, b, y: y * a * a * _log_slope(ops, a * b)),
+    "boxcox": (lambda ops, a, b, y: ops.pow(a, b - 1), _by_exponent("log")),
+    "boxcox1p": (lambda ops, a, b, y: ops.pow(1 + a, b - 1), _by_exponent("log1p")),
+    "inv_boxcox": (lambda ops, a, b, y: ops.pow(y, 1 - b), lambda ops, a, b, y: y * a * a * _log_slope(ops, a * b)),
     "inv_boxcox1p": (
-        lambda ops, a, b, y: (1 + y) ** (1 - b),
+        lambda ops, a, b, y: ops.pow(1 + y, 1 - b),
         lambda ops, a, b, y: (1 + y) * a * a * _log_slope(ops, a * b),
     ),
     "binom": (_binomial(True), _binomial(False)),
@@ -300,7 +300,7 @@ PARTIALS = {
         lambda ops, a, b, y: y * (ops.digamma(a + b) - ops.digamma(a)),
         lambda ops, a, b, y: y * ops.digamma(a + b),
     ),
-    "powm1": (lambda ops, a, b, y: b * a ** (b - 1), lambda ops, a, b, y: (1 + y) * ops.log(a)),
+    "powm1": (lambda ops, a, b, y: b * ops.pow(a, b - 1), lambda ops, a, b, y: (1 + y) * ops.log(a)),
     # Owen (1956)
     "owens_t": (
         lambda ops, a, b, y: ops.exp(-0.5 * a * a) * ops.erf(a * b / ROOT_TWO) / (-2 * ROOT_TWO_PI),

@@ -272,7 +272,7 @@ def _by_base(ops, g, input, exponent):
         return g * (exponent * ops.pow(input, exponent - 1)) if exponent else ops.zeros_like(g)
     zero = exponent == 0
     safe = ops.where(zero, 1, exponent)
-    return ops.where(zero, 0, g * (safe * input ** (safe - 1)))
+    return ops.where(zero, 0, g * (safe * ops.pow(input, safe - 1)))
 
 
 def _by_exponent(ops, y, input, exponent):
@@ -316,7 +316,7 @@ def _check_pow(input, exponent):
 def pow(xp, input: Array, exponent: Array):
     """input to the power of exponent, broadcast."""
     if type(exponent) in (int, float) and exponent not in _PRODUCTS:
-        return input**exponent  # before any question about kinds, so that it can be traced
+        return _power(xp, input, exponent)  # before any question about kinds, so that it can be traced
     if _kind(input) == _kind(exponent) == "b":
         if not is_number(exponent):
             raise NotImplementedError("\"pow\" not implemented for 'Bool'")
@@ -325,7 +325,18 @@ def pow(xp, input: Array, exponent: Array):
         return _integer_power(xp, input, exponent)
     if is_number(exponent) and exponent in _PRODUCTS and _kind(input) == "f" and not is_number(input):
         return _PRODUCTS[exponent](input)
-    return input**exponent
+    return _power(xp, input, exponent)
+
+
+def _power(xp, input, exponent):
+    """input to the power of exponent: by the namespace's function, or by the operator for what that does at once."""
+    if is_number(exponent) and exponent in _QUICK:
+        return input**exponent
+    return xp.pow(input, exponent)
+
+
+#: Exponents for which NumPy's operator calls a square, a root or a quotient.
+_QUICK = (0, 0.5, 1, 2, -1)
 
 
 # numpy.power takes some 20 times as long as a product; what it does itself by products is not listed
@@ -375,7 +386,6 @@ def rsqrt(xp, input: Array):
     return 1 / xp.sqrt(input)
 
 
-
 @elementwise(
     input=lambda ops, input, other: ops.sigmoid(input - other),
     other=lambda ops, input, other: ops.sigmoid(other - input),
@@ -402,20 +412,14 @@ def logaddexp(xp, input: Array, other: Array):
 sin = elementwise("sin", input=lambda ops, input: ops.cos(input), dtypes="float", inplace=True)
 cos = elementwise("cos", input=lambda ops, input: -ops.sin(input), dtypes="float", inplace=True)
 tan = elementwise("tan", input=lambda y: 1 + y * y, dtypes="float", inplace=True)
-asin = elementwise(
-    "asin", input=lambda ops, input: ops.rsqrt(1 - input * input), dtypes="float", inplace=True
-)
-acos = elementwise(
-    "acos", input=lambda ops, input: -ops.rsqrt(1 - input * input), dtypes="float", inplace=True
-)
+asin = elementwise("asin", input=lambda ops, input: ops.rsqrt(1 - input * input), dtypes="float", inplace=True)
+acos = elementwise("acos", input=lambda ops, input: -ops.rsqrt(1 - input * input), dtypes="float", inplace=True)
 atan = elementwise("atan", input=lambda g, input: g / (1 + input * input), dtypes="float", inplace=True)
 sinh = elementwise("sinh", input=lambda ops, input: ops.cosh(input), dtypes="float", inplace=True)
 cosh = elementwise("cosh", input=lambda ops, input: ops.sinh(input), dtypes="float", inplace=True)
 # g - g * y * y has no number in it, which NumPy would have to make an array of at every call
 tanh = elementwise("tanh", input=lambda g, y: g - g * y * y, dtypes="float", inplace=True)
-asinh = elementwise(
-    "asinh", input=lambda ops, input: ops.rsqrt(input * input + 1), dtypes="float", inplace=True
-)
+asinh = elementwise("asinh", input=lambda ops, input: ops.rsqrt(input * input + 1), dtypes="float", inplace=True)
 
 
 def _acosh_partial(ops, input):
@@ -805,7 +809,6 @@ def _(ops, g):
 
 
 # comparisons and tests, which have no derivative; that of comparisons in place is 0 -----------------------------------
-
 
 
 def _comparison(kernel, name, **options):

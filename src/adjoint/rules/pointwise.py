@@ -237,7 +237,7 @@ def _(ops, g, exponent):
 )
 def ldexp(xp, input: Array, other: Array):
     """input * 2 ** other, broadcast; integers become floating point."""
-    return input * 2.0**other
+    return input * (xp.pow(2.0, other) if kind_of(other) == "f" else 2.0**other)
 
 
 def _limits(dtype, posinf, neginf):

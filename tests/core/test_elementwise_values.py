@@ -1,0 +1,179 @@
+"""The value of an element depends on nothing but the element, in elementwise operations and their derivatives.
+
+Not on how many elements there are, nor on strides and places in memory, neighbours, or the number of threads.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.samples import domain
+
+import adjoint
+from adjoint.arrays import blocks, functions
+from adjoint.core.recorded import operations
+from adjoint.rules import TABLE
+
+KINDS = ("float32", "float64")
+#: Around every size from which on an operation goes another way: vectors, blocks, programs, several threads.
+SIZES = (1, 2, 7, 8, 9, 127, 128, 129, 511, 512, 513, 2048, 8191, 8192, 8193, 16383, 16384, 16385)
+MOST = (1 << 17) + 1
+#: Inputs by which an operation cannot be differentiated.
+ORDERS = {"jv": "v", "yv": "v", "igamma": "input", "igammac": "input", "special_zeta": "input"}
+
+
+def required(rule: Any) -> list[str]:
+    return [p.name for p in rule.parameters if p.name in rule.inputs]
+
+
+def takes_arrays_alone(rule: Any) -> bool:
+    others = [p for p in rule.parameters if p.name not in rule.inputs and p.default is p.empty]
+    return rule.kind == "elementwise" and not others and rule.name not in OTHERS
+
+
+#: Those for integers only, and one that takes a number.
+OTHERS = (
+    ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "bitwise_left_shift", "bitwise_right_shift")
+    + ("gcd", "lcm", "fill")
+)  # fmt: skip
+NAMES = sorted([rule.name for rule in TABLE.values() if takes_arrays_alone(rule)])
+#: Too slow for large arrays: SciPy, or an integral, takes long for each element.
+SLOW = {"betainc", "betaincinv", "stdtr", "stdtrit", "iv", "ive", "kv", "kve", "jv", "yv", "igamma", "igammac"}
+
+
+def sizes(name: str) -> tuple[int, ...]:
+    return tuple([n for n in SIZES if n < 600 or name not in SLOW])
+
+
+@pytest.fixture(autouse=True)
+def _restored_threads() -> Iterator[None]:
+    before = blocks.get_num_threads()
+    yield
+    blocks.set_num_threads(before)
+
+
+@functools.lru_cache(None)
+def drawn(name: str, kind: str, n: int) -> tuple[dict[str, Any], Any]:
+    """Arguments of an operation, some of them far out, and a cotangent."""
+    rng = np.random.default_rng(len(name))
+    arrays = {each: rng.uniform(*domain(TABLE[name], each), n).astype(kind) for each in required(TABLE[name])}
+    next(iter(arrays.values()))[::7] *= 3
+    return arrays, rng.normal(size=n).astype(kind)
+
+
+def computed(name: str, arrays: dict[str, Any], cotangent: Any) -> list[Any]:
+    """The results of an operation and the gradients of its inputs."""
+    rule = TABLE[name]
+    tensors = {each: adjoint.from_numpy(array) for each, array in arrays.items()}
+    if rule.has_derivative:
+        for each in tensors.keys() - {ORDERS.get(name)}:
+            tensors[each].requires_grad_()
+    with np.errstate(all="ignore"):
+        found = operations[name](**tensors)
+        results = list(found) if isinstance(found, (tuple, list)) else [found]
+        given = [result for result in results if result.requires_grad]
+        gradients: Any = ()
+        if given:
+            leaves = [tensor for tensor in tensors.values() if tensor.requires_grad]
+            sides = [adjoint.from_numpy(cotangent.astype(result.detach().numpy().dtype)) for result in given]
+            gradients = adjoint.autograd.grad(given, leaves, sides, allow_unused=True)
+    return [result.detach().numpy() for result in results] + [None if g is None else g.numpy() for g in gradients]
+
+
+def compare(found: list[Any], expected: list[Any], where: Any, message: str) -> None:
+    for a, b in zip(found, expected, strict=True):
+        assert (a is None) == (b is None)
+        if a is not None:
+            np.testing.assert_array_equal(a, b[where], err_msg=message)
+            np.testing.assert_array_equal(np.signbit(a.real), np.signbit(b[where].real), err_msg=message)
+
+
+def part(values: dict[str, Any], where: Any) -> dict[str, Any]:
+    return {each: np.asarray(array[where]) for each, array in values.items()}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", NAMES)
+def test_sizes_and_places(name: str, kind: str) -> None:
+    arrays, cotangent = drawn(name, kind, sizes(name)[-1] + 3)
+    blocks.set_num_threads(1)
+    expected = computed(name, arrays, cotangent)
+    for i, n in enumerate(sizes(name)):
+        where = slice(i % 4, i % 4 + n)
+        compare(computed(name, part(arrays, where), cotangent[where]), expected, where, f"{n} elements")
+    for i in range(8):
+        compare(computed(name, part(arrays, i), np.asarray(cotangent[i])), expected, i, "no axes")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", NAMES)
+def test_strides(name: str, kind: str) -> None:
+    if not functions.compiled and name not in ("add", "mul", "sigmoid", "silu", "gelu", "special_ndtr"):
+        pytest.skip("NumPy's own ufuncs take another way for negative strides")
+    arrays, cotangent = drawn(name, kind, sizes(name)[-1] + 3)
+    expected = computed(name, arrays, cotangent)
+    for n in (9, 300, sizes(name)[-1]):
+        for where in (slice(0, n, 2), slice(n - 1, None, -1), slice(n - 1, None, -3)):
+            compare(computed(name, part(arrays, where), cotangent[where]), expected, where, f"{where}")
+        turned = {each: array[: n // 3 * 3].reshape(3, -1).T for each, array in arrays.items()}
+        found = computed(name, turned, cotangent[: n // 3 * 3].reshape(3, -1).T)
+        found = [None if array is None else array.T.reshape(-1) for array in found]
+        compare(found, expected, slice(n // 3 * 3), f"{n} elements, transposed")
+        odd = {each: unaligned(array[:n]) for each, array in arrays.items()}
+        compare(computed(name, odd, cotangent[:n]), expected, slice(n), f"{n} elements, not aligned")
+
+
+def unaligned(array: Any) -> Any:
+    memory = np.zeros(array.nbytes + 1, "u1")
+    memory[1:].view(array.dtype)[...] = array
+    return memory[1:].view(array.dtype)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", NAMES)
+def test_neighbours(name: str, kind: str) -> None:
+    arrays, cotangent = drawn(name, kind, sizes(name)[-1] + 3)
+    expected = computed(name, arrays, cotangent)
+    for n in (9, 300, sizes(name)[-1]):
+        for neighbour in (np.nan, np.inf, -np.inf, 1e30, 0.0):
+            mixed = {each: array[:n].copy() for each, array in arrays.items()}
+            for array in mixed.values():
+                array[1::2] = neighbour
+            found = computed(name, mixed, cotangent[:n])
+            found = [None if array is None else array[::2] for array in found]
+            compare(found, expected, slice(0, n, 2), f"{n} elements beside {neighbour}")
+
+
+@pytest.mark.skipif(not blocks.compiled, reason="there are no threads in plain Python")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in SLOW])
+def test_threads(name: str, kind: str) -> None:
+    small, cotangent = drawn(name, kind, sizes(name)[-1] + 3)
+    n = MOST
+    arrays = {each: np.resize(array, n) for each, array in small.items()}
+    cotangent = np.resize(cotangent, n)
+    blocks.set_num_threads(1)
+    expected = computed(name, arrays, cotangent)
+    blocks.set_num_threads(2)
+    compare(computed(name, arrays, cotangent), expected, slice(None), "two threads")
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    name=st.sampled_from(NAMES), kind=st.sampled_from(KINDS), start=st.integers(0, 3), n=st.integers(1, SIZES[-1]),
+    step=st.sampled_from((1, 2, 3, -1, -2)),
+)  # fmt: skip
+def test_any_part(name: str, kind: str, start: int, n: int, step: int) -> None:
+    if step < 0 and not functions.compiled:
+        step = -step
+    arrays, cotangent = drawn(name, kind, sizes(name)[-1] + 3)
+    where = slice(start, start + min(n, sizes(name)[-1]))
+    expected = computed(name, part(arrays, where), cotangent[where])
+    found = computed(name, {each: array[where][::step] for each, array in arrays.items()}, cotangent[where][::step])
+    compare(found, expected, slice(None, None, step), f"{start}, {n}, {step}")
