@@ -189,8 +189,7 @@ def test_repr():
 def test_format():
     s = adjoint.tensor(3.0)
     old_style = "%.1f" % s  # noqa: UP031
-    assert (f"{s}", f"{s:.2f}", old_style,
-            f"{adjoint.tensor(2):d}") == ("3.0", "3.00", "3.0", "2")
+    assert (f"{s}", f"{s:.2f}", old_style, f"{adjoint.tensor(2):d}") == ("3.0", "3.00", "3.0", "2")
     assert f"{leaf().sum():.1f}" == f"{leaf().sum()}" == "3.0"
     assert f"{leaf()}" == "tensor([1., 2.], requires_grad=True)"
     with raises(TypeError, "unsupported format string passed to Tensor.__format__"):
@@ -624,6 +623,28 @@ def test_data_can_be_replaced():
         x.data = 1
     with raises(RuntimeError, "data set to a tensor that requires gradients must be floating point or complex dtype"):
         x.data = adjoint.tensor([1])
+
+
+@pytest.mark.parametrize("shape", [(2,), (3,), (2, 2), ()])
+def test_a_leaf_with_other_memory_is_another_place_in_the_graph(shape):
+    def put_by_set(x, other):
+        with adjoint.no_grad():
+            x.set_(other)
+
+    def put_as_data(x, other):
+        x.data = other
+
+    for put, dtype in ((put_by_set, adjoint.float32), (put_as_data, adjoint.float64)):
+        x = adjoint.ones(2, requires_grad=True)
+        y = (x * 2).sum()
+        put(x, adjoint.full(shape, 3.0, dtype=dtype))
+        with raises(RuntimeError, "The differentiated Tensor at index 0 appears to not have been used"):
+            adjoint.autograd.grad(y, x, retain_graph=True)
+        assert x.requires_grad and x.is_leaf
+        (g,) = adjoint.autograd.grad((adjoint.stack([x, x]) * x).sum(), x)
+        assert g.shape == shape and g.dtype is dtype and (g == 12).all()
+        (x * x).sum().backward()
+        assert x.grad.shape == shape and (x.grad == 6).all()
 
 
 def test_set_():

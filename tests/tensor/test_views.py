@@ -162,6 +162,8 @@ def test_resize() -> None:
     assert x.resize_(2, 2).tolist() == [[0, 1], [2, 3]] and v.resize_(3).tolist() == [0, 1, 2] and x._version == 2
     assert x.resize_(8)[:6].tolist() == [0, 1, 2, 3, 4, 5]
     assert x.resize_as_(adjoint.zeros(1, 2)).shape == (1, 2)
+    version = x._version
+    assert x.resize_(1, 2) is x and x.resize_as_(x) is x and x._version == version, "nothing has changed"
     with pytest.raises(RuntimeError, match="cannot resize variables that require grad"):
         leaf(2).resize_(1)
     forward_ad = adjoint.autograd.forward_ad

@@ -1,11 +1,14 @@
 """The batches that vmap is running in the calling thread, and the transformations that functions run under."""
 
+from collections.abc import Iterable
 from itertools import count
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from adjoint.core.modes import current
+from adjoint.core.graph import TensorBase
+from adjoint.core.modes import Level, current, set_level
 
 _numbers = count(1)
+_levels = count(1)
 
 
 class Batch(NamedTuple):
@@ -55,18 +58,42 @@ class inside:
 
 
 class transforming:
-    """A with block in which a function is run under a transformation: "grad", "jvp", or "vmap" of a level."""
+    """A with block in which a function is run under a transformation: "grad", "jvp", or "vmap" of a level.
+
+    Under the first two, tensors that are made in the block are of a new `Level`, which ends with it; `hand_out` takes
+    those out of it that are results.
+    """
 
     def __init__(self, kind: str, level: int = 0) -> None:
         self.transform = (kind, level)
+        self.level = None if kind == "vmap" else Level(next(_levels))
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> "transforming":
         state = current()
         state.transforms = (*state.transforms, self.transform)
+        self.outer = state.level
+        if self.level is not None:
+            set_level(self.level)
+        return self
 
     def __exit__(self, *error: object) -> None:
         state = current()
         state.transforms = state.transforms[:-1]
+        if self.level is not None:
+            set_level(self.outer)
+            self.level.alive = False
+
+    def take_in(self, tensors: Iterable[Any]) -> None:
+        """Let tensors be of the level of the block, as arguments of the function are."""
+        for tensor in tensors:
+            tensor._level = self.level
+
+    def hand_out(self, values: Iterable[Any]) -> None:
+        """Let the tensors among these that were made in the block, or in one inside it, be of the level outside."""
+        for value in values:
+            level = value._level if isinstance(value, TensorBase) else None
+            if level is not None and (level is self.level or not level.alive):
+                value._level = self.outer
 
 
 def live_levels() -> set[int]:

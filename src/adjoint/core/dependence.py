@@ -29,7 +29,11 @@ class LostDerivativeError(RuntimeError, TypeError):
 
 def history(tensors: Iterable[Tensor]) -> Iterator[Any]:
     """The nodes that led to some tensors, each once; leaves are accumulators."""
-    waiting = [node_of(tensor) for tensor in tensors if tensor.requires_grad]
+    return nodes_behind([node_of(tensor) for tensor in tensors if tensor.requires_grad])
+
+
+def nodes_behind(waiting: list[Any]) -> Iterator[Any]:
+    """These nodes and those that led to them, each once."""
     seen = set()
     while waiting:
         node = waiting.pop()
@@ -43,7 +47,30 @@ def history(tensors: Iterable[Tensor]) -> Iterator[Any]:
 def leads_elsewhere(outputs: Iterable[Tensor], own: Iterable[Tensor]) -> bool:
     """True if the outputs depend on a leaf that requires a gradient and is not one of `own`."""
     known = {id(tensor) for tensor in own}
-    return any(isinstance(node, AccumulateGrad) and id(node.variable) not in known for node in history(outputs))
+    return any(is_leaf_outside(node, known) for node in history(outputs))
+
+
+def is_leaf_outside(node: Any, known: set[int]) -> bool:
+    """True for the node of a leaf that is not one of the known ones, nor of a differentiated run that is over."""
+    return isinstance(node, AccumulateGrad) and id(node.variable) not in known and not is_over(node.variable)
+
+
+def is_over(tensor: Tensor) -> bool:
+    """True for a tensor that has escaped from a differentiated run.
+
+    Backward passes also meet tensors that the nodes of a run have saved, which are as they were.
+    """
+    return tensor._level is not None and not tensor._level.alive and current().run is None
+
+
+def is_followed(tensor: Tensor) -> bool:
+    """Whether a tensor of a differentiated run that is over needs a gradient: of leaves outside of that run."""
+    if not is_over(tensor):
+        return True
+    return not tensor._requires and any(is_leaf_outside(node, set()) for node in nodes_behind([tensor._node]))
+
+
+registry.is_followed = is_followed
 
 
 def depends(outputs: Iterable[Tensor], targets: Iterable[Tensor]) -> bool:

@@ -534,7 +534,8 @@ def root_of(tensor: TensorBase, given, create_graph):
 
 def backward_from(tensor: TensorBase) -> bool:
     """Run the backward pass of one tensor without further arguments; False if that needs the checks of `backward`."""
-    root = root_of(tensor, None, False)
+    state: ThreadState = current()
+    root = None if state.transforms else root_of(tensor, None, False)
     if root is None:
         return False
     node, nr, one = root

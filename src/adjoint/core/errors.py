@@ -144,7 +144,18 @@ UNUSED_INPUT = Message(
 )
 INPUT_WITHOUT_GRAD = Message("One of the differentiated Tensors does not require grad", "no-history")
 NO_GRAD_FN = Message("element {index} of tensors does not require grad and does not have a grad_fn", "no-history")
-BACKWARD_IN_VMAP = (
+CAPTURED_IN_PLACE = (
+    "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation "
+    "({name}) that would mutate a captured Tensor. This is not supported; please rewrite the function being "
+    "transformed to explicitly accept the mutated Tensor(s) as inputs."
+)
+IN_TRANSFORM = (
+    "You are attempting to call Tensor.{name}() (or perhaps using torch.autograd.functional.* APIs) inside of a "
+    "function being transformed by a functorch transform. This is unsupported, please attempt to use the functorch "
+    "transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call {name}() outside of a function being transformed "
+    "instead."
+)
+BACKWARD_IN_TRANSFORM = (
     "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp "
     "instead or call backward() outside of functorch transforms."
 )
@@ -274,9 +285,7 @@ def check_hook_pair(function: str, pack_hook: Any, unpack_hook: Any) -> None:
 
 def unpacked_type(given: object) -> str:
     """The message for an unpack hook that returned no tensor."""
-    return (
-        f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(given).__name__}"
-    )
+    return f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(given).__name__}"
 
 
 def named_hook(hook: Any) -> str:
@@ -441,6 +450,19 @@ def view_modified(origin: str, node: Any, nr: int, by_other: bool) -> RuntimeErr
     else:
         where = f"Output {nr} of {operation_of(node)} is a view and {what} modified inplace."
     return explained(RuntimeError(f"{where} {reason.format(block=BLOCKS.get(origin))}"), "view-in-place")
+
+
+def check_captured(tensor: Any, name: str) -> None:
+    """Raise RuntimeError for an operation in place on a tensor from outside of the function that is differentiated."""
+    level = current().level
+    if level is not None and (tensor._level is None or tensor._level.number < level.number):
+        raise RuntimeError(CAPTURED_IN_PLACE.format(name=name))
+
+
+def check_not_differentiated(name: str) -> None:
+    """Raise RuntimeError inside a function that a transformation differentiates."""
+    if current().level is not None:
+        raise RuntimeError(IN_TRANSFORM.format(name=name))
 
 
 def check_in_place(tensor: Any, mask: int) -> None:

@@ -1,6 +1,6 @@
 cimport cython
 from adjoint.arrays.shortcuts cimport added, sum_leading
-from adjoint.core.modes cimport ThreadState, _inferring, current, thread_is_inferring
+from adjoint.core.modes cimport Level, ThreadState, _inferring, current, thread_is_inferring
 
 cdef extern from "Python.h":
     ctypedef struct PyObject:
@@ -166,6 +166,7 @@ cdef class TensorBase:
     cdef public object _post_hooks
     cdef public object _retain
     cdef public object _grad_dtype
+    cdef public Level _level
     cdef object __weakref__
 
 

@@ -30,7 +30,7 @@ from adjoint.core.locations import caller, warn_caller
 if not cython.compiled:
     # the compiled form has them from the .pxd
     from adjoint.arrays.shortcuts import added, sum_leading
-    from adjoint.core.modes import ThreadState, current, thread_is_inferring
+    from adjoint.core.modes import Level, ThreadState, current, thread_is_inferring
 
 _ndarray = numpy.ndarray
 _accumulation = new_rlock()
@@ -59,6 +59,8 @@ class Registry:
     # the signatures of an operation's function and method, from its rule
     signature_of: object = None
     method_signature_of: object = None
+    # whether a tensor that was made in a differentiated function, and is there after its end, still needs a gradient
+    is_followed: object = None
     # vmap: what becomes of the edges of a node some of whose inputs are batched, and the nodes that it puts on them
     cross: object = None
     crossing: object = None
@@ -627,6 +629,7 @@ def new_tensor(array) -> TensorBase:
             return result
     if thread_is_inferring():
         result._counter = NO_VERSION
+    result._level = cython.cast(ThreadState, current()).level
     return result
 
 
@@ -698,6 +701,7 @@ if not cython.compiled:
     TensorBase._node = TensorBase._grad = TensorBase._accumulator = TensorBase._counter = None
     TensorBase._tangents = TensorBase._view = TensorBase._hooks = TensorBase._post_hooks = TensorBase._retain = None
     TensorBase._requires = False
+    TensorBase._level = None
     TensorBase._grad_dtype = None
     TensorBase._output_nr = 0
     Slot._ad_run = Slot._ad_pending = 0
@@ -738,7 +742,8 @@ def needs_grad(tensor: TensorBase) -> bool:
     A view that was made while nothing was recorded shows the flag of its base, but nothing flows from it to the base.
     """
     if tensor._requires or tensor._node is not None:
-        return True
+        level: Level = tensor._level
+        return level is None or level.alive or registry.is_followed(tensor)
     view: View = tensor._view
     return view is not None and (view.rewritten is not None or needs_grad(view.base))
 
@@ -785,11 +790,13 @@ def renew_history(tensor: TensorBase, view: View):
         source = view.base
     state: ThreadState = current()
     enabled = state.grad_enabled
-    state.grad_enabled = True
+    replaying = state.replaying
+    state.grad_enabled = state.replaying = True
     try:
         again: TensorBase = replay_view(view.replay, source)
     finally:
         state.grad_enabled = enabled
+        state.replaying = replaying
     before: Node = tensor._node
     number = tensor._output_nr
     tensor._node = again._node

@@ -8,6 +8,11 @@ cdef extern from "Python.h":
     unsigned long long PyThreadState_GetID(PyThreadState*)
 
 
+cdef class Level:
+    cdef public long long number
+    cdef public bint alive
+
+
 cdef class ThreadState:
     cdef public bint grad_enabled
     cdef public int unusual
@@ -35,6 +40,8 @@ cdef class ThreadState:
     cdef public tuple before_write
     cdef public tuple transforms
     cdef public tuple differentiated
+    cdef public Level level
+    cdef public bint replaying
     cdef object __weakref__
 
 
@@ -49,6 +56,7 @@ cpdef bint is_grad_enabled()
 cpdef bint set_grad(bint enabled)
 cpdef tuple set_inference(bint enabled)
 cpdef object restore_inference(tuple modes)
+cpdef object set_level(object level)
 cpdef tuple set_anomaly(bint enabled, bint check_nan)
 cpdef object count_volatile(int more)
 cpdef bint thread_is_inferring()

@@ -26,9 +26,23 @@ _last_state = None
 _FIELDS = ("grad_enabled", "unusual", "dual_stack", "public_level", "forward_off", "batches", "backward_depth")
 _FIELDS += ("inference", "multithreading", "anomaly", "check_nan", "locations", "evaluating", "node_hooks")
 _FIELDS += ("saved_hooks", "saving", "saved_hooks_refused", "runner", "before_write", "transforms", "run")
-_FIELDS += ("inspector", "volatile", "profiler", "differentiated")
-# how many threads are in inference mode
+_FIELDS += ("inspector", "volatile", "profiler", "differentiated", "level")
+# how many threads are in inference mode or inside a transformation, so that new tensors are marked
 _inferring = 0
+
+
+@cython.final
+@cython.cclass
+class Level:
+    """One run of a function under a transformation that differentiates it.
+
+    number: later ones have larger numbers. alive: the run is not over; tensors that were made in it and are still there
+    afterwards have escaped.
+    """
+
+    def __init__(self, number):
+        self.number = number
+        self.alive = True
 
 
 @cython.final
@@ -63,6 +77,8 @@ class ThreadState:
         ("jvp", 0), ("vmap", level).
     differentiated: for each function inside of which this thread is and that adjoint differentiates backward, the
         tensors by which it does.
+    replaying: the history of a view is being made again, perhaps after a batch in which it was made.
+    level: the innermost of these that differentiates, as a `Level`, or None; new tensors are marked with it.
     """
 
     def __init__(self):
@@ -83,6 +99,8 @@ class ThreadState:
         self.node_hooks = self.saved_hooks = self.before_write = ()
         self.saved_hooks_refused = self.saving = self.runner = self.inspector = self.profiler = None
         self.transforms = self.differentiated = ()
+        self.level = None
+        self.replaying = False
         _states.add(self)
 
 
@@ -140,6 +158,16 @@ def restore_inference(modes: tuple):
     state: ThreadState = current()
     _inferring += modes[0] - state.inference
     state.inference, state.grad_enabled, state.forward_off = modes
+
+
+def set_level(level):
+    """Say inside which differentiated function the calling thread is (None: in none); returns what was said before."""
+    global _inferring
+    state: ThreadState = current()
+    before = state.level
+    _inferring += (level is not None) - (before is not None)
+    state.level = level
+    return before
 
 
 def set_anomaly(enabled: bool, check_nan: bool) -> tuple:

@@ -65,7 +65,15 @@ _ALIASES = {"axis": "dim", "axes": "dims", "keepdims": "keepdim", "self": "input
 #: Parameters that are numbers; of the first ones every rule is told nothing else.
 _FACTORS = frozenset(("alpha", "beta", "value"))
 _NUMBERS = _FACTORS | {
-    "n", "p", "eps", "decimals", "threshold", "maxnorm", "negative_slope", "correction", "delta",
+    "n",
+    "p",
+    "eps",
+    "decimals",
+    "threshold",
+    "maxnorm",
+    "negative_slope",
+    "correction",
+    "delta",
 }
 _TIMES, _PLUS, _MINUS, _OVER = range(1, 5)
 _SYMBOLS = {numpy.multiply: _TIMES, numpy.add: _PLUS, numpy.subtract: _MINUS, numpy.divide: _OVER}
@@ -541,6 +549,8 @@ class Operation:
         other = self.other_than_numpy(raw)
         if other is not None:
             xp = namespace(other)
+            if hasattr(xp, "check_alive"):
+                xp.check_alive(other)
             kernel = self.kernel_for(xp)
             if hasattr(xp, "beside"):
                 raw = self.on_one_device(raw, xp, other)
@@ -857,6 +867,8 @@ class Operation:
             view.origin = outer.origin
         result._counter = counter
         result._view = view
+        # a view of what was made outside of a differentiated function is not made inside
+        result._level = source._level
 
     def as_step(self, base, array):
         """How `as_strided`, which this must be, leads from the array of a base to that of a view."""
@@ -918,6 +930,8 @@ class Operation:
         bound = self.bind(args, kwargs)
         tensor: TensorBase = bound[0]
         state: ThreadState = current()
+        if state.level is not None:
+            errors.check_captured(tensor, self.name + "_")
         # whether it may be written to at all is said before what is wrong with the other arguments
         if state.grad_enabled and (tensor._requires or tensor._view is not None):
             errors.check_in_place(tensor, 0)

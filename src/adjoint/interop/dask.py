@@ -15,7 +15,7 @@ import numpy
 from adjoint.arrays.pytree import flatten
 from adjoint.core.graph import new_tensor
 from adjoint.tensor.creation import as_tensor
-from adjoint.tensor.differentiate import grad
+from adjoint.tensor.differentiate import grad, needing_grad
 from adjoint.tensor.tensor import Tensor
 
 
@@ -131,9 +131,7 @@ def value_and_grad(
         leaves, tree = flatten(parameters)
         arrays = [leaf._array if isinstance(leaf, Tensor) else numpy.asarray(leaf) for leaf in leaves]
         sent = client.scatter([arrays, tree], broadcast=True, hash=False)
-        parts = [
-            client.submit(at_shard, fn, *sent, shard, number, pure=False) for number, shard in enumerate(held)
-        ]
+        parts = [client.submit(at_shard, fn, *sent, shard, number, pure=False) for number, shard in enumerate(held)]
         if progress:
             watch(parts, distributed.as_completed)
         total = added_up(client, parts).result()
@@ -144,7 +142,7 @@ def value_and_grad(
 
 def at_shard(fn: Callable[[Any, Any], Any], arrays: list[Any], tree: Any, shard: Any, number: int) -> list[Any]:
     """What a worker does: the value of a function at one shard, and its gradients, as arrays."""
-    leaves = [as_tensor(array.copy()).requires_grad_() for array in arrays]
+    leaves = [needing_grad(as_tensor(array.copy())) for array in arrays]
     try:
         value = fn(tree.unflatten(leaves), shard)
         if not isinstance(value, Tensor) or value.numel() != 1:

@@ -24,7 +24,7 @@ class Parameter(Tensor):
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
         leaf: Any = (creation.empty(0) if data is None else data).detach()
         self._array, self._counter, self._view = leaf._array, leaf._counter, leaf._view
-        self.requires_grad_(requires_grad)
+        self.requires_grad = requires_grad
 
     def __repr__(self, **options: Any) -> str:  # type: ignore[override]
         return "Parameter containing:\n" + super().__repr__(**options)

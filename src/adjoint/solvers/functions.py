@@ -16,7 +16,7 @@ from adjoint.core.graph import TensorBase
 from adjoint.solvers.colouring import Compression
 from adjoint.solvers.flat import Flat, constant_error, to_numpy
 from adjoint.tensor.creation import as_tensor, from_numpy, zeros
-from adjoint.tensor.differentiate import grad
+from adjoint.tensor.differentiate import grad, needing_grad
 
 Tensor = Any
 Tree = Any
@@ -81,7 +81,7 @@ class FlatFunction:
         if self.x is None or not np.array_equal(vector, self.x):
             leaf = from_numpy(vector)
             if self.recorded:
-                leaf.requires_grad_()
+                needing_grad(leaf)
             with enable_grad() if self.recorded else no_grad(), differentiating([leaf]):
                 result = self.checked(self.function(self.flat.unravel(leaf), *self.args))
             # assigned only now: a function that raises leaves nothing half known
@@ -196,7 +196,7 @@ class VectorFunction(FlatFunction):
 
     def transposed(self, known: dict[str, Any]) -> tuple[Tensor, Tensor]:
         """A blank u and J^T u with its history, whose own derivative is J."""
-        blank = zeros(known["result"].shape, dtype=float64).requires_grad_()
+        blank = needing_grad(zeros(known["result"].shape, dtype=float64))
         return blank, self.slope(known, blank, create_graph=True)
 
     def jac(self, x: Any) -> Array:

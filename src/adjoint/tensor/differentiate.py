@@ -34,6 +34,15 @@ _ops: Any = TensorOps()
 
 
 @older_names(variables="tensors", retain_variables="retain_graph")
+def needing_grad(tensor: Any, requires_grad: bool = True) -> Any:
+    """The tensor itself, a leaf that requires grad, or not; also inside of transformations."""
+    if requires_grad and tensor.is_leaf and not errors.is_differentiable(tensor.dtype):
+        raise RuntimeError("only Tensors of floating point dtype can require gradients")
+    if tensor.is_leaf or not requires_grad:
+        tensor.requires_grad = requires_grad
+    return tensor
+
+
 def backward(
     tensors: Targets,
     grad_tensors: TensorBase | Sequence[TensorBase | None] | None = None,
@@ -61,8 +70,9 @@ def backward(
     >>> x.grad
     tensor([2., 4.])
     """
-    if mapped():
-        raise RuntimeError(errors.BACKWARD_IN_VMAP)
+    state = current()
+    if mapped() or (state.transforms and state.run is None):
+        raise RuntimeError(errors.BACKWARD_IN_TRANSFORM)
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=3)
         if grad_tensors is not None:

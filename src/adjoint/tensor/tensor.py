@@ -28,7 +28,7 @@ from adjoint.core.hooks import RETAIN, HookTable, RemovableHandle
 from adjoint.core.in_place import reshape_accumulator
 from adjoint.core.modes import current, is_grad_enabled
 from adjoint.tensor.arithmetic import ArithmeticTensor, is_operand
-from adjoint.tensor.differentiate import backward
+from adjoint.tensor.differentiate import backward, needing_grad
 from adjoint.tensor.formatting import format_tensor
 from adjoint.tensor.older_names import older_names
 from adjoint.tensor.protocols import doors
@@ -503,7 +503,9 @@ class Tensor(ArithmeticTensor):
     @staticmethod
     def _make_subclass(cls: builtins.type[Sub], data: Tensor, require_grad: bool = False) -> Sub:
         """Data without its history as a leaf of a subclass, for the __new__ of one."""
-        return cast(Sub, _cast(data.detach(), cls).requires_grad_(require_grad))
+        leaf = _cast(data.detach(), cls)
+        leaf.requires_grad = require_grad
+        return cast(Sub, leaf)
 
     # tensors like this one -------------------------------------------------------------------------------------------
 
@@ -575,19 +577,16 @@ class Tensor(ArithmeticTensor):
         """Switch on (or off) that gradients are accumulated for this leaf; returns the tensor itself."""
         if not isinstance(requires_grad, bool):
             raise TypeError(
-                "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
-                f"{type_name(requires_grad)}"
+                f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {type_name(requires_grad)}"
             )
-        if requires_grad and self.is_leaf and not errors.is_differentiable(self.dtype):
-            raise RuntimeError("only Tensors of floating point dtype can require gradients")
-        if self.is_leaf or not requires_grad:
-            self.requires_grad = requires_grad
-        return self
+        errors.check_not_differentiated("requires_grad_")
+        return needing_grad(self, requires_grad)  # type: ignore[no-any-return]
 
     def detach(self) -> Tensor:
         """A tensor that shares memory and version, but not the graph."""
         result = new_tensor(self._array)
         share_version(result, self)
+        result._level = self._level
         if current().volatile and is_volatile(self):
             make_volatile(result)
         return result  # type: ignore[return-value]
@@ -596,6 +595,7 @@ class Tensor(ArithmeticTensor):
         """Take the tensor out of the graph that made it, so that it becomes a leaf."""
         if self._view is not None:
             raise RuntimeError(errors.DETACH_OF_VIEW)
+        errors.check_captured(self, "detach_")
         self._node = None
         self._output_nr = 0
         self._requires = False
@@ -607,6 +607,7 @@ class Tensor(ArithmeticTensor):
         """A tensor that shares memory but neither graph nor version; changes through it escape all checks."""
         twin = new_tensor(self._array)
         share_memory(twin, self)
+        twin._level = self._level  # type: ignore[attr-defined]
         return twin  # type: ignore[return-value]
 
     @data.setter
@@ -615,6 +616,9 @@ class Tensor(ArithmeticTensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type_name(value)}")
         if self.requires_grad and not errors.is_differentiable(value.dtype):
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        if value.dtype is not self.dtype:
+            # what was computed from values of another dtype is not differentiated by these
+            self._accumulator = None
         self._array = value._array
         share_start(self, value)
         if self._accumulator is not None:
@@ -656,6 +660,7 @@ class Tensor(ArithmeticTensor):
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if self.is_leaf or self.retains_grad:
             return
+        errors.check_not_differentiated("retain_grad")
         self._retain = node_of(self)
         owner = weakref.ref(self)
 

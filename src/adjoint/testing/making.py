@@ -42,9 +42,7 @@ def make_tensor(
     """
     size = check_shape("make_tensor", shape)
     if requires_grad and not (dtype.is_floating_point or dtype.is_complex):
-        raise ValueError(
-            f"`requires_grad=True` is not supported for boolean and integral dtypes, but got {dtype=}"
-        )
+        raise ValueError(f"`requires_grad=True` is not supported for boolean and integral dtypes, but got {dtype=}")
     if noncontiguous and memory_format is not None:
         raise ValueError(f"The parameters `noncontiguous` and `memory_format` are mutually exclusive, but got "
                          f"{noncontiguous=} and {memory_format=}.")  # fmt: skip
@@ -62,7 +60,8 @@ def make_tensor(
         result[result == 0] = complex(smallest, smallest) if dtype.is_complex else smallest
     if device is not None:
         result = result.to(device)
-    return result.requires_grad_(requires_grad)  # type: ignore[no-any-return]
+    result.requires_grad = requires_grad
+    return result
 
 
 def _bounds(dtype: dtype_class, low: float | None, high: float | None) -> tuple[float, float]:

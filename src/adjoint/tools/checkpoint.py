@@ -25,6 +25,7 @@ from adjoint.core.graph import SavedTensor, TensorBase, needs_grad
 from adjoint.core.modes import current
 from adjoint.core.recorded import OpNode, pack_by_mode, save_input, unpacked
 from adjoint.core.saved_hooks import saved_tensors_hooks
+from adjoint.tensor.differentiate import needing_grad
 from adjoint.tools.reentrant import checkpoint_reentrant
 from adjoint.transforms import forward
 
@@ -282,7 +283,7 @@ def _take(value: Any, levels: dict[int, int]) -> Any:
         return value
     tensor = unpacked(value.saved, None)
     twin = tensor.detach()
-    twin = twin.requires_grad_() if needs_grad(tensor) else twin
+    twin = needing_grad(twin) if needs_grad(tensor) else twin
     for n, tangent in value.tangents.items():
         forward.set_tangent(twin, levels[n], _take(tangent, levels))
     return twin
@@ -327,9 +328,7 @@ def checkpoint(
         warnings.warn(REENTRANT_IS_OPEN, stacklevel=2)
         use_reentrant = True
     if determinism_check not in ("default", "none"):
-        raise ValueError(
-            f"determinism_check should be one of ['default', 'none'], but got {determinism_check}"
-        )
+        raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
     if use_reentrant:
         if kwargs:
             raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
@@ -383,9 +382,7 @@ def checkpoint_sequential(
         return run
 
     for start in range(0, size * (segments - 1), size or 1):
-        input = checkpoint(
-            part(start, start + size), input, use_reentrant=use_reentrant, preserve_rng_state=preserve
-        )
+        input = checkpoint(part(start, start + size), input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
     return part(size * (segments - 1), len(functions))(input)
 
 

@@ -10,7 +10,7 @@ from adjoint.arrays import random
 from adjoint.core.engine import accumulates
 from adjoint.core.grad_mode import enable_grad
 from adjoint.core.graph import TensorBase, needs_grad
-from adjoint.tensor.differentiate import backward
+from adjoint.tensor.differentiate import backward, needing_grad
 from adjoint.transforms.function import Function
 
 NO_GRADIENT_NEEDED = "None of the inputs have requires_grad=True. Gradients will be None"
@@ -48,7 +48,7 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     if not isinstance(inputs, tuple):
         raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
     return tuple(
-        each.detach().requires_grad_(needs_grad(each)) if isinstance(each, TensorBase) else each for each in inputs
+        needing_grad(each.detach(), needs_grad(each)) if isinstance(each, TensorBase) else each for each in inputs
     )
 
 

@@ -22,6 +22,8 @@ from typing import Any
 import numpy
 
 from adjoint.arrays.namespace import register
+from adjoint.core.batches import live_levels
+from adjoint.core.modes import current
 from adjoint.core.recorded import RawOps, raw_ops
 from adjoint.rules import derive
 from adjoint.rules.declare import Rule
@@ -36,6 +38,10 @@ ITEM = (
 CONTROL_FLOW = (
     "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
     "yet; use adjoint.where() instead."
+)
+ESCAPED = (
+    "Either your tensor may have escaped from inside a function being vmapped and this is a user error, or it is used "
+    "after the mapping has ended: return it from the function instead."
 )
 NO_STORAGE = "Cannot access data pointer of Tensor that doesn't have storage"
 IN_PLACE = (
@@ -406,6 +412,12 @@ class Namespace:
     def imag(self, array: Any) -> Any:
         """The imaginary part."""
         return batched_ops.imag(array)
+
+    def check_alive(self, array: Any) -> None:
+        """Raise RuntimeError for the array of a tensor that escaped from a mapped function, outside of passes."""
+        live, state = live_levels(), current()
+        if state.run is None and not state.replaying and any(level not in live for level, _ in batches_of(array)):
+            raise RuntimeError(ESCAPED)
 
     def in_batch_of(self, array: Any, model: Any) -> Any:
         """The array as a batched one with memory of its own, over all that `model` is batched over."""

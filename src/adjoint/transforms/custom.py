@@ -18,7 +18,7 @@ from adjoint.core.grad_mode import enable_grad
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.modes import is_grad_enabled
 from adjoint.core.operation import is_inexact
-from adjoint.tensor.differentiate import grad
+from adjoint.tensor.differentiate import grad, needing_grad
 from adjoint.transforms.function import Function, FunctionMeta
 
 Tensor = Any
@@ -105,9 +105,7 @@ class CustomFunction:
             found = rules[None](g, *[values[name] for name in needs_of(rules[None])])
             return self.by_name(found, "vjp")
         return {
-            name: rule(g, *[values[need] for need in needs_of(rule)])
-            for name, rule in rules.items()
-            if name in wanted
+            name: rule(g, *[values[need] for need in needs_of(rule)]) for name, rule in rules.items() if name in wanted
         }
 
     def run_jvp(self, tangents: dict[str, Tree], values: dict[str, Tree]) -> Tree:
@@ -138,9 +136,7 @@ class CustomFunction:
         return dict(zip(self.names, found, strict=True))
 
 
-def custom(
-    function: Callable[..., Any] | None = None, *, vjp: Rules | None = None, jvp: Rules | None = None
-) -> Any:
+def custom(function: Callable[..., Any] | None = None, *, vjp: Rules | None = None, jvp: Rules | None = None) -> Any:
     """Give a function derivatives of its own; for the common case in which `Function` is more than is needed.
 
     Args:
@@ -315,7 +311,7 @@ def is_differentiable(leaf: Any) -> bool:
 def zeros(shape: tuple[int, ...], kind: Any, model: Any) -> Tensor:
     """Zeros to differentiate by, of the library and the batches of another array."""
     array = in_batch_of(namespace(model).zeros(shape, dtype=kind), model)
-    return new_tensor(array).requires_grad_()  # type: ignore[attr-defined]
+    return needing_grad(new_tensor(array))
 
 
 def blank_like(tensor: Tensor) -> Tensor | None:

@@ -203,10 +203,14 @@ def partials_of(operation: Operation) -> tuple[Partial, ...] | None:
     if operation not in _partials:
         rule, known = operation.rule, {"y": -1} | {name: place for place, name in enumerate(operation.names)}
         simple = rule.kind == "elementwise" and all(name in known for f in rule.vjps for name in f.needs)
-        _partials[operation] = tuple(
-            Partial(f.inputs[0], f.body, tuple(known[name] for name in f.needs), f.takes_ops, f.takes_driver)
-            for f in rule.vjps
-        ) if simple else None
+        _partials[operation] = (
+            tuple(
+                Partial(f.inputs[0], f.body, tuple(known[name] for name in f.needs), f.takes_ops, f.takes_driver)
+                for f in rule.vjps
+            )
+            if simple
+            else None
+        )
     return _partials[operation]
 
 
@@ -296,7 +300,8 @@ def apply_in_place(operation: Operation, values: list[Any]) -> bool:
         # other views of the same memory share in the tangent's memory too
         own = tangent_of(target, number)
         own = make_zero_tangent(target, number, tangent) if own is None else own
-        operations["copy"].inplace((own, ops.zeros_like(own) if tangent is None else tangent), {})
+        copy = operations["copy"]
+        write(copy, copy.prepared(copy.bind((own, ops.zeros_like(own) if tangent is None else tangent), {})))
     return True
 
 
@@ -397,7 +402,8 @@ def taken_apart(
     varying = {level: tangent_of(tensor, level) for level in inner}
     parts = {
         level: taken_apart(t, number, outer, inner[:place])
-        for place, (level, t) in enumerate(varying.items()) if t is not None
+        for place, (level, t) in enumerate(varying.items())
+        if t is not None
     }
     if any(given is not None for _, given in parts.values()):
         with outside(outer):

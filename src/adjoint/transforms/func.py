@@ -24,7 +24,7 @@ from adjoint.core import errors
 from adjoint.core.batches import transforming
 from adjoint.core.dependence import differentiating, leads_elsewhere
 from adjoint.core.grad_mode import enable_grad
-from adjoint.core.graph import TensorBase, new_tensor
+from adjoint.core.graph import TensorBase, gradient_edge, new_tensor
 from adjoint.core.modes import current, is_grad_enabled
 from adjoint.tensor import differentiate
 from adjoint.tensor.table import ops
@@ -57,8 +57,15 @@ def followed(tensor: Tensor) -> Tensor:
     if tensor.requires_grad:
         return ops.view(tensor, tensor._array.shape)
     leaf = alias(tensor)
-    leaf.requires_grad_()
-    return leaf
+    return differentiate.needing_grad(leaf)
+
+
+def twin(tensor: Tensor) -> Tensor:
+    """Another tensor of the same value at the same place in the graph."""
+    other = new_tensor(tensor._array)
+    for name in ("_node", "_output_nr", "_requires", "_accumulator", "_counter", "_view", "_grad_dtype"):
+        setattr(other, name, getattr(tensor, name))
+    return other
 
 
 def input_leaves(tree: Tree) -> tuple[list[Tensor], TreeDef]:
@@ -107,10 +114,16 @@ class Recording:
                 arguments[place] = structure.unflatten(aliases)
             self.own = [tensor for tensor in self.inputs if tensor.is_leaf]
             nodes = [tensor.grad_fn for tensor in self.inputs]
-            with transforming("grad"), differentiating(self.inputs):
+            # held, so that whatever depends on an argument leads to the same node
+            self.edges = [gradient_edge(tensor) for tensor in self.inputs]
+            with transforming("grad") as run, differentiating(self.inputs):
+                run.take_in(self.inputs)
                 self.result = function(*arguments, **kwargs)
+                run.hand_out(flatten(self.result)[0])
         if any(tensor.grad_fn is not node for tensor, node in zip(self.inputs, nodes, strict=True)):
             raise errors.LEAF_IN_PLACE.error()
+        # the function may have kept its arguments
+        self.inputs = [twin(tensor) for tensor in self.inputs]
 
     def finish(self, tree: Tree, call: str) -> None:
         """Note which part of the result is differentiated."""
@@ -346,11 +359,13 @@ def jvp(
                 raise RuntimeError(f"{name}: Expected {what} to only contain Tensors, got {type(leaf)}")
     with forward.level() as number:
         duals = [forward.dual(value, t, number) for value, t in zip(values, directions, strict=True)]
-        with transforming("jvp"), differentiating(()):
+        with transforming("jvp") as run, differentiating(()):
+            run.take_in(duals)
             given = func(*structure.unflatten(duals))
-        result, aux = split_aux(given, has_aux, name)
-        outputs, shape = output_leaves(result, name)
-        found = [forward.tangent_of(output, number) for output in outputs]
+            result, aux = split_aux(given, has_aux, name)
+            outputs, shape = output_leaves(result, name)
+            found = [forward.tangent_of(output, number) for output in outputs]
+            run.hand_out([*outputs, *found, *flatten(aux)[0]])
     if strict and any(t is None for t in found):
         raise RuntimeError(
             "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed "
@@ -373,7 +388,7 @@ def linearize(func: Function, *primals: Tree) -> tuple[Any, Function]:
     recording.finish(recording.result, "linearize(f, *primals)")
     expected = flatten(primals)[1]
     kinds = [(Size(p._array.shape), from_numpy_dtype(p._array.dtype)) for p in recording.inputs]
-    blanks = [zeros_like(output).requires_grad_() for output in recording.outputs]
+    blanks = [differentiate.needing_grad(zeros_like(output)) for output in recording.outputs]
     with enable_grad():
         pulled = recording.pull(recording.outputs, blanks, True)
 
@@ -442,9 +457,7 @@ def in_structures(
     return outer.unflatten(part[0] if isinstance(argnums, int) else tuple(part) for part in parts)
 
 
-def jacrev(
-    func: Function, argnums: Argnums = 0, *, has_aux: bool = False, chunk_size: int | None = None
-) -> Function:
+def jacrev(func: Function, argnums: Argnums = 0, *, has_aux: bool = False, chunk_size: int | None = None) -> Function:
     """A function that gives the Jacobian of `func` by reverse mode, all elements of a result in one batched pass.
 
     chunk_size: how many elements at once (default: all), for less memory.
@@ -529,16 +542,23 @@ def jacfwd(
             value, aux = split_aux(func(*arguments, **kwargs), has_aux, name)
             return *output_leaves(value, name), aux
 
+        def transformed(tensors: list[Tensor]) -> tuple[list[Tensor], TreeDef, Any]:
+            with transforming("jvp") as block:
+                block.take_in(tensors)
+                outputs, shape, aux = run(tensors)
+                block.hand_out([*outputs, *flatten(aux)[0]])
+            return outputs, shape, aux
+
         def on_duals(duals: list[Tensor]) -> functional.Tree:
-            with transforming("jvp"), differentiating(()):
-                return functional.Tree(*run(duals)[:2])
+            with differentiating(()):
+                return functional.Tree(*transformed(duals)[:2])
 
         def push_one(k: int, direction: Tensor) -> tuple[Tensor, ...]:
             directions = [direction if i == k else None for i in range(len(inputs))]
             return tuple(functional.push(on_duals, inputs, directions, True)[1])
 
         push = vmap(push_one, (None, 0), randomness=randomness)
-        outputs, shape, aux = run([ops.clone(x) for x in inputs])
+        outputs, shape, aux = transformed([ops.clone(x) for x in inputs])
         job = Job("jacfwd", chunk_size)
         blocks = job.by_columns(push, outputs, inputs)
         job.warn(2)

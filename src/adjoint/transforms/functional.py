@@ -24,7 +24,7 @@ from adjoint.core import errors
 from adjoint.core.dependence import differentiating
 from adjoint.core.grad_mode import enable_grad
 from adjoint.core.graph import TensorBase, new_tensor
-from adjoint.tensor.differentiate import check_implicit, grad, make_cotangent
+from adjoint.tensor.differentiate import check_implicit, grad, make_cotangent, needing_grad
 from adjoint.tensor.table import ops
 from adjoint.transforms import forward
 from adjoint.transforms.jacobians import Job, Pull, Push, n_directions, zero_block
@@ -88,6 +88,7 @@ STRATEGY_HINT = (
     ' Hint: If your function has more outputs than inputs, "forward-mode" tends to be more performant. Otherwise, '
     'prefer to use "reverse-mode". "auto" compares their numbers.'
 )
+
 
 class Tree(NamedTuple):
     """Tensors and how they are arranged."""
@@ -454,9 +455,9 @@ def detached(tensors: list[Tensor]) -> list[Tensor]:
 def tracked(tensors: list[Tensor], create_graph: bool) -> list[Tensor]:
     """Inputs to differentiate with respect to: views with create_graph, so that results lead back to the originals."""
     if not create_graph:
-        return [tensor.detach().requires_grad_() for tensor in tensors]
+        return [needing_grad(tensor.detach()) for tensor in tensors]
     views = [tensor.view_as(tensor) for tensor in tensors]
-    return [view if view.requires_grad else view.requires_grad_() for view in views]
+    return [view if view.requires_grad else needing_grad(view) for view in views]
 
 
 def is_differentiable(tensor: Tensor) -> bool:
@@ -525,7 +526,7 @@ def push_by_double_backward(
     """The tangents of the outputs: u ↦ pull(u) is linear, and its transpose is what carries tangents forward."""
     independent, missing, constant = messages
     dependent = [output for output in outputs if output.requires_grad]
-    dummies = [ops.zeros_like(output.detach()).requires_grad_() for output in dependent]
+    dummies = [needing_grad(ops.zeros_like(output.detach())) for output in dependent]
     pulled = filled(pull(dependent, primals, dummies, True), primals, strict, False, independent, "")
     pushed = iter(pull(pulled, dummies, tangents, create_graph) if dummies else [])
     found = [next(pushed) if output.requires_grad else None for output in outputs]

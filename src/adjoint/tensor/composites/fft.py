@@ -241,7 +241,8 @@ def _frequencies(
         result = new_tensor((places * (1 / numpy.float64(n * d))).astype(kind.numpy))
     if out is not None:
         return into(out, result, f"fft_{name}")
-    return result.requires_grad_(requires_grad)
+    result.requires_grad = requires_grad
+    return result
 
 
 @composite(namespace="fft", method=False)

@@ -130,7 +130,7 @@ def written(tensor: Tensor, basic: tuple[Any, ...], value: Any) -> bool:
     state = current()
     if state.unusual or type(array) is not numpy.ndarray or not array.flags.carray or tensor._view is not None:
         return False
-    if tensor.is_inference():
+    if tensor.is_inference() or (state.level is not None and tensor._level is not state.level):
         return False
     records = state.grad_enabled
     if isinstance(value, TensorBase):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy
 
+from adjoint.core import errors
 from adjoint.core.graph import bump_version
 from adjoint.tensor.composites.declare import composite, ops
 
@@ -15,9 +16,8 @@ Tensor = Any
 
 def _write(name: str, function: Callable[..., Any], input: Tensor, *others: Tensor) -> Tensor:
     if any(tensor.requires_grad for tensor in (input, *others)):
-        raise RuntimeError(
-            f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead."
-        )
+        raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
+    errors.check_captured(input, name)
     kind = input._array.dtype
     for tensor in others:
         if tensor._array.dtype != kind:

@@ -162,6 +162,7 @@ def _in_place(name: str, function: Callable[..., Any]) -> None:
     def reshaped(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if input.is_inference() and not current().inference:
             raise errors.INFERENCE_IN_PLACE.error()
+        errors.check_captured(input, name)
         if is_grad_enabled():
             errors.check_in_place(input, 0)
         # what is recorded under no_grad, too: the history of a tensor that has one must have its shape
@@ -247,7 +248,10 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
         raise RuntimeError("cannot resize variables that require grad")
     if current().dual_stack and registry.has_tangent(input):  # type: ignore[operator]
         raise RuntimeError("cannot resize variables that has a forward grad")
+    errors.check_captured(input, "resize_")
     array, shape = input._array, check_shape("resize_", sizes)
+    if array.shape == shape:
+        return input
     n = prod(shape)
     memory, start = memory_of(array)
     own = memory[start : start + n * array.itemsize]
@@ -255,7 +259,7 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
         larger = numpy.empty(n, array.dtype)
         larger.view(numpy.uint8)[: own.nbytes] = own
         input._array = larger.reshape(shape)
-    elif array.shape != shape:
+    else:
         input._array = own.view(array.dtype).reshape(shape)
     bump_version(input)
     return input
@@ -280,10 +284,13 @@ def set_(
     Raises RuntimeError for a leaf that requires grad, another dtype, and places outside the memory.
     """
     given = isinstance(source, TensorBase) and needs_grad(source)
+    errors.check_captured(input, "set_")
     if is_grad_enabled():
         errors.check_in_place(input, given)
     input._array = placed(source, storage_offset, size, stride, input)
     input._view = None
+    # what was computed from the memory that it had is not differentiated by the new one
+    input._accumulator = None
     bump_version(input)
     node = unknown_node(
         input, (source, input) if given else (input,), RuntimeError("derivative for set_ is not implemented")
@@ -524,8 +531,7 @@ def adjoint(input: Tensor) -> Tensor:
     """
     if input._array.ndim == 1:
         raise RuntimeError(
-            "tensor.adjoint() is only supported on matrices or batches of matrices. "
-            f"Got {input._array.ndim}-D tensor."
+            f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {input._array.ndim}-D tensor."
         )
     return input.mH
 
