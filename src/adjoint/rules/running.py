@@ -87,18 +87,29 @@ def _ratio(ops, before, after):
     return ops.where(nothing, 0, ops.exp(ops.where(same | nothing, 0, before) - ops.where(same | nothing, 0, after)))
 
 
+def _scaled(ops, y, input, dim):
+    """exp(input - m) with m the largest real part so far, exp of the steps of m, and the running sums of exp(x - m).
+
+    The result itself, log of the sum plus m, is not taken away again: where it is large, its last digits are lost.
+    """
+    top = ops.cummax(ops.real(input) if kind_of(input) == "c" else input, dim)[0]
+    powers = _ratio(ops, input, top)
+    links = _ratio(ops, top[part(dim, 0, -1)], top[part(dim, 1)])
+    sums = ops.recurrence(links, powers, dim, False)
+    return powers, links, ops.where(y == -inf, 1, sums)
+
+
 @logcumsumexp.vjp("input")
 def _(ops, g, y, input, dim):
-    # y[k] - y[i] <= 0 for i >= k, so that nothing overflows: the sum of g[i] * exp(y[k] - y[i]) is a recurrence
     if not input.ndim:
         return g
-    links = ops.conj(_ratio(ops, y[part(dim, 0, -1)], y[part(dim, 1)]))
-    return ops.conj(_ratio(ops, input, y)) * ops.recurrence(links, g, dim, True)
+    powers, links, sums = [ops.conj(value) for value in _scaled(ops, y, input, dim)]
+    return powers * ops.recurrence(links, g / sums, dim, True)
 
 
 @logcumsumexp.jvp("input")
 def _(ops, t, y, input, dim):
     if not input.ndim:
         return t
-    links = _ratio(ops, y[part(dim, 0, -1)], y[part(dim, 1)])
-    return ops.recurrence(links, t * _ratio(ops, input, y), dim, False)
+    powers, links, sums = _scaled(ops, y, input, dim)
+    return ops.recurrence(links, t * powers, dim, False) / sums

@@ -4,6 +4,7 @@ The gradient goes to the picked elements. NaN counts as the largest value, as in
 """
 
 from adjoint.arrays.dtypes import kind_of
+from adjoint.arrays.namespace import count_true, underlying
 
 from .declare import Array, Constant, constant, general, linear
 from .reduce import (
@@ -107,8 +108,25 @@ def argsort(xp, input: Array, dim=-1, descending=False, *, stable=False):
     return _sort(xp, input, dim, descending)[1]
 
 
+def _first_of_equals(xp, input, found, least, dim, k, largest):
+    """Where the k largest elements are, found in any way: of those that equal the least of them, the first ones."""
+    nan, of_nan = input != input, least != least
+    same = (input == least) | (nan & of_nan)
+    taken = xp.take_along_axis(same, found, axis=dim)
+    if not count_true(underlying(xp.sum(same, axis=dim) != xp.sum(taken, axis=dim))):
+        return found
+    better = (input > least) | (nan & ~of_nan) if largest else (input < least) | (of_nan & ~nan)
+    left = k - xp.sum(better, axis=dim, keepdims=True)
+    chosen = xp.moveaxis(better | (same & (xp.cumulative_sum(xp.astype(same, xp.int64), axis=dim) <= left)), dim, -1)
+    places = xp.reshape(xp.nonzero(chosen)[-1], (*chosen.shape[:-1], k))
+    return xp.moveaxis(places, -1, dim)
+
+
 def _topk(xp, input: Array, k, dim=-1, largest=True, sorted=True):
-    """The k largest (or smallest) elements along an axis and where they are, in order (`sorted` or not)."""
+    """The k largest (or smallest) elements along an axis and where they are, in order (`sorted` or not).
+
+    Of equal elements the first ones are taken, in the order in which they stand.
+    """
     if kind_of(input) == "c":
         raise RuntimeError("topk does not support complex dtypes on CPU")
     if kind_of(input) == "b":
@@ -119,8 +137,11 @@ def _topk(xp, input: Array, k, dim=-1, largest=True, sorted=True):
     if not input.ndim:
         return _itself(xp, input)
     if 0 < k < n:
-        split = xp.argpartition(input, n - k if largest else k - 1, axis=dim)
-        found = split[part(dim, n - k, n) if largest else part(dim, 0, k)]
+        last = n - k if largest else k - 1
+        split = xp.argpartition(input, last, axis=dim)
+        found = xp.sort(split[part(dim, n - k, n) if largest else part(dim, 0, k)], axis=dim)
+        least = xp.take_along_axis(input, split[part(dim, last, last + 1)], axis=dim)
+        found = _first_of_equals(xp, input, found, least, dim, k, largest)
     else:
         found = _order(xp, input, dim, largest)[part(dim, 0, k)]
     order = _order(xp, xp.take_along_axis(input, found, axis=dim), dim, largest)

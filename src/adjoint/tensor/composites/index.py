@@ -614,6 +614,12 @@ def index_reduce(
             f"index_reduce_(): Number of indices ({index._array.size}) should be equal to source.size(dim): ({n}), for "
             f"dim: {dim}"
         )
+    own = input._array.shape
+    if len(shape) != len(own) or any([shape[i] != own[i] for i in range(len(own)) if i != axis]):
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            f"{list(own)} source.shape = {list(shape)}"
+        )
     if source._array.dtype != input._array.dtype:
         kinds = [from_numpy_dtype(t._array.dtype).long_name for t in (input, source)]
         raise RuntimeError(f"index_reduce_(): self ({kinds[0]}) and source ({kinds[1]}) must have the same scalar type")
@@ -623,8 +629,7 @@ def index_reduce(
         raise RuntimeError(f"index_reduce_(): Expected dtype int32/int64 for index but got: {given}")
     if places.size and (places.min() < 0 or places.max() >= (input._array.shape[axis] if shape else 1)):
         raise IndexError("index out of range in self")
-    if shape:
-        index = ops.expand(ops.reshape(index, [n if i == axis else 1 for i in range(len(shape))]), shape)
+    index = ops.expand(ops.reshape(index, [n if i == axis else 1 for i in range(len(shape))]), shape)
     return ops.index_reduce(input, axis, index, source, reduce, include_self)
 
 
@@ -642,7 +647,8 @@ def index_reduce_(
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """The elements that indices name along one axis, other axes broadcast; without dim, of the flattened input.
 
-    Raises RuntimeError for a different number of axes or sizes that do not fit.
+    Negative indices count from the end of the axis `dim`; without dim there may be none. Raises RuntimeError for a
+    different number of axes, sizes that do not fit, and indices out of range.
 
     >>> import adjoint
     >>> x = adjoint.tensor([[3, 1, 2]])
@@ -662,6 +668,8 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
             f"{len(own)} dimensions for input, and {len(other)} dimensions for indices"
         )
     dim = normalize_dim(dim, len(own))
+    # negative ones count from the end
+    indices = ops.where((indices < 0) & (indices >= -own[dim]), indices + own[dim], indices)
     common = broadcast_shapes((*own[:dim], 1, *own[dim + 1 :]), (*other[:dim], 1, *other[dim + 1 :]))
     before, after = common[:dim], common[dim + 1 :]
     return ops.gather(

@@ -100,6 +100,10 @@ def batch_norm(
             )
     ndim = input.ndim
     scale, shift = _per_channel(weight, ndim), _per_channel(bias, ndim)
+    if training and not input.numel():
+        # there is nothing to take statistics of: the running ones stay, and gradients are zeros
+        output = input if scale is None else input * scale
+        return _in_type(ops.clone(output) if shift is None else output + shift, input)
     if not training:
         factor = ops.rsqrt(_per_channel(running_var, ndim) + eps)
         output = (input - _per_channel(running_mean, ndim)) * (factor if scale is None else factor * scale)
@@ -159,9 +163,7 @@ def instance_norm(
     ):
         if parameter is not None and parameter.numel() != channels:
             # torch repeats it for each sample
-            raise RuntimeError(
-                f"{name} should contain {samples * channels} elements not {samples * parameter.numel()}"
-            )
+            raise RuntimeError(f"{name} should contain {samples * channels} elements not {samples * parameter.numel()}")
     _check_dtypes(input, running_mean, running_var, weight, bias)
     ndim = input.ndim
     output, mean, var = ops.native_batch_norm(
@@ -306,9 +308,7 @@ def group_norm(
 
 
 @_functional
-def local_response_norm(
-    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
-) -> Tensor:
+def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """The input over (k + alpha * m) ** beta, where m is the mean square of `size` neighbouring channels.
 
     Shape: (N, C, ...) or (C, ...) as torch takes it: channels are axis 1. Channels beyond the first and last are 0.
