@@ -68,7 +68,7 @@ FAMILIES = {
     "Indexing": ("index",),
     "Sorting, counting, sets": ("sorting", "counting"),
     "Products and distances": ("contract", "distances"),
-    "Linear algebra": ("linalg", "factorizations"),
+    "Linear algebra": ("linalg", "factorizations", "matrices"),
     "Fourier transforms": ("fft", "signal", "window_functions", "signal_windows"),
     "Special functions": ("special",),
     "Activations and dropout": ("activations",),

@@ -20,6 +20,7 @@ from adjoint.core.graph import TensorBase
 from adjoint.core.operation import Operation
 from adjoint.tensor.arithmetic import ArithmeticTensor
 from adjoint.tensor.composites.declare import COMPOSITES
+from adjoint.tensor.left_out import NoMethod
 from adjoint.tensor.signatures import result_name
 from adjoint.tensor.table import operations
 from adjoint.tensor.types import tensortype
@@ -30,7 +31,7 @@ HEADER = '''# ruff: noqa
 
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias, TypeVar, overload
+from typing import Any, NamedTuple, Self, TypeAlias, TypeVar, overload
 
 import numpy as _numpy
 from numpy.typing import NDArray
@@ -44,7 +45,7 @@ from adjoint.arrays.size import device as _device
 from adjoint.core.edges import Node
 from adjoint.core.graph import TensorBase
 from adjoint.core.hooks import RemovableHandle
-from adjoint.tensor.storage import UntypedStorage
+from adjoint.tensor.storage import TypedStorage, UntypedStorage
 '''
 TYPES = """
 Dims: TypeAlias = builtins.int | Sequence[builtins.int] | None
@@ -131,6 +132,8 @@ def tensor_stub() -> str:
             members.append(f"def {name}(self, other: Operand) -> Tensor: ...\n")
     members += ["def __neg__(self) -> Tensor: ...\n", "def __abs__(self) -> Tensor: ...\n"]
     for name, value in vars(adjoint.Tensor).items():
+        if isinstance(value, NoMethod):
+            continue
         if isinstance(value, property):
             kind = annotated(inspect.signature(value.fget).return_annotation)
             members.append(attribute(name, kind, value.__doc__))
@@ -195,7 +198,9 @@ def module_stub(module: ModuleType, names: list[str]) -> Iterator[str]:
 
 def public(module: ModuleType) -> list[str]:
     """The names that a module or class offers."""
-    names = getattr(module, "__all__", None) or [n for n in dir(module) if not n.startswith("_") and n != "Any"]
+    # methods that are left out on purpose stand in the class to raise errors that say so
+    listed = [n for n in dir(module) if not n.startswith("_") and n != "Any"]
+    names = getattr(module, "__all__", None) or [n for n in listed if hasattr(module, n)]
     return sorted(n for n in names if not (n in INTERNAL and isinstance(getattr(module, n), ModuleType)))
 
 

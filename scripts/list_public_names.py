@@ -15,8 +15,16 @@ public = runpy.run_path(str(ROOT / "scripts" / "generate_stubs.py"))["public"]
 SPACES = {
     "adjoint": adjoint,
     "adjoint.Tensor": adjoint.Tensor,
+    "adjoint.accelerator": adjoint.accelerator,
     "adjoint.autograd": adjoint.autograd,
+    "adjoint.autograd.forward_ad": adjoint.autograd.forward_ad,
+    "adjoint.autograd.graph": adjoint.autograd.graph,
+    "adjoint.autograd.profiler": adjoint.autograd.profiler,
+    "adjoint.backends": adjoint.backends,
+    "adjoint.cpu": adjoint.cpu,
+    "adjoint.cuda": adjoint.cuda,
     "adjoint.fft": adjoint.fft,
+    "adjoint.func": adjoint.func,
     "adjoint.implicit": adjoint.implicit,
     "adjoint.integrate": adjoint.integrate,
     "adjoint.linalg": adjoint.linalg,
@@ -24,10 +32,13 @@ SPACES = {
     "adjoint.nn": adjoint.nn,
     "adjoint.nn.functional": adjoint.nn.functional,
     "adjoint.optimize": adjoint.optimize,
+    "adjoint.profiler": adjoint.profiler,
     "adjoint.random": adjoint.random,
     "adjoint.signal.windows": adjoint.signal.windows,
     "adjoint.special": adjoint.special,
     "adjoint.testing": adjoint.testing,
+    "adjoint.utils": adjoint.utils,
+    "adjoint.utils.checkpoint": adjoint.utils.checkpoint,
 }
 
 

@@ -372,6 +372,7 @@ CALLS: dict[str, Callable[[Maker], Call]] = {
     "linalg.eig": lambda x: call(x.regular(3, 3)),
     "linalg.eigh": lambda x: call(x.hermitian(3, 3)),
     "linalg.eigvals": lambda x: call(x.regular(3, 3)),
+    "lobpcg": lambda x: call(x.hermitian(3, 3)),
     "linalg.eigvalsh": lambda x: call(x.hermitian(3, 3)),
     "linalg.householder_product": lambda x: call(x(4, 3, lo=-0.5, hi=0.5), x(3, lo=0.1, hi=1)),
     "linalg.inv": lambda x: call(x.regular(3, 3)),
@@ -510,6 +511,7 @@ CALLS: dict[str, Callable[[Maker], Call]] = {
     ),
     "nn.functional.celu": lambda x: call(x(5, lo=-3, hi=3)),
     "nn.functional.channel_shuffle": lambda x: call(x(1, 4, 2, 2), 2),
+    "nn.functional.grouped_mm": lambda x: call(x(2, 3, 2), x(2, 2, 4)),
     "nn.functional.conv1d": lambda x: call(x(2, 4, 6), x(6, 4, 3), x(6)),
     "nn.functional.conv2d": lambda x: call(x(2, 4, 6, 5), x(6, 4, 3, 2), x(6)),
     "nn.functional.conv3d": lambda x: call(x(2, 4, 6, 5, 4), x(6, 4, 3, 2, 2), x(6)),
@@ -833,6 +835,8 @@ ALIASES = {
     "bilinear": "nn.functional.bilinear",
     "celu": "nn.functional.celu",
     "channel_shuffle": "nn.functional.channel_shuffle",
+    "native_channel_shuffle": "nn.functional.channel_shuffle",
+    "nn.functional.native_channel_shuffle": "nn.functional.channel_shuffle",
     "clip": "clamp",
     "concat": "cat",
     "concatenate": "cat",
@@ -918,12 +922,13 @@ CALLS.update({name: CALLS[of] for name, of in ALIASES.items()})
 #: Functions whose results are determined up to a phase: their absolute values are compared.
 UP_TO_PHASE = {
     "linalg.eig", "linalg.eigh", "linalg.svd", "svd", "linalg.qr", "qr", "geqrf", "svd_lowrank", "pca_lowrank",
+    "lobpcg",
 }  # fmt: skip
 
 #: Functions whose derivative is one along a set of arguments only, and what takes any Tensor into that set.
 WITHIN: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(
-        ["linalg.eigh", "linalg.eigvalsh", "linalg.cholesky", "linalg.cholesky_ex", "cholesky"],
+        ["linalg.eigh", "linalg.eigvalsh", "lobpcg", "linalg.cholesky", "linalg.cholesky_ex", "cholesky"],
         lambda a: (a + a.mH) / 2,
     ),
     # of which a triangle is read, though there is a derivative by the other one too

@@ -214,11 +214,42 @@ class Device:
         """Nothing is ever pending."""
         CALLS.append("synchronize")
 
+    def use(self) -> None:
+        """There is no other device."""
+        CALLS.append(f"use {self.id}")
+
+
+class Event:
+    """A mark that has always been passed."""
+
+    def __init__(self, block: bool = False, disable_timing: bool = False, interprocess: bool = False) -> None:
+        self.done = True
+        self.recorded: Any = None
+
+    def record(self, stream: Stream | None = None) -> None:
+        """Set the mark."""
+        self.recorded = stream or _streams[-1]
+
+    def synchronize(self) -> None:
+        """Nothing is ever pending."""
+        CALLS.append("event.synchronize")
+
 
 class Stream:
     """A stream that notes what is asked of it."""
 
     null: Stream
+
+    def __init__(self, non_blocking: bool = False, priority: int = 0) -> None:
+        self.done, self.ptr = True, id(self)
+
+    def use(self) -> None:
+        """Take work from now on."""
+        _streams[-1] = self
+
+    def wait_event(self, event: Event) -> None:
+        """Nothing is ever pending."""
+        CALLS.append("wait_event")
 
     def __enter__(self) -> Stream:
         _streams.append(self)
@@ -287,10 +318,23 @@ def modules() -> dict[str, types.ModuleType]:
     import scipy.linalg
     import scipy.special
 
-    runtime = types.SimpleNamespace(getDeviceCount=lambda: 1, CUDARuntimeError=RuntimeProblem)
+    runtime = types.SimpleNamespace(
+        getDeviceCount=lambda: 1, CUDARuntimeError=RuntimeProblem, memGetInfo=lambda: (3, 4),
+        deviceCanAccessPeer=lambda first, second: 0,
+        getDeviceProperties=lambda number: {
+            "name": b"stand-in", "major": 9, "minor": 0, "totalGlobalMem": 4, "multiProcessorCount": 2, "warpSize": 32,
+            "l2CacheSize": 1,
+        },
+    )  # fmt: skip
+    profiler = types.SimpleNamespace(start=lambda: CALLS.append("profile"), stop=lambda: CALLS.append("profiled"))
+    pool = types.SimpleNamespace(
+        used_bytes=lambda: 1, total_bytes=lambda: 2, free_all_blocks=lambda: CALLS.append("free_all_blocks")
+    )
     cuda = types.ModuleType("cupy.cuda")
     cuda.__dict__.update(
-        runtime=runtime, Device=Device, Stream=Stream, get_current_stream=lambda: _streams[-1],
+        runtime=runtime, Device=Device, Stream=Stream, Event=Event, get_current_stream=lambda: _streams[-1],
+        get_elapsed_time=lambda first, last: 1.5, profiler=profiler,
+        memory=types.SimpleNamespace(OutOfMemoryError=type("OutOfMemoryError", (MemoryError,), {})),
         alloc_pinned_memory=lambda size: memoryview(bytearray(size)),
     )  # fmt: skip
     found: dict[str, types.ModuleType] = {
@@ -305,6 +349,7 @@ def modules() -> dict[str, types.ModuleType]:
     found["cupy"] = Module(
         "cupy", numpy, ndarray=ndarray, asarray=_asarray, array=_array, asnumpy=lambda x: x.get(), cuda=cuda,
         lib=types.SimpleNamespace(stride_tricks=types.SimpleNamespace(as_strided=_as_strided)),
+        get_default_memory_pool=lambda: pool,
         fft=found["cupy.fft"], linalg=found["cupy.linalg"], __version__=NAMES["version"],
     )  # fmt: skip
     for name, module in found.items():

@@ -72,12 +72,21 @@ from adjoint.core.grad_mode import (
 )
 from adjoint.core.modes import is_grad_enabled
 from adjoint.interop import guests as _guests
-from adjoint.interop.dlpack import from_dlpack
-from adjoint.tensor import creation as _creation
+from adjoint.interop.dlpack import from_dlpack, to_dlpack
 from adjoint.tensor.binding import functions as _functions
+from adjoint.tensor.default_device import PUBLIC as _made
+from adjoint.tensor.default_device import (
+    get_default_device,
+    get_device,
+    get_float32_matmul_precision,
+    set_default_device,
+    set_float32_matmul_precision,
+)
 from adjoint.tensor.files import load, save
 from adjoint.tensor.formatting import set_printoptions
+from adjoint.tensor.left_out import AttributeOf as _AttributeOf
 from adjoint.tensor.protocols import doors as _doors
+from adjoint.tensor.storage import TypedStorage, UntypedStorage, is_storage
 from adjoint.tensor.tensor import Tensor
 from adjoint.tensor.types import TENSOR_TYPES as _TENSOR_TYPES
 from adjoint.tensor.types import set_default_tensor_type
@@ -86,14 +95,13 @@ from adjoint.transforms.vmap import vmap
 from . import autograd, fft, linalg, masked, memory, nn, random, signal, special
 
 if _typing.TYPE_CHECKING:
-    from . import func, profiler, return_types, testing, utils
+    from . import accelerator, backends, cpu, cuda, func, mps, mtia, profiler, return_types, testing, utils, xpu
 
 __version__ = "0.1.0.dev0"
 
 newaxis = None
 
-_public = _functions[""] | {name: getattr(_creation, name) for name in _creation.PUBLIC} | _ALIASES | _TENSOR_TYPES
-_public["range"] = _creation.range_
+_public = _functions[""] | _made | _ALIASES | _TENSOR_TYPES
 globals().update(_public)
 core.check_switches()
 
@@ -109,8 +117,8 @@ _guests.watch()
 
 # imported when they are first used, which spares time at import
 _LATER = frozenset(
-    ("compat", "distributed", "func", "implicit", "integrate", "numpy", "optimize", "profiler", "return_types", "scipy")
-    + ("testing", "utils")
+    ("accelerator", "backends", "compat", "cpu", "cuda", "distributed", "func", "implicit", "integrate", "mps", "mtia")
+    + ("numpy", "optimize", "profiler", "return_types", "scipy", "testing", "utils", "xpu")
 )
 __all__ = sorted({name for name in globals() if not name.startswith("_")} - {"arrays", "core", "rules"} | _LATER)
 
@@ -122,7 +130,16 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> object:
     if name in _LATER:
         return _import_module(f"adjoint.{name}")
-    # the default generator is made when it is first asked for
-    if name == "default_generator":
-        return random.default_generator
-    raise AttributeError(f"module 'adjoint' has no attribute {name!r}")
+    return _made_when_asked_for(name)
+
+
+def _out_of_memory_error() -> object:
+    from adjoint import cuda
+
+    return cuda.OutOfMemoryError
+
+
+# the default generator is made when it is first asked for
+_made_when_asked_for = _AttributeOf(
+    "adjoint", default_generator=lambda: random.default_generator, OutOfMemoryError=_out_of_memory_error
+)

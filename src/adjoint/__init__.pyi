@@ -3,7 +3,7 @@
 
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias, TypeVar, overload
+from typing import Any, NamedTuple, Self, TypeAlias, TypeVar, overload
 
 import numpy as _numpy
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from adjoint.arrays.size import device as _device
 from adjoint.core.edges import Node
 from adjoint.core.graph import TensorBase
 from adjoint.core.hooks import RemovableHandle
-from adjoint.tensor.storage import UntypedStorage
+from adjoint.tensor.storage import TypedStorage, UntypedStorage
 from adjoint.tensor.tensor import Device, Dims, Dtype, Operand, ATau, EigenvaluesEigenvectors, Histogram, Histogramdd, LInfo, LdPivotsInfo, LuPivotsInfo, MantissaExponent, OutputMeanVar, OutputMean_Square, QR, ResultInfo, SignLogabsdet, USVh, ValuesIndices, _CholeskyEx, _Geqrf, _InvEx, _LdlFactor, _LdlFactorEx, _LeastSquares, _Lu, _LuFactor, _LuFactorEx, _LuUnpack, _SolveEx, _Svd, _TriangularSolution, Tensor as Tensor
 from adjoint.tensor.types import tensortype as _tensortype
 
@@ -45,6 +45,10 @@ ShortTensor: _tensortype
 
 from adjoint.arrays.size import Size as Size
 
+from adjoint.tensor.storage import TypedStorage as TypedStorage
+
+from adjoint.tensor.storage import UntypedStorage as UntypedStorage
+
 def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Absolute value; real for complex input."""
 
@@ -53,6 +57,8 @@ def abs_(input: Tensor) -> Tensor:
 
 def absolute(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Alias of abs()."""
+
+from adjoint import accelerator as accelerator
 
 def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.arccos, elementwise."""
@@ -246,6 +252,8 @@ from adjoint import autograd as autograd
 
 def avg_pool1d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Tensor:
     """The mean of each window."""
+
+from adjoint import backends as backends
 
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1, out: Tensor | None = None) -> Tensor:
     """beta * input + alpha * bmm(batch1, batch2), input broadcast."""
@@ -481,11 +489,15 @@ def count_nonzero(input: Tensor, dim: builtins.int | Sequence[builtins.int] | No
 def cov(input: Tensor, *, correction: builtins.int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
     """The covariance matrix of the rows of a matrix, whose columns are observations; of a vector its variance."""
 
+from adjoint import cpu as cpu
+
 def cross(input: Tensor, other: Tensor, dim: builtins.int | None = None) -> Tensor:
     """The vector product along an axis of length 3: the first such, if dim is None."""
 
 def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor | Sequence[builtins.int], target_lengths: Tensor | Sequence[builtins.int], blank: builtins.int = 0, reduction: builtins.int = 0, zero_infinity: builtins.bool = False) -> Tensor:
     """nn.functional.ctc_loss() with the reduction as a number."""
+
+from adjoint import cuda as cuda
 
 def cummax(input: Tensor, dim: builtins.int, *, out: Sequence[Tensor] | None = None) -> ValuesIndices:
     """The maximum of all elements along an axis up to each, and the last place where it is."""
@@ -761,9 +773,15 @@ def geqrf(input: Tensor) -> _Geqrf:
 def ger(input: Tensor, vec2: Tensor) -> Tensor:
     """Alias of outer()."""
 
+from adjoint.tensor.default_device import get_default_device as get_default_device
+
 from adjoint.arrays.dtypes import get_default_dtype as get_default_dtype
 
 from adjoint.arrays.determinism import get_deterministic_debug_mode as get_deterministic_debug_mode
+
+from adjoint.tensor.default_device import get_device as get_device
+
+from adjoint.tensor.default_device import get_float32_matmul_precision as get_float32_matmul_precision
 
 from adjoint.arrays.blocks import get_num_threads as get_num_threads
 
@@ -935,6 +953,8 @@ def is_same_size(input: Tensor, other: Tensor) -> builtins.bool:
 def is_signed(input: Tensor) -> builtins.bool:
     """True if the dtype can hold negative numbers."""
 
+from adjoint.tensor.storage import is_storage as is_storage
+
 def is_tensor(obj: object) -> builtins.bool:
     """True for a Tensor."""
 
@@ -1017,6 +1037,9 @@ def linspace(start: Any, end: Any, steps: builtins.int, *, dtype: Any = None, de
     """`steps` numbers from start to end, both included, evenly spaced."""
 
 from adjoint.tensor.files import load as load
+
+def lobpcg(A: Tensor, k: builtins.int | None = None, B: Tensor | None = None, X: Tensor | None = None, n: builtins.int | None = None, iK: Tensor | None = None, niter: builtins.int | None = None, tol: builtins.float | None = None, largest: builtins.bool | None = None, method: builtins.str | None = None, tracker: None = None, ortho_iparams: dict[builtins.str, builtins.int] | None = None, ortho_fparams: dict[builtins.str, builtins.float] | None = None, ortho_bparams: dict[builtins.str, builtins.bool] | None = None) -> builtins.tuple[Tensor, Tensor]:
+    """The k largest (or smallest) eigenvalues of symmetric matrices, with eigenvectors of length 1 as columns."""
 
 def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.log, elementwise."""
@@ -1175,8 +1198,12 @@ def moveaxis(input: Tensor, source: Dims, destination: Dims) -> Tensor:
 def movedim(input: Tensor, source: Dims, destination: Dims) -> Tensor:
     """A view with the axes `source` moved to the places `destination`; the others keep their order."""
 
+from adjoint import mps as mps
+
 def msort(input: Tensor) -> Tensor:
     """The elements in order along the first axis."""
+
+from adjoint import mtia as mtia
 
 def mul(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """numpy.multiply, elementwise."""
@@ -1221,6 +1248,9 @@ def narrow_copy(input: Tensor, dim: builtins.int, start: builtins.int | Tensor, 
 
 def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: builtins.bool, momentum: builtins.float, eps: builtins.float) -> builtins.tuple[Tensor, Tensor, Tensor]:
     """nn.functional.batch_norm(), the mean, and one over the standard deviation of a channel; empty in evaluation."""
+
+def native_channel_shuffle(input: Tensor, groups: builtins.int) -> Tensor:
+    """As `channel_shuffle`; in torch the form for mobile devices, here the same."""
 
 def native_dropout(input: Tensor, p: builtins.float, train: builtins.bool | None) -> builtins.tuple[Tensor, Tensor]:
     """Zeros in place of each element with probability p, the others divided by 1 - p; and where elements were kept."""
@@ -1523,11 +1553,15 @@ def selu(input: Tensor, inplace: builtins.bool = False) -> Tensor:
 def selu_(input: Tensor) -> Tensor:
     """In-place version of selu()."""
 
+from adjoint.tensor.default_device import set_default_device as set_default_device
+
 from adjoint.arrays.dtypes import set_default_dtype as set_default_dtype
 
 from adjoint.tensor.types import set_default_tensor_type as set_default_tensor_type
 
 from adjoint.arrays.determinism import set_deterministic_debug_mode as set_deterministic_debug_mode
+
+from adjoint.tensor.default_device import set_float32_matmul_precision as set_float32_matmul_precision
 
 from adjoint.core.grad_mode import set_grad_enabled as set_grad_enabled
 
@@ -1703,6 +1737,8 @@ def threshold_(input: Tensor, threshold: builtins.float, value: builtins.float) 
 def tile(input: Tensor, *dims: Any) -> Tensor:
     """The tensor put side by side dims[k] times along each axis, counted from the last; missing numbers are 1."""
 
+from adjoint.interop.dlpack import to_dlpack as to_dlpack
+
 def topk(input: Tensor, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True, *, out: Sequence[Tensor] | None = None) -> ValuesIndices:
     """The k largest (or smallest) elements along an axis and where they are, in order (`sorted` or not)."""
 
@@ -1842,6 +1878,8 @@ def xlogy(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *,
 
 def xlogy_(input: Tensor, other: Tensor | builtins.complex) -> Tensor:
     """In-place version of xlogy()."""
+
+from adjoint import xpu as xpu
 
 def zero_(input: Tensor) -> Tensor:
     """In-place version of zero()."""

@@ -18,7 +18,7 @@ class Kind(NamedTuple):
 
     keys: what its children are called; item: the child of that name; make: a container from (an example's type, keys,
     children, static fields); access: how a child is written after the name of its container; show: how the container
-    is written, from its type and pairs of a key and the text of a child.
+    is written, from its type and pairs of a key and the text of a child. static: what else it holds, by name.
     """
 
     keys: Callable[[Any], tuple[Any, ...]]
@@ -26,6 +26,7 @@ class Kind(NamedTuple):
     make: Callable[[Any, tuple[Any, ...], list[Any], dict[str, Any]], Any]
     access: str
     show: Callable[[Any, list[tuple[Any, str]]], str]
+    static: Callable[[Any], dict[str, Any]] = lambda container: {}
 
 
 def _positions(container: Any) -> tuple[int, ...]:
@@ -86,6 +87,7 @@ _DATACLASS = Kind(
     lambda kind, keys, children, static: kind(**dict(zip(keys, children, strict=True)), **static),
     ".{}",
     _show_fields,
+    _static_fields,
 )
 _NONE = Kind(lambda container: (), _index, lambda kind, keys, children, static: None, "", lambda kind, pairs: "None")
 _KINDS = {tuple: _TUPLE, list: _LIST, dict: _MAPPING, OrderedDict: _MAPPING, type(None): _NONE}
@@ -99,6 +101,40 @@ def _kind_of(tree_type: type) -> Kind | None:
     if issubclass(tree_type, tuple) and hasattr(tree_type, "_fields") and hasattr(tree_type, "_make"):
         return _NAMED_TUPLE
     return _DATACLASS if dataclasses.is_dataclass(tree_type) else None
+
+
+def register(
+    tree_type: type, flatten: Callable[[Any], tuple[Iterable[Any], Any]], unflatten: Callable[[Any, Any], Any]
+) -> None:
+    """Let instances of a class be containers in all trees.
+
+    flatten: gives the children and a context, which belongs to the structure; unflatten: an instance from these.
+
+    Raises ValueError for a class that is a kind of container already.
+
+    >>> class Pair:
+    ...     def __init__(self, a, b):
+    ...         self.a, self.b = a, b
+    >>> register(Pair, lambda pair: ((pair.a, pair.b), None), lambda children, context: Pair(*children))
+    >>> map(lambda x: x + 1, Pair(1, 2)).b
+    3
+    """
+    if tree_type in _KINDS:
+        raise ValueError(f"{tree_type} is already registered as pytree node.")
+    _KINDS[tree_type] = Kind(
+        lambda container: tuple(range(len(list(flatten(container)[0])))),
+        lambda container, key: list(flatten(container)[0])[key],
+        lambda kind, keys, children, static: unflatten(children, static["context"]),
+        "[{!r}]",
+        _show_fields,
+        lambda container: {"context": flatten(container)[1]},
+    )
+
+
+def is_registered(tree_type: type) -> bool:
+    """True for the types that are containers by themselves and were not recognised as a dataclass."""
+    kind = _kind_of(tree_type)
+    return kind is not None and kind is not _DATACLASS
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -212,7 +248,7 @@ def _read(tree: Any, leaves: list[Any], is_leaf: Callable[[Any], bool] | None) -
         return LEAF
     keys = kind.keys(tree)
     children = tuple([_read(kind.item(tree, key), leaves, is_leaf) for key in keys])
-    return TreeDef(type(tree), keys, children, _static_fields(tree) if kind is _DATACLASS else {})
+    return TreeDef(type(tree), keys, children, kind.static(tree))
 
 
 def map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import threading
 from collections.abc import Iterable, Sequence
 from functools import cache
 from math import prod
@@ -184,6 +185,8 @@ class device:
             accelerator.
         TypeError: the arguments are neither a string (with an int) nor a device.
 
+    In a `with` block it is the default of functions that make tensors.
+
     >>> device("cuda", 1), str(device("cuda:1")), device("cpu").index
     (device(type='cuda', index=1), 'cuda:1', None)
     """
@@ -235,6 +238,26 @@ class device:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return device, (str(self),)
+
+    def __enter__(self) -> device:
+        DEFAULT.before.append(DEFAULT.device)
+        DEFAULT.device = self
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        DEFAULT.device = DEFAULT.before.pop()
+
+
+class _Default(threading.local):
+    """The device that new tensors of a thread go to where none is named; None is main memory."""
+
+    device: device | None = None
+
+    def __init__(self) -> None:
+        self.before: list[device | None] = []
+
+
+DEFAULT = _Default()
 
 
 def _accelerator_index(number: int) -> int:

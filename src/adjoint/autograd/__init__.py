@@ -14,12 +14,14 @@ from adjoint.core.grad_mode import (
     enforce_grad_layout_policy,
     inference_mode,
     is_multithreading_enabled,
+    is_view_replay_enabled,
     no_grad,
     set_grad_enabled,
     set_multithreading_enabled,
 )
 from adjoint.core.graph import SavedTensor
 from adjoint.tensor.differentiate import backward, grad
+from adjoint.tensor.left_out import AttributeOf as _AttributeOf
 
 from . import anomaly_mode, grad_mode
 
@@ -76,6 +78,7 @@ __all__ = [
     "graph",
     "inference_mode",
     "is_multithreading_enabled",
+    "is_view_replay_enabled",
     "no_grad",
     "profiler",
     "profiler_legacy",
@@ -87,13 +90,16 @@ __all__ = [
 ]
 
 
+_missing = _AttributeOf("adjoint.autograd")
+
+
 def __dir__() -> list[str]:
     return sorted({*globals(), *_LATER})
 
 
 def __getattr__(name: str) -> object:
     if name not in _LATER:
-        raise AttributeError(f"module 'adjoint.autograd' has no attribute {name!r}")
+        return _missing(name)
     module = _LATER[name]
     if not module:
         return _import_module(f"adjoint.autograd.{name}")

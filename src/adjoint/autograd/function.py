@@ -1,5 +1,8 @@
 """Custom functions with derivatives of their own."""
 
+import typing as _typing
+
+from adjoint.tensor.left_out import AttributeOf as _AttributeOf
 from adjoint.transforms.context import BackwardCFunction, FunctionCtx
 from adjoint.transforms.function import (
     Function,
@@ -20,3 +23,6 @@ __all__ = [
     "NestedIOFunction",
     "once_differentiable",
 ]
+
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _AttributeOf(__name__)

@@ -5,6 +5,9 @@ The package's attribute `adjoint.autograd.gradcheck` is the function, as in torc
 `autograd.gradcheck.gradcheck` and `autograd.gradcheck.GradcheckError`; so the function carries these names too.
 """
 
+import typing as _typing
+
+from adjoint.tensor.left_out import AttributeOf as _AttributeOf
 from adjoint.tools.gradcheck import messages as _messages
 from adjoint.tools.gradcheck.check import gradcheck, gradgradcheck
 from adjoint.tools.gradcheck.messages import GradcheckError
@@ -30,3 +33,6 @@ FAST_FAIL_SLOW_OK_MSG = _messages.FAST_FAIL_SLOW_OK_MSG
 
 for _name in __all__:
     setattr(gradcheck, _name, globals()[_name])
+
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _AttributeOf(__name__)

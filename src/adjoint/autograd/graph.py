@@ -1,10 +1,13 @@
 """The graph as an object: its nodes, and what they save."""
 
+import typing as _typing
+
 from adjoint.core.edges import (
     GradientEdge,
     Node,
     get_gradient_edge,
     register_multi_grad_hook,
+    set_override_stale_capture_stream,
     set_warn_on_accumulate_grad_stream_mismatch,
 )
 from adjoint.core.finite import watch_forward
@@ -19,6 +22,7 @@ from adjoint.core.saved_hooks import (
     save_to_disk,
     saved_tensors_hooks,
 )
+from adjoint.tensor.left_out import AttributeOf as _AttributeOf
 from adjoint.tools.graph_view import draw, saved_tensors
 
 __all__ = [
@@ -37,6 +41,10 @@ __all__ = [
     "save_to_disk",
     "saved_tensors",
     "saved_tensors_hooks",
+    "set_override_stale_capture_stream",
     "set_warn_on_accumulate_grad_stream_mismatch",
     "watch_forward",
 ]
+
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _AttributeOf(__name__)

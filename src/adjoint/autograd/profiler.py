@@ -1,6 +1,9 @@
 """What operations cost, forward and backward, under the names of torch.autograd.profiler."""
 
+import typing as _typing
+
 from adjoint.core.modes import current as _current
+from adjoint.tensor.left_out import AttributeOf as _AttributeOf
 from adjoint.tools.profiler.activities import KinetoStepTracker, ProfilerActivity
 from adjoint.tools.profiler.events import DeviceType, EventList, FunctionEvent, MemRecordsAcc
 from adjoint.tools.profiler.nvprof import load_nvprof, parse_nvprof_trace
@@ -36,7 +39,5 @@ def _profiler_enabled() -> bool:
     return _current().profiler is not None
 
 
-def __getattr__(name: str) -> object:
-    if name == "_is_profiler_enabled":
-        return _profiler_enabled()
-    raise AttributeError(f"module 'adjoint.autograd.profiler' has no attribute {name!r}")
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _AttributeOf(__name__, _is_profiler_enabled=_profiler_enabled)

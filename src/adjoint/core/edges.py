@@ -228,6 +228,15 @@ def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
         warnings.warn(f"expected a bool, got {enabled!r}", stacklevel=2)
 
 
+def set_override_stale_capture_stream(enabled: bool) -> None:
+    """Taken for torch's sake: a backward pass of NumPy's or CuPy's arrays is captured in no CUDA graph.
+
+    Raises TypeError for anything but a bool.
+    """
+    if not isinstance(enabled, bool):
+        raise TypeError(f"enabled must be a bool (got {type(enabled).__name__})")
+
+
 def as_edge(target: TensorBase | GradientEdge) -> GradientEdge:
     """The edge of a tensor; an edge as it is. Raises RuntimeError for one that does not begin with a node."""
     if not isinstance(target, GradientEdge):

@@ -235,6 +235,14 @@ def is_multithreading_enabled() -> bool:
     return current().multithreading
 
 
+def is_view_replay_enabled() -> bool:
+    """True: the history of a view is made again by the operations that made the view, and never by as_strided alone.
+
+    torch asks for that by a switch, which is off unless set.
+    """
+    return True
+
+
 def _set_layout_policy(enabled: bool) -> bool:
     state = current()
     before = state.enforce_layout

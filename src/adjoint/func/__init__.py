@@ -1,5 +1,8 @@
 """Derivatives of functions as functions, under torch.func's names."""
 
+import typing as _typing
+
+from adjoint.tensor.left_out import AttributeOf as _AttributeOf
 from adjoint.transforms.func import (
     grad,
     grad_and_value,
@@ -11,9 +14,15 @@ from adjoint.transforms.func import (
     linearize,
     vjp,
 )
+from adjoint.transforms.rearrange import rearrange
+from adjoint.transforms.stateless import functional_call, stack_module_state
+from adjoint.transforms.unwrapped import debug_unwrap, functionalize
 from adjoint.transforms.vmap import vmap
 
 __all__ = [
+    "debug_unwrap",
+    "functional_call",
+    "functionalize",
     "grad",
     "grad_and_value",
     "hessian",
@@ -22,6 +31,11 @@ __all__ = [
     "jvp",
     "linear_transpose",
     "linearize",
+    "rearrange",
+    "stack_module_state",
     "vjp",
     "vmap",
 ]
+
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _AttributeOf(__name__)

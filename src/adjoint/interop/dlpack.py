@@ -43,6 +43,36 @@ def from_dlpack(ext_tensor: Any, *, copy: bool | None = None) -> Tensor:
     """
     if is_tensor(ext_tensor) and ext_tensor.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    if type(ext_tensor).__name__ == "PyCapsule":
+        ext_tensor = _Exchange(ext_tensor)
     array = numpy.from_dlpack(ext_tensor, copy=copy)
     from_numpy_dtype(array.dtype)
     return new_tensor(array)
+
+
+class _Exchange:
+    """A capsule of DLPack's as an object that gives it."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0  # main memory; NumPy refuses a capsule from elsewhere
+
+
+def to_dlpack(tensor: Tensor) -> Any:
+    """A capsule that leads another library to the tensor's memory; it can be taken once.
+
+    Raises TypeError for what is no Tensor, BufferError for one that requires grad.
+
+    >>> import adjoint
+    >>> adjoint.from_dlpack(adjoint.utils.dlpack.to_dlpack(adjoint.ones(2)))
+    tensor([1., 1.])
+    """
+    if not is_tensor(tensor):
+        raise TypeError(f"to_dlpack(): argument 'tensor' must be Tensor, not {type(tensor).__name__}")
+    # without a version NumPy, for one, takes the memory as read-only
+    return dlpack(tensor, max_version=(1, 0))

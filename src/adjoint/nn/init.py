@@ -10,11 +10,13 @@ deep linear neural networks"; Martens (2010), "Deep learning via Hessian-free op
 from __future__ import annotations
 
 import math
+import typing as _typing
 import warnings
 
 from adjoint.arrays.random import Generator
 from adjoint.core.grad_mode import no_grad
 from adjoint.tensor.creation import randperm
+from adjoint.tensor.left_out import AttributeOf as _AttributeOf
 from adjoint.tensor.tensor import Tensor
 
 __all__ = [
@@ -321,3 +323,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
         for column in range(columns):
             tensor[randperm(rows, generator=generator)[: math.ceil(rows * sparsity)], column] = 0
     return tensor
+
+
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _AttributeOf(__name__)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import typing as _typing
 from typing import Any
 
 from adjoint.tensor import creation
+from adjoint.tensor.left_out import AttributeOf as _AttributeOf
 from adjoint.tensor.tensor import Tensor
 
 __all__ = ["Parameter"]
@@ -28,3 +30,7 @@ class Parameter(Tensor):
 
     def __repr__(self, **options: Any) -> str:  # type: ignore[override]
         return "Parameter containing:\n" + super().__repr__(**options)
+
+
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _AttributeOf(__name__)

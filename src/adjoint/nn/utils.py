@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import typing as _typing
 from collections.abc import Iterable
 
 from adjoint.core.grad_mode import no_grad
 from adjoint.tensor.creation import tensor as as_tensor
+from adjoint.tensor.left_out import AttributeOf as _AttributeOf
 from adjoint.tensor.table import ops
 from adjoint.tensor.tensor import Tensor
 
@@ -143,3 +145,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         stop = start + parameter.numel()
         parameter.data = vec[start:stop].view_as(parameter).data
         start = stop
+
+
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _AttributeOf(__name__)

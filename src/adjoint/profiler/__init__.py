@@ -3,8 +3,12 @@
 `python -m adjoint.profiler view trace.json` shows a trace in the browser, without a network; with `--text` as a table.
 """
 
+import typing as _typing
+
 from adjoint.autograd.profiler import DeviceType, KinetoStepTracker, kineto_available, record_function
+from adjoint.tensor.left_out import AttributeOf as _AttributeOf
 from adjoint.tools.profiler.activities import ProfilerActivity
+from adjoint.tools.profiler.execution_trace import ExecutionTraceObserver
 from adjoint.tools.profiler.steps import (
     ProfilerAction,
     profile,
@@ -15,6 +19,7 @@ from adjoint.tools.profiler.steps import (
 
 __all__ = [
     "DeviceType",
+    "ExecutionTraceObserver",
     "KinetoStepTracker",
     "ProfilerAction",
     "ProfilerActivity",
@@ -25,3 +30,6 @@ __all__ = [
     "supported_activities",
     "tensorboard_trace_handler",
 ]
+
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _AttributeOf(__name__)

@@ -19,6 +19,7 @@ from adjoint.tensor.arithmetic import (
     named,
 )
 from adjoint.tensor.composites.declare import COMPOSITES
+from adjoint.tensor.left_out import LEFT_OUT, NoMethod
 from adjoint.tensor.table import operations
 from adjoint.tensor.tensor import Tensor
 
@@ -77,6 +78,9 @@ def bind() -> None:
         functions[""].setdefault(name, _function_of(getattr(Tensor, name), name))
     for name in _OTHER_KINDS:
         setattr(Tensor, name, property(_is_never, doc=f"False: adjoint has no tensors of which {name} is true."))
+    for space, name in LEFT_OUT:
+        if space == "Tensor":
+            setattr(Tensor, name, NoMethod(name))
     for table in (_COMPARISONS, _LOGICAL, _REFLECTED, _SHIFTS):
         for name, special in table.items():
             setattr(Tensor, special, named(make_operator(operations[name]), special, operations[name].__doc__))

@@ -675,8 +675,8 @@ def _random_like(name: str, make: Any) -> Any:
         requires_grad: bool = False, memory_format: Any = None, layout: Any = None, pin_memory: bool = False,
     ) -> Tensor:  # fmt: skip
         _array_of(input, f"{name}_like")
-        kind = dtype or input.dtype
-        return make(input.shape, generator=generator, dtype=kind, device=device, requires_grad=requires_grad)
+        kind, place = dtype or input.dtype, device or input.device
+        return make(input.shape, generator=generator, dtype=kind, device=place, requires_grad=requires_grad)
 
     like.__name__ = like.__qualname__ = f"{name}_like"
     like.__doc__ = f"{name}() of the shape and, unless another is given, the dtype of a tensor."
@@ -701,7 +701,7 @@ def randint_like(
     _array_of(input, "randint_like")
     return randint(
         *bounds, low=low, high=high, size=tuple(input.shape), generator=generator, dtype=dtype or input.dtype,
-        device=device, requires_grad=requires_grad,
+        device=device or input.device, requires_grad=requires_grad,
     )  # fmt: skip
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Sequence
 from typing import Any
 
 import numpy
 
-from adjoint.arrays.namespace import namespace
+from adjoint.arrays.dtypes import as_dtype, dtype, get_default_dtype
+from adjoint.arrays.infer import array_from_data
+from adjoint.arrays.namespace import device_of, namespace, on_device
 from adjoint.arrays.numpy_namespace import as_strided, memory_of
+from adjoint.arrays.shared_memory import is_pinned, is_shared, pinned_bytes, shared_bytes
 from adjoint.arrays.size import device, type_name
 from adjoint.core.graph import TensorBase, VersionCounter, counter_of
 
@@ -18,6 +23,8 @@ _CPU = device("cpu")
 class UntypedStorage:
     """The memory that a tensor and its views share; its size and places count bytes.
 
+    UntypedStorage(n) is new memory of n bytes, UntypedStorage(numbers) holds these.
+
     >>> import adjoint
     >>> x = adjoint.zeros(4)
     >>> x[1:].untyped_storage().nbytes(), x[1:].untyped_storage().data_ptr() == x.data_ptr()
@@ -26,7 +33,11 @@ class UntypedStorage:
 
     __slots__ = ("_array",)
 
-    def __init__(self, array: Any) -> None:
+    def __init__(self, array: Any = 0) -> None:
+        if isinstance(array, int):
+            array = numpy.zeros(array, numpy.uint8)
+        elif isinstance(array, Sequence):
+            array = numpy.array(array, numpy.uint8)
         self._array = array
 
     def data_ptr(self) -> int:
@@ -40,13 +51,22 @@ class UntypedStorage:
 
     size = nbytes
 
+    def element_size(self) -> int:
+        """One: elements are bytes."""
+        return 1
+
     def __len__(self) -> int:
         return self.nbytes()
 
     @property
     def device(self) -> device:
         """Where the memory is."""
-        return _CPU
+        return device_of(self._array)
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the memory is a CUDA device's."""
+        return self.device.type == "cuda"
 
     @property
     def _cdata(self) -> int:
@@ -57,6 +77,281 @@ class UntypedStorage:
 
     def __hash__(self) -> int:
         return hash(bounds(self._array))
+
+    def __repr__(self) -> str:
+        return f"{_listed(self)}[adjoint.UntypedStorage(device={self.device}) of size {len(self)}]"
+
+    # what is in it ----------------------------------------------------------------------------------------------------
+
+    def _bytes(self) -> Any:
+        """All of it as a flat array. Raises TypeError where it is a device's."""
+        if not isinstance(self._array, numpy.ndarray):
+            raise TypeError(f"the memory is on {self.device}: read it through a tensor, with Tensor.cpu()")
+        return flat_bytes(self._array)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            if index.step not in (None, 1):
+                raise RuntimeError(f"Trying to slice with a step of {index.step}, but only a step of 1 is supported")
+            return UntypedStorage(self._bytes()[index])
+        return int(self._bytes()[_place(index, len(self), "UntypedStorage")])
+
+    def __setitem__(self, index: Any, value: int) -> None:
+        where = index if isinstance(index, slice) else _place(index, len(self), "UntypedStorage")
+        self._bytes()[where] = _byte(value)
+
+    def tolist(self) -> list[int]:
+        """The bytes."""
+        return self._bytes().tolist()  # type: ignore[no-any-return]
+
+    def fill_(self, value: int) -> UntypedStorage:
+        """Set all bytes to a number, modulo 256. Raises RuntimeError for what is no int."""
+        self._bytes()[...] = _byte(value)
+        return self
+
+    def copy_(self, source: UntypedStorage, non_blocking: bool | None = None) -> UntypedStorage:
+        """Copy the bytes of another storage. Raises RuntimeError for another size."""
+        given, own = source._bytes(), self._bytes()
+        if len(given) != len(own):
+            raise RuntimeError(f"size does not match, self was {len(own)} bytes but src was {len(given)} bytes")
+        own[...] = given
+        return self
+
+    def clone(self) -> UntypedStorage:
+        """New memory with the same bytes."""
+        return UntypedStorage(self._bytes().copy())
+
+    def cpu(self) -> UntypedStorage:
+        """The bytes in main memory: itself where it lies there."""
+        return UntypedStorage(on_device(self._array, _CPU)) if self.is_cuda else self
+
+    def untyped(self) -> UntypedStorage:
+        """Itself."""
+        return self
+
+    # whose it is ------------------------------------------------------------------------------------------------------
+
+    def is_shared(self) -> bool:
+        """Whether processes that are forked share the memory; always on a device."""
+        return self.is_cuda or is_shared(self._array)
+
+    def share_memory_(self) -> UntypedStorage:
+        """Move the memory, with all tensors in it, to where processes that are forked share it."""
+        if not self.is_shared():
+            moved_to_shared(self)
+        return self
+
+    def is_pinned(self, device: Any = None) -> bool:
+        """Whether the memory is pinned, so that a device reads it at full speed."""
+        return is_pinned(self._array)
+
+    def pin_memory(self, device: Any = None) -> UntypedStorage:
+        """The bytes in pinned memory: itself where it is pinned. Raises RuntimeError without a device."""
+        return self if self.is_pinned() else UntypedStorage(pinned(self._bytes()))
+
+    def resizable(self) -> bool:
+        """False: NumPy's memory keeps its size. Tensor.resize_ takes larger memory."""
+        return False
+
+
+class TypedStorage:
+    """The memory of tensors as numbers of one dtype; older, see UntypedStorage.
+
+    TypedStorage(numbers) is new memory that holds these, of the default dtype unless another is given.
+
+    >>> import adjoint
+    >>> adjoint.TypedStorage([1.0, 2.0]).tolist()
+    [1.0, 2.0]
+    """
+
+    __slots__ = ("_kind", "_untyped")
+
+    def __init__(self, data: Any = 0, *, dtype: Any = None, wrap_storage: UntypedStorage | None = None) -> None:
+        self._kind = get_default_dtype() if dtype is None else as_dtype(dtype, "TypedStorage")
+        if wrap_storage is None:
+            made = numpy.zeros(data, self._kind.numpy) if isinstance(data, int) else array_from_data(data, self._kind)
+            wrap_storage = UntypedStorage(made)
+        self._untyped = wrap_storage
+
+    @property
+    def dtype(self) -> dtype:
+        """The type of the numbers."""
+        return self._kind
+
+    @property
+    def device(self) -> device:
+        """Where the memory is."""
+        return self._untyped.device
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the memory is a CUDA device's."""
+        return self._untyped.is_cuda
+
+    def untyped(self) -> UntypedStorage:
+        """The memory as bytes."""
+        return self._untyped
+
+    def element_size(self) -> int:
+        """Bytes of one number."""
+        return int(self._kind.numpy.itemsize)
+
+    def size(self) -> int:
+        """How many numbers there are."""
+        return self._untyped.nbytes() // self.element_size()
+
+    __len__ = size
+
+    def nbytes(self) -> int:
+        """The number of bytes."""
+        return self._untyped.nbytes()
+
+    def data_ptr(self) -> int:
+        """The address of the first number."""
+        return self._untyped.data_ptr()
+
+    def pickle_storage_type(self) -> str:
+        """The name of this kind of storage."""
+        return f"{self._kind.long_name}Storage"
+
+    def _values(self) -> Any:
+        return self._untyped._bytes().view(self._kind.numpy)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
+        return self._values()[_place(index, len(self), "TypedStorage")].item()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        where = index if isinstance(index, slice) else _place(index, len(self), "TypedStorage")
+        self._values()[where] = value
+
+    def tolist(self) -> list[Any]:
+        """The numbers."""
+        return self._values().tolist()  # type: ignore[no-any-return]
+
+    def fill_(self, value: Any) -> TypedStorage:
+        """Set all numbers to one."""
+        self._values()[...] = value
+        return self
+
+    def copy_(self, source: TypedStorage, non_blocking: bool | None = None) -> TypedStorage:
+        """Copy the bytes of another storage. Raises RuntimeError for another size."""
+        self._untyped.copy_(source.untyped())
+        return self
+
+    def clone(self) -> TypedStorage:
+        """New memory with the same numbers."""
+        return TypedStorage(dtype=self._kind, wrap_storage=self._untyped.clone())
+
+    def to(self, dtype: Any) -> TypedStorage:
+        """The numbers as another dtype: itself if it is this one."""
+        kind = as_dtype(dtype, "to")
+        if kind is self._kind:
+            return self
+        return TypedStorage(dtype=kind, wrap_storage=UntypedStorage(self._values().astype(kind.numpy)))
+
+    def cpu(self) -> TypedStorage:
+        """The numbers in main memory: itself where it lies there."""
+        return TypedStorage(dtype=self._kind, wrap_storage=self._untyped.cpu()) if self.is_cuda else self
+
+    def is_shared(self) -> bool:
+        """Whether processes that are forked share the memory."""
+        return self._untyped.is_shared()
+
+    def share_memory_(self) -> TypedStorage:
+        """Move the memory, with all tensors in it, to where processes that are forked share it."""
+        self._untyped.share_memory_()
+        return self
+
+    def is_pinned(self, device: Any = None) -> bool:
+        """Whether the memory is pinned."""
+        return self._untyped.is_pinned()
+
+    def pin_memory(self, device: Any = None) -> TypedStorage:
+        """The numbers in pinned memory. Raises RuntimeError without a device."""
+        return TypedStorage(dtype=self._kind, wrap_storage=self._untyped.pin_memory())
+
+    def __repr__(self) -> str:
+        return f"{_listed(self)}[adjoint.TypedStorage(dtype={self._kind}, device={self.device}) of size {len(self)}]"
+
+
+def is_storage(obj: object) -> bool:
+    """True for the memory of a tensor: an UntypedStorage or a TypedStorage.
+
+    >>> import adjoint
+    >>> adjoint.is_storage(adjoint.ones(2).untyped_storage()), adjoint.is_storage(adjoint.ones(2))
+    (True, False)
+    """
+    return isinstance(obj, (UntypedStorage, TypedStorage))
+
+
+def _place(index: Any, n: int, kind: str) -> int:
+    """An index of a storage. Raises RuntimeError for what is no int, IndexError outside of it."""
+    if not isinstance(index, int):
+        raise RuntimeError(f"can't index a adjoint.{kind} with {type_name(index)}")
+    if not -n <= index < n:
+        raise IndexError(f"index {index} out of range for storage of size {n}")
+    return index
+
+
+def _byte(value: Any) -> int:
+    if not isinstance(value, int):
+        raise RuntimeError(f"fill_ expects int, but got {type_name(value)}")
+    return value % 256
+
+
+def _listed(storage: Any) -> str:
+    return "".join(f" {value}\n" for value in storage.tolist()) if not storage.is_cuda else ""
+
+
+def flat_bytes(array: Any) -> Any:
+    """The memory between the first and the last element of an array, as bytes."""
+    memory, _ = memory_of(array)
+    start, stop = bounds(array)
+    first = address(memory)
+    return memory[start - first : stop - first] if stop > start else memory[:0]
+
+
+def pinned(array: Any) -> Any:
+    """A copy of an array in pinned memory. Raises RuntimeError without a device."""
+    copy = pinned_bytes(array.nbytes).view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
+def moved_to_shared(storage: UntypedStorage) -> None:
+    """Move memory to pages that forked processes share, and let all tensors and storages in it refer to these.
+
+    What else refers to the memory, NumPy's arrays and values that a graph has saved, keeps it as it is.
+    """
+    memory, _ = memory_of(storage._array)
+    start, stop = bounds(memory)
+    target = shared_bytes(memory.nbytes)
+    target[...] = memory
+
+    # an array that two refer to is one array afterwards, too: views compare that of their base with what it was
+    made: dict[int, tuple[Any, Any]] = {}
+
+    def moved(array: Any) -> Any:
+        if not isinstance(array, numpy.ndarray) or array.size == 0 or not start <= address(array) < stop:
+            return array
+        if id(array) not in made:
+            new = numpy.ndarray(array.shape, array.dtype, target, address(array) - start, array.strides)
+            made[id(array)] = new, array
+        return made[id(array)][0]
+
+    old = storage._array
+    storage._array = moved(old) if old.size else target.view(old.dtype).reshape(old.shape)
+    for user in gc.get_objects():
+        if isinstance(user, UntypedStorage):
+            user._array = moved(user._array)
+        elif isinstance(user, TensorBase):
+            user._array = moved(user._array)
+            if user._counter is not None:
+                user._counter.storage = moved(user._counter.storage)
+            if user._view is not None:
+                user._view.layout = moved(user._view.layout)
 
 
 def bounds(array: Any) -> tuple[int, int]:

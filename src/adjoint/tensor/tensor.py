@@ -10,7 +10,7 @@ import numbers
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar, cast, overload
+from typing import Any, Self, TypeVar, cast, overload
 
 import numpy
 
@@ -19,7 +19,9 @@ from adjoint.arrays.infer import array_from_data
 from adjoint.arrays.layout import as_memory_format, strided
 from adjoint.arrays.namespace import computed, device_of, in_batch_of, is_lazy, no_array, on_device
 from adjoint.arrays.once import warn_once
+from adjoint.arrays.shared_memory import is_pinned, is_shared, shared_bytes
 from adjoint.arrays.size import CPU, Size, as_device, check_shape, device, type_name
+from adjoint.arrays.size import device as _Device
 from adjoint.core import errors
 from adjoint.core.dependence import check_kept
 from adjoint.core.engine import backward_from
@@ -33,7 +35,17 @@ from adjoint.tensor.formatting import format_tensor
 from adjoint.tensor.older_names import older_names
 from adjoint.tensor.protocols import doors
 from adjoint.tensor.stochastic import reinforce
-from adjoint.tensor.storage import UntypedStorage, address, bounds, share_memory, share_start, share_version, storage_of
+from adjoint.tensor.storage import (
+    TypedStorage,
+    UntypedStorage,
+    address,
+    bounds,
+    pinned,
+    share_memory,
+    share_start,
+    share_version,
+    storage_of,
+)
 from adjoint.tensor.table import ops
 from adjoint.tensor.volatile import get_volatile, is_volatile, make_volatile, set_volatile
 
@@ -49,6 +61,12 @@ _T_OF_OTHERS = (
     "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an "
     "error in a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*adjoint.arange(x.ndim "
     "- 1, -1, -1))` to reverse the dimensions of a tensor."
+)
+
+TYPED_STORAGE = (
+    "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. "
+    "This should only matter to you if you are using storages directly.  To access UntypedStorage directly, use "
+    "tensor.untyped_storage() instead of tensor.storage()"
 )
 
 LOST_BY_CONVERSION = (
@@ -163,6 +181,52 @@ class Tensor(ArithmeticTensor):
         """The memory that the tensor shares with its views."""
         return UntypedStorage(storage_of(self))
 
+    def storage(self) -> TypedStorage:
+        """The memory as numbers of the tensor's dtype; older, see `untyped_storage`."""
+        warn_once(TYPED_STORAGE)
+        return TypedStorage(dtype=self.dtype, wrap_storage=self.untyped_storage())
+
+    def share_memory_(self) -> Self:
+        """Move the memory to where processes that are forked share it: what one writes, all see. Returns the tensor.
+
+        Views of the tensor, and tensors that it is a view of, move along; arrays of NumPy's stay behind, and pickling
+        copies as ever. On a device there is nothing to do.
+
+        >>> import adjoint
+        >>> x = adjoint.zeros(3)
+        >>> x.share_memory_().is_shared(), x[1:].is_shared()
+        (True, True)
+        """
+        self.untyped_storage().share_memory_()
+        if not self.is_shared():
+            # without elements it lies nowhere
+            self._array = shared_bytes(0).view(self._array.dtype).reshape(self._array.shape)
+        return self
+
+    def is_shared(self) -> bool:
+        """Whether processes that are forked share the memory; always on a device."""
+        return self.is_cuda or is_shared(self._array)
+
+    def pin_memory(self, device: Any = None) -> Tensor:
+        """A copy in pinned memory, which a CUDA device reads at full speed; the tensor itself if it lies there.
+
+        Raises RuntimeError without a device, and for a tensor that is not in main memory.
+        """
+        if device is not None and _Device(device).type == "cpu":
+            raise RuntimeError("CPU device type not an accelerator.")
+        if self.is_pinned():
+            return self
+        if self.is_cuda:
+            raise RuntimeError(f"cannot pin '{self.type()}' only dense CPU tensors can be pinned")
+        array = pinned(self._array)
+        copy = self.clone()
+        copy._array = array
+        return copy
+
+    def is_pinned(self, device: Any = None) -> bool:
+        """Whether the memory is pinned, so that a CUDA device reads it at full speed."""
+        return is_pinned(self._array)
+
     def data_ptr(self) -> int:
         """The address of the first element."""
         return address(self._array)
@@ -262,6 +326,10 @@ class Tensor(ArithmeticTensor):
         if tangent is not None:
             suffixes.append(f"tangent={tangent}")
         return format_tensor(self._array, suffixes=suffixes)
+
+    def __dir__(self) -> list[str]:
+        hidden = {name for name in dir(Tensor) if not hasattr(Tensor, name)} - self.__dict__.keys()
+        return sorted(set(object.__dir__(self)) - hidden)
 
     def __format__(self, spec: str) -> str:
         if self.ndim == 0:

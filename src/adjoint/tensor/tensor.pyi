@@ -3,7 +3,7 @@
 
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias, TypeVar, overload
+from typing import Any, NamedTuple, Self, TypeAlias, TypeVar, overload
 
 import numpy as _numpy
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from adjoint.arrays.size import device as _device
 from adjoint.core.edges import Node
 from adjoint.core.graph import TensorBase
 from adjoint.core.hooks import RemovableHandle
-from adjoint.tensor.storage import UntypedStorage
+from adjoint.tensor.storage import TypedStorage, UntypedStorage
 
 Dims: TypeAlias = builtins.int | Sequence[builtins.int] | None
 Dtype: TypeAlias = _dtype | type
@@ -279,6 +279,21 @@ class Tensor(TensorBase):
     def untyped_storage(self) -> UntypedStorage:
         """The memory that the tensor shares with its views."""
 
+    def storage(self) -> TypedStorage:
+        """The memory as numbers of the tensor's dtype; older, see `untyped_storage`."""
+
+    def share_memory_(self) -> Self:
+        """Move the memory to where processes that are forked share it: what one writes, all see. Returns the tensor."""
+
+    def is_shared(self) -> builtins.bool:
+        """Whether processes that are forked share the memory; always on a device."""
+
+    def pin_memory(self, device: Any = None) -> Tensor:
+        """A copy in pinned memory, which a CUDA device reads at full speed; the tensor itself if it lies there."""
+
+    def is_pinned(self, device: Any = None) -> builtins.bool:
+        """Whether the memory is pinned, so that a CUDA device reads it at full speed."""
+
     def data_ptr(self) -> builtins.int:
         """The address of the first element."""
 
@@ -327,6 +342,9 @@ class Tensor(TensorBase):
 
     def __repr__(self, *, tensor_contents: object = None) -> builtins.str:
         """Return repr(self)."""
+
+    def __dir__(self) -> list[builtins.str]:
+        """Default dir() implementation."""
 
     def __format__(self, spec: builtins.str) -> builtins.str:
         """Default object formatter."""

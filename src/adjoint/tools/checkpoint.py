@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import itertools
 import math
+import threading
 import warnings
 import weakref
 from collections import defaultdict
@@ -68,6 +70,60 @@ def _switched(name: str, value: bool) -> Iterator[None]:
         yield
     finally:
         setattr(_Switches, name, before)
+
+
+class GraphExecGroup:
+    """A block whose backward passes run each checkpointed function again at most once, all together.
+
+    The passes must not ask for the same saved tensors. Checkpoints with use_reentrant=True are not concerned. Blocks
+    of this kind do not nest: that raises RuntimeError.
+
+    >>> import adjoint
+    >>> from adjoint.utils.checkpoint import GraphExecGroup, checkpoint
+    >>> x, runs = adjoint.ones(2, requires_grad=True), []
+    >>> a, b = checkpoint(lambda x: (runs.append(1), (x.exp(), x.sin()))[1], x, use_reentrant=False)
+    >>> with GraphExecGroup():
+    ...     a.sum().backward()
+    ...     b.sum().backward()
+    >>> len(runs)
+    2
+    """
+
+    _numbers = itertools.count(2**62)  # above those of passes
+    _open = threading.local()
+
+    def __enter__(self) -> None:
+        if getattr(self._open, "number", None) is not None:
+            raise RuntimeError("GraphExecGroup contexts cannot be nested.")
+        self._open.number = next(self._numbers)
+
+    def __exit__(self, *error: object) -> None:
+        self._open.number = None
+
+    @classmethod
+    def number_of_run(cls) -> int:
+        """The number of the running pass, or that of the group that it belongs to; -1 outside of passes."""
+        group = getattr(cls._open, "number", None)
+        return run_number() if group is None else group
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
+    """The numbers of the CUDA devices that tensors among the arguments lie on, with the states of their generators.
+
+    One generator draws for all devices: see `adjoint.cuda.get_rng_state`.
+
+    >>> import adjoint
+    >>> adjoint.utils.checkpoint.get_device_states(adjoint.ones(2))
+    ([], [])
+    """
+    found = sorted({x.get_device() for x in pytree.flatten(args)[0] if isinstance(x, TensorBase) and x.is_cuda})  # type: ignore[attr-defined]
+    return found, [random.get_rng_state() for _ in found]
+
+
+def set_device_states(devices: Sequence[int], states: Sequence[Any], *, device_type: str | None = None) -> None:
+    """Put the generators of devices into states that get_device_states() gave."""
+    for _, state in zip(devices, states, strict=True):
+        random.set_rng_state(state)
 
 
 def set_checkpoint_early_stop(enable: bool) -> contextlib.AbstractContextManager[None]:
@@ -163,7 +219,7 @@ class Region:
 
     def unpack(self, place: Place) -> Tensor:
         """The tensor for a place, after running the function again if this backward pass did not do so yet."""
-        number = run_number()
+        number = GraphExecGroup.number_of_run()
         if place.owner is None or place.owner != self.asking:
             self.asking, self.given = place.owner, {}
         elif (number, place.number) in self.given:
@@ -452,6 +508,9 @@ class CheckpointPolicy(enum.Enum):
     MUST_CPU_OFFLOAD = 4
     PREFER_CPU_OFFLOAD = 5
 
+
+#: Names of operations that a selective checkpoint never asks its policy about: they compute nothing.
+SAC_IGNORED_OPS: frozenset[str] = frozenset(("detach",))
 
 _KEPT = (
     CheckpointPolicy.MUST_SAVE,

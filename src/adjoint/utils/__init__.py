@@ -1,5 +1,14 @@
 """What torch.utils has for automatic differentiation."""
 
-from . import checkpoint
+import typing as _typing
 
-__all__ = ["checkpoint"]
+from adjoint.tensor.left_out import AttributeOf as _AttributeOf
+from adjoint.tensor.swapping import swap_tensors
+
+from . import _pytree as _pytree
+from . import checkpoint, dlpack
+
+__all__ = ["checkpoint", "dlpack", "swap_tensors"]
+
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _AttributeOf(__name__)

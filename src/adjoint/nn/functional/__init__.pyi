@@ -3,7 +3,7 @@
 
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias, TypeVar, overload
+from typing import Any, NamedTuple, Self, TypeAlias, TypeVar, overload
 
 import numpy as _numpy
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from adjoint.arrays.size import device as _device
 from adjoint.core.edges import Node
 from adjoint.core.graph import TensorBase
 from adjoint.core.hooks import RemovableHandle
-from adjoint.tensor.storage import UntypedStorage
+from adjoint.tensor.storage import TypedStorage, UntypedStorage
 from adjoint.tensor.tensor import Device, Dims, Dtype, Operand, ATau, EigenvaluesEigenvectors, Histogram, Histogramdd, LInfo, LdPivotsInfo, LuPivotsInfo, MantissaExponent, OutputMeanVar, OutputMean_Square, QR, ResultInfo, SignLogabsdet, USVh, ValuesIndices, _CholeskyEx, _Geqrf, _InvEx, _LdlFactor, _LdlFactorEx, _LeastSquares, _Lu, _LuFactor, _LuFactorEx, _LuUnpack, _SolveEx, _Svd, _TriangularSolution, Tensor as Tensor
 from adjoint.tensor.types import tensortype as _tensortype
 
@@ -174,6 +174,9 @@ def grid_sample(input: Tensor, grid: Tensor, mode: builtins.str = 'bilinear', pa
 def group_norm(input: Tensor, num_groups: builtins.int, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05) -> Tensor:
     """The input with mean 0 and variance 1 in each group of channels of each sample, times weight and plus bias."""
 
+def grouped_mm(mat_a: Tensor, mat_b: Tensor, *, offs: Tensor | None = None, bias: Tensor | None = None, out_dtype: Any = None) -> Tensor:
+    """Products of matrices group by group, where groups of rows or columns lie one after the other in one matrix."""
+
 def gumbel_softmax(logits: Tensor, tau: builtins.float = 1, hard: builtins.bool = False, eps: builtins.float = 1e-10, dim: builtins.int = -1) -> Tensor:
     """A sample from the Gumbel-softmax distribution (Jang et al. 2017) of unnormalised logarithms of probabilities."""
 
@@ -290,6 +293,9 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: builtins
 
 def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
     """binary_cross_entropy_with_logits(), the mean over classes (the last axis), then reduced."""
+
+def native_channel_shuffle(input: Tensor, groups: builtins.int) -> Tensor:
+    """As `channel_shuffle`; in torch the form for mobile devices, here the same."""
 
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, ignore_index: builtins.int = -100, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
     """-weight[c] * input[c] for the class c that target names, reduced; the mean is over the weights."""

@@ -19,6 +19,7 @@ FAMILIES = (
     "linalg",
     "losses",
     "masked",
+    "matrices",
     "multihead",
     "normalization",
     "pointwise",

@@ -1017,5 +1017,15 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     return _own(parts.transpose(1, 2).reshape(tuple(input.shape)))
 
 
-for _function in (pixel_shuffle, pixel_unshuffle, channel_shuffle):
+def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """As `channel_shuffle`; in torch the form for mobile devices, here the same.
+
+    >>> import adjoint
+    >>> adjoint.native_channel_shuffle(adjoint.arange(4.0).reshape(1, 4, 1), 2).flatten()
+    tensor([0., 2., 1., 3.])
+    """
+    return channel_shuffle(input, groups)
+
+
+for _function in (pixel_shuffle, pixel_unshuffle, channel_shuffle, native_channel_shuffle):
     public(_function, _function.__name__, _function.__doc__)

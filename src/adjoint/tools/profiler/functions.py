@@ -17,6 +17,7 @@ from adjoint.core.modes import current
 from adjoint.core.recorded import operations
 from adjoint.tensor import creation
 from adjoint.tensor.composites.declare import COMPOSITES
+from adjoint.tensor.default_device import PUBLIC
 from adjoint.tensor.tensor import Tensor
 from adjoint.tools.profiler import names
 
@@ -76,7 +77,7 @@ def places() -> Iterator[tuple[Any, str, Function, str]]:
     for name in creation.PUBLIC:
         event = names.function(name, "")
         if event is not None:
-            yield sys.modules["adjoint"], name, getattr(creation, name), event
+            yield sys.modules["adjoint"], name, PUBLIC[name], event
     for name in names.METHODS:
         yield Tensor, name, vars(Tensor)[name], names.FUNCTIONS.get(name, name)
 

@@ -268,10 +268,15 @@ class profile:
         assert self.profiler is not None
         self._metadata = {key: json.loads(value) for key, value in self.preset_metadata.items()}
         self.profiler.__enter__()
+        if self.execution_trace_observer is not None:
+            self.execution_trace_observer.start()
 
     def stop_trace(self) -> None:
         """Note nothing any more. Raises AssertionError if nothing was begun."""
-        self._noted("stopping trace").__exit__()
+        noted = self._noted("stopping trace")
+        if self.execution_trace_observer is not None:
+            self.execution_trace_observer.stop()
+        noted.__exit__()
         self._cycles += 1
 
     def _noted(self, purpose: str) -> single.profile:

@@ -1,0 +1,44 @@
+"""Write docs/left-out.md from the table of PyTorch's names that adjoint leaves out on purpose:
+
+python scripts/generate_left_out.py
+"""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+from adjoint.tensor.left_out import GROUPS, Group
+
+PAGE = Path(__file__).parents[1] / "docs" / "left-out.md"
+HEAD = """\
+# What is left out
+
+Names of PyTorch that adjoint leaves out on purpose, why, and what to use instead. Asking for one raises AttributeError,
+which says the same. `scripts/generate_left_out.py` writes this page from `src/adjoint/tensor/left_out.py`; every other
+public name of the modules that are compared is there (`tests/test_left_out.py`).
+"""
+
+
+def section(group: Group) -> str:
+    """The part of the page for one group."""
+    lines = [f"## {group.title}", "", *wrapped(f"Why: {group.reason}."), "", *wrapped(f"Instead: {group.instead}."), ""]
+    for space, names in group.names.items():
+        where = ".".join(part for part in ("torch", space) if part)
+        lines += wrapped(f"- of `{where}`: " + ", ".join(f"`{name}`" for name in names.split()), "  ")
+    return "\n".join(lines)
+
+
+def wrapped(text: str, indent: str = "") -> list[str]:
+    """A paragraph in lines of at most 120 characters."""
+    return textwrap.wrap(text, 120, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def page() -> str:
+    """The whole page."""
+    return "\n\n".join([HEAD.rstrip(), *map(section, GROUPS)]) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
+    print(f"{PAGE.name}: {len(GROUPS)} groups")

@@ -1,0 +1,58 @@
+"""Write the public names of PyTorch that tests/test_left_out.py asks for. Needs PyTorch; run for a new release of it:
+
+python scripts/list_torch_names.py
+"""
+
+import importlib
+import json
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+
+LIST = Path(__file__).parents[1] / "tests" / "data" / "torch_names.json"
+SPACES = (
+    *("", "Tensor", "accelerator", "autograd", "autograd.anomaly_mode", "autograd.forward_ad", "autograd.function"),
+    *("autograd.functional", "autograd.grad_mode", "autograd.gradcheck", "autograd.graph", "autograd.profiler"),
+    *("autograd.variable", "backends", "cpu", "cuda", "cuda.nvtx", "cuda.profiler", "fft", "func", "linalg", "masked"),
+    *("nn", "nn.functional", "nn.init", "nn.parameter", "nn.utils", "profiler", "random", "special", "testing"),
+    *("utils", "utils.checkpoint", "utils.dlpack"),
+)
+# what modules of PyTorch use themselves, and say nothing of
+HELPERS = {
+    "TYPE_CHECKING",
+    "torch",
+    "common_args",
+    "common_notes",
+    "factory_common_args",
+    "multi_dim_common",
+    "factory_kwargs",
+}
+HELPERS |= {"handle_torch_function", "has_torch_function", "has_torch_function_unary", "has_torch_function_variadic"}
+HELPERS |= {"reproducibility_notes", "sparse_support_notes", "tf32_notes", "log", "np", "m", "F", "fwAD"}
+
+
+def names(space: str) -> Iterator[str]:
+    """The names that a module, or Tensor, makes itself, and none that it only imports."""
+    module = torch.Tensor if space == "Tensor" else importlib.import_module(f"torch.{space}".rstrip("."))
+    for name in dir(module):
+        if not (name.startswith("_") or name in HELPERS):
+            value = getattr(module, name, None)
+            imported = space not in ("", "Tensor") and value is getattr(torch, name, module)
+            if not imported and (space == "Tensor" or home(value) in ("torch", "builtins")):
+                yield name
+
+
+def home(value: Any) -> str:
+    """The package that a value comes from; that of a constant is not known, and said to be PyTorch's."""
+    where = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
+    return (where or "torch").split(".")[0]
+
+
+if __name__ == "__main__":
+    found = {space: sorted(names(space)) for space in SPACES}
+    release = torch.__version__.split("+")[0]
+    LIST.write_text(json.dumps({"torch": release, "names": found}, indent=1) + "\n")
+    print({space: len(listed) for space, listed in found.items()})

@@ -1,0 +1,69 @@
+"""The accelerator of this machine, whatever it is, under torch.accelerator's names: a CUDA device, or none."""
+
+import typing as _typing
+
+from adjoint import cuda as _cuda
+from adjoint.arrays.size import device as _device
+from adjoint.tensor.left_out import AttributeOf as _AttributeOf
+
+__all__ = [
+    "current_accelerator",
+    "current_device_index",
+    "current_stream",
+    "device_count",
+    "empty_cache",
+    "get_device_capability",
+    "get_memory_info",
+    "is_available",
+    "memory_allocated",
+    "memory_reserved",
+    "set_device_index",
+    "set_stream",
+    "synchronize",
+]
+
+
+def is_available() -> bool:
+    """True if there is an accelerator that arrays can lie on."""
+    return _cuda.is_available()
+
+
+def device_count() -> int:
+    """The number of accelerators."""
+    return _cuda.device_count()
+
+
+def current_accelerator(check_available: bool = False) -> _device | None:
+    """The kind of accelerator as a device without a number; None without one.
+
+    >>> import adjoint
+    >>> device = adjoint.accelerator.current_accelerator() or adjoint.device("cpu")
+    """
+    return _device("cuda") if is_available() else None
+
+
+def current_device_index() -> int:
+    """The number of the current accelerator. Raises AssertionError without one."""
+    return _cuda.current_device()
+
+
+def set_device_index(device: _typing.Any, /) -> None:
+    """Make an accelerator the current one. Raises AssertionError without one."""
+    _cuda.set_device(device)
+
+
+def synchronize(device: _typing.Any = None, /) -> None:
+    """Wait until an accelerator has done all that it was asked for. Raises AssertionError without one."""
+    _cuda.synchronize(device)
+
+
+current_stream = _cuda.current_stream
+empty_cache = _cuda.empty_cache
+get_device_capability = _cuda.get_device_capability
+get_memory_info = _cuda.mem_get_info
+memory_allocated = _cuda.memory_allocated
+memory_reserved = _cuda.memory_reserved
+set_stream = _cuda.set_stream
+
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _AttributeOf(__name__)

@@ -1,0 +1,8 @@
+"""oneDNN (MKL-DNN), which is not used."""
+
+__all__ = ["is_available"]
+
+
+def is_available() -> bool:
+    """False: no operation calls oneDNN (MKL-DNN)."""
+    return False

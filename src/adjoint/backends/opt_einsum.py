@@ -1,0 +1,20 @@
+"""opt_einsum, which finds the order of contractions where it is installed."""
+
+import importlib.util as _importlib_util
+from typing import Any as _Any
+
+__all__ = ["get_opt_einsum", "is_available"]
+
+
+def is_available() -> bool:
+    """True if opt_einsum is installed; `adjoint.einsum` then uses it."""
+    return _importlib_util.find_spec("opt_einsum") is not None
+
+
+def get_opt_einsum() -> _Any:
+    """The package, or None where it is not installed."""
+    if not is_available():
+        return None
+    import opt_einsum
+
+    return opt_einsum

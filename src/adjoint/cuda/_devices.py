@@ -1,0 +1,241 @@
+"""CUDA devices through CuPy: how many there are, which is the current one, and what they say of themselves."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+from adjoint.arrays.size import cuda_is_available
+from adjoint.arrays.size import device as _Device
+from adjoint.core.graph import TensorBase
+
+NO_DEVICE = (
+    "{}: no CUDA device is available: install CuPy on a machine with one, or ask adjoint.cuda.is_available() first"
+)
+
+
+def is_available() -> bool:
+    """True if CuPy is installed and sees a CUDA device.
+
+    >>> import adjoint
+    >>> device = "cuda" if adjoint.cuda.is_available() else "cpu"
+    """
+    return cuda_is_available()
+
+
+def cuda_of(function: str) -> Any:
+    """The module `cupy.cuda`. Raises AssertionError, which names the function, without a device."""
+    if not cuda_is_available():
+        raise AssertionError(NO_DEVICE.format(f"adjoint.cuda.{function}()"))
+    return importlib.import_module("cupy").cuda
+
+
+def device_count() -> int:
+    """The number of CUDA devices; 0 without CuPy.
+
+    >>> import adjoint
+    >>> adjoint.cuda.device_count() >= 0
+    True
+    """
+    return int(cuda_of("device_count").runtime.getDeviceCount()) if cuda_is_available() else 0
+
+
+def init() -> None:
+    """Make sure that a device can be used. Raises AssertionError without one."""
+    cuda_of("init").runtime.getDeviceCount()
+
+
+def is_initialized() -> bool:
+    """True if devices can be used at once; CuPy starts them when they are first asked for."""
+    return cuda_is_available()
+
+
+def number_of(device: Any, function: str, *, optional: bool = True) -> int:
+    """The number of a device given as a number, a name, a device or None, which is the current one.
+
+    Raises ValueError for another kind of device, RuntimeError for a number that no device has.
+    """
+    cuda = cuda_of(function)
+    if device is None and optional:
+        return int(cuda.Device().id)
+    if isinstance(device, int) and not isinstance(device, bool):
+        number: int | None = device
+    else:
+        wanted = device if isinstance(device, _Device) else _Device(device)
+        if wanted.type != "cuda":
+            raise ValueError(f"Expected a cuda device, but got: {wanted}")
+        number = int(cuda.Device().id) if wanted.index is None else wanted.index
+    if number is None or not 0 <= number < device_count():
+        raise RuntimeError(f"{function}(): invalid device ordinal {number}: there are {device_count()} CUDA devices")
+    return number
+
+
+def current_device() -> int:
+    """The number of the device that new arrays go to. Raises AssertionError without one."""
+    return number_of(None, "current_device")
+
+
+def set_device(device: Any) -> None:
+    """Make a device the current one of the calling thread; a negative number changes nothing.
+
+    Raises AssertionError without a device, RuntimeError for a number that none has.
+    """
+    if isinstance(device, int) and device < 0:
+        return
+    cuda_of("set_device").Device(number_of(device, "set_device", optional=False)).use()
+
+
+class device:
+    """A block in which another device is the current one; None or a negative number changes nothing.
+
+    Raises AssertionError, when it is entered, without a device.
+
+    >>> import adjoint
+    >>> with adjoint.cuda.device(None):
+    ...     x = adjoint.ones(2)
+    """
+
+    def __init__(self, device: Any) -> None:
+        self.idx = -1 if device is None else device
+        self._inside: list[Any] = []
+
+    def __enter__(self) -> None:
+        if isinstance(self.idx, int) and self.idx < 0:
+            self._inside.append(None)
+            return
+        entered = cuda_of("device").Device(number_of(self.idx, "device", optional=False))
+        entered.__enter__()
+        self._inside.append(entered)
+
+    def __exit__(self, *error: object) -> None:
+        entered = self._inside.pop()
+        if entered is not None:
+            entered.__exit__(*error)
+
+
+class device_of(device):
+    """A block in which the device of a tensor is the current one; a tensor in main memory changes nothing.
+
+    >>> import adjoint
+    >>> with adjoint.cuda.device_of(adjoint.ones(2)):
+    ...     x = adjoint.ones(2)
+    """
+
+    def __init__(self, obj: Any) -> None:
+        on_device = isinstance(obj, TensorBase) and obj.is_cuda  # type: ignore[attr-defined]
+        super().__init__(obj.get_device() if on_device else None)
+
+
+@contextmanager
+def _on(device: Any, function: str) -> Iterator[Any]:
+    """A block on a device, with the module `cupy.cuda`."""
+    cuda = cuda_of(function)
+    with cuda.Device(number_of(device, function)):
+        yield cuda
+
+
+def synchronize(device: Any = None) -> None:
+    """Wait until a device, the current one unless given, has done all that it was asked for.
+
+    Raises AssertionError without a device.
+    """
+    cuda_of("synchronize").Device(number_of(device, "synchronize")).synchronize()
+
+
+def get_device_properties(device: Any = None) -> SimpleNamespace:
+    """What a device is: name, major, minor, total_memory, multi_processor_count, warp_size, L2_cache_size.
+
+    Raises AssertionError without a device.
+    """
+    number = number_of(device, "get_device_properties")
+    found = cuda_of("get_device_properties").runtime.getDeviceProperties(number)
+    name = found["name"]
+    return SimpleNamespace(
+        name=name.decode() if isinstance(name, bytes) else str(name),
+        major=int(found["major"]),
+        minor=int(found["minor"]),
+        total_memory=int(found["totalGlobalMem"]),
+        multi_processor_count=int(found["multiProcessorCount"]),
+        warp_size=int(found["warpSize"]),
+        L2_cache_size=int(found["l2CacheSize"]),
+    )
+
+
+def get_device_name(device: Any = None) -> str:
+    """The name of a device. Raises AssertionError without one."""
+    return str(get_device_properties(device).name)
+
+
+def get_device_capability(device: Any = None) -> tuple[int, int]:
+    """The compute capability of a device, major and minor. Raises AssertionError without one."""
+    found = get_device_properties(device)
+    return found.major, found.minor
+
+
+def can_device_access_peer(device: Any, peer_device: Any) -> bool:
+    """True if one device can read the memory of the other. Raises AssertionError without devices."""
+    first, second = (number_of(each, "can_device_access_peer", optional=False) for each in (device, peer_device))
+    return bool(cuda_of("can_device_access_peer").runtime.deviceCanAccessPeer(first, second))
+
+
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """False: CuPy has no arrays of bfloat16."""
+    return False
+
+
+def is_tf32_supported() -> bool:
+    """True if the current device multiplies float32 by TF32 where CuPy is told to: from Ampere on."""
+    return cuda_is_available() and get_device_capability()[0] >= 8
+
+
+# memory ---------------------------------------------------------------------------------------------------------------
+
+
+def memory_allocated(device: Any = None) -> int:
+    """The bytes in arrays on a device; 0 without one."""
+    return _pooled("used_bytes", device)
+
+
+def memory_reserved(device: Any = None) -> int:
+    """The bytes that CuPy holds on a device, in arrays and idle; 0 without one."""
+    return _pooled("total_bytes", device)
+
+
+def _pooled(amount: str, device: Any) -> int:
+    if not cuda_is_available():
+        return 0
+    with _on(device, "memory_allocated"):
+        return int(getattr(_pool(), amount)())
+
+
+def _pool() -> Any:
+    return importlib.import_module("cupy").get_default_memory_pool()
+
+
+def mem_get_info(device: Any = None) -> tuple[int, int]:
+    """The free and all bytes of a device. Raises AssertionError without one."""
+    with _on(device, "mem_get_info") as cuda:
+        free, total = cuda.runtime.memGetInfo()
+    return int(free), int(total)
+
+
+def empty_cache() -> None:
+    """Give the idle memory of the current device back to it; without a device there is none.
+
+    >>> import adjoint
+    >>> adjoint.cuda.empty_cache()
+    """
+    if cuda_is_available():
+        _pool().free_all_blocks()
+
+
+def out_of_memory_error() -> type[Exception]:
+    """What is raised where the memory of a device does not suffice: CuPy's error, a MemoryError."""
+    if importlib.util.find_spec("cupy") is None:
+        return MemoryError
+    found: type[Exception] = importlib.import_module("cupy").cuda.memory.OutOfMemoryError
+    return found

@@ -1,0 +1,78 @@
+"""Random numbers for CUDA devices: drawn by the default generator on the CPU, and copied to the device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from adjoint.arrays import random
+from adjoint.arrays.size import cuda_is_available
+from adjoint.cuda._devices import device_count, number_of
+
+
+def manual_seed(seed: int) -> None:
+    """Start the random numbers for the current device over from a seed; without a device there are none.
+
+    One generator draws for all devices and for main memory, so with a device this is `adjoint.manual_seed`.
+
+    >>> import adjoint
+    >>> adjoint.cuda.manual_seed(3)
+    """
+    seed = int(seed)
+    if cuda_is_available():
+        random.manual_seed(seed)
+
+
+def manual_seed_all(seed: int) -> None:
+    """Start the random numbers for all devices over from a seed; see `manual_seed`.
+
+    >>> import adjoint
+    >>> adjoint.cuda.manual_seed_all(3)
+    """
+    manual_seed(seed)
+
+
+def seed() -> None:
+    """Start the random numbers for the current device over from a random seed; see `manual_seed`."""
+    if cuda_is_available():
+        random.seed()
+
+
+def seed_all() -> None:
+    """Start the random numbers for all devices over from a random seed; see `manual_seed`."""
+    seed()
+
+
+def initial_seed() -> int:
+    """The seed that the random numbers for the current device started from. Raises AssertionError without a device."""
+    number_of(None, "initial_seed")
+    return random.initial_seed()
+
+
+def get_rng_state(device: Any = "cuda") -> Any:
+    """The state of the generator that draws for a device. Raises AssertionError without one."""
+    number_of(device, "get_rng_state")
+    return random.get_rng_state()
+
+
+def get_rng_state_all() -> list[Any]:
+    """The state of the generator for each device; an empty list without one.
+
+    >>> import adjoint
+    >>> len(adjoint.cuda.get_rng_state_all()) == adjoint.cuda.device_count()
+    True
+    """
+    return [random.get_rng_state() for _ in range(device_count())]
+
+
+def set_rng_state(new_state: Any, device: Any = "cuda") -> None:
+    """Continue the random numbers for a device from a state; without a device there are none."""
+    if cuda_is_available():
+        number_of(device, "set_rng_state")
+        random.set_rng_state(new_state)
+
+
+def set_rng_state_all(new_states: Iterable[Any]) -> None:
+    """Continue the random numbers for each device from its state; they share one generator, so the last counts."""
+    for number, state in enumerate(new_states):
+        set_rng_state(state, number)

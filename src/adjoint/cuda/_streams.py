@@ -1,0 +1,147 @@
+"""Streams and events of CUDA devices: CuPy's, under the names that torch has for them."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from adjoint.cuda._devices import cuda_of, number_of
+
+
+class Stream:
+    """A queue of work of a device. Raises AssertionError without a device.
+
+    device: the one that it belongs to, the current one unless given. priority: lower numbers go first.
+    """
+
+    def __init__(self, device: Any = None, priority: int = 0, *, _stream: Any = None) -> None:
+        cuda = cuda_of("Stream")
+        self.device_index = number_of(device, "Stream")
+        if _stream is None:
+            with cuda.Device(self.device_index):
+                _stream = cuda.Stream(non_blocking=True, priority=priority)
+        self._stream = _stream
+
+    @property
+    def cuda_stream(self) -> int:
+        """The address by which CUDA knows the stream."""
+        return int(self._stream.ptr)
+
+    def synchronize(self) -> None:
+        """Wait until all work in the stream is done."""
+        self._stream.synchronize()
+
+    def query(self) -> bool:
+        """True if all work in the stream is done."""
+        return bool(self._stream.done)
+
+    def wait_event(self, event: Event) -> None:
+        """Let work that comes later wait for an event."""
+        self._stream.wait_event(event._made())
+
+    def wait_stream(self, stream: Stream) -> None:
+        """Let work that comes later wait for what another stream has been given so far."""
+        self._stream.wait_event(stream.record_event()._made())
+
+    def record_event(self, event: Event | None = None) -> Event:
+        """Note in an event what the stream has been given so far."""
+        event = Event() if event is None else event
+        event.record(self)
+        return event
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Stream) and self.cuda_stream == other.cuda_stream
+
+    def __hash__(self) -> int:
+        return hash(self.cuda_stream)
+
+    def __repr__(self) -> str:
+        return f"<adjoint.cuda.Stream device=cuda:{self.device_index} cuda_stream={self.cuda_stream:#x}>"
+
+
+class Event:
+    """A mark in a stream, which can be waited for and timed. Raises AssertionError without a device.
+
+    enable_timing: whether `elapsed_time` may be asked. blocking: whether waiting lets the processor sleep.
+    """
+
+    def __init__(self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> None:
+        self._options = {"block": blocking, "disable_timing": not enable_timing, "interprocess": interprocess}
+        self._event = cuda_of("Event").Event(**self._options)
+
+    def _made(self) -> Any:
+        return self._event
+
+    def record(self, stream: Stream | None = None) -> None:
+        """Set the mark behind what a stream, the current one unless given, has been given so far."""
+        self._event.record(None if stream is None else stream._stream)
+
+    def synchronize(self) -> None:
+        """Wait until the device has come to the mark."""
+        self._event.synchronize()
+
+    def query(self) -> bool:
+        """True if the device has come to the mark."""
+        return bool(self._event.done)
+
+    def wait(self, stream: Stream | None = None) -> None:
+        """Let what a stream, the current one unless given, is given later wait for the mark."""
+        (current_stream() if stream is None else stream).wait_event(self)
+
+    def elapsed_time(self, end_event: Event) -> float:
+        """Milliseconds from this mark to another. Raises RuntimeError where an event keeps no times."""
+        if self._options["disable_timing"] or end_event._options["disable_timing"]:
+            raise RuntimeError("Both events must be created with argument 'enable_timing=True'.")
+        return float(cuda_of("Event").get_elapsed_time(self._event, end_event._event))
+
+
+class StreamContext:
+    """A block whose work goes into a stream; None changes nothing."""
+
+    def __init__(self, stream: Stream | None) -> None:
+        self.stream = stream
+        self._before: list[Any] = []
+
+    def __enter__(self) -> None:
+        if self.stream is None:
+            return
+        place = cuda_of("stream").Device(self.stream.device_index)
+        place.__enter__()
+        self.stream._stream.__enter__()
+        self._before.append(place)
+
+    def __exit__(self, *error: object) -> None:
+        if self.stream is None:
+            return
+        self.stream._stream.__exit__(*error)
+        self._before.pop().__exit__(*error)
+
+
+def stream(stream: Stream | None) -> StreamContext:
+    """A block whose work goes into a stream; None changes nothing.
+
+    >>> import adjoint
+    >>> with adjoint.cuda.stream(None):
+    ...     x = adjoint.ones(2)
+    """
+    return StreamContext(stream)
+
+
+def current_stream(device: Any = None) -> Stream:
+    """The stream that work goes into now. Raises AssertionError without a device."""
+    cuda = cuda_of("current_stream")
+    number = number_of(device, "current_stream")
+    with cuda.Device(number):
+        return Stream(number, _stream=cuda.get_current_stream())
+
+
+def default_stream(device: Any = None) -> Stream:
+    """The stream that work goes into unless another is chosen. Raises AssertionError without a device."""
+    return Stream(number_of(device, "default_stream"), _stream=cuda_of("default_stream").Stream.null)
+
+
+def set_stream(stream: Stream | None) -> None:
+    """Let all work that comes go into a stream; None changes nothing."""
+    if stream is not None:
+        importlib.import_module("cupy").cuda.Device(stream.device_index).use()
+        stream._stream.use()

@@ -1,0 +1,60 @@
+"""Ranges and marks in the timeline of NVIDIA's profilers, under torch.cuda.nvtx's names.
+
+They are set through the package nvtx (extra "nvtx"), with a device and without.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+__all__ = ["mark", "range", "range_end", "range_pop", "range_push", "range_start"]
+
+
+def _package() -> Any:
+    try:
+        return importlib.import_module("nvtx")
+    except ImportError as error:
+        raise ImportError(
+            'adjoint.cuda.nvtx needs the package nvtx, which is not installed: pip install "adjoint[nvtx]"'
+        ) from error
+
+
+def range_push(msg: str) -> None:
+    """Open a range inside those that are open. Raises ImportError without the package nvtx."""
+    _package().push_range(msg)
+
+
+def range_pop() -> None:
+    """Close the innermost range. Raises ImportError without the package nvtx."""
+    _package().pop_range()
+
+
+def range_start(msg: str) -> Any:
+    """Open a range that may end in another thread; returns what `range_end` needs."""
+    return _package().start_range(msg)
+
+
+def range_end(range_id: Any) -> None:
+    """Close a range that `range_start` opened."""
+    _package().end_range(range_id)
+
+
+def mark(msg: str) -> None:
+    """Mark a moment. Raises ImportError without the package nvtx."""
+    _package().mark(msg)
+
+
+@contextmanager
+def range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
+    """A block, or a function, inside a range; the message is formatted with the arguments.
+
+    Raises ImportError without the package nvtx.
+    """
+    range_push(msg.format(*args, **kwargs))
+    try:
+        yield
+    finally:
+        range_pop()

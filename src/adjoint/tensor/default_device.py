@@ -1,0 +1,102 @@
+"""The device of tensors that are made without naming one, and what may be asked of devices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+from adjoint.arrays.size import CPU, DEFAULT, as_device, device
+from adjoint.core import errors
+from adjoint.core.graph import TensorBase
+from adjoint.tensor import creation
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: Functions that make tensors, and so follow the default. The ..._like functions follow their argument.
+FOLLOWING = (
+    "tensor", "as_tensor", "asarray", "zeros", "ones", "empty", "full", "empty_strided", "arange", "linspace",
+    "logspace", "eye", "rand", "randn", "randint", "randperm", "scalar_tensor", "tril_indices", "triu_indices",
+    "empty_permuted", "range",
+)  # fmt: skip
+
+
+def set_default_device(device: Any) -> None:
+    """Let functions that make tensors put them on a device where none is named, in the calling thread; None: the CPU.
+
+    What adjoint computes inside is not concerned, nor are `from_numpy` and the ..._like functions.
+
+    Raises RuntimeError for a name that no device has; whether it is there is seen when a tensor is made.
+
+    >>> import adjoint
+    >>> adjoint.set_default_device("cpu")
+    >>> adjoint.get_default_device()
+    device(type='cpu')
+    >>> adjoint.set_default_device(None)
+    """
+    DEFAULT.device = None if device is None else _Device(device)
+
+
+def get_default_device() -> device:
+    """The device that functions that make tensors put them on where none is named.
+
+    Raises AssertionError where it is a CUDA device and none is available.
+    """
+    return CPU if DEFAULT.device is None else as_device(DEFAULT.device, "get_default_device")
+
+
+def on_default_device(function: F) -> F:
+    """A function that makes a tensor, on the default device where none is named."""
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if DEFAULT.device is not None and kwargs.get("device") is None:
+            kwargs["device"] = DEFAULT.device
+        return function(*args, **kwargs)
+
+    return call  # type: ignore[return-value]
+
+
+_Device = device
+
+#: The public functions of `creation` as users get them.
+PUBLIC: dict[str, Callable[..., Any]] = {name: getattr(creation, name) for name in creation.PUBLIC}
+PUBLIC["range"] = creation.range_
+PUBLIC |= {name: on_default_device(PUBLIC[name]) for name in FOLLOWING}
+
+
+def get_device(input: Any) -> int:
+    """The number of the CUDA device that a tensor lies on, -1 in main memory."""
+    if not isinstance(input, TensorBase):
+        raise TypeError(errors.must_be_tensor("get_device", "input", 0, input))
+    return input.get_device()  # type: ignore[attr-defined, no-any-return]
+
+
+_PRECISIONS = ("highest", "high", "medium")
+
+
+class _Precision:
+    """What has been asked for; products of float32 are always computed in float32."""
+
+    name = "highest"
+
+
+def get_float32_matmul_precision() -> str:
+    """What `set_float32_matmul_precision` has set, "highest" unless it did."""
+    return _Precision.name
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """Permit products of float32 matrices to be less precise: "high" or "medium"; no product makes use of that.
+
+    Raises RuntimeError for another word.
+
+    >>> import adjoint
+    >>> adjoint.set_float32_matmul_precision("high")
+    >>> adjoint.get_float32_matmul_precision()
+    'high'
+    >>> adjoint.set_float32_matmul_precision("highest")
+    """
+    if precision not in _PRECISIONS:
+        raise RuntimeError(f"precision must be one of {', '.join(_PRECISIONS)}, got {precision!r}")
+    _Precision.name = precision

@@ -1,0 +1,409 @@
+"""Names of PyTorch that adjoint leaves out on purpose: why, and what to use instead.
+
+One table serves the AttributeErrors of modules and of Tensor, the page docs/left-out.md, and the test that no name of
+PyTorch is missing without a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+
+class Group(NamedTuple):
+    """Names that are left out for one reason.
+
+    names: by the space that they belong to ("" is the top, "Tensor" the class), separated by blanks.
+    """
+
+    title: str
+    reason: str
+    instead: str
+    names: dict[str, str]
+
+
+GROUPS = (
+    Group(
+        "Modules and layers",
+        "adjoint differentiates functions of arrays and brings no layers that own their weights",
+        "the functions of adjoint.nn.functional with weights of your own (adjoint.nn.Parameter, adjoint.nn.init); "
+        "adjoint.func.functional_call takes any object with named_parameters()",
+        {
+            "nn": """
+                AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveLogSoftmaxWithLoss AdaptiveMaxPool1d
+                AdaptiveMaxPool2d AdaptiveMaxPool3d AlphaDropout AvgPool1d AvgPool2d AvgPool3d BCELoss BCEWithLogitsLoss
+                BatchNorm1d BatchNorm2d BatchNorm3d Bilinear Buffer CELU CTCLoss ChannelShuffle CircularPad1d
+                CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d Container Conv1d Conv2d Conv3d
+                ConvTranspose1d ConvTranspose2d ConvTranspose3d CosineEmbeddingLoss CosineSimilarity CrossEntropyLoss
+                CrossMapLRN2d DataParallel Dropout Dropout1d Dropout2d Dropout3d ELU Embedding EmbeddingBag
+                FeatureAlphaDropout Flatten Fold FractionalMaxPool2d FractionalMaxPool3d GELU GLU GRU GRUCell
+                GaussianNLLLoss GroupNorm Hardshrink Hardsigmoid Hardswish Hardtanh HingeEmbeddingLoss HuberLoss
+                Identity InstanceNorm1d InstanceNorm2d InstanceNorm3d KLDivLoss L1Loss LPPool1d LPPool2d LPPool3d LSTM
+                LSTMCell LayerNorm LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d
+                LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d LazyInstanceNorm2d
+                LazyInstanceNorm3d LazyLinear LeakyReLU Linear LinearCrossEntropyLoss LinearCrossEntropyOptions
+                LocalResponseNorm LogSigmoid LogSoftmax MSELoss MarginRankingLoss MaxPool1d MaxPool2d MaxPool3d
+                MaxUnpool1d MaxUnpool2d MaxUnpool3d Mish Module ModuleDict ModuleList MultiLabelMarginLoss
+                MultiLabelSoftMarginLoss MultiMarginLoss MultiheadAttention NLLLoss NLLLoss2d PReLU PairwiseDistance
+                ParameterDict ParameterList PixelShuffle PixelUnshuffle PoissonNLLLoss RMSNorm RNN RNNBase RNNCell
+                RNNCellBase RReLU ReLU ReLU6 ReflectionPad1d ReflectionPad2d ReflectionPad3d ReplicationPad1d
+                ReplicationPad2d ReplicationPad3d SELU Sequential SiLU Sigmoid SmoothL1Loss SoftMarginLoss Softmax
+                Softmax2d Softmin Softplus Softshrink Softsign SyncBatchNorm Tanh Tanhshrink Threshold Transformer
+                TransformerDecoder TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer TripletMarginLoss
+                TripletMarginWithDistanceLoss Unflatten Unfold UninitializedBuffer UninitializedParameter Upsample
+                UpsamplingBilinear2d UpsamplingNearest2d ZeroPad1d ZeroPad2d ZeroPad3d attention common_types intrinsic
+                modules parallel
+            """,
+            "nn.parameter": "Buffer UninitializedBuffer UninitializedParameter UninitializedTensorMixin is_lazy",
+            "nn.utils": """
+                fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights fusion
+                convert_conv2d_weight_memory_format convert_conv3d_weight_memory_format memory_format parametrizations
+                parametrize remove_spectral_norm remove_weight_norm rnn skip_init spectral_norm stateless weight_norm
+                init
+            """,
+            "func": "replace_all_batch_norm_modules_",
+            "Tensor": "module_load",
+        },
+    ),
+    Group(
+        "Optimizers",
+        "adjoint gives gradients and brings no optimizers of training loops",
+        "adjoint.optimize (SciPy's solvers with exact derivatives), or an update of your own under adjoint.no_grad()",
+        {"": "optim", "profiler": "Optimizer register_optimizer_step_post_hook"},
+    ),
+    Group(
+        "Gradients of single functions, by hand",
+        "every operation has its derivative in one table",
+        "adjoint.func.vjp of the function, or adjoint.autograd.grad",
+        {"nn": "grad", "nn.functional": "grad"},
+    ),
+    Group(
+        "Distributions and quasi-random numbers",
+        "adjoint draws random numbers and brings no classes of distributions",
+        "adjoint.rand, normal, bernoulli and their kin, and the log-densities of adjoint.scipy.stats; scipy.stats.qmc",
+        {"": "distributions quasirandom"},
+    ),
+    Group(
+        "Loading of data",
+        "arrays come from NumPy, with the programs that load them",
+        "NumPy's indexing, slicing and memory maps, and adjoint.from_numpy",
+        {"": "from_file hub", "utils": "data"},
+    ),
+    Group(
+        "Compilers, graphs of programs and symbolic sizes",
+        "adjoint runs programs as they stand and neither scripts, traces nor exports them",
+        "the function itself, with Python's if and while in place of cond and while_loop",
+        {
+            "": """
+                AVG AggregationType AliasDb AnyType Argument ArgumentSpec AwaitType Block BoolType BufferDict CallStack
+                Capsule ClassType Code CompilationUnit CompleteArgumentSpec ComplexType ConcreteModuleType
+                ConcreteModuleTypeBuilder DeepCopyMemoTable DeserializationStorageContext DeviceObjType DictType
+                EnumType ErrorReport ExecutionPlan FatalError FileCheck FloatType FunctionSchema Future FutureType
+                Gradient Graph GraphExecutorState IODescriptor InferredType IntType InterfaceType JITException ListType
+                LiteScriptModule LockingLogger LoggerBase ModuleDict Node NoneType NoopLogger NumberType OperatorInfo
+                OptionalType PRIVATE_OPS ParameterDict PyObjectType PyTorchFileReader PyTorchFileWriter RRefType SUM
+                ScriptClass ScriptClassFunction ScriptDict ScriptDictIterator ScriptDictKeyIterator ScriptFunction
+                ScriptList ScriptListIterator ScriptMethod ScriptModule ScriptModuleSerializer ScriptObject
+                ScriptObjectProperty SerializationStorageContext StaticModule StreamObjType StringType SymBool
+                SymBoolType SymFloat SymInt SymIntType TensorType TracingState TupleType Type UnionType Use Value
+                compile compiler cond export fork futures fx get_file_path import_ir_module import_ir_module_from_buffer
+                jit merge_type_from_type_comment package parse_ir parse_schema parse_type_comment sym_constrain_range
+                sym_constrain_range_for_size sym_float sym_fresh_size sym_int sym_ite sym_max sym_min sym_not sym_sqrt
+                sym_sum unify_type_list wait while_loop
+            """,
+            "autograd.profiler": "Future",
+            "utils.checkpoint": "fx_traceback",
+            "nn.functional": "BroadcastingList1 BroadcastingList2 BroadcastingList3 boolean_dispatch",
+        },
+    ),
+    Group(
+        "Dispatch to other implementations",
+        "an operation has one implementation for each library of arrays, chosen by the array",
+        "adjoint.autograd.Function or custom for an operation of your own, a subclass of Tensor for a type of your own",
+        {
+            "": """
+                DisableTorchFunction DisableTorchFunctionSubclass DispatchKey DispatchKeySet ExcludeDispatchKeyGuard
+                Tag classes cpp library ops overrides thread_safe_generator classproperty
+            """,
+            "autograd": "is_tensor_like",
+            "autograd.function": "AUTOGRAD_FUNCTION_COUNTER custom_function_call hooks",
+            "autograd.gradcheck": "is_tensor_like",
+            "autograd.graph": "TorchDispatchMode",
+            "utils": """
+                backend_registration backcompat generate_methods_for_privateuse1_backend rename_privateuse1_backend
+                set_module cpp_backtrace get_cpp_backtrace hooks weak cmake_prefix_path collect_env deterministic
+            """,
+            "utils.checkpoint": "LoggingTensorMode TorchDispatchMode capture_logs",
+        },
+    ),
+    Group(
+        "Sparse tensors",
+        "tensors are dense (strided)",
+        "adjoint.optimize and adjoint.implicit for sparse Jacobians, dense tensors with masks otherwise",
+        {
+            "": """
+                ccol_indices_copy col_indices_copy crow_indices_copy dsmm hsmm hspmm indices_copy resize_as_sparse_
+                row_indices_copy saddmm smm sparse sparse_bsc sparse_bsc_tensor sparse_bsr sparse_bsr_tensor
+                sparse_compressed_tensor sparse_coo sparse_coo_tensor sparse_csc sparse_csc_tensor sparse_csr
+                sparse_csr_tensor spmm sspaddmm values_copy
+            """,
+            "Tensor": """
+                ccol_indices coalesce col_indices crow_indices dense_dim indices is_coalesced resize_as_sparse_
+                row_indices smm sparse_dim sparse_mask sparse_resize_ sparse_resize_and_clear_ sspaddmm to_dense
+                to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr values
+            """,
+            "cuda": "sparse",
+            "nn.init": "sparse",
+        },
+    ),
+    Group(
+        "Nested and masked tensors",
+        "each tensor has one shape and a value in every place",
+        "padded tensors with a mask, and the reductions of adjoint.masked",
+        {
+            "": "jagged nested",
+            "Tensor": "to_padded_tensor",
+            "masked": "MaskedTensor as_masked_tensor is_masked_tensor masked_tensor maskedtensor",
+        },
+    ),
+    Group(
+        "Quantized tensors and small dtypes",
+        "NumPy has no such dtypes and adjoint rounds no weights to them",
+        "int8 and float16, or adjoint.bfloat16 with ml_dtypes",
+        {
+            "": """
+                QInt32Storage QInt8Storage QUInt2x4Storage QUInt4x2Storage QUInt8Storage ao bit bits16 bits1x8 bits2x4
+                bits4x2 bits8 chalf choose_qparams_optimized complex32 dequantize empty_quantized
+                fake_quantize_per_channel_affine fake_quantize_per_tensor_affine fbgemm_linear_fp16_weight
+                fbgemm_linear_fp16_weight_fp32_activation fbgemm_linear_int8_weight
+                fbgemm_linear_int8_weight_fp32_activation fbgemm_linear_quantize_weight fbgemm_pack_gemm_matrix_fp16
+                fbgemm_pack_quantized_matrix float4_e2m1fn_x2 float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz
+                float8_e8m0fnu fused_moving_avg_obs_fake_quant int1 int2 int3 int4 int5 int6 int7 int_repr
+                per_channel_affine per_channel_affine_float_qparams per_channel_symmetric per_tensor_affine
+                per_tensor_symmetric q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale
+                q_zero_point qint32 qint8 qscheme quantization quantize_per_channel quantize_per_tensor
+                quantize_per_tensor_dynamic quantized_batch_norm quantized_gru quantized_gru_cell quantized_lstm
+                quantized_lstm_cell quantized_max_pool1d quantized_max_pool2d quantized_max_pool3d
+                quantized_rnn_relu_cell quantized_rnn_tanh_cell quint2x4 quint4x2 quint8 uint1 uint2 uint3 uint4 uint5
+                uint6 uint7
+            """,
+            "Tensor": """
+                chalf dequantize int_repr q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale
+                q_zero_point qscheme
+            """,
+            "nn": "qat quantizable quantized",
+            "nn.functional": "ScalingType SwizzleType scaled_grouped_mm scaled_mm",
+        },
+    ),
+    Group(
+        "Automatic mixed precision",
+        "operations compute in the dtype of their arguments",
+        "Tensor.to for another dtype; half precision is computed in single, as on torch's CPU",
+        {
+            "": """
+                GradScaler amp autocast autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache
+                get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype get_autocast_ipu_dtype
+                get_autocast_xla_dtype is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled
+                is_autocast_ipu_enabled is_autocast_xla_enabled set_autocast_cache_enabled set_autocast_cpu_dtype
+                set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype
+                set_autocast_ipu_dtype set_autocast_ipu_enabled set_autocast_xla_dtype set_autocast_xla_enabled
+            """,
+            "cpu": "amp",
+            "cuda": "amp",
+        },
+    ),
+    Group(
+        "Kernels of one library",
+        "such a function names the library that is to run, and arrays are computed by NumPy, SciPy or CuPy",
+        "the function without the library's name: batch_norm, conv2d, grid_sample, affine_grid and so on",
+        {
+            "": """
+                batch_norm_backward_elemt batch_norm_backward_reduce batch_norm_elemt batch_norm_gather_stats
+                batch_norm_gather_stats_with_counts batch_norm_stats batch_norm_update_stats cudnn_affine_grid_generator
+                cudnn_batch_norm cudnn_convolution cudnn_convolution_add_relu cudnn_convolution_relu
+                cudnn_convolution_transpose cudnn_grid_sampler cudnn_is_acceptable miopen_batch_norm miopen_convolution
+                miopen_convolution_add_relu miopen_convolution_relu miopen_convolution_transpose miopen_ctc_loss
+                miopen_depthwise_convolution miopen_rnn mkldnn_adaptive_avg_pool2d mkldnn_convolution
+                mkldnn_linear_backward_weights mkldnn_max_pool2d mkldnn_max_pool3d mkldnn_rnn_layer
+                is_vulkan_available
+            """,
+            "Tensor": "to_mkldnn",
+            "backends": "cusparselt kleidiai mha miopen python_native quantized",
+            "cuda": "nccl gds tunable",
+        },
+    ),
+    Group(
+        "Other devices",
+        "arrays lie in main memory, or with CuPy on a CUDA device",
+        'the devices "cpu" and "cuda"',
+        {"Tensor": "ipu mtia xpu"},
+    ),
+    Group(
+        "CUDA graphs, kernels and allocators",
+        "CuPy runs and allocates for the device, and has ways of its own for these",
+        "CuPy itself: cupy.cuda, cupy.RawKernel, cupy.cuda.MemoryPool, and arrays shared through adjoint.as_tensor",
+        {
+            "": "AcceleratorError profiler_allow_cudagraph_cupti_lazy_reinit_cuda12",
+            "Tensor": "record_stream",
+            "autograd.graph": "region_activation_memory_budget",
+            "accelerator": "Graph graphs memory",
+            "cuda": """
+                CUDAGraph CUDAPluggableAllocator CudaError DEVICE_REQUIREMENT DeferredCudaCallError ExternalStream
+                GreenContext MemPool PYTORCH_RELEASES_CODE_CC caching_allocator_alloc caching_allocator_delete
+                caching_allocator_disabled caching_allocator_enable change_current_allocator check_error cudaStatus
+                cudart current_blas_handle current_solver_handle default_generators has_half has_magma
+                get_allocator_backend get_arch_list
+                get_gencode_flags get_per_process_memory_fraction get_stream_from_external get_sync_debug_mode graph
+                graph_pool_handle graphs green_contexts ipc_collect is_current_stream_capturing jiterator
+                make_graphed_callables memory random set_per_process_memory_fraction set_sync_debug_mode streams
+                use_mem_pool
+            """,
+            "cuda.profiler": "DEFAULT_FLAGS check_error cudart",
+        },
+    ),
+    Group(
+        "Counters of a device",
+        "CuPy counts the bytes of now and no others",
+        "adjoint.cuda.memory_allocated, memory_reserved and mem_get_info; nvidia-smi for the rest",
+        {
+            "accelerator": """
+                max_memory_allocated max_memory_reserved memory_stats reset_accumulated_memory_stats
+                reset_peak_memory_stats empty_host_cache
+            """,
+            "cuda": """
+                clock_rate device_memory_used host_memory_stats host_memory_stats_as_nested_dict list_gpu_processes
+                max_memory_allocated max_memory_cached max_memory_reserved memory_cached memory_snapshot memory_stats
+                memory_stats_as_nested_dict memory_summary memory_usage power_draw reset_accumulated_host_memory_stats
+                reset_accumulated_memory_stats reset_max_memory_allocated reset_max_memory_cached
+                reset_peak_host_memory_stats reset_peak_memory_stats temperature utilization
+            """,
+        },
+    ),
+    Group(
+        "Streams of the processor",
+        "operations on the processor are done when they return, so that there is nothing to queue",
+        "the call itself; adjoint.cuda.Stream and Event for devices",
+        {"": "Event Stream", "cpu": "Event Stream StreamContext current_stream stream get_capabilities"},
+    ),
+    Group(
+        "Types of storages and of tensors on a device",
+        "memory is untyped and a tensor's dtype says what is in it",
+        "Tensor.untyped_storage(), Tensor.to(dtype=..., device=...)",
+        {
+            "": """
+                BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage
+                DoubleStorage FloatStorage HalfStorage IntStorage LongStorage ShortStorage Storage StorageBase
+            """,
+            "cuda": """
+                BFloat16Storage BFloat16Tensor BoolStorage BoolTensor ByteStorage ByteTensor CharStorage CharTensor
+                ComplexDoubleStorage ComplexFloatStorage DoubleStorage DoubleTensor FloatStorage FloatTensor HalfStorage
+                HalfTensor IntStorage IntTensor LongStorage LongTensor ShortStorage ShortTensor
+            """,
+        },
+    ),
+    Group(
+        "Several processes",
+        "processes share arrays by means that NumPy's programs have",
+        "Tensor.share_memory_ with Python's multiprocessing, adjoint.distributed for dask and MPI",
+        {
+            "": "multiprocessing monitor prepare_multiprocessing_environment is_distributed",
+            "Tensor": "is_distributed",
+        },
+    ),
+    Group(
+        "How PyTorch was built, and its own workings",
+        "it tells of PyTorch's C++ library, or is a part of its own workings",
+        "adjoint.__version__, adjoint.set_num_threads, adjoint.backends",
+        {
+            "": """
+                BenchmarkConfig BenchmarkExecutionStats ThroughputBenchmark builtins compiled_with_cxx11_abi functional
+                get_num_interop_threads hash_tensor init_num_threads serialization set_anomaly_enabled
+                set_flush_denormal set_num_interop_threads storage torch_version types version windows
+                USE_GLOBAL_DEPS USE_RTLD_GLOBAL_WITH_LIBTORCH has_lapack has_mkl has_openmp has_spectral
+                legacy_contiguous_format native_norm slice_inverse embedding_renorm_ get_device_module
+            """,
+            "Tensor": "const_data_ptr hash_tensor slice_inverse storage_type",
+            "autograd": "DeviceType ProfilerConfig ProfilerEvent ProfilerState",
+            "autograd.gradcheck": "vmap",
+            "autograd.graph": "RemovableHandle Variable",
+            "autograd.profiler": "ProfilerConfig ProfilerState",
+            "cpu": "MappingProxyType",
+            "nn.functional": """
+                DType GRID_SAMPLE_INTERPOLATION_MODES GRID_SAMPLE_PADDING_MODES assert_int_or_pair
+            """,
+            "nn.utils": "clip_grad convert_parameters",
+            "profiler": "RecordScope is_fbcode itt profiler",
+            "utils": "ThroughputBenchmark throughput_benchmark",
+            "utils.checkpoint": "DefaultDeviceType SavedTensor Text tree_map",
+        },
+    ),
+    Group(
+        "Names that PyTorch itself has given up",
+        "in PyTorch 2.13 it raises an error, warns that it is deprecated, or says nothing",
+        "adjoint.linalg (eig, eigh, solve, lstsq, matrix_rank), Tensor.reshape, the name with an underscore at its "
+        "end, adjoint.testing.assert_close",
+        {
+            "": "eig lstsq matrix_rank solve symeig",
+            "Tensor": "eig lstsq resize resize_as solve symeig index name",
+            "nn.init": """
+                constant dirac eye kaiming_normal kaiming_uniform normal orthogonal uniform xavier_normal
+                xavier_uniform
+            """,
+            "nn.utils": "clip_grad_norm",
+            "accelerator": "current_device_idx device_index set_device_idx",
+            "testing": "assert_allclose",
+        },
+    ),
+)
+
+
+def _entries() -> Iterator[tuple[tuple[str, str], Group]]:
+    for group in GROUPS:
+        for space, names in group.names.items():
+            for name in names.split():
+                yield (space, name), group
+
+
+#: The group of each name that is left out, by its space and name.
+LEFT_OUT = dict(_entries())
+
+
+def explained(space: str, name: str) -> str | None:
+    """What the error for a name that is left out says; None for any other name."""
+    group = LEFT_OUT.get((space, name))
+    if group is None:
+        return None
+    full = ".".join(part for part in ("torch", space, name) if part)
+    return f"{full} is left out of adjoint on purpose: {group.reason}; instead, use {group.instead}"
+
+
+class AttributeOf:
+    """The `__getattr__` of a module: what is made when it is first asked for, and errors that say more.
+
+    made: functions by the name of what they make.
+    """
+
+    def __init__(self, module: str, **made: Callable[[], Any]) -> None:
+        self.module, self.made = module, made
+        self.space = module.partition(".")[2]
+
+    def __call__(self, name: str) -> Any:
+        if name in self.made:
+            return self.made[name]()
+        reason = explained(self.space, name)
+        raise AttributeError(
+            f"module {self.module!r} has no attribute {name!r}" + (f": {reason}" if reason else ""), name=name
+        )
+
+
+class NoMethod:
+    """Stands in Tensor for a method of torch's that is left out: asking for it raises AttributeError."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        kind = type(instance).__name__ if owner is None else owner.__name__
+        raise AttributeError(
+            f"{kind!r} object has no attribute {self.name!r}: {explained('Tensor', self.name)}", name=self.name
+        )

@@ -1,0 +1,141 @@
+"""Axes in another order, split and merged, by a pattern as einops has it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from adjoint.core.graph import TensorBase
+from adjoint.tensor.table import ops
+
+Tensor = Any
+#: A side of a pattern: for each axis the names that it is made of, "..." alone for those that are not named.
+Side = list[list[str]]
+
+
+def rearrange(tensor: Tensor | Sequence[Tensor], pattern: str, **axes_lengths: int) -> Tensor:
+    """A tensor with its axes in another order, split or merged, as in "b (h w) c -> b c h w".
+
+    Args:
+        tensor: a tensor, or several of one shape, which are stacked along a new first axis.
+        pattern: names of axes on both sides of an arrow; parentheses hold the axes that one is split into or merged
+            from, 1 is an axis of that length, ... stands for all that are not named.
+        axes_lengths: lengths of named axes; of those that one axis is split into, all but one are needed.
+
+    Raises ValueError for a pattern that does not hold together or does not fit the tensor.
+
+    >>> import adjoint
+    >>> x = adjoint.arange(6)
+    >>> adjoint.func.rearrange(x, "(a b) -> b a", a=2)
+    tensor([[0, 3],
+            [1, 4],
+            [2, 5]])
+    """
+    whole: Tensor = tensor if isinstance(tensor, TensorBase) else ops.stack(tensor)
+    if pattern.count("->") != 1:
+        raise ValueError("Pattern must contain a single '->' separator")
+    left, right = (read(text) for text in pattern.split("->"))
+    check(left, right, pattern, axes_lengths)
+    left, right = unfolded(left, right, whole.dim())
+    lengths = lengths_of(left, tuple(whole.shape), axes_lengths)
+    order = [name for axis in left for name in axis]
+    ways = [order.index(name) for axis in right for name in axis if name != "1"]
+    split = whole.reshape([lengths[name] for name in order])
+    # axes of length one that the right side does not name
+    kept = [i for i in range(len(order)) if i in ways]
+    split = split.reshape([lengths[order[i]] for i in kept]).permute([kept.index(i) for i in ways])
+    return split.reshape([prod(lengths[name] for name in axis) for axis in right])
+
+
+def read(text: str) -> Side:
+    """A side of a pattern. Raises ValueError where parentheses or names are wrong."""
+    side: Side = []
+    inside = False
+    for token in re.findall(r"\.\.\.|[()]|[^\s().]+|\.", text):
+        if token == "(" and inside:
+            raise ValueError("Axis composition is one-level (brackets inside brackets not allowed)")
+        if token == ")" and not inside:
+            raise ValueError(f"Imbalanced parentheses in expression: '{text}'")
+        if token == "(":
+            side.append([])
+        if token in "()":
+            inside = token == "("
+            continue
+        check_name(token)
+        if inside:
+            side[-1].append(token)
+        else:
+            side.append([token])
+    if inside:
+        raise ValueError(f"Imbalanced parentheses in expression: '{text}'")
+    names = [name for axis in side for name in axis if name != "1"]
+    repeated = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if repeated is not None:
+        raise ValueError(f"Indexing expression contains duplicate dimension '{repeated}'")
+    return side
+
+
+def check_name(token: str) -> None:
+    """Raise ValueError unless this may stand in a pattern."""
+    if token in ("...", "1"):
+        return
+    if not token.isidentifier() or token[0] == "_" or token[-1] == "_":
+        raise ValueError(
+            f"Invalid axis identifier: {token}: axes have Python's names without an underscore at either end, and the "
+            "only number is 1"
+        )
+
+
+def check(left: Side, right: Side, pattern: str, given: dict[str, int]) -> None:
+    """Raise ValueError unless both sides have the same names, and those with a length."""
+    if any("..." in axis and len(axis) > 1 for axis in left):
+        raise ValueError(f"Ellipsis is parenthesis in the left side is not allowed: {pattern}")
+    here, there = ({name for axis in side for name in axis} - {"1"} for side in (left, right))
+    if "..." in there - here:
+        raise ValueError(f"Ellipsis found in right side, but not left side of a pattern {pattern}")
+    if here != there:
+        raise ValueError(
+            f"Identifiers only on one side of rearrange expression (should be on both): {sorted(here ^ there)}"
+        )
+    if given.keys() - here:
+        raise ValueError(f"Identifiers not found in rearrange expression: {sorted(given.keys() - here)}")
+
+
+def unfolded(left: Side, right: Side, ndim: int) -> tuple[Side, Side]:
+    """Both sides with names in place of the ellipsis, and for axes of length 1 on the left.
+
+    Raises ValueError for another number of axes than the tensor has.
+    """
+    n_named = len([axis for axis in left if axis != ["..."]])
+    hidden = ndim - n_named
+    if hidden < 0 or (hidden and ["..."] not in left):
+        raise ValueError(
+            f"Number of dimensions in pattern ({n_named}) must be equal to the number of dimensions in the tensor "
+            f"({ndim})"
+        )
+    rest = [f"... {i}" for i in range(hidden)]
+    wide = [part for axis in left for part in ([[name] for name in rest] if axis == ["..."] else [axis])]
+    sides = [
+        [[part for name in axis for part in (rest if name == "..." else [name])] for axis in side]
+        for side in (wide, [part for axis in right for part in ([[n] for n in rest] if axis == ["..."] else [axis])])
+    ]
+    ones = iter(range(sum(axis.count("1") for axis in sides[0])))
+    sides[0] = [[f"1 {next(ones)}" if name == "1" else name for name in axis] for axis in sides[0]]
+    return sides[0], sides[1]
+
+
+def lengths_of(left: Side, shape: tuple[int, ...], given: dict[str, int]) -> dict[str, int]:
+    """The length of each name. Raises ValueError where it does not follow, or does not fit."""
+    lengths = {"1": 1}
+    for axis, size in zip(left, shape, strict=True):
+        known = {name: 1 if name.startswith("1 ") else given.get(name) for name in axis}
+        open_names = [name for name, length in known.items() if length is None]
+        if len(open_names) > 1:
+            raise ValueError(f"cannot infer the sizes of {len(open_names)} dimensions at once: {', '.join(open_names)}")
+        filled = prod(length for length in known.values() if length is not None)
+        if filled == 0 or size % filled or (not open_names and filled != size):
+            raise ValueError(f"an axis of length {size} cannot be made of ({' '.join(axis)}) with {known}")
+        lengths |= {name: size // filled if length is None else length for name, length in known.items()}
+    return lengths

@@ -1,0 +1,218 @@
+"""Objects with parameters as functions of these parameters.
+
+An object takes part if it can be called, has `named_parameters()` and `named_buffers()`, which give pairs of a dotted
+name and a Tensor, and has its tensors as attributes under these names.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from adjoint.core.graph import TensorBase
+from adjoint.tensor.table import ops
+
+Tensor = Any
+Tensors = dict[str, Tensor]
+
+_ABSENT = object()
+
+
+def functional_call(
+    module: Any,
+    parameter_and_buffer_dicts: Tensors | Sequence[Tensors],
+    args: Any = None,
+    kwargs: dict[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
+    """Call an object with other tensors in place of its parameters and buffers, which it has again afterwards.
+
+    Args:
+        module: can be called, has named_parameters() and named_buffers(), and its tensors as attributes.
+        parameter_and_buffer_dicts: tensors by their dotted names, or several such dictionaries. In one dictionary that
+            is given alone, what the object assigns to these attributes during the call is found afterwards.
+        args: the positional arguments, a tuple, or the only one.
+        kwargs: the keyword arguments.
+        tie_weights: a tensor that stands under several names is replaced under all of them.
+        strict: the dictionaries name all parameters and buffers and nothing else.
+
+    Raises:
+        ValueError: a name is in several dictionaries, or tied names get several tensors; there is no dictionary.
+        TypeError: a value is no Tensor, or the attribute of that name is none.
+        RuntimeError: with strict, names are missing or unexpected.
+        AttributeError: the object that a dotted name leads through is not there.
+
+    >>> import adjoint
+    >>> class Line:
+    ...     def __init__(self):
+    ...         self.slope = adjoint.ones(2, requires_grad=True)
+    ...     def named_parameters(self):
+    ...         yield "slope", self.slope
+    ...     def named_buffers(self):
+    ...         yield from ()
+    ...     def __call__(self, x):
+    ...         return (self.slope * x).sum()
+    >>> line, x = Line(), adjoint.tensor([1.0, 2.0])
+    >>> adjoint.func.grad(lambda slope: adjoint.func.functional_call(line, {"slope": slope}, x))(adjoint.zeros(2))
+    tensor([1., 2.])
+    """
+    given = merged(parameter_and_buffer_dicts)
+    own = dict([*_all_of(module.named_parameters), *_all_of(module.named_buffers)])
+    values = tied(given, own) if tie_weights else dict(given)
+    if strict:
+        check_names(module, values, own)
+    for name, value in values.items():
+        check_value(module, name, value)
+    arguments = () if args is None else args if isinstance(args, tuple) else (args,)
+    with replaced(module, values):
+        result = module(*arguments, **({} if kwargs is None else kwargs))
+        if isinstance(parameter_and_buffer_dicts, dict):
+            found = {name: getattr(*_owner(module, name)) for name in given}
+    if isinstance(parameter_and_buffer_dicts, dict):
+        parameter_and_buffer_dicts.update(found)
+    return result
+
+
+def merged(dictionaries: Tensors | Sequence[Tensors]) -> Tensors:
+    """One dictionary of one or several. Raises ValueError for other things, and names that several have."""
+    if isinstance(dictionaries, dict):
+        return dictionaries
+    if not isinstance(dictionaries, (list, tuple)):
+        raise ValueError(
+            f"Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {type(dictionaries)}"
+        )
+    if not all(isinstance(each, dict) for each in dictionaries):
+        raise ValueError("Expected all elements of parameter_and_buffer_dicts to be dictionaries")
+    names = [name for each in dictionaries for name in each]
+    repeated = [name for i, name in enumerate(names) if name in names[:i]]
+    if repeated:
+        raise ValueError(f"{repeated} appeared in multiple dictionaries; behavior of functional call is ambiguous")
+    return {name: value for each in dictionaries for name, value in each.items()}
+
+
+def _all_of(named: Callable[..., Any]) -> list[tuple[str, Tensor]]:
+    """The pairs of a name and a tensor, also the further names of a tensor where the object can give them."""
+    try:
+        every = "remove_duplicate" in inspect.signature(named).parameters
+    except ValueError:
+        every = False
+    return list(named(remove_duplicate=False) if every else named())
+
+
+def tied(values: Tensors, own: Tensors) -> Tensors:
+    """Tensors by name, each also under the other names of the tensor that it replaces.
+
+    Raises ValueError where names of one tensor get several.
+    """
+    groups: dict[int, list[str]] = {}
+    for name, tensor in own.items():
+        groups.setdefault(id(tensor), []).append(name)
+    found = dict(values)
+    for names in groups.values():
+        named = [name for name in names if name in values]
+        if len({id(values[name]) for name in named}) > 1:
+            raise ValueError(
+                f"functional_call got multiple values for keys {sorted(named)}, which are tied. Consider using "
+                "tie_weights=False"
+            )
+        if named:
+            found.update(dict.fromkeys(names, values[named[0]]))
+    return found
+
+
+def check_names(module: Any, values: Tensors, own: Tensors) -> None:
+    """Raise RuntimeError unless the values are named as the object's own tensors."""
+    wrong = {"Unexpected": sorted(values.keys() - own.keys()), "Missing": sorted(own.keys() - values.keys())}
+    lines = [f"\n\t{kind} key(s): {', '.join(map(repr, names))}." for kind, names in wrong.items() if names]
+    if lines:
+        raise RuntimeError(f"Error(s) in reparametrizing for {type(module).__name__}:" + "".join(lines))
+
+
+def check_value(module: Any, name: str, value: Any) -> None:
+    """Raise an error unless a value may stand in place of the attribute of this name."""
+    if name == "":
+        raise KeyError('tensor name can\'t be empty string ""')
+    if value is not None and not isinstance(value, TensorBase):
+        raise TypeError(f"{value} is not an instance of adjoint.Tensor")
+    before = getattr(*_owner(module, name), None)
+    if before is not None and not isinstance(before, TensorBase):
+        raise TypeError(f"attribute `{name}`: {before} is not an instance of adjoint.Tensor")
+
+
+def _owner(module: Any, name: str) -> tuple[Any, str]:
+    """The object that a dotted name leads to, and the name of its attribute."""
+    *path, last = name.split(".")
+    for part in path:
+        if not hasattr(module, part):
+            raise AttributeError(f"{type(module).__name__} has no attribute `{part}`")
+        module = getattr(module, part)
+    return module, last
+
+
+@contextmanager
+def replaced(module: Any, values: Tensors) -> Iterator[None]:
+    """A block in which attributes of an object, under dotted names, are others."""
+    places = [(_owner(module, name), value) for name, value in values.items()]
+    before = [getattr(*place, _ABSENT) for place, _ in places]
+    try:
+        for (owner, name), value in places:
+            setattr(owner, name, value)
+        yield
+    finally:
+        for ((owner, name), _), value in zip(places, before, strict=True):
+            if value is not _ABSENT:
+                setattr(owner, name, value)
+            elif hasattr(owner, name):
+                delattr(owner, name)
+
+
+def stack_module_state(models: Sequence[Any]) -> tuple[Tensors, Tensors]:
+    """The parameters and the buffers of objects of one class, each name's stacked: for `vmap` over `functional_call`.
+
+    The stacked parameters are leaves that require grad where those of the objects do.
+
+    Raises RuntimeError without objects, and for objects of several classes, some training and some not, with tensors
+    of several shapes, or where only some require grad.
+
+    >>> import adjoint
+    >>> class Line:
+    ...     def __init__(self, slope):
+    ...         self.slope = adjoint.tensor(slope, requires_grad=True)
+    ...     def named_parameters(self):
+    ...         yield "slope", self.slope
+    ...     def named_buffers(self):
+    ...         yield from ()
+    ...     def __call__(self, x):
+    ...         return self.slope * x
+    >>> lines = [Line(1.0), Line(2.0)]
+    >>> parameters, buffers = adjoint.func.stack_module_state(lines)
+    >>> call = lambda p, b, x: adjoint.func.functional_call(lines[0], (p, b), x)
+    >>> adjoint.func.vmap(call, (0, 0, None))(parameters, buffers, adjoint.tensor(3.0)).tolist()
+    [3.0, 6.0]
+    """
+    if len(models) == 0:
+        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
+    modes = {bool(getattr(model, "training", False)) for model in models}
+    if len(modes) > 1:
+        raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
+    if len({type(model) for model in models}) > 1:
+        raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
+    parameters = [dict(model.named_parameters()) for model in models]
+    buffers = [dict(model.named_buffers()) for model in models]
+    return _stacked(parameters), _stacked(buffers)
+
+
+def _stacked(states: list[Tensors]) -> Tensors:
+    """Tensors of the same name in one, as leaves."""
+    found = {}
+    for name in states[0]:
+        members = [state[name] for state in states]
+        flags = {member.requires_grad for member in members}
+        if len(flags) > 1:
+            raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
+        found[name] = ops.stack([member.detach() for member in members]).requires_grad_(flags.pop())
+    return found

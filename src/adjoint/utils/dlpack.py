@@ -1,0 +1,24 @@
+"""DLPack, the exchange of memory between libraries, under torch.utils.dlpack's names."""
+
+import enum as _enum
+
+from adjoint.interop.dlpack import from_dlpack, to_dlpack
+
+__all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
+
+
+class DLDeviceType(_enum.IntEnum):
+    """Where memory lies, by DLPack's numbers."""
+
+    kDLCPU = 1
+    kDLCUDA = 2
+    kDLCUDAHost = 3
+    kDLOpenCL = 4
+    kDLVulkan = 7
+    kDLMetal = 8
+    kDLVPI = 9
+    kDLROCM = 10
+    kDLROCMHost = 11
+    kDLExtDev = 12
+    kDLCUDAManaged = 13
+    kDLOneAPI = 14

@@ -1,0 +1,81 @@
+"""No public name of PyTorch is missing without a word: it is there, or in the table of what is left out on purpose."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import adjoint
+from adjoint.tensor.left_out import GROUPS, LEFT_OUT, explained
+
+ROOT = Path(__file__).parents[1]
+NAMES = json.loads((ROOT / "tests" / "data" / "torch_names.json").read_text())["names"]
+PAGE = runpy.run_path(str(ROOT / "scripts" / "generate_left_out.py"))
+
+
+def space(name: str) -> Any:
+    return adjoint.Tensor if name == "Tensor" else importlib.import_module(f"adjoint.{name}".rstrip("."))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_name_is_there_or_left_out(name: str) -> None:
+    found = space(name)
+    there = {each for each in NAMES[name] if hasattr(found, each)}
+    listed = {each for where, each in LEFT_OUT if where == name}
+    assert set(NAMES[name]) - there - listed == set(), "make it, or say in tensor/left_out.py why not"
+    assert there & listed == set(), "what is there is not left out"
+    assert listed - set(NAMES[name]) == set(), "only names of PyTorch are left out"
+
+
+def test_names_stand_in_the_table_once() -> None:
+    every = [(where, name) for group in GROUPS for where, names in group.names.items() for name in names.split()]
+    assert len(every) == len(set(every))
+    assert {where for where, _ in every} <= NAMES.keys()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_error_says_so(name: str) -> None:
+    owners = [space(name)] if name != "Tensor" else [adjoint.Tensor, adjoint.ones(2), adjoint.nn.Parameter()]
+    for where, each in LEFT_OUT:
+        if where != name:
+            continue
+        for owner in owners:
+            with pytest.raises(AttributeError) as raised:
+                getattr(owner, each)
+            text = str(raised.value)
+            assert f"no attribute {each!r}" in text
+            assert f"{each} is left out of adjoint on purpose: " in text
+            assert "; instead, use " in text
+            assert raised.value.name == each
+            assert not hasattr(owner, each)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_other_names_have_the_plain_error(name: str) -> None:
+    with pytest.raises(AttributeError, match=r"no attribute 'fermata'$"):
+        getattr(space(name), "fermata")  # noqa: B009
+
+
+def test_other_names_are_not_explained() -> None:
+    assert explained("", "ones") is None
+
+
+def test_subclasses_and_instances_may_use_the_names() -> None:
+    class Sparse(adjoint.Tensor):
+        def values(self) -> str:
+            return "own"
+
+    assert adjoint.ones(2).as_subclass(Sparse).values() == "own"
+    x = adjoint.ones(2)
+    x.indices = 3
+    assert x.indices == 3
+    assert "to_sparse" not in dir(x)
+
+
+def test_page_is_written_from_the_table() -> None:
+    assert PAGE["PAGE"].read_text() == PAGE["page"](), "run: python scripts/generate_left_out.py"
