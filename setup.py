@@ -5,6 +5,7 @@ ADJOINT_DISABLE_EXT=1 builds none; ADJOINT_REQUIRE_EXT=1 makes a failed build an
 """
 
 import os
+import re
 import runpy
 import sys
 from pathlib import Path
@@ -18,7 +19,7 @@ NO_COMPILER = "No C compiler was found that runs and finds Python's headers"
 NOT_COMPILED = "The core could not be compiled"
 CONSEQUENCE = ": adjoint runs as plain Python, slower and otherwise the same."
 
-HEADERS = [str(file) for file in sorted(Path("src/adjoint/arrays").glob("*.h"))]
+HEADERS = [str(file) for file in sorted(Path("src/adjoint").rglob("*.h"))]
 FLAGS = {"msvc": ["/O2"]}
 # what is fused is said in the sources (arrays/vectors_fused.h), so that last digits depend on no compiler
 OTHER_FLAGS = ["-O3", "-g0", "-ffp-contract=off"]
@@ -37,10 +38,28 @@ def switch(name: str) -> bool:
     return os.environ.get(name, "0") not in ("", "0")
 
 
+def headers_of(file: Path, seen: set[Path]) -> set[Path]:
+    """The headers that a declaration file or header includes, also through others and through what it cimports."""
+    if file not in seen and file.exists():
+        seen.add(file)
+        text = file.read_text(encoding="utf-8")
+        for name in re.findall(r'(?:extern from|#include) "([\w./]+\.h)"', text):
+            for header in map(Path, HEADERS):
+                if header.name == Path(name).name:
+                    headers_of(header, seen)
+        for module in re.findall(r"^from (adjoint[\w.]+) cimport", text, re.MULTILINE):
+            headers_of(Path("src", *module.split(".")).with_suffix(".pxd"), seen)
+    return {path for path in seen if path.suffix == ".h"}
+
+
 def extensions() -> list[Extension]:
     """One extension for each module of the list; a module's source is its .py file."""
     names = runpy.run_path(str(ROOT / "src/adjoint/_compiled.py"))["COMPILED"]
-    return [Extension(name, [f"src/{name.replace('.', '/')}.py"], depends=["setup.py", *HEADERS]) for name in names]
+    files = {name: f"src/{name.replace('.', '/')}.py" for name in names}
+    return [
+        Extension(name, [file], depends=["setup.py", *map(str, sorted(headers_of(Path(file).with_suffix(".pxd"), set())))])
+        for name, file in files.items()
+    ]
 
 
 class OptionalBuildExt(build_ext):
@@ -95,7 +114,7 @@ class OptionalBuildExt(build_ext):
             raise CCompilerError(f"Cython could not translate {error}") from error
         for extension, result in zip(self.extensions, translated, strict=True):
             extension.sources = result.sources
-            extension.include_dirs = [numpy.get_include(), "src/adjoint/arrays"]
+            extension.include_dirs = [numpy.get_include(), *sorted({str(Path(header).parent) for header in HEADERS})]
             extension.define_macros = [("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")]
 
     def remove_outputs(self, in_place):

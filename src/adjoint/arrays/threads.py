@@ -1,0 +1,59 @@
+"""The threads that share the work on large arrays: how many there are, and how C loops are given to them.
+
+There is no uncompiled form: NumPy then does all the work, in the calling thread.
+"""
+
+try:
+    import cython
+
+    compiled = cython.compiled
+except ModuleNotFoundError:
+    compiled = False
+
+import os
+
+from adjoint.arrays.forks import renewed_in_child
+
+_MOST_THREADS = 8
+_threads = 1
+
+
+def usable_processors() -> int:
+    """How many processors this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
+
+
+def get_num_threads() -> int:
+    """How many threads work on one large array at most."""
+    return _threads
+
+
+def set_num_threads(n: int) -> None:
+    """Set how many threads work on one large array at most, from 1 to 8."""
+    global _threads
+    if not 1 <= n <= _MOST_THREADS:
+        raise ValueError(f"set_num_threads(): expected a number from 1 to {_MOST_THREADS}, got {n}")
+    _threads = n
+
+
+if compiled:
+    _threads = min(_MOST_THREADS, usable_processors())
+
+    def n_helpers() -> int:
+        """How many threads were started so far to help with large arrays."""
+        return adj_n_workers
+
+    @renewed_in_child
+    def forget_workers():
+        """Threads are not inherited."""
+        adj_forget_workers()
+
+    def share(work, job, threads):
+        """work(job), a C function, in this thread and at the same time in others, unless these have work already."""
+        helpers = adj_claim_helpers(threads - 1)
+        with cython.nogil:
+            adj_run_job(work, job, helpers)
+        return 0

@@ -1,0 +1,42 @@
+cimport cython
+
+from adjoint.arrays.memory cimport is_large
+from adjoint.program.machine cimport Elementwise
+
+cdef extern from *:
+    """
+    #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
+    #include <numpy/arrayobject.h>
+    /* the type number of an ndarray's elements */
+    #define adj_type_num(array) (PyArray_DESCR((PyArrayObject *)(array))->type_num)
+    """
+    int adj_type_num(object array)
+    int NPY_DOUBLE, NPY_FLOAT
+
+cdef object _ndarray
+
+
+cdef class Program:
+    cdef public object form
+    cdef readonly Elementwise flat
+    cdef dict schedules
+    cpdef object run(self, list values, bint quiet)
+    cdef object run_schedule(self, list values, bint quiet)
+
+
+cdef class Fused:
+    cdef public object function
+    cdef public tuple keywords
+    cdef public bint numbers
+    cdef public dict programs
+    cdef public str reason
+    cdef public int level
+    cdef public bint is_traceable
+    cdef Elementwise double
+    cdef Elementwise single
+    cdef object one(self, object x, bint quiet)
+    cdef object two(self, object x, object y, bint quiet)
+    cpdef object attempt(self, list values, bint quiet)
+    cdef Program find(self, list values)
+    cpdef object call(self, list values, bint quiet)
+    cpdef object run(self, list values, bint quiet)

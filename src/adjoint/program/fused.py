@@ -1,0 +1,239 @@
+"""Functions of arrays that run as programs where they can.
+
+A `Fused` is a function and its programs: one for each combination of types, of arguments that are no arrays, and of
+what else the function looked at when it was traced. The function itself is the plain form: it is called where there is
+no program, where arrays do not lie as a program needs them, and where NumPy has a floating point error to tell of.
+"""
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from adjoint.arrays import _cython_shim as cython
+
+import numpy
+
+from adjoint.arrays.dtypes import dtype as DType
+from adjoint.arrays.memory import with_kept_memory
+from adjoint.arrays.threads import get_num_threads
+from adjoint.program import machine
+from adjoint.program.machine import would_tell
+from adjoint.program.schedule import Schedule, Unschedulable, elementwise
+from adjoint.program.trace import NOTHING, RANKS, SHAPES, Looked, Untraceable, trace
+
+if not cython.compiled:
+    # the compiled form has it from the .pxd
+    from adjoint.arrays.memory import is_large
+
+#: So many programs has a function, and so many schedules a program.
+MAX_PROGRAMS = MAX_SCHEDULES = 64
+
+_ndarray = numpy.ndarray
+#: Arguments of these types stand for themselves in a program.
+_PLAIN = (bool, int, float, str, type(None), numpy.dtype, DType, type)
+_enabled = True
+
+
+def set_fusion(enabled: bool) -> bool:
+    """Switch programs on or off, for comparisons with the plain form; returns what was."""
+    global _enabled
+    before = _enabled
+    _enabled = enabled
+    return before
+
+
+@cython.final
+@cython.cclass
+class Program:
+    """A form, and what the machine runs for it: on arrays of any shape if it is elementwise, else by shapes."""
+
+    def __init__(self, form):
+        self.form = form
+        self.flat = elementwise(form)
+        self.schedules = {}
+
+    def run(self, values: list, quiet):
+        """The results for arrays and numbers, or None where the plain form must be called."""
+        large = any([is_large(value) for value in values])
+        if self.flat is not None:
+            rows_first = large and len(self.form.steps) > 1 and several_shapes(values)
+            result = self.run_schedule(values, quiet) if rows_first else None
+            return result if result is not None else self.flat.several(values, quiet)
+        return self.run_schedule(values, quiet) if large else None
+
+    def run_schedule(self, values: list, quiet):
+        """What `run` does, for arrays seen as rows and columns."""
+        arrays = [
+            value if type(value) is _ndarray else numpy.asarray(value, dtype)
+            for value, dtype in zip(values, self.form.inputs)
+        ]
+        key = tuple([array.shape for array in arrays])
+        if key in self.schedules:
+            schedule = self.schedules[key]
+        else:
+            if len(self.schedules) >= MAX_SCHEDULES:
+                del self.schedules[next(iter(self.schedules))]
+            try:
+                schedule = Schedule(self.form, list(key))
+            except Unschedulable:
+                schedule = None
+            self.schedules[key] = schedule
+        if schedule is None:
+            return None
+        results, flags = schedule.run(arrays, get_num_threads())
+        if flags and (flags < 0 or (not quiet and would_tell(flags))):
+            return None
+        return results
+
+
+def several_shapes(values):
+    """True if there are arrays with axes of several shapes among some."""
+    return len({value.shape for value in values if type(value) is _ndarray and value.ndim}) > 1
+
+
+@cython.final
+@cython.cclass
+class Fused:
+    """A function of arrays, and its programs.
+
+    keywords: the names under which the function takes its last arguments. numbers: Python's numbers among the arguments
+    are operands like arrays, as those of a ufunc; the function must not look at them.
+    """
+
+    def __init__(self, function, keywords=(), numbers=False):
+        self.function = function
+        self.keywords = tuple(keywords)
+        self.numbers = numbers
+        self.programs = {}
+        self.level = NOTHING
+        self.is_traceable = True
+        #: Why there is no program for arguments that are all arrays.
+        self.reason = None
+
+    def one(self, x, quiet):
+        """What the function gives for one array, by a program, or None."""
+        if cython.compiled:
+            if type(x) is _ndarray:
+                kind: cython.int = adj_type_num(x)
+                if kind == NPY_DOUBLE and self.double is not None:
+                    return self.double.one(x, quiet)
+                if kind == NPY_FLOAT and self.single is not None:
+                    return self.single.one(x, quiet)
+        return self.attempt([x], quiet)
+
+    def two(self, x, y, quiet):
+        """What the function gives for two arrays, or an array and a number, by a program, or None."""
+        if cython.compiled:
+            is_array: cython.bint = type(x) is _ndarray
+            if (self.numbers or (is_array and type(y) is _ndarray)) and not (is_large(x) or is_large(y)):
+                kind: cython.int = adj_type_num(x if is_array else y)
+                if kind == NPY_DOUBLE and self.double is not None:
+                    return self.double.two(x, y, quiet)
+                if kind == NPY_FLOAT and self.single is not None:
+                    return self.single.two(x, y, quiet)
+        return self.attempt([x, y], quiet)
+
+    def attempt(self, values: list, quiet):
+        """What the function gives for some arguments, by a program, or None."""
+        if not (self.is_traceable and machine.compiled and _enabled):
+            return None
+        program: Program = self.find(values)
+        if program is None:
+            return None
+        return program.run(inputs_among(values, self.numbers), quiet)
+
+    def call(self, values: list, quiet):
+        """What the function gives for some arguments, by a program or by itself."""
+        for value in values:
+            if is_large(value):
+                return with_kept_memory(self.run, (values, quiet))
+        return self.run(values, quiet)
+
+    def run(self, values: list, quiet):
+        """What `call` does, in whatever memory."""
+        result = self.attempt(values, quiet)
+        if result is not None:
+            return result
+        if not self.keywords:
+            return self.function(*values)
+        n = len(values) - len(self.keywords)
+        return self.function(*values[:n], **dict(zip(self.keywords, values[n:])))
+
+    def find(self, values: list):
+        """The program for some arguments, or None; functions are traced here."""
+        while True:
+            try:
+                key = tuple([part_of_key(value, self.level, self.numbers) for value in values])
+            except TypeError:
+                return None
+            if key in self.programs:
+                return self.programs[key]
+            if self.level == SHAPES and not any([is_large(value) for value in values]):
+                return None
+            if len(self.programs) >= MAX_PROGRAMS:
+                if self.level != SHAPES:
+                    return None
+                del self.programs[next(iter(self.programs))]
+            try:
+                form = trace(self.in_order, values, self.level, self.numbers)
+                program: Program = Program(form)
+            except Looked as looked:
+                self.level = looked.level
+                self.programs.clear()
+                continue
+            except Untraceable as why:
+                program = None
+                if all([type(value) is _ndarray for value in values]) and values:
+                    self.reason = str(why)
+            self.programs[key] = program
+            if self.level == NOTHING and program is not None and program.flat is not None:
+                if key == ("d",) * len(key):
+                    self.double = program.flat
+                elif key == ("f",) * len(key):
+                    self.single = program.flat
+            return program
+
+    def in_order(self, *values):
+        """The function, with arguments in their order."""
+        if not self.keywords:
+            return self.function(*values)
+        n = len(values) - len(self.keywords)
+        return self.function(*values[:n], **dict(zip(self.keywords, values[n:])))
+
+
+def part_of_key(value, level, numbers):
+    """What a program depends on of one argument. TypeError for what no program can stand for."""
+    kind = type(value)
+    if kind is _ndarray:
+        dtype = value.dtype
+        if not dtype.isnative:
+            raise TypeError
+        if level == NOTHING:
+            return dtype.char
+        return dtype.char, value.ndim if level == RANKS else value.shape
+    if numbers and (kind is float or kind is int):
+        return "number"
+    if kind is float:
+        # 0.0 and -0.0 are equal, and NaN is not equal to itself
+        return kind, value if value and value == value else repr(value)
+    if kind is tuple:
+        return tuple([part_of_key(member, level, numbers) for member in value])
+    if not isinstance(value, _PLAIN):
+        raise TypeError
+    return kind, value
+
+
+def inputs_among(values, numbers):
+    """The arguments that are a program's inputs, those in tuples too."""
+    found: list = []
+    for value in values:
+        kind = type(value)
+        if kind is _ndarray or (numbers and (kind is float or kind is int)):
+            found.append(value)
+        elif kind is tuple:
+            found.extend(inputs_among(value, numbers))
+    return found
+
+
+if not cython.compiled:
+    # the values that fields of compiled classes have before they are set
+    Fused.double = Fused.single = None

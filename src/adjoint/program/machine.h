@@ -1,0 +1,415 @@
+/* The machine that runs programs: each step is an inner loop of a ufunc on registers, one tile after the other.
+
+   Arrays are seen as rows and columns. All steps are run on one tile before the next tile is taken up, so intermediate
+   values stay in the processor's cache and never become arrays. The loops need no Python, so tiles are dealt out to
+   several threads. */
+#ifndef ADJOINT_MACHINE_H
+#define ADJOINT_MACHINE_H
+
+#include <fenv.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <numpy/arrayobject.h>
+#include <numpy/ufuncobject.h>
+
+#ifdef __GNUC__
+/* every module that includes this uses a part of it */
+#pragma GCC diagnostic ignored "-Wunused-function"
+#endif
+
+#define ADJ_MOST_OPERANDS 3
+#define ADJ_MOST_INPUTS 8
+#define ADJ_MOST_STEPS 64
+#define ADJ_MOST_REGISTERS 96
+/* scratch memory of this size lies on the stack */
+#define ADJ_STACK_SCRATCH 49152
+#define ADJ_ALIGNMENT 64
+/* the length of a tile where few intermediate values share the cache, and how many tiles a piece has */
+#define ADJ_TILE 2048
+#define ADJ_TILES 8
+#define ADJ_FLAGS (FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID)
+#define ADJ_NO_MEMORY (1 << 30)
+
+/* what a step works on: each element, one number for each row; or it reduces rows, or everything */
+enum { ADJ_EACH, ADJ_PER_ROW, ADJ_ROW_SUM, ADJ_ROW_FOLD, ADJ_TOTAL };
+
+/* the last register of a step is that of its result */
+typedef struct {
+    PyUFuncGenericFunction loop;
+    void *data;
+    int way, n_operands, registers[ADJ_MOST_OPERANDS + 1];
+} adj_step;
+
+/* Where a register lies: in an array, with strides of rows and columns, or (base NULL) at an offset in the scratch memory
+   of a thread. */
+typedef struct {
+    char *base;
+    npy_intp row, column, offset;
+} adj_register;
+
+/* One run. group rows, or tile columns of one row, are worked on together; a piece is what a thread takes up at once. */
+typedef struct {
+    const adj_step *steps;
+    const adj_register *registers;
+    int n_steps, flags;
+    npy_intp n_rows, n_columns, tile, group, piece, n_pieces, scratch;
+    char *totals;
+    npy_intp total_size, next;
+} adj_job;
+
+#ifdef __GNUC__
+#define ADJ_CLAIM(counter) __atomic_fetch_add(counter, 1, __ATOMIC_ACQ_REL)
+#define ADJ_JOIN(flags, more) __atomic_fetch_or(flags, more, __ATOMIC_ACQ_REL)
+#else
+#define ADJ_CLAIM(counter) ((*(counter))++)
+#define ADJ_JOIN(flags, more) (*(flags) |= (more))
+#endif
+
+/* running ---------------------------------------------------------------------------------------------------------- */
+
+/* a reduction of some rows, from some column on: the loop with its result as first operand, which NumPy's loops know */
+static void adj_reduce_rows(const adj_job *job, const adj_step *step, char **at, const npy_intp *down, npy_intp stride,
+                            npy_intp row, npy_intp n_rows, npy_intp column, npy_intp n) {
+    npy_intp tiles_per_row = (job->n_columns + job->tile - 1) / job->tile, size = job->total_size;
+    for (npy_intp k = 0; k < n_rows; k++) {
+        char *source = at[0] + k * down[0], *result = at[1] + k * down[1];
+        npy_intp length = n, strides[3] = {0, stride, 0};
+        if (step->way == ADJ_TOTAL) result = job->totals + ((row + k) * tiles_per_row + column / job->tile) * size;
+        if (step->way == ADJ_ROW_FOLD) {
+            memcpy(result, source, size);
+            source += stride;
+            length--;
+        } else memset(result, 0, size);
+        char *operands[3] = {result, source, result};
+        if (length) step->loop(operands, &length, strides, step->data);
+    }
+}
+
+/* one step on some rows, from some column on */
+static void adj_run_step(const adj_job *job, const adj_step *step, char *scratch, npy_intp row, npy_intp n_rows,
+                         npy_intp column, npy_intp n) {
+    char *at[ADJ_MOST_OPERANDS + 1];
+    npy_intp strides[ADJ_MOST_OPERANDS + 1], down[ADJ_MOST_OPERANDS + 1];
+    int contiguous = 1, last = step->n_operands;
+    for (int i = 0; i <= last; i++) {
+        const adj_register *r = &job->registers[step->registers[i]];
+        at[i] = r->base ? r->base + row * r->row + column * r->column : scratch + r->offset;
+        strides[i] = r->column;
+        down[i] = r->row;
+        contiguous &= r->row == n * r->column;
+    }
+    if (step->way == ADJ_PER_ROW) { step->loop(at, &n_rows, down, step->data); return; }
+    if (step->way != ADJ_EACH) { adj_reduce_rows(job, step, at, down, strides[0], row, n_rows, column, n); return; }
+    if (contiguous || n_rows == 1) {
+        n *= n_rows;
+        step->loop(at, &n, strides, step->data);
+        return;
+    }
+    for (npy_intp k = 0; k < n_rows; k++) {
+        char *here[ADJ_MOST_OPERANDS + 1];
+        for (int i = 0; i <= last; i++) here[i] = at[i] + k * down[i];
+        step->loop(here, &n, strides, step->data);
+    }
+}
+
+/* a piece is a range of rows, or of the columns of the only row */
+static void adj_run_piece(const adj_job *job, npy_intp piece, char *scratch) {
+    npy_intp first = piece * job->piece, row_begin = first, row_end = first + job->piece;
+    npy_intp column_begin = 0, column_end = job->n_columns;
+    if (job->n_rows == 1) {
+        row_begin = 0;
+        row_end = 1;
+        column_begin = first;
+        if (first + job->piece < column_end) column_end = first + job->piece;
+    } else if (row_end > job->n_rows) row_end = job->n_rows;
+    for (npy_intp row = row_begin; row < row_end; row += job->group) {
+        npy_intp rows = row_end - row < job->group ? row_end - row : job->group;
+        for (npy_intp column = column_begin; column < column_end; column += job->tile) {
+            npy_intp n = column_end - column < job->tile ? column_end - column : job->tile;
+            for (int s = 0; s < job->n_steps; s++) adj_run_step(job, &job->steps[s], scratch, row, rows, column, n);
+        }
+    }
+}
+
+/* what each thread of a job does: take up pieces while there are any */
+static void adj_work(void *of) {
+    adj_job *job = (adj_job *)of;
+    char *memory = (char *)malloc((size_t)job->scratch + ADJ_ALIGNMENT);
+    if (memory == NULL) { ADJ_JOIN(&job->flags, ADJ_NO_MEMORY); return; }
+    char *scratch = (char *)(((uintptr_t)memory + ADJ_ALIGNMENT - 1) & ~(uintptr_t)(ADJ_ALIGNMENT - 1));
+    feclearexcept(FE_ALL_EXCEPT);
+    npy_intp piece;
+    while ((piece = ADJ_CLAIM(&job->next)) < job->n_pieces) adj_run_piece(job, piece, scratch);
+    int flags = fetestexcept(ADJ_FLAGS);
+    feclearexcept(FE_ALL_EXCEPT);
+    free(memory);
+    if (flags) ADJ_JOIN(&job->flags, flags);
+}
+
+/* the same in the calling thread alone, for a job whose scratch memory fits on the stack */
+static void adj_work_here(adj_job *job, int quiet) {
+    char memory[ADJ_STACK_SCRATCH + ADJ_ALIGNMENT];
+    char *scratch = (char *)(((uintptr_t)memory + ADJ_ALIGNMENT - 1) & ~(uintptr_t)(ADJ_ALIGNMENT - 1));
+    if (!quiet && fetestexcept(ADJ_FLAGS)) feclearexcept(ADJ_FLAGS);
+    for (npy_intp piece = 0; piece < job->n_pieces; piece++) adj_run_piece(job, piece, scratch);
+    if (!quiet && (job->flags = fetestexcept(ADJ_FLAGS))) feclearexcept(ADJ_FLAGS);
+}
+
+/* A piece is several tiles: dealing out costs little then, and a thread that is interrupted delays the others by few. */
+static void adj_set_pieces(adj_job *job, int n_tiles) {
+    job->piece = n_tiles * (job->n_rows == 1 ? job->tile : job->group);
+    job->n_pieces = ((job->n_rows == 1 ? job->n_columns : job->n_rows) + job->piece - 1) / job->piece;
+    job->next = 0;
+}
+
+/* the loops that are no ufunc's --------------------------------------------------------------------------------------- */
+
+/* selections, without branches, which random conditions make slow */
+#define ADJ_CHOOSE(name, type)                                                                                          \
+    static inline void name##_strided(char **at, npy_intp n, npy_intp a, npy_intp b) {                                  \
+        const npy_bool *condition = (npy_bool *)at[0];                                                                  \
+        type *out = (type *)at[3];                                                                                      \
+        for (npy_intp i = 0; i < n; i++) {                                                                              \
+            type mask = (type)0 - (type)(condition[i] != 0);                                                            \
+            out[i] = (*(type *)(at[1] + i * a) & mask) | (*(type *)(at[2] + i * b) & ~mask);                            \
+        }                                                                                                               \
+    }                                                                                                                   \
+    static void name(char **at, npy_intp const *n, npy_intp const *s, void *data) {                                     \
+        const npy_intp size = sizeof(type);                                                                             \
+        (void)data;                                                                                                     \
+        if (s[0] == 1 && s[3] == size) {                                                                                \
+            if (s[1] == size && s[2] == size) { name##_strided(at, *n, sizeof(type), sizeof(type)); return; }           \
+            if (s[1] == size && s[2] == 0) { name##_strided(at, *n, sizeof(type), 0); return; }                         \
+            if (s[1] == 0 && s[2] == size) { name##_strided(at, *n, 0, sizeof(type)); return; }                         \
+        }                                                                                                               \
+        for (npy_intp i = 0; i < *n; i++) {                                                                             \
+            type x = *(type *)(at[1] + i * s[1]), y = *(type *)(at[2] + i * s[2]);                                      \
+            *(type *)(at[3] + i * s[3]) = *(npy_bool *)(at[0] + i * s[0]) ? x : y;                                      \
+        }                                                                                                               \
+    }
+ADJ_CHOOSE(adj_choose_1, uint8_t)
+ADJ_CHOOSE(adj_choose_4, uint32_t)
+ADJ_CHOOSE(adj_choose_8, uint64_t)
+
+#define ADJ_CAST(name, type)                                                                                            \
+    static void name(char **at, npy_intp const *n, npy_intp const *s, void *data) {                                     \
+        (void)data;                                                                                                     \
+        if (s[0] == 1 && s[1] == sizeof(type))                                                                          \
+            for (npy_intp i = 0; i < *n; i++) ((type *)at[1])[i] = (type)(((npy_bool *)at[0])[i] != 0);                 \
+        else                                                                                                            \
+            for (npy_intp i = 0; i < *n; i++)                                                                           \
+                *(type *)(at[1] + i * s[1]) = (type)(*(npy_bool *)(at[0] + i * s[0]) != 0);                             \
+    }
+ADJ_CAST(adj_cast_4, float)
+ADJ_CAST(adj_cast_8, double)
+
+/* a ufunc's loop by its place among the ufunc's types; 0 if the ufunc has none there */
+static int adj_set_loop(adj_step *step, PyObject *ufunc, int place) {
+    PyUFuncObject *u = (PyUFuncObject *)ufunc;
+    if (u->functions == NULL || place >= u->ntypes) return 0;
+    step->loop = u->functions[place];
+    step->data = u->data ? (void *)u->data[place] : NULL;
+    return step->loop != NULL;
+}
+
+/* a loop of our own by its number, which OWN_LOOPS of machine.py knows too */
+static void adj_set_own_loop(adj_step *step, int which) {
+    const PyUFuncGenericFunction own[] = {adj_choose_1, adj_choose_4, adj_choose_8, adj_cast_4, adj_cast_8};
+    step->loop = own[which];
+    step->data = NULL;
+}
+
+/* elementwise programs on arrays of any shape ------------------------------------------------------------------------- */
+
+/* Steps and registers of an elementwise program: the inputs, the constants, and the steps' results, of which the last one
+   is the program's. slots: how many intermediate values are alive at once. */
+typedef struct {
+    int n_inputs, n_constants, n_steps, n_registers, n_slots, type_num, size;
+    npy_intp tile;
+    adj_step *steps;
+    adj_register *registers;
+    char *constants;
+    int input_types[ADJ_MOST_INPUTS];
+} adj_elementwise;
+
+static int adj_make_elementwise(adj_elementwise *p) {
+    p->n_registers = p->n_inputs + p->n_constants + p->n_steps;
+    p->steps = (adj_step *)PyMem_Calloc(p->n_steps, sizeof(adj_step));
+    p->registers = (adj_register *)PyMem_Calloc(p->n_registers, sizeof(adj_register));
+    p->constants = (char *)PyMem_Calloc(p->n_constants + 1, sizeof(double));
+    if (p->steps == NULL || p->registers == NULL || p->constants == NULL) { PyErr_NoMemory(); return -1; }
+    /* the largest power of two for which all intermediate values lie on the stack, down to what many of them share */
+    p->tile = ADJ_TILE;
+    while (p->tile > 512 && p->n_slots * p->tile * 8 > ADJ_STACK_SCRATCH) p->tile /= 2;
+    return 0;
+}
+
+static void adj_free_elementwise(adj_elementwise *p) {
+    PyMem_Free(p->steps);
+    PyMem_Free(p->registers);
+    PyMem_Free(p->constants);
+}
+
+static void adj_set_constant(adj_elementwise *p, int k, double value) {
+    char *at = p->constants + k * sizeof(double);
+    if (p->size == 4) *(float *)at = (float)value;
+    else *(double *)at = value;
+    p->registers[p->n_inputs + k].base = at;
+}
+
+static void adj_set_result(adj_elementwise *p, int step, int size, int slot) {
+    adj_register *r = &p->registers[p->n_inputs + p->n_constants + step];
+    r->column = size;
+    r->offset = slot * p->tile * 8;
+}
+
+/* a Python number in the program's type; 0 if it is none, or does not fit */
+static int adj_read_number(PyObject *o, int single, double *value) {
+    double d;
+    if (PyFloat_CheckExact(o)) d = PyFloat_AS_DOUBLE(o);
+    else if (PyLong_CheckExact(o)) {
+        int overflow;
+        long long whole = PyLong_AsLongLongAndOverflow(o, &overflow);
+        long long limit = single ? 1LL << 24 : 1LL << 53;
+        if (overflow || whole > limit || whole < -limit) return 0;
+        d = (double)whole;
+    } else return 0;
+    if (!single) { *value = d; return 1; }
+    float f = (float)d;
+    memcpy(value, &f, sizeof f);
+    return isinf(d) || !isinf(f);
+}
+
+/* Rows and columns of arrays that broadcast: neighbouring axes that every array steps through alike are one. 0 if that
+   leaves more than two, or if NumPy would lay the result out in another order. */
+static int adj_collapse(int n_inputs, PyArrayObject **arrays, adj_register *registers, int ndim, npy_intp *shape,
+                        npy_intp *n_rows, npy_intp *n_columns) {
+    npy_intp dims[2] = {1, 1}, strides[2][ADJ_MOST_INPUTS];
+    int n_groups = 0;
+    memset(strides, 0, sizeof strides);
+    for (int axis = 0; axis < ndim; axis++) {
+        npy_intp here[ADJ_MOST_INPUTS];
+        if (shape[axis] == 1) continue;
+        int merges = n_groups > 0;
+        for (int k = 0; k < n_inputs; k++) {
+            here[k] = 0;
+            if (arrays[k] == NULL) continue;
+            int own = axis - (ndim - PyArray_NDIM(arrays[k]));
+            if (own >= 0 && PyArray_DIM(arrays[k], own) != 1) here[k] = PyArray_STRIDE(arrays[k], own);
+            if (here[k] < 0) return 0;
+            for (int g = 0; g < n_groups; g++)
+                if (strides[g][k] && here[k] > strides[g][k]) return 0;
+            if (merges && strides[n_groups - 1][k] != here[k] * shape[axis]) merges = 0;
+        }
+        if (!merges && n_groups == 2) return 0;
+        if (!merges) n_groups++;
+        dims[n_groups - 1] *= shape[axis];
+        for (int k = 0; k < n_inputs; k++) strides[n_groups - 1][k] = here[k];
+    }
+    int rows = n_groups == 2 ? 0 : -1, columns = n_groups == 2 ? 1 : 0;
+    *n_rows = rows < 0 ? 1 : dims[rows];
+    *n_columns = dims[columns];
+    for (int k = 0; k < n_inputs; k++) {
+        registers[k].row = rows < 0 ? strides[columns][k] * *n_columns : strides[rows][k];
+        registers[k].column = strides[columns][k];
+    }
+    return 1;
+}
+
+/* Place a program's registers on arrays and numbers, and make the result. 1: the job can run; 0: the arguments are not of
+   the kind that the program is for, so NumPy must be asked; -1: an exception is set. */
+static int adj_bind(const adj_elementwise *p, PyObject **given, adj_job *job, adj_register *registers, double *numbers,
+                    PyObject **made) {
+    PyArrayObject *arrays[ADJ_MOST_INPUTS], *full = NULL;
+    int plain = 1, fortran = 1, n = p->n_inputs, single = p->size == 4;
+    job->n_rows = job->n_columns = job->n_pieces = job->scratch = 0;
+    job->flags = 0;
+    memcpy(registers, p->registers, p->n_registers * sizeof(adj_register));
+    for (int k = 0; k < n; k++) {
+        PyObject *o = given[k];
+        arrays[k] = NULL;
+        registers[k].row = registers[k].column = 0;
+        if (!PyArray_CheckExact(o)) {
+            if (p->input_types[k] != p->type_num || !adj_read_number(o, single, &numbers[k])) return 0;
+            registers[k].base = (char *)&numbers[k];
+            continue;
+        }
+        PyArrayObject *a = arrays[k] = (PyArrayObject *)o;
+        PyArray_Descr *descr = PyArray_DESCR(a);
+        if (descr->type_num != p->input_types[k] || !PyArray_ISALIGNED(a) || !PyArray_ISNBO(descr->byteorder)) return 0;
+        registers[k].base = PyArray_BYTES(a);
+        if (full == NULL) full = a;
+        else if (PyArray_NDIM(a) && PyArray_NDIM(full)) plain = plain && PyArray_SAMESHAPE(a, full);
+        else if (PyArray_NDIM(a)) full = a;
+    }
+    if (full == NULL) return 0;
+    npy_intp shape[NPY_MAXDIMS], size;
+    int ndim = PyArray_NDIM(full);
+    for (int k = 0; k < n; k++)
+        if (arrays[k] != NULL && PyArray_NDIM(arrays[k])) {
+            plain = plain && PyArray_IS_C_CONTIGUOUS(arrays[k]);
+            fortran = fortran && PyArray_IS_F_CONTIGUOUS(arrays[k]) && PyArray_SAMESHAPE(arrays[k], full);
+        }
+    if (plain || fortran) {
+        memcpy(shape, PyArray_DIMS(full), ndim * sizeof(npy_intp));
+        size = PyArray_SIZE(full);
+        job->n_rows = 1;
+        job->n_columns = size;
+        for (int k = 0; k < n; k++) {
+            if (arrays[k] == NULL || (ndim && !PyArray_NDIM(arrays[k]))) continue;
+            registers[k].column = PyArray_ITEMSIZE(arrays[k]);
+        }
+    } else {
+        for (int k = 0; k < n; k++)
+            if (arrays[k] != NULL && PyArray_NDIM(arrays[k]) > ndim) ndim = PyArray_NDIM(arrays[k]);
+        for (int i = 0; i < ndim; i++) shape[i] = 1;
+        for (int k = 0; k < n; k++) {
+            if (arrays[k] == NULL) continue;
+            int missing = ndim - PyArray_NDIM(arrays[k]);
+            for (int i = missing; i < ndim; i++) {
+                npy_intp length = PyArray_DIM(arrays[k], i - missing);
+                if (length == shape[i] || length == 1) continue;
+                if (shape[i] != 1) return 0;
+                shape[i] = length;
+            }
+        }
+        size = 1;
+        for (int i = 0; i < ndim; i++) size *= shape[i];
+        if (size && !adj_collapse(n, arrays, registers, ndim, shape, &job->n_rows, &job->n_columns)) return 0;
+    }
+    PyArray_Descr *descr = PyArray_DescrFromType(p->type_num);
+    PyObject *result = PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, NULL, NULL,
+                                            fortran && !plain ? NPY_ARRAY_F_CONTIGUOUS : 0, NULL);
+    if (result == NULL) return -1;
+    *made = result;
+    if (size == 0) { job->n_rows = 0; return 1; }
+    /* without intermediate values a tile needs no room in the cache */
+    int n_tiles = p->n_slots ? ADJ_TILES : 1;
+    npy_intp tile = p->tile * (ADJ_TILES / n_tiles), n_columns = job->n_columns;
+    if (tile > n_columns) tile = n_columns;
+    job->tile = tile;
+    job->group = job->n_rows == 1 ? 1 : tile == n_columns && tile < p->tile ? p->tile / tile : 1;
+    job->steps = p->steps;
+    job->registers = registers;
+    job->n_steps = p->n_steps;
+    job->scratch = p->n_slots * p->tile * 8;
+    job->totals = NULL;
+    for (int k = p->n_inputs + p->n_constants; k < p->n_registers; k++) registers[k].row = tile * registers[k].column;
+    adj_register *last = &registers[p->n_registers - 1];
+    last->base = PyArray_BYTES((PyArrayObject *)result);
+    last->row = n_columns * p->size;
+    adj_set_pieces(job, n_tiles);
+    return 1;
+}
+
+static int adj_import_numpy(void) {
+    import_array1(-1);
+    import_umath1(-1);
+    return 0;
+}
+
+static char *adj_data(PyObject *array) { return PyArray_BYTES((PyArrayObject *)array); }
+
+#endif

@@ -1,0 +1,92 @@
+cimport cython
+
+from adjoint.arrays.threads cimport share
+
+
+cdef extern from "machine.h":
+    ctypedef struct adj_step:
+        int way
+        int n_operands
+        int registers[4]
+    ctypedef struct adj_register:
+        char *base
+        Py_ssize_t row
+        Py_ssize_t column
+        Py_ssize_t offset
+    ctypedef struct adj_job:
+        const adj_step *steps
+        const adj_register *registers
+        int n_steps
+        int flags
+        Py_ssize_t n_rows
+        Py_ssize_t n_columns
+        Py_ssize_t tile
+        Py_ssize_t group
+        Py_ssize_t scratch
+        Py_ssize_t n_pieces
+        char *totals
+        Py_ssize_t total_size
+    ctypedef struct adj_elementwise:
+        int n_inputs
+        int n_constants
+        int n_steps
+        int n_slots
+        int type_num
+        int size
+        adj_step *steps
+        int input_types[8]
+    int FE_DIVBYZERO, FE_OVERFLOW, FE_UNDERFLOW, FE_INVALID
+    int ADJ_MOST_INPUTS, ADJ_MOST_STEPS, ADJ_MOST_REGISTERS, ADJ_STACK_SCRATCH, ADJ_NO_MEMORY, ADJ_TILE, ADJ_TILES
+    int adj_import_numpy() except -1
+    bint adj_set_loop(adj_step *step, object ufunc, int place)
+    void adj_set_own_loop(adj_step *step, int which)
+    int adj_make_elementwise(adj_elementwise *p) except -1
+    void adj_free_elementwise(adj_elementwise *p)
+    void adj_set_constant(adj_elementwise *p, int k, double value)
+    void adj_set_result(adj_elementwise *p, int step, int size, int slot)
+    int adj_bind(const adj_elementwise *p, PyObject **given, adj_job *job, adj_register *registers, double *numbers,
+                 PyObject **made) except -1
+    void adj_set_pieces(adj_job *job, int n_tiles)
+    void adj_work(void *job) noexcept nogil
+    void adj_work_here(adj_job *job, bint quiet) noexcept
+    char *adj_data(object array)
+
+cdef extern from "Python.h":
+    ctypedef struct PyObject
+
+cdef extern from *:
+    """
+    #define ADJ_ITEMS(list) (((PyListObject *)(list))->ob_item)
+    """
+    PyObject **ADJ_ITEMS(list items)
+    void release "Py_DECREF"(PyObject *o)
+
+
+cdef Py_ssize_t _UNLOCKED, _THREADED
+
+
+cdef class Elementwise:
+    cdef adj_elementwise code
+    cdef object one(self, object x, bint quiet)
+    cdef object two(self, object x, object y, bint quiet)
+    cdef object several(self, list values, bint quiet)
+
+cdef object run_elementwise(Elementwise program, PyObject **given, bint quiet)
+
+cdef int set_step(adj_step *step, int way, object loop, object place, object registers) except -1
+
+
+cdef class Machine:
+    cdef adj_step steps[64]
+    cdef adj_register registers[96]
+    cdef int n_steps
+    cdef int n_registers
+    cdef public Py_ssize_t scratch
+    cdef public Py_ssize_t tile
+    cdef public Py_ssize_t group
+    cdef public Py_ssize_t total_size
+    @cython.locals(job=adj_job, registers=adj_register[96])
+    cpdef int run(self, list places, Py_ssize_t n_rows, Py_ssize_t n_columns, object totals, int threads) except -1
+
+
+cpdef bint would_tell(int flags) except -1

@@ -1,0 +1,78 @@
+"""A form made shorter, with the same results to the last bit.
+
+Equal steps are one, since a trace notes no step twice. `simplified` answers for steps that need no work, when they are
+noted; `form_of` keeps what leads to a result and numbers the registers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from .form import Form, Step
+
+
+def simplified(kernel: Any, operands: list[Any]) -> Any:
+    """The operand that a step would give unchanged, or None.
+
+    An input is never one: a function's result is memory of its own.
+    """
+    rule = _SIMPLER.get(kernel)
+    operand = None if rule is None else rule(operands)
+    return None if operand is None or operand.kernel == "input" else operand
+
+
+def _without_factor_one(operands: list[Any]) -> Any:
+    first, second = operands
+    if second.number == 1:
+        return first
+    return second if first.number == 1 else None
+
+
+def _without_divisor_one(operands: list[Any]) -> Any:
+    return operands[0] if operands[1].number == 1 else None
+
+
+def _itself(operands: list[Any]) -> Any:
+    return operands[0]
+
+
+_SIMPLER = {
+    numpy.multiply: _without_factor_one,
+    numpy.divide: _without_divisor_one,
+    numpy.positive: _itself,
+}
+
+
+def form_of(inputs: list[Any], results: Any) -> Form:
+    """The form of the values that lead to the results, operands first."""
+    wanted = [value for value in (results if isinstance(results, tuple) else (results,)) if value is not None]
+    order = needed(wanted)
+    constants = [value for value in order if value.kernel == "constant"]
+    steps = [value for value in order if value.kernel not in ("constant", "input")]
+    numbers = {id(value): k for k, value in enumerate([*inputs, *constants, *steps])}
+
+    def register(value: Any) -> int | None:
+        return None if value is None else numbers[id(value)]
+
+    return Form(
+        [value.dtype for value in inputs],
+        [(value.dtype, value.number) for value in constants],
+        [Step(v.kernel, tuple([numbers[id(o)] for o in v.operands]), v.dtype, v.reduction) for v in steps],
+        tuple([register(value) for value in results]) if isinstance(results, tuple) else register(results),
+    )
+
+
+def needed(wanted: list[Any]) -> list[Any]:
+    """The values that lead to some, operands first; nothing recurses."""
+    found: dict[int, Any] = {}
+    stack = [(value, False) for value in reversed(wanted)]
+    while stack:
+        value, returning = stack.pop()
+        if returning:
+            found[id(value)] = value
+        elif id(value) not in found:
+            stack.append((value, True))
+            stack.extend([(operand, False) for operand in value.operands])
+    return list(found.values())

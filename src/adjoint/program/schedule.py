@@ -1,0 +1,351 @@
+"""What the machine runs for a form: which steps run tile by tile, what runs before and after, where values lie.
+
+`elementwise` makes a form without reductions ready for arrays of any shape. A `Schedule` is for given shapes. It sees
+arrays as rows and columns: reductions of a program are over columns, or over everything. Values that are the same for
+all rows, and those made of complete sums, are small; NumPy makes them before and after the tiles.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy
+
+from adjoint.arrays import crossovers
+
+from . import machine
+from .form import BOOL, CAST, WHERE, Form, Step
+from .machine import EACH, MOST_INPUTS, MOST_REGISTERS, MOST_STEPS, OWN_LOOPS, PER_ROW, ROW_FOLD, ROW_SUM, TILE, TOTAL
+from .trace import loop_place
+
+#: How a value lies in rows and columns.
+_FULL, _ROWS, _COLUMNS, _NUMBER = "full", "one number per row", "one row", "one number"
+
+
+class Unschedulable(Exception):
+    """The shapes are not of the kind that the machine is for, or a program is too long for it."""
+
+
+def loop_of(step: Step, dtypes: list[str]) -> tuple[Any, int | None]:
+    """A step's loop as the machine takes it: a ufunc and a place, or a loop of our own and None."""
+    if step.kernel in (WHERE, CAST):
+        return OWN_LOOPS[step.kernel, numpy.dtype(step.dtype).itemsize], None
+    if step.reduction is not None:
+        return step.kernel, loop_place(step.kernel, step.dtype * 2)
+    return step.kernel, loop_place(step.kernel, "".join([dtypes[register] for register in step.operands]))
+
+
+def last_uses(form: Form) -> dict[int, int]:
+    """For each register the number of the step that reads it last."""
+    return {register: k for k, step in enumerate(form.steps) for register in step.operands}
+
+
+def elementwise(form: Form) -> Any:
+    """An elementwise form as the machine runs it on arrays of any shape, or None if it is too long or not of one type."""
+    dtypes = form.dtypes
+    kinds = {dtype for dtype in dtypes if dtype != BOOL}
+    fits = len(form.inputs) <= MOST_INPUTS and len(form.steps) <= MOST_STEPS and len(dtypes) <= MOST_REGISTERS
+    if not (machine.compiled and form.is_elementwise and fits and len(kinds) == 1) or dtypes[form.results] == BOOL:
+        return None
+    last_use = last_uses(form)
+    slots: dict[int, int] = {}
+    free: list[int] = []
+    n_slots = 0
+    steps = []
+    for k, step in enumerate(form.steps):
+        register = form.first_step + k
+        slot = None
+        if register != form.results:
+            if not free:
+                free.append(n_slots)
+                n_slots += 1
+            slot = slots[register] = free.pop()
+        # what is read for the last time is free for the next step, not for this one's own result
+        free += {slots[operand] for operand in step.operands if operand in slots and last_use[operand] == k}
+        steps.append((*loop_of(step, dtypes), [*step.operands, register], numpy.dtype(step.dtype).itemsize, slot))
+    return machine.Elementwise(form.inputs, [number for _, number in form.constants], kinds.pop(), steps, n_slots)
+
+
+class _Registers:
+    """The machine's registers, one for each value in the tiles, and the scratch memory for intermediate values."""
+
+    def __init__(self, kinds: dict[int, str], dtypes: list[str], tile: int, group: int) -> None:
+        self.kinds, self.dtypes, self.tile = kinds, dtypes, tile
+        # room for one tile is as large as the largest, and is used again when the last use is past
+        self.tile_size, self.column_size = (-(-n * 8 // 64) * 64 for n in (tile * group, group))
+        self.numbers: dict[int, int] = {}
+        self.scratch: list[int | None] = []
+        self.strides: list[tuple[int, int]] = []
+        self.n_bytes = 0
+        self._places: dict[int, int] = {}
+        self._free: list[int] = []
+
+    def add(self, value: int, offset: int | None = None) -> int:
+        """A register for a value: at an offset in the scratch memory, or for memory that is named when it runs."""
+        number = self.numbers[value] = len(self.scratch)
+        self.scratch.append(offset)
+        item = numpy.dtype(self.dtypes[value]).itemsize
+        self.strides.append((self.tile * item, item) if self.kinds[value] == _FULL else (item, 0))
+        return number
+
+    def add_intermediate(self, value: int) -> int:
+        """A register for a value that only other steps use."""
+        if self.kinds[value] != _FULL:
+            # one number for each row: written while longer values are still being read
+            return self.add(value, self._take(self.column_size))
+        place = self._free.pop() if self._free else self._take(self.tile_size)
+        self._places[value] = place
+        return self.add(value, place)
+
+    def release(self, values: list[int]) -> None:
+        """Let the room of values be used again."""
+        self._free.extend([self._places[value] for value in values if value in self._places])
+
+    def _take(self, size: int) -> int:
+        place, self.n_bytes = self.n_bytes, self.n_bytes + size
+        return place
+
+
+class Schedule:
+    """A form made ready to run on arrays of given shapes.
+
+    Raises Unschedulable for shapes that are no rows and columns for the machine.
+    """
+
+    def __init__(self, form: Form, shapes: list[tuple[int, ...]]) -> None:
+        self.form = form
+        self.dtypes = form.dtypes
+        self.shapes = shapes_of(form, shapes)
+        self.shape = max(self.shapes, key=lambda shape: (prod(shape), len(shape)), default=())
+        steps = [(form.first_step + k, step) for k, step in enumerate(form.steps)]
+        self.steps = dict(steps)
+        rank = len(self.shape)
+        splits = {len(self.shapes[step.operands[0]]) - self._n_reduced(step) for step in form.steps if step.reduction}
+        splits.discard(0)
+        if len(splits) > 1:
+            raise Unschedulable("reductions over different axes")
+        whole = all(shape in (self.shape, ()) or prod(shape) == 1 for shape in self.shapes)
+        self.split = splits.pop() if splits else 0 if whole else rank - 1
+        self.n_rows, self.n_columns = prod(self.shape[: self.split]), prod(self.shape[self.split :])
+        self.reduces_rows = any([step.reduction and not self._is_total(step) for step in form.steps])
+        if self.n_columns < crossovers.SHORTEST_ROW or (self.reduces_rows and self.n_columns > crossovers.LONGEST_ROW):
+            raise Unschedulable("rows too short or too long")
+        self.kinds: dict[int, str] = {}
+        self._divide()
+        self._make_machine()
+
+    def _n_reduced(self, step: Step) -> int:
+        """How many axes a reduction reduces."""
+        rank = len(self.shapes[step.operands[0]])
+        assert step.reduction is not None
+        return rank if step.reduction.axes is None else step.reduction.axes
+
+    def _is_total(self, step: Step) -> bool:
+        return self._n_reduced(step) == len(self.shapes[step.operands[0]])
+
+    def _kind(self, value: int) -> str:
+        """How a value lies in the rows and columns."""
+        step = self.steps.get(value)
+        shape = (1,) * (len(self.shape) - len(self.shapes[value])) + self.shapes[value]
+        if step is not None and step.reduction is not None:
+            if self._is_total(step):
+                return _NUMBER
+            shape = self.shape[: self.split] + (1,) * (len(self.shape) - self.split)
+        first, last = shape[: self.split], shape[self.split :]
+        kinds = {(True, True): _FULL, (True, False): _ROWS, (False, True): _COLUMNS, (False, False): _NUMBER}
+        of_rows = first == self.shape[: self.split] and (bool(first) or last == self.shape[self.split :])
+        of_columns = last == self.shape[self.split :]
+        if (not of_rows and prod(first) != 1) or (not of_columns and prod(last) != 1):
+            raise Unschedulable("shapes that are no rows and columns")
+        if not self.split and not of_columns:
+            return _NUMBER
+        return kinds[of_rows, of_columns]
+
+    def _divide(self) -> None:
+        """Which steps run before the tiles, in them and after them."""
+        self.before: list[int] = []
+        self.inside: list[int] = []
+        self.after: list[int] = []
+        self.totals: list[int] = []
+        late: set[int] = set()
+        for value in range(self.form.first_step):
+            self.kinds[value] = self._kind(value)
+        for value, step in self.steps.items():
+            if late.intersection(step.operands):
+                # made of complete sums: what is left is small, and no sum
+                if prod(self.shapes[value]) == prod(self.shape) or step.reduction is not None:
+                    raise Unschedulable("a large value made of complete sums")
+                self.after.append(value)
+                late.add(value)
+                continue
+            self.kinds[value] = self._kind(value)
+            if step.reduction is not None:
+                self.inside.append(value)
+                if self._is_total(step):
+                    self.totals.append(value)
+                if self._is_total(step) or not step.reduction.keepdims:
+                    late.add(value)
+            elif self.kinds[value] in (_NUMBER, _COLUMNS):
+                self.before.append(value)
+            else:
+                self.inside.append(value)
+        if not self.inside or len(self.totals) > 1 or len(self.inside) > MOST_STEPS:
+            raise Unschedulable("no steps, two sums of everything, or too many steps")
+
+    def _make_machine(self) -> None:
+        made = set(self.inside)
+        wanted = self.form.registers_of_results()
+        wanted += [operand for value in self.after for operand in self.steps[value].operands]
+        # a result that other steps turn into an array that is asked for has a place of its own
+        self.kept = [value for value in dict.fromkeys(wanted) if value in made and value not in self.totals]
+        last_use = {operand: k for k, value in enumerate(self.inside) for operand in self.steps[value].operands}
+        tile = self.n_columns if self.reduces_rows else min(TILE, self.n_columns)
+        group = max(1, min(self.n_rows, TILE // tile)) if tile == self.n_columns else 1
+        registers = _Registers(self.kinds, self.dtypes, tile, group)
+        #: The operands that come from outside.
+        self.places: list[int] = []
+        steps = []
+        for k, value in enumerate(self.inside):
+            past = [operand for operand in dict.fromkeys(self.steps[value].operands) if last_use[operand] == k]
+            steps.append(self._step(value, past, registers))
+        if len(registers.scratch) > MOST_REGISTERS:
+            raise Unschedulable("too many values")
+        sizes = [numpy.dtype(self.dtypes[value]).itemsize for value in self.inside if self.steps[value].reduction]
+        self.n_totals = self.n_rows * -(-self.n_columns // tile)
+        self.machine = machine.Machine(
+            steps, registers.scratch, registers.strides, registers.n_bytes, tile, group, max(sizes, default=8)
+        )
+        self._place(registers.numbers)
+        self.is_threaded = prod(self.shape) * len(steps) >= crossovers.THREADED
+
+    def _step(self, value: int, past: list[int], registers: _Registers) -> tuple[Any, ...]:
+        """The machine's step for a value; it is the last one to use the values `past`."""
+        used = []
+        for operand in self.steps[value].operands:
+            if operand not in registers.numbers:
+                registers.add(operand)
+                self.places.append(operand)
+            used.append(registers.numbers[operand])
+        # a loop may write where it reads only if elements have the same size
+        item = numpy.dtype(self.dtypes[value]).itemsize
+        same = [v for v in past if numpy.dtype(self.dtypes[v]).itemsize == item]
+        registers.release(same)
+        if value in self.totals:
+            used.append(used[0])
+        elif value in self.kept:
+            used.append(registers.add(value))
+        else:
+            used.append(registers.add_intermediate(value))
+        registers.release([v for v in past if v not in same])
+        return self._way(value), *loop_of(self.steps[value], self.dtypes), used
+
+    def _way(self, value: int) -> int:
+        step = self.steps[value]
+        if value in self.totals:
+            return TOTAL
+        if step.reduction is not None:
+            return ROW_SUM if step.kernel is numpy.add else ROW_FOLD
+        return EACH if self.kinds[value] == _FULL else PER_ROW
+
+    def _place(self, numbers: dict[int, int]) -> None:
+        """Where registers lie: constants, and arrays with the strides they have if they are contiguous and full."""
+        first = len(self.form.inputs)
+        constants = {
+            first + k: numpy.asarray(number, dtype) for k, (dtype, number) in enumerate(self.form.constants)
+        }
+        self.constants = constants
+        self.fixed = [(numbers[value], constants[value], 0, 0) for value in self.places if value in constants]
+        self.moving = []
+        # sums without the axes that were summed
+        with_axes = self.shape[: self.split] + (1,) * (len(self.shape) - self.split)
+        self.per_row = {value: with_axes for value in self.kept if self.steps[value].reduction}
+        for value in (*self.places, *self.kept):
+            if value not in constants:
+                item = numpy.dtype(self.dtypes[value]).itemsize if self.shapes[value] == self.shape else 0
+                self.moving.append((numbers[value], value, self.n_columns * item, item))
+
+    def run(self, arrays: list[Any], threads: int) -> tuple[Any, int]:
+        """The results, and the floating point errors that were raised, an or of C's FE_ constants.
+
+        -1 in place of these: an array does not lie in rows and columns, and nothing was done.
+        """
+        values: dict[int, Any] = {**dict(enumerate(arrays)), **self.constants}
+        for value in self.before:
+            values[value] = self._evaluate(value, values)
+        for value in self.kept:
+            values[value] = numpy.empty(self.shapes[value], self.dtypes[value])
+        places = self.fixed.copy()
+        for register, value, rows, columns in self.moving:
+            array = values[value]
+            if value in self.per_row:
+                array = array.reshape(self.per_row[value])
+            if not (columns and array.flags.c_contiguous):
+                strides = self._strides(array)
+                if strides is None:
+                    return None, -1
+                rows, columns = strides
+            places.append((register, array, rows, columns))
+        totals = numpy.empty(self.n_totals, self.dtypes[self.totals[0]]) if self.totals else None
+        flags = self.machine.run(places, self.n_rows, self.n_columns, totals, threads if self.is_threaded else 1)
+        if totals is not None:
+            (value,) = self.totals
+            values[value] = numpy.add.reduce(totals).reshape(self.shapes[value])
+        for value in self.after:
+            values[value] = self._evaluate(value, values)
+        results = self.form.results
+        if isinstance(results, tuple):
+            return tuple([None if value is None else values[value] for value in results]), flags
+        return values[results], flags
+
+    def _evaluate(self, value: int, values: dict[int, Any]) -> Any:
+        """A value that NumPy itself makes, since it is small."""
+        step = self.steps[value]
+        operands = [values[operand] for operand in step.operands]
+        if step.kernel == WHERE:
+            return numpy.asarray(numpy.where(*operands))
+        if step.kernel == CAST:
+            return operands[0].astype(step.dtype)
+        return numpy.asarray(step.kernel(*operands))
+
+    def _strides(self, array: Any) -> tuple[int, int] | None:
+        """The strides of rows and columns of an array, None if it does not lie in such."""
+        shape = (1,) * (len(self.shape) - array.ndim) + array.shape
+        strides = (0,) * (len(self.shape) - array.ndim) + array.strides
+        rows = _one_stride(self.shape[: self.split], shape[: self.split], strides[: self.split])
+        columns = _one_stride(self.shape[self.split :], shape[self.split :], strides[self.split :])
+        return None if rows is None or columns is None else (rows, columns)
+
+
+def shapes_of(form: Form, shapes: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """The shape of each register for inputs of given shapes; Unschedulable where shapes do not broadcast."""
+    found = [*shapes, *[()] * len(form.constants)]
+    for step in form.steps:
+        operands = [found[register] for register in step.operands]
+        if step.reduction is None:
+            try:
+                found.append(numpy.broadcast_shapes(*operands))
+            except ValueError as error:
+                raise Unschedulable(str(error)) from error
+            continue
+        (shape,) = operands
+        n = len(shape) if step.reduction.axes is None else step.reduction.axes
+        if n > len(shape) or (n == len(shape) and step.kernel is not numpy.add):
+            raise Unschedulable("a maximum of everything, or more axes than there are")
+        found.append((*shape[: len(shape) - n], *(1,) * (n if step.reduction.keepdims else 0)))
+    return found
+
+
+def _one_stride(whole: tuple[int, ...], shape: tuple[int, ...], strides: tuple[int, ...]) -> int | None:
+    """The stride that steps through several axes as through one, None if there is none."""
+    found, expected = 0, None
+    for n, k, step in reversed(list(zip(whole, shape, strides, strict=True))):
+        if n == 1:
+            continue
+        step = 0 if k == 1 else step
+        if expected is None:
+            found = step
+        elif step != expected:
+            return None
+        expected = step * n
+    return found
