@@ -15,7 +15,7 @@ from math import e, inf, nan, pi
 from typing import Any as _Any
 
 from adjoint import core
-from adjoint.arrays.blocks import get_num_threads, set_num_threads
+from adjoint.arrays.threads import get_num_threads, set_num_threads
 from adjoint.arrays.determinism import (
     are_deterministic_algorithms_enabled,
     get_deterministic_debug_mode,

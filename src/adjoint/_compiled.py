@@ -4,18 +4,17 @@ setup.py reads this file as text, so it must not import anything.
 """
 
 COMPILED = (
-    "adjoint.arrays.loops",
+    "adjoint.arrays.crossovers",
     "adjoint.arrays.shortcuts",
-    "adjoint.arrays.blocks",
     "adjoint.arrays.functions",
     "adjoint.arrays.memory",
     "adjoint.arrays.scans",
-    "adjoint.arrays.threads",
-    "adjoint.program.machine",
-    "adjoint.program.fused",
     "adjoint.arrays.stacks",
+    "adjoint.arrays.threads",
     "adjoint.arrays.vectors",
     "adjoint.arrays.windows",
+    "adjoint.program.machine",
+    "adjoint.program.fused",
     "adjoint.core.modes",
     "adjoint.core.graph",
     "adjoint.core.engine",

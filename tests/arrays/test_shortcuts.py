@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import adjoint
-from adjoint.arrays.loops import max_steps
 from adjoint.arrays.shortcuts import (
+    expanded,
+    one_like,
     AVERAGE,
     LEFT_COTANGENT,
     MATRICES,
@@ -24,8 +25,9 @@ from adjoint.arrays.shortcuts import (
     TOTAL,
     VECTORS,
 )
+from adjoint.program import machine
 
-compiled = pytest.mark.skipif(not max_steps, reason="there are no shortcuts in plain Python")
+compiled = pytest.mark.skipif(not machine.compiled, reason="there are no shortcuts in plain Python")
 kinds = pytest.mark.parametrize("kind", ["f4", "f8"])
 rng = np.random.default_rng(11)
 
@@ -275,3 +277,16 @@ def test_only_what_leads_to_the_inputs_runs():
     assert adjoint.autograd.grad(total, (b, unused), allow_unused=True, retain_graph=True)[1] is None
     total.backward(inputs=[b])
     assert a.grad is None and b.grad.tolist() == [6.0] * 2
+
+
+@compiled
+def test_views_and_ones_made_directly():
+    x = rng.normal(size=(3, 1))
+    view = expanded(x, (2, 3, 4))
+    np.testing.assert_array_equal(view, np.broadcast_to(x, (2, 3, 4)))
+    assert view.flags.writeable and view.base is x and not expanded(np.broadcast_to(1.0, 2), (2, 2)).flags.writeable
+    for shape in ((3,), (2, 2), (-1, 3, 1), [3, 1], (3.0, 1)):
+        assert expanded(x, shape) is None
+    one = one_like(np.full((1, 1), 5, "f4"))
+    assert (one.dtype, one.shape, one.item()) == (np.float32, (1, 1), 1)
+    assert one_like(x) is None and one_like(np.ones((), int)) is None and one_like(np.ones((), "f2")) is None

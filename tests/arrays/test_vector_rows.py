@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import adjoint
-from adjoint.arrays import blocks, fusion, vectors
+from adjoint.arrays import vectors
 from adjoint.arrays.numpy_namespace import xp
+from adjoint.arrays.threads import get_num_threads, set_num_threads
+from adjoint.program.fused import Fused
 from adjoint.rules import TABLE
 
 pytestmark = pytest.mark.skipif(not vectors.there, reason="these loops are compiled, where there are vectors")
@@ -157,21 +159,21 @@ def test_layouts_that_are_left_to_whole_arrays() -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_large_arrays_do_not_become_blocks(threads: int) -> None:
-    """In threads, and by the loops rather than by blocks: the results are those of the loops to the bit."""
+def test_large_arrays_are_no_programs(threads: int) -> None:
+    """In threads, and by the loops rather than by programs: the results are those of the loops to the bit."""
     x = np.random.default_rng(0).normal(size=(500, 300)).astype(np.float32)
-    before = blocks.get_num_threads()
-    blocks.set_num_threads(threads)
+    before = get_num_threads()
+    set_num_threads(threads)
     try:
-        found = fusion.run(TABLE["softmax"].kernel(xp), (x, 1))
+        found = Fused(TABLE["softmax"].kernel(xp)).call([x, 1], False)
         expected = [vectors.softmax(x[i : i + 1], 1, False) for i in range(500)]
         np.testing.assert_array_equal(found, np.concatenate(expected))
         weight = np.ones((1, 300), np.float32)
-        found = fusion.run(TABLE["native_layer_norm"].kernel(xp), (x, weight, weight, (1,), 1e-5))
+        found = Fused(TABLE["native_layer_norm"].kernel(xp)).call([x, weight, weight, (1,), 1e-5], False)
         expected = [vectors.standardized(x[i : i + 1], weight, weight, (1,), 1e-5)[0] for i in range(500)]
         np.testing.assert_array_equal(found[0], np.concatenate(expected))
     finally:
-        blocks.set_num_threads(before)
+        set_num_threads(before)
 
 
 def test_derivatives_of_all_orders() -> None:

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adjoint.arrays import blocks, convolution, vectors
+from adjoint.arrays import convolution, vectors
 from adjoint.arrays.convolution import Geometry
 from adjoint.arrays.numpy_namespace import xp
+from adjoint.arrays.threads import get_num_threads, set_num_threads
 
 pytestmark = pytest.mark.skipif(not vectors.there, reason="these loops are compiled, where there are vectors")
 
@@ -77,8 +78,8 @@ def test_large_images_are_cut_into_bands_and_small_ones_put_together(
     monkeypatch: pytest.MonkeyPatch, kind: int, threads: int
 ) -> None:
     rng = np.random.default_rng(0)
-    before = blocks.get_num_threads()
-    blocks.set_num_threads(threads)
+    before = get_num_threads()
+    set_num_threads(threads)
     try:
         for shape, kernel, geometry in [
             ((2, 3, 90, 80), (9, 3, 3, 5), Geometry((1, 1), (1, 2), (1, 1))),
@@ -89,21 +90,21 @@ def test_large_images_are_cut_into_bands_and_small_ones_put_together(
             x, w = rng.normal(size=shape), rng.normal(size=kernel)
             check(monkeypatch, x, w, geometry, 1, True)
     finally:
-        blocks.set_num_threads(before)
+        set_num_threads(before)
 
 
 def test_sums_do_not_depend_on_which_thread_was_quicker(kind: int) -> None:
     rng = np.random.default_rng(0)
     y, x = rng.normal(size=(64, 8, 20, 20)).astype(np.float32), rng.normal(size=(64, 4, 20, 20)).astype(np.float32)
     geometry = Geometry((1, 1), (1, 1), (1, 1))
-    before = blocks.get_num_threads()
+    before = get_num_threads()
     found = []
     try:
         for threads in (1, 2, 4, 4, 4):
-            blocks.set_num_threads(threads)
+            set_num_threads(threads)
             found.append(convolution.weight(xp, y, x, (3, 3), geometry, 1))
     finally:
-        blocks.set_num_threads(before)
+        set_num_threads(before)
     for each in found[1:]:
         np.testing.assert_array_equal(each, found[0])
 

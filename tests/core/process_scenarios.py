@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 
 import adjoint
-from adjoint.arrays import blocks, forks
+from adjoint.arrays import forks
+from adjoint.arrays import threads as helpers
 
 LIMIT = 60.0
 ARRAY = np.random.default_rng(0).standard_normal((2000, 300))
@@ -98,7 +99,7 @@ def helpers_cannot_be_started() -> None:
         used = int(pages.read().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 29),) * 2)
     assert right(softmax())
-    assert blocks.n_helpers() == 0 if blocks.compiled else True
+    assert helpers.n_helpers() == 0 if helpers.compiled else True
 
 
 # forks ----------------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Programs on NumPy's inner loops give what the plain way gives, to the last bit, and leave to it what is not theirs.
+"""Operations and backward passes that run as programs give what the plain way gives, to the last bit.
 
 In plain Python there are no programs; what is tested through Tensors holds there too.
 """
@@ -11,92 +11,11 @@ import pytest
 from tests.samples import domain
 
 import adjoint
-from adjoint.arrays.loops import FLOAT, PICK, TRUTH, Program, expanded, max_inputs, max_steps, one_like
 from adjoint.core.recorded import operations
-from adjoint.core.tracing import traced
+from adjoint.program import machine
 from adjoint.rules import TABLE
 
-compiled = pytest.mark.skipif(not max_steps, reason="there are no programs in plain Python")
 rng = np.random.default_rng(7)
-
-# block lengths: part of one, several and a part
-SHAPES = [(), (1,), (7,), (3, 5), (2, 3, 4), (1300,), (0,), (4, 0)]
-
-
-def square_plus():
-    steps = [(np.multiply, (0, 0), FLOAT, FLOAT, 0), (np.multiply, (3, 1), FLOAT, FLOAT, 1)]
-    return Program(2, [2.5], [*steps, (np.add, (4, 2), FLOAT, FLOAT, -1)])
-
-
-@compiled
-@pytest.mark.parametrize("kind", ["f4", "f8"])
-@pytest.mark.parametrize("shape", SHAPES)
-def test_program_equals_numpy(shape, kind):
-    x, y = (rng.normal(size=shape).astype(kind) for _ in range(2))
-    before = x.copy(), y.copy()
-    for other in (y, 3, 0.5, np.asarray(y.ravel()[:1].reshape(()) if y.size else 1.0, kind)):
-        result = square_plus().run(x, other)
-        np.testing.assert_array_equal(result, np.asarray(x * x * other + 2.5))
-        assert (result.shape, result.dtype, result.base) == (x.shape, x.dtype, None)
-        assert not np.may_share_memory(result, x)
-    np.testing.assert_array_equal((x, y), before)
-
-
-@compiled
-def test_program_repeats_along_leading_axes_and_numbers_without_strides():
-    x, row = rng.normal(size=(4, 3, 700)), rng.normal(size=700)
-    np.testing.assert_array_equal(square_plus().run(x, row), x * x * row + 2.5)
-    np.testing.assert_array_equal(square_plus().run(row, x), row * row * x + 2.5)
-    same = np.broadcast_to(np.float64(1.5), x.shape)
-    np.testing.assert_array_equal(square_plus().run(same, x), same * same * x + 2.5)
-
-
-@compiled
-def test_program_leaves_other_arguments_to_numpy():
-    x = rng.normal(size=(4, 6))
-    others = [x.T, x[:, ::2], x.astype("f4"), x.astype(int), x.astype(complex), x.astype(">f8"), x[:1], x[:, :1]]
-    others += [np.float64(2), True, 2**60, 1j, None, "2", x.view(np.recarray), np.ones((2, 4, 6, 1))]
-    assert [square_plus().run(x, other) is None for other in others] == [True] * len(others)
-    single = x.astype("f4")
-    assert square_plus().run(single, 1e300) is None and square_plus().run(single, 2**30) is None
-    assert square_plus().run(1.0, 2.0) is None
-    assert Program(1, [1e300], [(np.add, (0, 1), FLOAT, FLOAT, -1)]).run(single) is None
-
-
-@compiled
-def test_program_picks_by_truth_values():
-    steps = [(np.less, (0, 1), FLOAT, TRUTH, 0), (np.logical_not, (3,), TRUTH, TRUTH, 1)]
-    program = Program(2, [0.0], [*steps, (PICK, (4, 2, 1), TRUTH, FLOAT, -1)])
-    for kind in ("f4", "f8"):
-        x, y = rng.normal(size=(2, 900)).astype(kind)
-        np.testing.assert_array_equal(program.run(x, y), np.where(x < y, y, 0))
-
-
-def test_program_refuses_what_it_has_no_room_for():
-    add = (np.add, (0, 0), FLOAT, FLOAT, -1)
-    for n_inputs, steps in ((max_inputs + 1, [add]), (1, [add] * (max_steps + 1)), (1, [])):
-        with pytest.raises(ValueError, match="there may be"):
-            Program(n_inputs, [], steps)
-
-
-@compiled
-def test_program_refuses_what_it_has_no_loops_for():
-    with pytest.raises(ValueError, match="no inner loops"):
-        Program(1, [], [(np.bitwise_and, (0, 0), FLOAT, FLOAT, -1)])
-
-
-@compiled
-def test_views_and_ones_made_directly():
-    x = rng.normal(size=(3, 1))
-    view = expanded(x, (2, 3, 4))
-    np.testing.assert_array_equal(view, np.broadcast_to(x, (2, 3, 4)))
-    assert view.flags.writeable and view.base is x and not expanded(np.broadcast_to(1.0, 2), (2, 2)).flags.writeable
-    for shape in ((3,), (2, 2), (-1, 3, 1), [3, 1], (3.0, 1)):
-        assert expanded(x, shape) is None
-    one = one_like(np.full((1, 1), 5, "f4"))
-    assert (one.dtype, one.shape, one.item()) == (np.float32, (1, 1), 1)
-    assert one_like(x) is None and one_like(np.ones((), int)) is None and one_like(np.ones((), "f2")) is None
-
 
 # kernels and formulas -------------------------------------------------------------------------------------------------
 
@@ -142,43 +61,6 @@ def test_gradients_equal_those_of_recorded_formulas(rule):
             if a is not None:
                 np.testing.assert_allclose(a.numpy(), b.detach().numpy(), rtol=1e-6 if kind == "f4" else 1e-14)
                 assert a.dtype == b.dtype
-
-
-@compiled
-def test_most_elementwise_kernels_are_traced():
-    found = 0
-    for rule in ELEMENTWISE:
-        parameters = [p for p in rule.parameters if p.kind is not p.KEYWORD_ONLY]
-        given = [None if p.name in rule.inputs else p.default for p in parameters]
-        found += traced(lambda xp, *values, rule=rule: rule.kernel(xp)(*values), given) is not None
-    assert found > 0.6 * len(ELEMENTWISE)
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        lambda xp, x: x.sum(),
-        lambda xp, x: x if x > 0 else -x,
-        lambda xp, x: xp.sum(x),
-        lambda xp, x: x.reshape(-1),
-        lambda xp, x: x[0],
-        lambda xp, x: xp.where(x > 0, x > 1, x < 0),
-        lambda xp, x: x * 1j,
-        lambda xp, x: x * np.ones(3),
-        lambda xp, x: np.asarray(x),
-        lambda xp, x: np.add(x, x, dtype="f4"),
-        lambda xp, x: np.add.reduce(x),
-        lambda xp, x: np.gcd(x, x),
-        lambda xp, x: (x > 0) + x,
-        lambda xp, x: x > 0,
-        lambda xp, x: 3.0,
-        lambda xp, x: x,
-        lambda xp, x: float("nan") * x,
-        lambda xp, x: 1 // 0,
-    ],
-)
-def test_what_is_no_chain_of_elementwise_steps_is_not_traced(body):
-    assert traced(body, [None]) is None
 
 
 def test_numbers_in_formulas_are_told_apart():
@@ -353,16 +235,8 @@ def test_methods_of_operations_behave_as_functions_in_a_class():
 
 def test_attributes_of_tensors_and_nodes():
     x = adjoint.tensor([0.0, 1.0], requires_grad=True)
-    assert not max_steps or x.__dict__ == {}
+    assert not machine.compiled or x.__dict__ == {}
     x.label = "input"
     y = x.tanh()
     y.grad_fn.label = "node"
     assert (x.__dict__["label"], y.grad_fn.label) == ("input", "node")
-
-
-@compiled
-def test_ufuncs_of_many_operands_are_not_part_of_programs():
-    import scipy.special
-
-    assert traced(lambda xp, x: scipy.special.betainc(1.5, 0.5, x), (None,)) is not None
-    assert traced(lambda xp, x: scipy.special.hyp2f1(1.5, 0.5, 2.0, x), (None,)) is None

@@ -18,11 +18,12 @@ import pytest
 
 import adjoint  # noqa: F401  (declares the operations and the class of Tensors)
 import samples
-from adjoint.arrays import fusion
+from adjoint.arrays import crossovers
 from adjoint.autograd.profiler import profile
 from adjoint.core.graph import new_tensor, project
 from adjoint.core.recorded import operations, raw_ops
 from adjoint.func import jvp
+from adjoint.program.fused import Fused
 from adjoint.rules import TABLE, Rule, derive
 from adjoint.tensor.differentiate import grad
 from adjoint.tensor.table import ops as tensor_ops
@@ -420,8 +421,8 @@ def check_batch(problem: Problem, rng: np.random.Generator) -> None:
 
 
 @check
-def check_blocks(problem: Problem, rng: np.random.Generator) -> None:
-    """Kernel and formulas run block by block, as on large arrays, give what they give as they are."""
+def check_programs(problem: Problem, rng: np.random.Generator) -> None:
+    """Kernel and formulas run as programs, as on large arrays, give what they give as they are."""
     rule = problem.rule
     names = [n for n in rule.inputs + rule.constants if isinstance(problem.values[n], np.ndarray)]
     if rule.sequence is not None:
@@ -439,7 +440,7 @@ def check_blocks(problem: Problem, rng: np.random.Generator) -> None:
     y = problem.packed(problem.outputs())
     g = problem.packed(cotangents_at(problem, rng))
     for function, arguments in ((kernel, given), (formulas, [g, y, *given])):
-        expected, found = function(*arguments), fusion.attempt(function, arguments, {})
+        expected, found = function(*arguments), Fused(function).call(list(arguments), False)
         if not isinstance(expected, tuple):
             expected, found = (expected,), (found,)
         for a, b in zip(found, expected, strict=True):
@@ -451,9 +452,12 @@ def check_blocks(problem: Problem, rng: np.random.Generator) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _blocks_of_small_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"SMALLEST": 1, "THREADED": 1, "_SHORTEST_ROW": 1}.items():
-        monkeypatch.setattr(fusion, name, value)
+def _programs_of_small_arrays(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(crossovers, "SHORTEST_ROW", 1)
+    monkeypatch.setattr(crossovers, "THREADED", 1)
+    before = crossovers.set_large(1)
+    yield
+    crossovers.set_large(before)
 
 
 def spots(problem: Problem, names: tuple[str, ...]) -> list[Place]:
@@ -495,7 +499,7 @@ CASES = [
     for rule in DIFFERENTIABLE
     for kind in kinds_of(rule)
     for name in CHECKS
-    if (name != "inplace" or rule.inplace) and (name != "blocks" or kind == "float64")
+    if (name != "inplace" or rule.inplace) and (name != "programs" or kind == "float64")
 ] + [case(rule, "float64", "batch") for rule in TABLE.values() if not rule.has_derivative]
 
 

@@ -4,10 +4,16 @@
 array, unless said otherwise.
 """
 
-#: From here on arrays that adjoint makes get memory that is kept when they die.
+try:
+    import cython
+except ModuleNotFoundError:
+    from adjoint.arrays import _cython_shim as cython
+
+import numpy
+
+#: From here on arrays that adjoint makes get memory that is kept when they die, and functions that are not elementwise
+#: are worth noting as programs.
 KEPT_MEMORY = 1 << 13
-#: From here on a function that is not elementwise is worth noting as a program.
-SCHEDULED = 1 << 13
 #: Steps times elements from which on a program runs without Python's lock, and from which on several threads run it.
 UNLOCKED, THREADED = 40_000, 1 << 17
 #: Multiplications from which on loops over vectors are run by several threads.
@@ -15,3 +21,21 @@ THREADED_VECTORS = 1 << 18
 #: Rows shorter than the first are no rows for a program: NumPy runs the steps. Rows longer than the second do not fit a
 #: tile when they are reduced.
 SHORTEST_ROW, LONGEST_ROW = 8, 1 << 15
+
+_ndarray = numpy.ndarray
+_LARGE = KEPT_MEMORY
+
+
+def is_large(array):
+    """True for an array of NumPy for which it pays to keep memory and to use several threads."""
+    if cython.compiled:
+        return type(array) is _ndarray and adj_n_elements(array) >= _LARGE
+    return type(array) is _ndarray and array.size >= _LARGE
+
+
+def set_large(n):
+    """Set from which number of elements on an array is large, for measurements and tests; returns what it was."""
+    global _LARGE
+    before = _LARGE
+    _LARGE = n
+    return before

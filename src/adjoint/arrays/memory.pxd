@@ -131,26 +131,16 @@ cdef extern from *:
 
     static int adj_import_array(void) { import_array1(-1); return 0; }
 
-    static npy_intp adj_n_elements(PyObject *array) {
-        npy_intp n = 1;
-        for (int i = 0; i < PyArray_NDIM((PyArrayObject *)array); i++) n *= PyArray_DIM((PyArrayObject *)array, i);
-        return n;
-    }
-
     """
     object adj_make_handler()
     int adj_import_array() except -1
-    Py_ssize_t adj_n_elements(object array)
     object PyDataMem_SetHandler(object handler)
     size_t adj_live, adj_idle, adj_peak, adj_limit
     unsigned long long adj_hits, adj_misses, adj_returned
     void adj_give_back(size_t)
 
 
-cdef object _handler, _ndarray
-cdef Py_ssize_t _KEPT_MEMORY
-
-cpdef bint is_large(object array)
+cdef object _handler
 
 @cython.locals(before=object)
 cpdef object with_kept_memory(object function, object arguments, object keywords=*)

@@ -23,10 +23,6 @@ except ModuleNotFoundError:
 
 import os
 
-from numpy import ndarray as _ndarray
-
-from adjoint.arrays import crossovers
-
 #: At most so much lies idle unless the user says otherwise: an eighth of the memory, and no more than this.
 _MOST_IDLE = 1 << 30
 
@@ -80,13 +76,6 @@ def give_back() -> int:
     return idle
 
 
-def is_large(array):
-    """True for an array of NumPy for which it pays to keep memory and to use several threads."""
-    if compiled:
-        return type(array) is _ndarray and adj_n_elements(array) >= _KEPT_MEMORY
-    return type(array) is _ndarray and array.size >= crossovers.KEPT_MEMORY
-
-
 def with_kept_memory(function, arguments, keywords=None):
     """function(*arguments, **keywords), whose arrays get memory from here."""
     keywords = keywords or {}
@@ -101,6 +90,5 @@ def with_kept_memory(function, arguments, keywords=None):
 
 if compiled:
     adj_import_array()
-    _KEPT_MEMORY = crossovers.KEPT_MEMORY
     _handler = adj_make_handler()
     adj_limit = default_limit()

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy
 
-from adjoint.arrays.loops import expanded
+from adjoint.arrays.shortcuts import expanded
 
 from . import functions, stacks, windows
 from .shapes import check_size

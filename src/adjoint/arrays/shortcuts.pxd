@@ -1,11 +1,63 @@
-from adjoint.arrays.loops cimport adj_expand, adj_import_numpy
-
 cdef extern from *:
     """
     #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
     #include <numpy/arrayobject.h>
     #include <numpy/ufuncobject.h>
     #include <fenv.h>
+
+    CYTHON_UNUSED static int adj_import_numpy(void) {
+        import_array1(-1);
+        return 0;
+    }
+
+    /* an array with axes of length one repeated and new axes in front, as a view; None if it is not of that kind */
+    CYTHON_UNUSED static PyObject *adj_expand(PyObject *object, PyObject *shape) {
+        npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS];
+        if (!PyArray_CheckExact(object) || !PyTuple_CheckExact(shape)) Py_RETURN_NONE;
+        PyArrayObject *a = (PyArrayObject *)object;
+        int ndim = (int)PyTuple_GET_SIZE(shape), extra = ndim - PyArray_NDIM(a);
+        if (extra < 0 || ndim > NPY_MAXDIMS) Py_RETURN_NONE;
+        for (int i = 0; i < ndim; i++) {
+            PyObject *length = PyTuple_GET_ITEM(shape, i);
+            if (!PyLong_CheckExact(length)) Py_RETURN_NONE;
+            dims[i] = PyLong_AsSsize_t(length);
+            if (dims[i] < 0) {
+                PyErr_Clear();
+                Py_RETURN_NONE;
+            }
+            if (i < extra) strides[i] = 0;
+            else if (PyArray_DIM(a, i - extra) == dims[i]) strides[i] = PyArray_STRIDE(a, i - extra);
+            else if (PyArray_DIM(a, i - extra) == 1) strides[i] = 0;
+            else Py_RETURN_NONE;
+        }
+        PyArray_Descr *descr = PyArray_DESCR(a);
+        Py_INCREF(descr);
+        PyObject *view = PyArray_NewFromDescr(&PyArray_Type, descr, ndim, dims, strides, PyArray_DATA(a),
+                                              PyArray_FLAGS(a) & (NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED), NULL);
+        if (view == NULL) return NULL;
+        Py_INCREF(object);
+        if (PyArray_SetBaseObject((PyArrayObject *)view, object) < 0) {
+            Py_DECREF(view);
+            return NULL;
+        }
+        return view;
+    }
+
+    /* 1 in an array of one element of the type and shape of another; None for other arrays */
+    CYTHON_UNUSED static PyObject *adj_one_like(PyObject *object) {
+        if (!PyArray_CheckExact(object)) Py_RETURN_NONE;
+        PyArrayObject *a = (PyArrayObject *)object;
+        PyArray_Descr *descr = PyArray_DESCR(a);
+        int type = descr->type_num;
+        if (PyArray_SIZE(a) != 1 || (type != NPY_DOUBLE && type != NPY_FLOAT)) Py_RETURN_NONE;
+        if (!PyArray_ISNBO(descr->byteorder)) Py_RETURN_NONE;
+        Py_INCREF(descr);
+        PyObject *one = PyArray_NewFromDescr(&PyArray_Type, descr, PyArray_NDIM(a), PyArray_DIMS(a), NULL, NULL, 0, NULL);
+        if (one == NULL) return NULL;
+        if (type == NPY_DOUBLE) *(double *)PyArray_DATA((PyArrayObject *)one) = 1;
+        else *(float *)PyArray_DATA((PyArrayObject *)one) = 1;
+        return one;
+    }
 
     /* from so many multiplications on other threads may run meanwhile */
     #define ADJ_LONG_PRODUCT 40000
@@ -283,6 +335,9 @@ cdef extern from *:
         return (PyObject *)out;
     }
     """
+    int adj_import_numpy() except -1
+    object adj_expand(object array, object shape)
+    object adj_one_like(object array)
     int ADJ_PRODUCT, ADJ_MATRICES, ADJ_MATRIX_VECTOR, ADJ_VECTORS, ADJ_LEFT, ADJ_RIGHT
     bint adj_find_loops(object matmul, object add)
     object adj_product(int kind, object a, object b)
@@ -305,3 +360,5 @@ cdef bint added(object to, object source)
 cdef object plus(object a, object b)
 cdef object sum_leading(object array, object shape)
 cdef bint _found
+cpdef object expanded(object array, object shape)
+cpdef object one_like(object array)

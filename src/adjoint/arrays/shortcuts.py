@@ -91,3 +91,25 @@ def sum_leading(array, shape):
     if cython.compiled:
         return adj_sum_leading(array, shape)
     return None
+
+
+def expanded(array, shape):
+    """A view of an array with axes of length one repeated to a shape, a tuple, and new axes in front.
+
+    It can be written to where the array can. None where numpy.broadcast_to must be asked.
+
+    >>> import numpy
+    >>> view = expanded(numpy.ones(()), (2, 3))
+    >>> view is None or (view.shape, view.strides) == ((2, 3), (0, 0))
+    True
+    """
+    if cython.compiled:
+        return adj_expand(array, shape)
+    return None
+
+
+def one_like(array):
+    """1 in an array of the shape and type of another one, which has one element and is a plain real one; else None."""
+    if cython.compiled:
+        return adj_one_like(array)
+    return None

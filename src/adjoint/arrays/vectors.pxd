@@ -1,5 +1,5 @@
 cimport cython
-from adjoint.arrays.blocks cimport share, work_function
+from adjoint.arrays.threads cimport share, work_function
 
 cdef extern from *:
     """

@@ -4,8 +4,8 @@
 one for compilers without vectors: `there` is then False, and the callers do the same with whole arrays or matrix
 products, as they do for all arrays but NumPy's own of single or double precision.
 
-Those for softmax and normalisation return None where they cannot do it. Where blocks (see `fusion.py`) ask what a
-function does, they say that it cannot be noted: they are quicker than blocks.
+Those for softmax and normalisation return None where they cannot do it. What is traced for a program is told that it is
+one step of its own (`macro_step`): these loops are quicker than a program's steps.
 """
 
 try:
@@ -20,8 +20,8 @@ from math import prod
 
 import numpy
 
-from . import blocks
-from .fusion import Symbol, Untraceable
+from . import crossovers
+from .threads import get_num_threads
 
 #: The loops' numbers in vectors.h.
 _CONVOLVE, _CORRELATE, _SOFTMAX, _SOFTMAX_BACK, _STANDARDIZE, _STANDARDIZE_BACK = range(6)
@@ -37,8 +37,6 @@ def kinds():
 #: True if there are these loops.
 there = len(kinds()) > 0
 
-#: From this number of multiplications on a second thread is asked.
-_THREADED = 1 << 18
 #: About how many positions of windows are worked on together, and at most how much memory for that.
 _POSITIONS, _MEMORY = 2048, 1 << 19
 #: The sums of `correlated` are made in so many parts. Many sums over fewer positions are quicker as matrix products.
@@ -112,7 +110,7 @@ def convolve(x, w, bias, target, stack):
 
 
 def _threads(multiplications):
-    return blocks.get_num_threads() if multiplications >= _THREADED else 1
+    return get_num_threads() if multiplications >= crossovers.THREADED_VECTORS else 1
 
 
 def _in_tiles(w):
@@ -154,20 +152,23 @@ def _steps(array):
 
 #: Shorter runs with one weight each are left to whole arrays.
 _SHORTEST_RUN = 16
-_HERE = (numpy.ndarray, Symbol)
 
 
 def _row_wise(*arrays):
-    """True if rows of such arrays can be worked on; Untraceable is raised if they are symbols for such."""
+    """True if rows of such arrays can be worked on. Symbols for such are told that this is one step."""
     first = arrays[0]
-    if not there or type(first) not in _HERE or first.dtype not in _FLOATS or not first.size:
+    if not there or not _is_here(first) or first.dtype not in _FLOATS:
         return False
-    for array in arrays:
-        if type(array) is not type(first) or array.dtype != first.dtype:
-            return False
-    if type(first) is Symbol:
-        raise Untraceable
-    return True
+    if not all([type(array) is type(first) and array.dtype == first.dtype for array in arrays]):
+        return False
+    if type(first) is not numpy.ndarray:
+        first.macro_step("a loop over rows")
+    return first.size > 0
+
+
+def _is_here(x):
+    """True for an array of NumPy, or a symbol for one."""
+    return isinstance(x, numpy.ndarray) or hasattr(type(x), "macro_step")
 
 
 def softmax(x, dim, logarithm):
@@ -182,7 +183,7 @@ def softmax(x, dim, logarithm):
 
 def softmax_back(g, y, dim, logarithm):
     """The Jacobian of `softmax` with the result y, transposed, times g."""
-    if not isinstance(y, _HERE) or not y.ndim or dim != y.ndim - 1 or g.shape != y.shape or not _row_wise(y, g):
+    if not _is_here(y) or not y.ndim or dim != y.ndim - 1 or g.shape != y.shape or not _row_wise(y, g):
         return None
     g, y = numpy.ascontiguousarray(g), numpy.ascontiguousarray(y)
     out = numpy.empty(y.shape, y.dtype)
@@ -243,7 +244,7 @@ def _rows_of(shape, dims, weight):
 def _layout(x, weight, bias, dims):
     """The same of arrays; None too if they are not for these loops."""
     parameters = [array for array in (weight, bias) if array is not None]
-    if not there or not isinstance(x, _HERE) or len({array.shape for array in parameters}) > 1:
+    if not there or not _is_here(x) or len({array.shape for array in parameters}) > 1:
         return None
     shape = tuple(parameters[0].shape) if parameters else None
     found = _rows_of(tuple(x.shape), tuple(dims), shape) if x.size and dims else None

@@ -1,4 +1,5 @@
 cimport cython
+from adjoint.arrays.crossovers cimport is_large
 from adjoint.arrays.shortcuts cimport added, plus
 from adjoint.core.graph cimport (
     AccumulateGrad,
@@ -9,7 +10,6 @@ from adjoint.core.graph cimport (
     dtype_of,
     gradient_edge,
     has_layout,
-    is_large,
     needs_grad,
     new_tensor,
     next_sequence_nr,

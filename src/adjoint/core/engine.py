@@ -28,7 +28,7 @@ from heapq import heappop, heappush
 import numpy
 
 from adjoint.arrays.forks import new_rlock
-from adjoint.arrays.loops import one_like
+from adjoint.arrays.shortcuts import one_like
 from adjoint.arrays.memory import with_kept_memory
 from adjoint.core import errors
 from adjoint.core.anomaly import Watch, note_release
@@ -38,6 +38,7 @@ from adjoint.core.modes import adopt
 if not cython.compiled:
     # the compiled form has them from the .pxd
     from adjoint.arrays.shortcuts import added, plus
+    from adjoint.arrays.crossovers import is_large
     from adjoint.core.graph import (
         AccumulateGrad,
         ContextNode,
@@ -47,7 +48,6 @@ if not cython.compiled:
         dtype_of,
         gradient_edge,
         has_layout,
-        is_large,
         needs_grad,
         new_tensor,
         next_sequence_nr,

@@ -34,14 +34,6 @@ cdef extern from *:
     #define adj_owner_count(o) Py_REFCNT(o)
     #define adj_address(o) ((Py_ssize_t)(o) >> 4)
     #define adj_ndim(array) PyArray_NDIM((PyArrayObject *)(array))
-    /* has an ndarray 8192 elements or more? */
-    static CYTHON_INLINE int adj_has_much(PyObject *array) {
-        PyArrayObject *a = (PyArrayObject *)array;
-        Py_ssize_t n = 1;
-        for (int i = 0; i < PyArray_NDIM(a); i++) n *= PyArray_DIM(a, i);
-        return n >= 8192;
-    }
-
     static CYTHON_INLINE PyObject *adj_weak(PyObject *referent) {
         return PyWeakref_NewRef(referent, NULL);
     }
@@ -80,7 +72,6 @@ cdef extern from *:
     bint adj_has_shape(object array, object shape)
     bint adj_has_layout(object array, object shape, object dtype)
     Py_ssize_t adj_owner_count(object o)
-    bint adj_has_much(object array)
     object adj_weak(object referent)
     object adj_referent(object reference)
     object adj_dtype(object array)
@@ -95,10 +86,6 @@ cdef inline object instantiate(object type, object native):
 
 cdef inline bint has_layout(object array, object shape, object dtype):
     return adj_has_layout(array, shape, dtype)
-
-
-cdef inline bint has_much(object array):
-    return adj_has_much(array)
 
 
 cdef inline bint has_shape(object array, object shape):
@@ -247,7 +234,6 @@ cdef long long _sequence
 cdef unsigned long long _LAST
 cdef VersionCounter NO_VERSION
 cpdef object pack_saved(SavedTensor saved, TensorBase tensor, object pack_hook, object unpack_hook)
-cdef bint is_large(object array)
 cdef object _tensor_type, _native_tensor, _ndarray, _accumulation
 cdef SavedTensor make_saved(object array, VersionCounter counter, Node node, int output_nr, bint from_input)
 cpdef long long next_sequence_nr()

@@ -643,20 +643,11 @@ def new_node(node_type, native) -> Node:
 # arrays, and what stands for C in the plain form ----------------------------------------------------------------------
 
 
-def is_large(array):
-    """True for an array of NumPy for which such things pay as keeping memory or using two threads."""
-    return type(array) is _ndarray and has_much(array)
-
-
 if not cython.compiled:
 
     def dtype_of(array):
         """The dtype of an array."""
         return array.dtype
-
-    def has_much(array):
-        """True if an array has 8192 elements or more."""
-        return array.size >= 8192
 
     def ndim_of(array):
         """How many axes an array has."""

@@ -1,5 +1,5 @@
 cimport cython
-from adjoint.arrays.loops cimport Program
+from adjoint.arrays.crossovers cimport is_large
 from adjoint.arrays.shortcuts cimport Shortcut
 from adjoint.core.graph cimport (
     Node,
@@ -10,7 +10,6 @@ from adjoint.core.graph cimport (
     dtype_of,
     gradient_edge,
     has_shape,
-    is_large,
     ndim_of,
     needs_grad,
     new_node,
@@ -23,6 +22,7 @@ from adjoint.core.in_place cimport check_current, check_writable, overwritten, r
 from adjoint.core.modes cimport ThreadState, current
 from adjoint.core.noting cimport Noter
 from adjoint.core.recorded cimport OpNode, Plan
+from adjoint.program.fused cimport Fused
 
 
 cdef int _TIMES, _PLUS, _MINUS, _OVER
@@ -82,9 +82,9 @@ cdef class Operation:
     cdef tuple new_axes
     cdef int symbol
     cdef public bint is_ufunc
-    cdef public bint traceable
-    cdef public Program program
-    cdef public dict programs
+    cdef bint fuses
+    cdef public Fused fused
+    cdef public Fused fused_call
     cdef public dict plans
     cdef list real_plans
     cdef public object node_type
@@ -95,8 +95,8 @@ cdef class Operation:
     cdef object __weakref__
     cpdef object unary(self, object x)
     cpdef object binary(self, object x, object y)
-    cdef object direct(self, object left, object right)
-    cdef object computed(self, object left, object right)
+    cpdef object compute_one(self, object array)
+    cpdef object compute_two(self, object left, object right)
     cpdef object run_in_place(self, list values)
     cpdef object call(self, list args, dict kwargs)
     cpdef list bind(self, object args, dict kwargs)

@@ -15,7 +15,6 @@ from time import perf_counter_ns
 import numpy
 
 from adjoint.arrays.dtypes import is_half, kind_of, numpy_dtype
-from adjoint.arrays.fusion import run as run_on_blocks
 from adjoint.arrays.memory import with_kept_memory
 from adjoint.arrays.namespace import astype, has_views, is_array, namespace, share_memory, underlying
 from adjoint.arrays.once import warn_once
@@ -26,7 +25,7 @@ from adjoint.core.dependence import check_kept
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
-    from adjoint.arrays.loops import Program
+    from adjoint.arrays.crossovers import is_large
     from adjoint.arrays.shortcuts import Shortcut
     from adjoint.core.graph import (
         Node,
@@ -37,7 +36,6 @@ if not cython.compiled:
         dtype_of,
         gradient_edge,
         has_shape,
-        is_large,
         ndim_of,
         needs_grad,
         new_node,
@@ -54,7 +52,7 @@ from adjoint.core.graph import Tangents, registry
 from adjoint.core.out_dtypes import check_out_dtype
 from adjoint.core.recorded import derive_plan
 from adjoint.core.results import results_type
-from adjoint.core.tracing import MAX_PROGRAMS, traced
+from adjoint.program.fused import Fused
 
 _ndarray = numpy.ndarray
 _asarray = numpy.asarray
@@ -134,9 +132,11 @@ class Operation:
         self.numpy_kernel = self.own_kernel if rule.fast is None else getattr(_numpy, rule.fast)
         self.is_ufunc = isinstance(self.numpy_kernel, numpy.ufunc)
         self.symbol = _SYMBOLS.get(self.numpy_kernel, 0) if self.is_ufunc else 0
-        self.program = None
-        self.programs = {}
-        self.traceable = self.fast and self.elementwise
+        self.fuses = self.fast and self.elementwise
+        # kernels are traced with one or two arrays; with all arguments, some of them by name, where they differ
+        self.fused = Fused(self.numpy_kernel, (), self.is_ufunc)
+        same = rule.fast is None and self.n_positional == self.n_names
+        self.fused_call = self.fused if same else Fused(self.own_kernel, self.names[self.n_positional :])
         self.plans = {}
         self.real_plans = [None] * 4
         # classes of nodes and of named results are made when they are first needed, which spares time at import
@@ -180,20 +180,10 @@ class Operation:
         dtype = dtype_of(array)
         if dtype is not _FLOAT32 and dtype is not _FLOAT64:
             return self.apply([x, *self.tail])
-        out = None
         if is_large(array):
-            out = run_on_blocks(self.numpy_kernel, (array,))
-        elif self.shortcut is not None:
-            out = self.shortcut.one(array)
-        elif self.traceable:
-            if self.program is None:
-                self.program = self.traced((None,))
-            if self.program is not None:
-                out = self.program.one(array, False)
-        if out is None:
-            out = self.numpy_kernel(array)
-        if type(out) is not _ndarray:
-            out = _asarray(out)
+            out = with_kept_memory(self.compute_one, (array,))
+        else:
+            out = self.compute_one(array)
         result: TensorBase = new_tensor(out)
         if self.differentiable and state.grad_enabled and needs_grad(tensor):
             self.record_quick(tensor, None, self.real_plan(1), out, result)
@@ -240,63 +230,38 @@ class Operation:
                 mask = needs_grad(b) << 1
         else:
             return self.apply([x, y, *self.tail])
-        if self.shortcut is not None:
-            shortcut: Shortcut = self.shortcut
-            if is_large(left) or is_large(right):
-                out = with_kept_memory(shortcut.run, (left, right))
-            else:
-                out = shortcut.two(left, right)
-            if out is None:
-                return self.apply([x, y, *self.tail])
+        if is_large(left) or is_large(right):
+            out = with_kept_memory(self.compute_two, (left, right))
         else:
-            out = self.direct(left, right) if self.traceable and not (is_large(left) or is_large(right)) else None
-            if out is None:
-                out = self.computed(left, right)
+            out = self.compute_two(left, right)
+        if out is None:
+            return self.apply([x, y, *self.tail])
         result: TensorBase = new_tensor(out)
         if mask and self.differentiable:
             self.record_quick(x, y, self.real_plan(mask), out, result)
         return result
 
-    def direct(self, left, right):
-        """The result of two arrays, or one and a number, by a program, or None."""
-        program: Program
-        if self.is_ufunc or (type(left) is _ndarray and type(right) is _ndarray):
-            if self.program is None:
-                self.program = self.traced((None, None))
-            program = self.program
-            return None if program is None else program.two(left, right, False)
-        # what a kernel does may depend on the number, which becomes part of the program
-        first: cython.bint = type(left) is _ndarray
-        number = right if first else left
-        if number == 0:
-            return None
-        key = (first, type(number), number)
-        found = self.programs.get(key, self)
-        if found is self:
-            found = self.traced((None, right) if first else (left, None)) if len(self.programs) < MAX_PROGRAMS else None
-            if len(self.programs) < MAX_PROGRAMS:
-                self.programs[key] = found
-        if found is None:
-            return None
-        program = found
-        return program.one(left if first else right, False)
+    def compute_one(self, array):
+        """The result for one plain array: by a shortcut, by a program, or by the kernel."""
+        out = None
+        if self.shortcut is not None and not is_large(array):
+            out = self.shortcut.one(array)
+        elif self.fuses or is_large(array):
+            out = self.fused.one(array, False)
+        if out is None:
+            out = self.numpy_kernel(array)
+        return out if type(out) is _ndarray else _asarray(out)
 
-    def traced(self, arguments):
-        """The program of the kernel; None if there is none, which is remembered where it holds for all arguments."""
-        if self.is_ufunc:
-            program = traced(lambda xp, *values: self.numpy_kernel(*values), arguments)
-        else:
-            program = traced(lambda xp, *values: self.rule.kernel(xp)(*values), (*arguments, *self.tail))
-        if program is None and arguments.count(None) == len(arguments):
-            self.traceable = False
-        return program
-
-    def computed(self, left, right):
-        """The result of two arrays, or one and a number, by the kernel."""
+    def compute_two(self, left, right):
+        """The result for two plain arrays, or one and a number; None where a shortcut leaves it to the general way."""
+        if self.shortcut is not None:
+            return self.shortcut.two(left, right)
         try:
-            if is_large(left) or is_large(right):
-                out = run_on_blocks(self.numpy_kernel, (left, right))
-            elif self.symbol == _TIMES:
+            if self.fuses or is_large(left) or is_large(right):
+                out = self.fused.two(left, right, False)
+                if out is not None:
+                    return out
+            if self.symbol == _TIMES:
                 out = left * right
             elif self.symbol == _PLUS:
                 out = left + right
@@ -557,7 +522,7 @@ class Operation:
         n: cython.Py_ssize_t = self.n_positional
         try:
             if other is None and self.has_large(raw):
-                outs = run_on_blocks(kernel, raw[:n], dict(zip(self.names[n:], raw[n:])))
+                outs = self.fused_call.call(raw, False)
             elif n == len(raw):
                 outs = kernel(*raw)
             else:

@@ -1,5 +1,5 @@
 cimport cython
-from adjoint.arrays.loops cimport Program
+from adjoint.arrays.crossovers cimport is_large
 from adjoint.arrays.shortcuts cimport Shortcut
 from adjoint.core.graph cimport (
     NO_VERSION,
@@ -11,7 +11,6 @@ from adjoint.core.graph cimport (
     counter_of,
     gradient_edge,
     has_layout,
-    is_large,
     make_saved,
     needs_grad,
     new_tensor,
@@ -24,35 +23,25 @@ from adjoint.core.graph cimport (
     version_of,
 )
 from adjoint.core.modes cimport ThreadState, current
+from adjoint.program.fused cimport Fused
 
 
 cdef int _INPUT, _RESULT, _PARAMETER, _SHAPE, _DTYPE, _NEEDS, _SEQUENCE, _SEQUENCE_SHAPES, _EDGE_SHAPE
-cdef int _FORMULA, _PARTIAL, _SAVED_FACTOR, _UNCHANGED, _NEGATED, _SCALED, _ZERO, _PRODUCT
 cdef object _ndarray, _numpy_ops, registry
 
 
 cdef class Term:
-    cdef int way
-    cdef object body
+    cdef object product
     cdef tuple inputs
     cdef tuple arguments
-    cdef bint takes_ops
-    cdef bint takes_g
-    cdef bint conjugate
-    cdef object scale
-    cdef Py_ssize_t place
-    cdef bint is_simple
-    cdef bint is_for_one
-    cdef Py_ssize_t input
-    cdef bint traceable
+    cdef Fused fused
     cdef Shortcut shortcut
-    cdef Program program
-    cdef dict programs
-    cdef object direct(self, OpNode node, object g)
-    cdef object short(self, OpNode node, object g)
-    cdef object whole
-    cdef object pull(self, OpNode node, object ops, object g, bint create_graph)
-    cdef object pull_large(self, OpNode node, object ops, object g)
+    cdef bint is_identity
+    cdef bint is_elementwise
+    cdef bint is_for_one
+    cdef Py_ssize_t place
+    cdef Py_ssize_t input
+    cdef object pull(self, OpNode node, object ops, object g, bint create_graph, bint large)
 
 
 cdef class Plan:
@@ -115,7 +104,6 @@ cdef class OpNode(Node):
 
 
 cpdef object raw_ops(object array)
-cdef bint is_hooked(object entry)
 cpdef object pack_by_mode(SavedTensor saved, TensorBase tensor, Node owner)
 cpdef TensorBase unpacked(SavedTensor saved, Node owner)
 cpdef object check_saved(SavedTensor saved, Node owner)

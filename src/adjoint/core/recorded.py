@@ -14,19 +14,17 @@ import weakref
 import numpy
 
 from adjoint.arrays.dtypes import float32, from_numpy_dtype, is_half, kind_of, numpy_dtype
-from adjoint.arrays.fusion import attempt as attempt_on_blocks
-from adjoint.arrays.loops import max_inputs
 from adjoint.arrays.memory import with_kept_memory
 from adjoint.arrays.namespace import in_batch_of, namespace
 from adjoint.arrays.promotion import upcast
 from adjoint.core import errors
 from adjoint.core.graph import registry
 from adjoint.core.locations import caller, forward_traceback
-from adjoint.core.tracing import MAX_PROGRAMS, Itself, traced
+from adjoint.program.fused import Fused
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
-    from adjoint.arrays.loops import Program
+    from adjoint.arrays.crossovers import is_large
     from adjoint.core.graph import (
         NO_VERSION,
         AccumulateGrad,
@@ -37,7 +35,6 @@ if not cython.compiled:
         counter_of,
         gradient_edge,
         has_layout,
-        is_large,
         make_saved,
         needs_grad,
         new_tensor,
@@ -55,12 +52,6 @@ _ndarray = numpy.ndarray
 
 # kinds of saved values, by where they come from; the shape of an input that has an edge stands at its node already
 _INPUT, _RESULT, _PARAMETER, _SHAPE, _DTYPE, _NEEDS, _SEQUENCE, _SEQUENCE_SHAPES, _EDGE_SHAPE = range(9)
-# ways to get a cotangent
-_FORMULA, _PARTIAL, _SAVED_FACTOR, _UNCHANGED, _NEGATED, _SCALED, _ZERO, _PRODUCT = range(8)
-
-# saved values that may become part of a program
-_BAKED = (int, float, bool, str, type(None))
-
 
 # the two worlds of formulas: raw arrays and Tensors -------------------------------------------------------------------
 
@@ -110,11 +101,6 @@ def raw_ops(array):
 # how a formula is run -------------------------------------------------------------------------------------------------
 
 
-def is_hooked(entry):
-    """True if a hook gives this saved value."""
-    return isinstance(entry, SavedTensor) and cython.cast(SavedTensor, entry).unpack_hook is not None
-
-
 def keeps_large(entry):
     """True if a saved value is a large array, or a tensor that has one."""
     if isinstance(entry, TensorBase):
@@ -125,183 +111,58 @@ def keeps_large(entry):
 @cython.final
 @cython.cclass
 class Term:
-    """How the cotangent of one input (or of several, jointly) is computed from g and the saved values."""
+    """How the cotangent of one input (or of several, jointly) is computed from g and the saved values.
 
-    def __init__(self, way, body, inputs, arguments, takes_ops, takes_g, conjugate, scale, shortcut):
-        self.way = way
-        self.body = body
+    product: a function of (ops, g, *saved values). arguments: the places of the saved values in the plan.
+    fused: the same on NumPy's arrays, as programs, or None. is_elementwise: a program pays for small arrays too.
+    """
+
+    def __init__(self, product, inputs, arguments, fused, shortcut, is_identity, is_elementwise):
+        self.product = product
         self.inputs = inputs
         self.arguments = arguments
-        self.takes_ops = takes_ops
-        self.takes_g = takes_g
-        self.conjugate = conjugate
-        self.scale = scale
+        self.fused = fused
+        self.shortcut = shortcut
+        self.is_identity = is_identity
+        self.is_elementwise = is_elementwise
         self.place = arguments[0] if arguments else 0
         self.is_for_one = len(inputs) == 1
         self.input = inputs[0] if inputs else 0
-        self.is_simple = len(arguments) == 1 and not takes_ops
-        self.traceable = way in (_NEGATED, _SCALED, _SAVED_FACTOR, _PARTIAL, _PRODUCT) and not conjugate
-        self.shortcut = shortcut
-        self.programs = {}
-        self.whole = None
 
-    def pull_large(self, node, ops, g):
-        """The same for large raw arrays: the whole formula block by block where that can be."""
-        way: cython.int = self.way
-        if way == _UNCHANGED:
+    def pull(self, node, ops, g, create_graph, large):
+        """The cotangent, from `g` and what the node saved; both, and `ops`, are of raw arrays or of Tensors.
+
+        large: the arrays are large ones of NumPy.
+        """
+        if self.is_identity:
             return g
-        if self.shortcut is not None:
-            direct = self.short(node, g)
-            if direct is not None:
-                return direct
-        if way == _ZERO or self.conjugate:
-            return self.pull(node, ops, g, False)
-        if self.whole is None:
-            self.whole = whole_formula(way, self.body, self.takes_ops, self.takes_g, self.scale)
-        places = (self.place,) if way == _SAVED_FACTOR else self.arguments
-        return attempt_on_blocks(self.whole, (g, *[node.value(k, False) for k in places]), {})
-
-    def pull(self, node, ops, g, create_graph):
-        """The cotangent, from `g` and what the node saved; both, and `ops`, are of raw arrays or of Tensors."""
-        way: cython.int = self.way
-        if way == _UNCHANGED:
-            return g
-        if way == _ZERO:
-            return ops.zeros_like(g)
-        if self.traceable and not create_graph and type(g) is _ndarray:
-            direct = self.direct(node, g)
-            if direct is not None:
-                return direct
-        if self.shortcut is not None and not create_graph:
-            direct = self.short(node, g)
-            if direct is not None:
-                return direct
-        if way == _NEGATED:
-            return -g
-        if way == _SCALED:
-            return g * self.scale
-        if way == _SAVED_FACTOR:
-            factor = node.value(self.place, create_graph)
-        elif way == _PARTIAL and self.is_simple:
-            factor = self.body(node.value(self.place, create_graph))
-            if type(factor) is int and factor == 1:
-                return g
-        else:
-            if way == _PRODUCT and self.is_simple and not self.conjugate:
-                return self.body(g, node.value(self.place, create_graph))
-            picked: list = [node.value(k, create_graph) for k in self.arguments]
-            if self.takes_g:
-                picked.insert(0, conjugated(g, ops) if self.conjugate else g)
-            if self.takes_ops:
-                picked.insert(0, ops)
-            factor = self.body(*picked)
-            if way == _FORMULA:
-                return factor
-            if way == _PRODUCT:
-                return conjugated(factor, ops) if self.conjugate else factor
-            if type(factor) is int and factor == 1:
-                return g
-        if self.conjugate:
-            factor = conjugated(factor, ops)
-        return g * factor
-
-    def short(self, node, g):
-        """The cotangent by the shortcut, or None; None also where hooks unpack the value, which are asked only once."""
-        if is_hooked(node.entry(self.place)):
-            return None
-        return self.shortcut.two(g, node.value(self.place, False))
-
-    def direct(self, node, g):
-        """The cotangent by a program, or None; None also where hooks unpack values, which are asked only once."""
         n: cython.Py_ssize_t = len(self.arguments)
-        program: Program = self.program
-        for k in self.arguments:
-            if is_hooked(node.entry(k)):
-                return None
-        if program is not None:
-            # no saved value but arrays
-            if n == 0:
-                return program.one(g, True)
-            value = node.value(self.place, False)
-            if n == 1:
-                if type(value) is _ndarray or self.way == _SAVED_FACTOR:
-                    return program.two(g, value, True)
-        values: list = [node.value(k, False) for k in self.arguments]
-        given: list = [g]
-        baked: list = []
-        for value in values:
-            if type(value) is _ndarray or self.way == _SAVED_FACTOR:
-                given.append(value)
-                baked.append(None)
-                continue
-            kind = type(value)
-            if kind not in _BAKED or (kind is float and value == 0):
-                return None
-            baked.append((kind, value))
-        if len(given) > max_inputs:
-            return None
-        key = tuple(baked)
-        found = self.programs.get(key, self)
-        if found is self:
-            if len(self.programs) >= MAX_PROGRAMS:
-                return None
-            found = self.programs[key] = self.traced(key)
-            if found is not None and len(given) == n + 1:
-                self.program = found
-        if found is None:
-            return None
-        program = found
-        return program.several(given, True)
-
-    def traced(self, baked):
-        """The program of g and the saved values that are arrays; None if there is none."""
-
-        def product(ops, g, *values):
-            if self.way == _NEGATED:
-                return -g
-            if self.way == _SCALED:
-                return g * self.scale
-            if self.way == _SAVED_FACTOR:
-                return g * values[0]
-            picked = [g, *values] if self.takes_g else list(values)
-            factor = self.body(ops, *picked) if self.takes_ops else self.body(*picked)
-            if self.way == _PRODUCT or (type(factor) is int and factor == 1):
-                return factor if self.way == _PRODUCT else g
-            return g * factor
-
-        # an argument that stands for itself is wrapped, as it may be None
-        arguments = [None, *[None if pair is None else Itself(pair[1]) for pair in baked]]
-        return traced(product, arguments, operations)
+        if ops is not _numpy_ops:
+            return self.product(ops, g, *[node.value(k, create_graph) for k in self.arguments])
+        # each value is asked for once, since hooks may unpack it
+        value = node.value(self.place, False) if n else None
+        out = None
+        if self.shortcut is not None:
+            out = self.shortcut.two(g, value)
+            if out is not None:
+                return out
+        if n <= 1:
+            if self.fused is not None and (self.is_elementwise or large):
+                out = self.fused.one(g, True) if n == 0 else self.fused.two(g, value, True)
+            if out is None:
+                out = self.product(ops, g) if n == 0 else self.product(ops, g, value)
+            return out
+        values: list = [g, value]
+        values.extend([node.value(k, False) for k in self.arguments[1:]])
+        if self.fused is not None and (self.is_elementwise or large):
+            out = self.fused.attempt(values, True)
+        return self.product(ops, *values) if out is None else out
 
 
-def whole_formula(way, body, takes_ops, takes_g, scale):
-    """A function of g and the saved values that makes the cotangent, on NumPy's arrays."""
-    if way == _NEGATED:
-        return numpy.negative
-    if way == _SAVED_FACTOR:
-        return numpy.multiply
-    if way == _SCALED:
-        return lambda g: g * scale
-    if takes_ops:
-        plain = body
-
-        def body(*arguments):
-            return plain(_numpy_ops, *arguments)
-
-    if way == _FORMULA or way == _PRODUCT:
-        return body if takes_g else lambda g, *saved: body(*saved)
-
-    def product(g, *saved):
-        factor = body(g, *saved) if takes_g else body(*saved)
-        return g if type(factor) is int and factor == 1 else g * factor
-
-    return product
-
-
-@cython.final
 # what an operation saves and runs -------------------------------------------------------------------------------------
 
 
+@cython.final
 @cython.cclass
 class Plan:
     """What an operation saves and computes when a given set of its inputs needs a gradient."""
@@ -368,10 +229,7 @@ class OpNode(Node):
         for term in plan.terms:
             if term.is_for_one and self._ad_edge(term.input) is None:
                 continue
-            if large:
-                pulled = term.pull_large(self, ops, cotangent)
-            else:
-                pulled = term.pull(self, ops, cotangent, create_graph)
+            pulled = term.pull(self, ops, cotangent, create_graph, large)
             if len(term.inputs) > 1:
                 for k in range(len(term.inputs)):
                     self.fit(results, term.inputs[k], pulled[k], create_graph)
@@ -738,11 +596,6 @@ class OpNode(Node):
 # values ---------------------------------------------------------------------------------------------------------------
 
 
-def conjugated(value, ops):
-    """The conjugate of a number, raw array or Tensor."""
-    return value.conjugate() if isinstance(value, (int, float, complex)) else ops.conj(value)
-
-
 def defined(values):
     """The first that is not None."""
     for value in values:
@@ -904,22 +757,18 @@ def public_name(rule, name):
 def make_term(rule, formula, positions, names, is_complex) -> Term:
     """How one formula is called."""
     arguments = tuple([names.index(n) for n in formula.needs])
-    factor = getattr(formula, "factor", None)
-    scale = None
-    if rule.kind != "elementwise":
-        way = _FORMULA
-    elif formula.takes_driver:
-        way = _PRODUCT
-    elif isinstance(factor, str):
-        way = _SAVED_FACTOR
-    elif factor is None:
-        way = _PARTIAL
-    else:
-        way = {1: _UNCHANGED, -1: _NEGATED, 0: _ZERO}.get(factor, _SCALED)
-        scale = factor
-    conjugate = is_complex and way in (_PARTIAL, _SAVED_FACTOR, _PRODUCT)
-    takes = (formula.takes_ops, formula.takes_driver)
-    return Term(way, formula.body, positions, arguments, *takes, conjugate, scale, formula.shortcut)
+    elementwise = rule.kind == "elementwise"
+    if elementwise and is_complex:
+        return Term(formula.pull, positions, arguments, None, formula.shortcut, formula.is_identity, True)
+    product = formula.call
+
+    def on_numpy(*values):
+        return product(_numpy_ops, *values)
+
+    numbers = elementwise and formula.is_saved_value
+    fused = Fused(on_numpy, (), numbers)
+    identity = elementwise and formula.is_identity
+    return Term(product, positions, arguments, fused, formula.shortcut, identity, elementwise)
 
 
 def slot_of(operation, name):
@@ -950,7 +799,6 @@ def slot_of(operation, name):
 
 if not cython.compiled:
     # the values that fields of compiled classes have before they are set
-    Term.program = None
     OpNode.saved0 = OpNode.saved1 = OpNode.saved_others = None
     OpNode.freed = False
     OpNode.tangents = OpNode.versions = OpNode.plan = OpNode.counter = OpNode.owner = None

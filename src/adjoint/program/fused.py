@@ -22,7 +22,7 @@ from adjoint.program.trace import NOTHING, RANKS, SHAPES, Looked, Untraceable, t
 
 if not cython.compiled:
     # the compiled form has it from the .pxd
-    from adjoint.arrays.memory import is_large
+    from adjoint.arrays.crossovers import is_large
 
 #: So many programs has a function, and so many schedules a program.
 MAX_PROGRAMS = MAX_SCHEDULES = 64
@@ -66,14 +66,15 @@ class Program:
             value if type(value) is _ndarray else numpy.asarray(value, dtype)
             for value, dtype in zip(values, self.form.inputs)
         ]
-        key = tuple([array.shape for array in arrays])
+        dense = all([array.flags.c_contiguous for array in arrays])
+        key = (dense, *[array.shape for array in arrays])
         if key in self.schedules:
             schedule = self.schedules[key]
         else:
             if len(self.schedules) >= MAX_SCHEDULES:
                 del self.schedules[next(iter(self.schedules))]
             try:
-                schedule = Schedule(self.form, list(key))
+                schedule = Schedule(self.form, list(key[1:]), dense)
             except Unschedulable:
                 schedule = None
             self.schedules[key] = schedule

@@ -33,7 +33,7 @@
 #define ADJ_NO_MEMORY (1 << 30)
 
 /* what a step works on: each element, one number for each row; or it reduces rows, or everything */
-enum { ADJ_EACH, ADJ_PER_ROW, ADJ_ROW_SUM, ADJ_ROW_FOLD, ADJ_TOTAL };
+enum { ADJ_EACH, ADJ_PER_ROW, ADJ_ROW_SUM, ADJ_ROW_FOLD, ADJ_SUM_OF_ALL };
 
 /* the last register of a step is that of its result */
 typedef struct {
@@ -76,7 +76,7 @@ static void adj_reduce_rows(const adj_job *job, const adj_step *step, char **at,
     for (npy_intp k = 0; k < n_rows; k++) {
         char *source = at[0] + k * down[0], *result = at[1] + k * down[1];
         npy_intp length = n, strides[3] = {0, stride, 0};
-        if (step->way == ADJ_TOTAL) result = job->totals + ((row + k) * tiles_per_row + column / job->tile) * size;
+        if (step->way == ADJ_SUM_OF_ALL) result = job->totals + ((row + k) * tiles_per_row + column / job->tile) * size;
         if (step->way == ADJ_ROW_FOLD) {
             memcpy(result, source, size);
             source += stride;
@@ -298,9 +298,8 @@ static int adj_collapse(int n_inputs, PyArrayObject **arrays, adj_register *regi
             if (arrays[k] == NULL) continue;
             int own = axis - (ndim - PyArray_NDIM(arrays[k]));
             if (own >= 0 && PyArray_DIM(arrays[k], own) != 1) here[k] = PyArray_STRIDE(arrays[k], own);
-            if (here[k] < 0) return 0;
             for (int g = 0; g < n_groups; g++)
-                if (strides[g][k] && here[k] > strides[g][k]) return 0;
+                if (strides[g][k] && llabs(here[k]) > llabs(strides[g][k])) return 0;
             if (merges && strides[n_groups - 1][k] != here[k] * shape[axis]) merges = 0;
         }
         if (!merges && n_groups == 2) return 0;
@@ -404,7 +403,7 @@ static int adj_bind(const adj_elementwise *p, PyObject **given, adj_job *job, ad
     return 1;
 }
 
-static int adj_import_numpy(void) {
+static int adj_import_for_machine(void) {
     import_array1(-1);
     import_umath1(-1);
     return 0;

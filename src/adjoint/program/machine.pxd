@@ -37,7 +37,7 @@ cdef extern from "machine.h":
         int input_types[8]
     int FE_DIVBYZERO, FE_OVERFLOW, FE_UNDERFLOW, FE_INVALID
     int ADJ_MOST_INPUTS, ADJ_MOST_STEPS, ADJ_MOST_REGISTERS, ADJ_STACK_SCRATCH, ADJ_NO_MEMORY, ADJ_TILE, ADJ_TILES
-    int adj_import_numpy() except -1
+    int adj_import_for_machine() except -1
     bint adj_set_loop(adj_step *step, object ufunc, int place)
     void adj_set_own_loop(adj_step *step, int which)
     int adj_make_elementwise(adj_elementwise *p) except -1

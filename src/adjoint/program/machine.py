@@ -36,7 +36,7 @@ def would_tell(flags):
 
 
 if compiled:
-    adj_import_numpy()
+    adj_import_for_machine()
     MOST_INPUTS, MOST_STEPS, MOST_REGISTERS, TILE = ADJ_MOST_INPUTS, ADJ_MOST_STEPS, ADJ_MOST_REGISTERS, ADJ_TILE
     _UNLOCKED, _THREADED = crossovers.UNLOCKED, crossovers.THREADED
 

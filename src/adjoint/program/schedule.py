@@ -110,10 +110,12 @@ class _Registers:
 class Schedule:
     """A form made ready to run on arrays of given shapes.
 
+    dense: the arrays are contiguous, so that those of one shape can be seen as one row.
+
     Raises Unschedulable for shapes that are no rows and columns for the machine.
     """
 
-    def __init__(self, form: Form, shapes: list[tuple[int, ...]]) -> None:
+    def __init__(self, form: Form, shapes: list[tuple[int, ...]], dense: bool = True) -> None:
         self.form = form
         self.dtypes = form.dtypes
         self.shapes = shapes_of(form, shapes)
@@ -126,7 +128,7 @@ class Schedule:
         if len(splits) > 1:
             raise Unschedulable("reductions over different axes")
         whole = all(shape in (self.shape, ()) or prod(shape) == 1 for shape in self.shapes)
-        self.split = splits.pop() if splits else 0 if whole else rank - 1
+        self.split = splits.pop() if splits else 0 if whole and dense else max(rank - 1, 0)
         self.n_rows, self.n_columns = prod(self.shape[: self.split]), prod(self.shape[self.split :])
         self.reduces_rows = any([step.reduction and not self._is_total(step) for step in form.steps])
         if self.n_columns < crossovers.SHORTEST_ROW or (self.reduces_rows and self.n_columns > crossovers.LONGEST_ROW):
@@ -314,7 +316,10 @@ class Schedule:
         strides = (0,) * (len(self.shape) - array.ndim) + array.strides
         rows = _one_stride(self.shape[: self.split], shape[: self.split], strides[: self.split])
         columns = _one_stride(self.shape[self.split :], shape[self.split :], strides[self.split :])
-        return None if rows is None or columns is None else (rows, columns)
+        if rows is None or columns is None or (rows and abs(rows) < abs(columns)):
+            # NumPy would lay out the result in another order, too
+            return None
+        return rows, columns
 
 
 def shapes_of(form: Form, shapes: list[tuple[int, ...]]) -> list[tuple[int, ...]]:

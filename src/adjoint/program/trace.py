@@ -310,7 +310,9 @@ class Symbol:
         first, second = self.trace.operands((first, second), "where")
         return Symbol(self.trace, self.trace.step(WHERE, [condition.value, first, second], first.dtype))
 
-    def _max(self, array: Any, axis: Any = None, keepdims: bool = False) -> Symbol:
+    def _max(self, array: Any, axis: Any = None, keepdims: bool = False, **options: Any) -> Symbol:
+        if options:
+            raise Untraceable(f"max with {', '.join(options)}")
         return array._reduce(numpy.maximum, array, axis=axis, keepdims=keepdims)  # type: ignore[no-any-return]
 
     def _reshape_of(self, array: Any, shape: Any, **_: Any) -> Symbol:

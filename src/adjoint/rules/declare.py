@@ -134,6 +134,8 @@ class Formula:
 
     inputs: names of those inputs. needs: the names of what it uses besides `ops` and the cotangent or tangent.
     renamed: what parameters of the body stand for, where their names are not those of the rule.
+    call: the formula as a function of (ops, cotangent or tangent, *values of needs), whatever the body leaves out.
+    pull: the same for a cotangent.
     shortcut: gives the same for small plain arrays, g and the first value of needs, or None to have the body called.
     """
 
@@ -146,7 +148,6 @@ class Formula:
         shortcut: Shortcut | None = None,
     ) -> None:
         names = names_of(body)
-        self.body = body
         self.shortcut = shortcut
         self.inputs = inputs
         self.takes_ops = bool(names) and names[0] == "ops"
@@ -156,6 +157,68 @@ class Formula:
         if self.takes_driver:
             names = names[1:]
         self.needs = tuple([renamed.get(name, name) for name in names] if renamed else names)
+        self.call = self.pull = uniform(body, self.takes_ops, self.takes_driver)
+
+
+def uniform(body: Function, takes_ops: bool, takes_driver: bool) -> Function:
+    """A formula's body as a function of (ops, driver, *values)."""
+    if takes_ops and takes_driver:
+        return body
+    if takes_driver:
+        return lambda ops, driver, *values: body(driver, *values)
+    if takes_ops:
+        return lambda ops, driver, *values: body(ops, *values)
+    return lambda ops, driver, *values: body(*values)
+
+
+class Partial(Formula):
+    """The partial derivative d of an elementwise operation: `call` gives driver * d, and `pull` g * conj(d).
+
+    A partial is a number, the name of a saved value, or a function that gives d, or, if its first parameter is `g`,
+    the product.
+    """
+
+    def __init__(self, partial: Function | str | float, input: str) -> None:
+        body = partial if callable(partial) else _constant_partial(partial)
+        super().__init__(body, (input,), "g")
+        #: True if the cotangent is the very one of the result.
+        self.is_identity = not callable(partial) and partial == 1
+        #: True if the partial is a saved value, which may be a number.
+        self.is_saved_value = isinstance(partial, str)
+        self.call, self.pull = products(partial, self.call, self.takes_driver)
+
+
+def products(partial: Function | str | float, partial_of: Function, is_product: bool) -> tuple[Function, Function]:
+    """The products of a driver with a partial derivative, and with its conjugate, of (ops, driver, *values)."""
+    if isinstance(partial, str):
+        return (lambda ops, g, factor: g * factor), (lambda ops, g, factor: g * conj(ops, factor))
+    if not callable(partial):
+        quick = _PRODUCTS.get(partial, lambda ops, g: g * partial)
+        return quick, quick
+    if is_product:
+        return partial_of, lambda ops, g, *values: conj(ops, partial_of(ops, conj(ops, g), *values))
+
+    def product(ops: Any, g: Any, *values: Any) -> Any:
+        factor = partial_of(ops, g, *values)
+        return g if type(factor) is int and factor == 1 else g * factor
+
+    def conjugate_product(ops: Any, g: Any, *values: Any) -> Any:
+        return g * conj(ops, partial_of(ops, g, *values))
+
+    return product, conjugate_product
+
+
+#: Products with numbers that need no multiplication.
+_PRODUCTS: dict[Any, Function] = {
+    1: lambda ops, g: g,
+    -1: lambda ops, g: -g,
+    0: lambda ops, g: ops.zeros_like(g),
+}
+
+
+def conj(ops: Any, factor: Any) -> Any:
+    """The complex conjugate of a number or an array."""
+    return factor.conjugate() if isinstance(factor, (bool, int, float, complex)) else ops.conj(factor)
 
 
 class Rule:
@@ -350,10 +413,7 @@ class Elementwise(Rule):
         A function whose first parameter is `g` gives the product g * d instead of the partial d, where that is quicker.
         """
         self._known((input,))
-        body = formula if callable(formula) else _constant_partial(formula)
-        declared = Formula(body, (input,), "g")
-        declared.factor = formula if not callable(formula) else None  # type: ignore[attr-defined]
-        self.vjps.append(declared)
+        self.vjps.append(Partial(formula, input))
 
 
 class Linear(Rule):

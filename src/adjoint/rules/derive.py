@@ -47,13 +47,8 @@ def saved(rule: Rule, name: str, values: Values, y: Any) -> Any:
 
 
 def run(formula: Formula, ops: Any, driver: Any, found: Callable[[str], Any]) -> Any:
-    """Call a formula with what its parameters name; the driver is its cotangent, tangent or batch size."""
-    arguments = [found(name) for name in formula.needs]
-    if formula.takes_driver:
-        arguments.insert(0, driver)
-    if formula.takes_ops:
-        arguments.insert(0, ops)
-    return formula.body(*arguments)
+    """Call a formula with what its parameters name; the driver is its tangent, cotangent or batch size."""
+    return formula.call(ops, driver, *[found(name) for name in formula.needs])
 
 
 # vjp ----------------------------------------------------------------------------------------------------------------
@@ -74,13 +69,7 @@ def vjp(rule: Rule, ops: Any, g: Any, values: Values, y: Any, needs: Sequence[bo
     for formula in rule.vjps:
         if not wanted.intersection(formula.inputs):
             continue
-        if rule.kind != "elementwise":
-            pulled = run(formula, ops, g, found)
-        elif formula.takes_driver:
-            # t -> t * d was declared as one: conjugating on both sides gives g -> g * conj(d)
-            pulled = conj(ops, run(formula, ops, conj(ops, g), found))
-        else:
-            pulled = g * conj(ops, run(formula, ops, g, found))
+        pulled = formula.pull(ops, g, *[found(name) for name in formula.needs])
         cotangents.update(zip(formula.inputs, pulled if len(formula.inputs) > 1 else (pulled,), strict=True))
     return {name: value for name, value in cotangents.items() if name in wanted}
 
@@ -90,11 +79,6 @@ def needed(rule: Rule, needs: Sequence[bool]) -> set[str]:
     if rule.sequence is not None:
         return {rule.sequence} if any(needs) else set()
     return {name for name, flag in zip(rule.inputs, needs, strict=True) if flag}
-
-
-def conj(ops: Any, factor: Any) -> Any:
-    """The complex conjugate of a number or an array."""
-    return factor.conjugate() if isinstance(factor, (bool, int, float, complex)) else ops.conj(factor)
 
 
 # jvp ----------------------------------------------------------------------------------------------------------------
@@ -131,12 +115,7 @@ def _elementwise_jvp(rule: Rule, ops: Any, tangents: Values, values: Values, y: 
         (name,) = formula.inputs
         if name not in tangents:
             continue
-        t = tangents[name]
-        if formula.takes_driver:
-            term = run(formula, ops, t, lambda needed: saved(rule, needed, values, y))
-        else:
-            term = t * run(formula, ops, t, lambda needed: saved(rule, needed, values, y))
-        total = plus(total, term)
+        total = plus(total, run(formula, ops, tangents[name], lambda needed: saved(rule, needed, values, y)))
     return None if total is None else like(ops, total, y)
 
 

@@ -189,10 +189,8 @@ class Partial(NamedTuple):
     """How a partial derivative is called; places: of the arguments that it needs, -1 for the result."""
 
     input: str
-    body: Callable[..., Any]
+    product: Callable[..., Any]
     places: tuple[int, ...]
-    takes_ops: bool
-    takes_driver: bool
 
 
 _partials: dict[Operation, tuple[Partial, ...] | None] = {}
@@ -203,31 +201,21 @@ def partials_of(operation: Operation) -> tuple[Partial, ...] | None:
     if operation not in _partials:
         rule, known = operation.rule, {"y": -1} | {name: place for place, name in enumerate(operation.names)}
         simple = rule.kind == "elementwise" and all(name in known for f in rule.vjps for name in f.needs)
-        _partials[operation] = (
-            tuple(
-                Partial(f.inputs[0], f.body, tuple(known[name] for name in f.needs), f.takes_ops, f.takes_driver)
-                for f in rule.vjps
-            )
-            if simple
-            else None
-        )
+        _partials[operation] = None
+        if simple:
+            partials = [Partial(f.inputs[0], f.call, tuple(known[name] for name in f.needs)) for f in rule.vjps]
+            _partials[operation] = tuple(partials)
     return _partials[operation]
 
 
 def sum_of_products(partials: tuple[Partial, ...], tangents: dict[str, Any], values: list[Any], result: Any) -> Any:
     """What `jvp` gives for an elementwise operation, by places in the place of names: this is where the time goes."""
     total = None
-    for input, body, places, takes_ops, takes_driver in partials:
+    for input, product, places in partials:
         t = tangents.get(input)
         if t is None:
             continue
-        arguments = [result if place < 0 else values[place] for place in places]
-        if takes_driver:
-            arguments.insert(0, t)
-        if takes_ops:
-            arguments.insert(0, ops)
-        factor = body(*arguments)
-        term = factor if takes_driver else t if type(factor) is int and factor == 1 else t * factor
+        term = product(ops, t, *[result if place < 0 else values[place] for place in places])
         total = term if total is None else total + term
     return total
 

@@ -1,0 +1,112 @@
+"""Elementwise programs on arrays of every layout: NumPy's results to the last bit, or left to NumPy."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adjoint.program import machine
+from adjoint.program.fused import Fused
+
+pytestmark = pytest.mark.skipif(not machine.compiled, reason="the machine is compiled")
+rng = np.random.default_rng(7)
+
+#: Less than a tile, several tiles and a part of one.
+SHAPES = [(), (1,), (7,), (3, 5), (2, 3, 4), (1300,), (5000,), (2, 40_000), (0,), (4, 0)]
+
+
+def square_plus(x: Any, y: Any) -> Any:
+    return x * x * y + 2.5
+
+
+def run(*arguments: Any) -> Any:
+    return Fused(square_plus, (), True).attempt(list(arguments), False)
+
+
+@pytest.mark.parametrize("kind", ["f4", "f8"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_program_equals_numpy(shape: tuple[int, ...], kind: str) -> None:
+    x, y = (rng.normal(size=shape).astype(kind) for _ in range(2))
+    before = x.copy(), y.copy()
+    for other in (y, 3, 0.5, np.asarray(y.ravel()[:1].reshape(()) if y.size else 1.0, kind)):
+        result = run(x, other)
+        np.testing.assert_array_equal(result, np.asarray(square_plus(x, other)))
+        assert (result.shape, result.dtype, result.base) == (x.shape, x.dtype, None)
+        assert not np.may_share_memory(result, x)
+    np.testing.assert_array_equal((x, y), before)
+
+
+def layouts(x: np.ndarray) -> list[np.ndarray]:
+    """Arrays that broadcast with x or lie as x does not."""
+    wide = rng.normal(size=(2, *[2 * n for n in x.shape]))
+    return [
+        x.copy(), x[:1], x[:, :1], x[0], x[0, 0], x[..., :1], np.broadcast_to(x[0], x.shape), np.broadcast_to(2.0, x.shape),
+        np.asfortranarray(x), wide[0, ::2, ::2, ::2], wide[1, : x.shape[0], ::2, : x.shape[2]], x[::-1], x[:, ::-1],
+        x.transpose(2, 1, 0).copy().T, x.transpose(1, 0, 2).copy().transpose(1, 0, 2), x[None], np.ones((2, 1, 1, 1)),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", [(4, 6, 5), (30, 1, 700), (300, 70, 3), (1, 5, 2), (3, 4000, 1)])
+def test_layouts_are_those_of_numpy(shape: tuple[int, ...]) -> None:
+    """Every pair of layouts: a program's result has NumPy's values and strides."""
+    x = rng.normal(size=shape)
+    n_programs = 0
+    for first in layouts(x):
+        for second in layouts(x):
+            expected = square_plus(first, second)
+            found = run(first, second)
+            if found is not None:
+                n_programs += 1
+                np.testing.assert_array_equal(found, expected)
+                assert lengths(found) == lengths(expected), (first.strides, second.strides)
+    assert n_programs > 80
+
+
+def lengths(array: np.ndarray) -> list[int]:
+    return [step for step, n in zip(array.strides, array.shape, strict=True) if n > 1]
+
+
+def test_other_arguments_are_left_to_numpy() -> None:
+    x = rng.normal(size=(4, 6))
+    others = [x.astype("f4"), x.astype(int), x.astype(complex), x.astype(">f8"), 2**60, 1j, None]
+    others += ["2", x.view(np.recarray), x[:, :5], [2.0], x[::-1].T.copy()]
+    assert [run(x, other) is None for other in others] == [True] * len(others)
+    single = x.astype("f4")
+    assert run(single, 1e300) is None and run(single, 2**30) is None and run(1.0, 2.0) is None
+
+
+def test_selections() -> None:
+    def smaller(x: Any, y: Any) -> Any:
+        return np.where(~(x < y) | (x != x), y, np.where(y > 1, 1.0, x))
+
+    for kind in ("f4", "f8"):
+        for n in (1, 9, 900, 9000):
+            x, y = rng.normal(size=(2, n)).astype(kind)
+            x[::7] = np.nan
+            np.testing.assert_array_equal(Fused(smaller).attempt([x, y], False), smaller(x, y))
+
+
+def test_programs_that_are_too_long_are_left_to_numpy() -> None:
+    def chain(x: Any, n: int) -> Any:
+        for k in range(n):
+            x = x * (k + 0.5)
+        return x
+
+    x = np.ones(10)
+    for n in (1, 20, 45, 100):
+        found = Fused(chain).attempt([x, n], True)
+        assert (found is None) == (2 * n + 1 > machine.MOST_REGISTERS), n
+        if found is not None:
+            np.testing.assert_array_equal(found, chain(x, n))
+
+
+def test_many_intermediate_values() -> None:
+    def wide(x: Any) -> Any:
+        values = [np.sin(x * (k + 1.5)) for k in range(20)]
+        while len(values) > 1:
+            values = [a + b for a, b in zip(values[::2], values[1::2], strict=False)] + values[len(values) // 2 * 2 :]
+        return values[0]
+
+    for n in (1, 600, 5000, 200_000):
+        x = rng.normal(size=n)
+        np.testing.assert_array_equal(Fused(wide).attempt([x], False), wide(x))
