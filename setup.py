@@ -56,10 +56,8 @@ def extensions() -> list[Extension]:
     """One extension for each module of the list; a module's source is its .py file."""
     names = runpy.run_path(str(ROOT / "src/adjoint/_compiled.py"))["COMPILED"]
     files = {name: f"src/{name.replace('.', '/')}.py" for name in names}
-    return [
-        Extension(name, [file], depends=["setup.py", *map(str, sorted(headers_of(Path(file).with_suffix(".pxd"), set())))])
-        for name, file in files.items()
-    ]
+    headers = {name: sorted(headers_of(Path(file).with_suffix(".pxd"), set())) for name, file in files.items()}
+    return [Extension(name, [files[name]], depends=["setup.py", *map(str, headers[name])]) for name in names]
 
 
 class OptionalBuildExt(build_ext):

@@ -15,7 +15,6 @@ from math import e, inf, nan, pi
 from typing import Any as _Any
 
 from adjoint import core
-from adjoint.arrays.threads import get_num_threads, set_num_threads
 from adjoint.arrays.determinism import (
     are_deterministic_algorithms_enabled,
     get_deterministic_debug_mode,
@@ -61,6 +60,7 @@ from adjoint.arrays.layout import (
 from adjoint.arrays.once import is_warn_always_enabled, set_warn_always
 from adjoint.arrays.random import Generator, initial_seed, manual_seed, seed
 from adjoint.arrays.size import Size, device
+from adjoint.arrays.threads import get_num_threads, set_num_threads
 from adjoint.core.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from adjoint.core.grad_mode import (
     enable_grad,

@@ -12,8 +12,6 @@ import pytest
 
 import adjoint
 from adjoint.arrays.shortcuts import (
-    expanded,
-    one_like,
     AVERAGE,
     LEFT_COTANGENT,
     MATRICES,
@@ -24,6 +22,8 @@ from adjoint.arrays.shortcuts import (
     SPREAD_MEAN,
     TOTAL,
     VECTORS,
+    expanded,
+    one_like,
 )
 from adjoint.program import machine
 

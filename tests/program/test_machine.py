@@ -40,7 +40,8 @@ def layouts(x: np.ndarray) -> list[np.ndarray]:
     """Arrays that broadcast with x or lie as x does not."""
     wide = rng.normal(size=(2, *[2 * n for n in x.shape]))
     return [
-        x.copy(), x[:1], x[:, :1], x[0], x[0, 0], x[..., :1], np.broadcast_to(x[0], x.shape), np.broadcast_to(2.0, x.shape),
+        x.copy(), x[:1], x[:, :1], x[0], x[0, 0], x[..., :1],
+        np.broadcast_to(x[0], x.shape), np.broadcast_to(2.0, x.shape),
         np.asfortranarray(x), wide[0, ::2, ::2, ::2], wide[1, : x.shape[0], ::2, : x.shape[2]], x[::-1], x[:, ::-1],
         x.transpose(2, 1, 0).copy().T, x.transpose(1, 0, 2).copy().transpose(1, 0, 2), x[None], np.ones((2, 1, 1, 1)),
     ]  # fmt: skip

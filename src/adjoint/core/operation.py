@@ -26,7 +26,6 @@ from adjoint.core.dependence import check_kept
 if not cython.compiled:
     # the compiled form has them from the .pxd
     from adjoint.arrays.crossovers import is_large
-    from adjoint.arrays.shortcuts import Shortcut
     from adjoint.core.graph import (
         Node,
         TensorBase,

@@ -112,13 +112,12 @@ class Fused:
 
     def one(self, x, quiet):
         """What the function gives for one array, by a program, or None."""
-        if cython.compiled:
-            if type(x) is _ndarray:
-                kind: cython.int = adj_type_num(x)
-                if kind == NPY_DOUBLE and self.double is not None:
-                    return self.double.one(x, quiet)
-                if kind == NPY_FLOAT and self.single is not None:
-                    return self.single.one(x, quiet)
+        if cython.compiled and type(x) is _ndarray:
+            kind: cython.int = adj_type_num(x)
+            if kind == NPY_DOUBLE and self.double is not None:
+                return self.double.one(x, quiet)
+            if kind == NPY_FLOAT and self.single is not None:
+                return self.single.one(x, quiet)
         return self.attempt([x], quiet)
 
     def two(self, x, y, quiet):

@@ -42,7 +42,7 @@ def last_uses(form: Form) -> dict[int, int]:
 
 
 def elementwise(form: Form) -> Any:
-    """An elementwise form as the machine runs it on arrays of any shape, or None if it is too long or not of one type."""
+    """An elementwise form as the machine runs it on arrays of any shape; None if too long or not of one type."""
     dtypes = form.dtypes
     kinds = {dtype for dtype in dtypes if dtype != BOOL}
     fits = len(form.inputs) <= MOST_INPUTS and len(form.steps) <= MOST_STEPS and len(dtypes) <= MOST_REGISTERS
@@ -130,7 +130,7 @@ class Schedule:
         whole = all(shape in (self.shape, ()) or prod(shape) == 1 for shape in self.shapes)
         self.split = splits.pop() if splits else 0 if whole and dense else max(rank - 1, 0)
         self.n_rows, self.n_columns = prod(self.shape[: self.split]), prod(self.shape[self.split :])
-        self.reduces_rows = any([step.reduction and not self._is_total(step) for step in form.steps])
+        self.reduces_rows = any(step.reduction and not self._is_total(step) for step in form.steps)
         if self.n_columns < crossovers.SHORTEST_ROW or (self.reduces_rows and self.n_columns > crossovers.LONGEST_ROW):
             raise Unschedulable("rows too short or too long")
         self.kinds: dict[int, str] = {}
@@ -253,9 +253,7 @@ class Schedule:
     def _place(self, numbers: dict[int, int]) -> None:
         """Where registers lie: constants, and arrays with the strides they have if they are contiguous and full."""
         first = len(self.form.inputs)
-        constants = {
-            first + k: numpy.asarray(number, dtype) for k, (dtype, number) in enumerate(self.form.constants)
-        }
+        constants = {first + k: numpy.asarray(number, dtype) for k, (dtype, number) in enumerate(self.form.constants)}
         self.constants = constants
         self.fixed = [(numbers[value], constants[value], 0, 0) for value in self.places if value in constants]
         self.moving = []

@@ -152,10 +152,10 @@ def _broadcast(operands: list[Value]) -> tuple[int, int | None, tuple[int, ...] 
     depends_on = 0
     for value in operands:
         depends_on |= value.depends_on
-    if any([value.rank is None for value in operands]):
+    if any(value.rank is None for value in operands):
         return depends_on, None, None
     rank = max([value.rank for value in operands if value.rank is not None])
-    if any([value.shape is None for value in operands]):
+    if any(value.shape is None for value in operands):
         return depends_on, rank, None
     try:
         return depends_on, rank, numpy.broadcast_shapes(*[value.shape or () for value in operands])
@@ -164,7 +164,7 @@ def _broadcast(operands: list[Value]) -> tuple[int, int | None, tuple[int, ...] 
 
 
 def loop_place(ufunc: Any, dtypes: str) -> int:
-    """The place of a ufunc's loop for operands of these types among its loops: the first that fits, as NumPy picks it."""
+    """The place among a ufunc's loops of the one for operands of these types: the first that fits, as NumPy has it."""
     for place, signature in enumerate(ufunc.types):
         if signature.split("->")[0] == dtypes:
             return place

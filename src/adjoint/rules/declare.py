@@ -132,8 +132,8 @@ def names_of(function: Function) -> list[str]:
 class Formula:
     """One body that yields cotangents (or, in a jvp, takes the tangent) of the inputs it is for.
 
-    inputs: names of those inputs. needs: the names of what it uses besides `ops` and the cotangent or tangent.
-    renamed: what parameters of the body stand for, where their names are not those of the rule.
+    body: the function as it was declared. inputs: names of those inputs. needs: the names of what it uses besides `ops`
+    and the cotangent or tangent. renamed: what parameters of the body stand for, where they are not the rule's names.
     call: the formula as a function of (ops, cotangent or tangent, *values of needs), whatever the body leaves out.
     pull: the same for a cotangent.
     shortcut: gives the same for small plain arrays, g and the first value of needs, or None to have the body called.
@@ -148,6 +148,7 @@ class Formula:
         shortcut: Shortcut | None = None,
     ) -> None:
         names = names_of(body)
+        self.body = body
         self.shortcut = shortcut
         self.inputs = inputs
         self.takes_ops = bool(names) and names[0] == "ops"
