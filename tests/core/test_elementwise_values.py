@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.samples import domain
 
 import adjoint
-from adjoint.arrays import blocks, functions
+from adjoint.arrays import functions, threads
 from adjoint.core.recorded import operations
 from adjoint.rules import TABLE
 
@@ -53,9 +53,9 @@ def sizes(name: str) -> tuple[int, ...]:
 
 @pytest.fixture(autouse=True)
 def _restored_threads() -> Iterator[None]:
-    before = blocks.get_num_threads()
+    before = threads.get_num_threads()
     yield
-    blocks.set_num_threads(before)
+    threads.set_num_threads(before)
 
 
 @functools.lru_cache(None)
@@ -102,7 +102,7 @@ def part(values: dict[str, Any], where: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("name", NAMES)
 def test_sizes_and_places(name: str, kind: str) -> None:
     arrays, cotangent = drawn(name, kind, sizes(name)[-1] + 3)
-    blocks.set_num_threads(1)
+    threads.set_num_threads(1)
     expected = computed(name, arrays, cotangent)
     for i, n in enumerate(sizes(name)):
         where = slice(i % 4, i % 4 + n)
@@ -150,7 +150,7 @@ def test_neighbours(name: str, kind: str) -> None:
             compare(found, expected, slice(0, n, 2), f"{n} elements beside {neighbour}")
 
 
-@pytest.mark.skipif(not blocks.compiled, reason="there are no threads in plain Python")
+@pytest.mark.skipif(not threads.compiled, reason="there are no threads in plain Python")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in SLOW])
 def test_threads(name: str, kind: str) -> None:
@@ -158,9 +158,9 @@ def test_threads(name: str, kind: str) -> None:
     n = MOST
     arrays = {each: np.resize(array, n) for each, array in small.items()}
     cotangent = np.resize(cotangent, n)
-    blocks.set_num_threads(1)
+    threads.set_num_threads(1)
     expected = computed(name, arrays, cotangent)
-    blocks.set_num_threads(2)
+    threads.set_num_threads(2)
     compare(computed(name, arrays, cotangent), expected, slice(None), "two threads")
 
 
