@@ -58,6 +58,9 @@ def test_errors_with_edges(a: adjoint.Tensor) -> None:
     assert grad(a.sum(), unused, allow_unused=True) == (None,)
     with pytest.raises(RuntimeError, match="materialize_grads cannot be used when the given input is a GradientEdge"):
         grad(a.sum(), unused, materialize_grads=True)
+    used, other = get_gradient_edge(a), adjoint.ones(2, requires_grad=True)
+    found = grad((a * 2).sum(), [used, other], materialize_grads=True)
+    assert found[0].tolist() == [2.0] * len(a) and found[1].tolist() == [0.0, 0.0]
 
 
 def test_hook_for_all(a: adjoint.Tensor, b: adjoint.Tensor) -> None:

@@ -265,6 +265,16 @@ def test_unused_inputs():
     assert found[1].dtype is adjoint.float64
 
 
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_zeros_of_unused_inputs_require_grad_where_the_pass_is_recorded(create_graph):
+    x, w = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    found = grad((x * x).sum(), [x, w], create_graph=create_graph, materialize_grads=True)
+    assert [g.requires_grad for g in found] == [create_graph] * 2 and found[1].is_leaf
+    # a transformation gives constants
+    both = adjoint.func.grad(lambda x, w: (x * x * leaf(1.0, 1.0)).sum(), argnums=(0, 1))(x, w)
+    assert lists(both)[1] == [0.0, 0.0] and not both[1].requires_grad
+
+
 def test_second_derivative_that_is_zero_everywhere():
     x = leaf(1.0, 2.0)
     w = leaf(3.0, 4.0)

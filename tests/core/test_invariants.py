@@ -722,6 +722,17 @@ def test_mode_of_a_recursive_function(mode, inside, outside, outer):
     assert adjoint.is_grad_enabled() is outside
 
 
+@pytest.mark.parametrize("mode", [adjoint.no_grad, adjoint.enable_grad, adjoint.inference_mode])
+def test_decorating_a_class_with_a_mode_is_warned_of(mode):
+    with pytest.warns(FutureWarning, match="Decorating classes is deprecated"):
+
+        @mode()
+        class Decorated:
+            pass
+
+    assert isinstance(Decorated(), object)
+
+
 @modes
 def test_mode_of_a_generator(mode, inside, outside, outer):
     closed = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from collections.abc import Callable, Generator, Iterable
 from typing import Any, TypeVar
 
@@ -11,6 +12,12 @@ from adjoint.core.graph import TensorBase, bump_version, counter_of
 from adjoint.core.modes import current, restore_inference, set_grad, set_inference
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+DECORATED_CLASS = (
+    "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or "
+    "methods. To preserve the current behavior of class decoration, you can directly decorate the `__init__` method "
+    "and nothing else."
+)
 
 
 class _GradMode:
@@ -33,6 +40,8 @@ class _GradMode:
         return type(self)()
 
     def __call__(self, function: F) -> F:
+        if inspect.isclass(function):
+            warnings.warn(DECORATED_CLASS, FutureWarning, stacklevel=2)
         if inspect.isgeneratorfunction(function):
             return self._decorate_generator(function)
         if inspect.iscoroutinefunction(function):

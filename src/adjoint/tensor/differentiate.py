@@ -165,8 +165,6 @@ def grad(
     captures: dict[Any, list[tuple[int, int]]] = {}
     for place, tensor in enumerate(wanted):
         check_requires_grad(tensor, place)
-        if materialize_grads and isinstance(tensor, GradientEdge):
-            raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
         node, nr, _ = as_edge(tensor)
         captures.setdefault(node, []).append((nr, place))
     retain = create_graph if retain_graph is None else retain_graph
@@ -241,9 +239,27 @@ def finish(
     if value is None:
         if not allow_unused:
             raise errors.UNUSED_INPUT.error(index=index)
-        array = sample_of(tensor)
-        return new_tensor(namespace(array).zeros_like(array)) if materialize else None
+        if not materialize:
+            return None
+        if isinstance(tensor, GradientEdge):
+            raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+        zeros = zeros_for(tensor)
+        return needing_grad(zeros) if create_graph else zeros  # type: ignore[no-any-return]
     return value if isinstance(value, TensorBase) else new_tensor(value)
+
+
+def zeros_for(tensor: Any) -> TensorBase:
+    """The gradient of an input that nothing depends on, as a constant."""
+    array = sample_of(tensor)
+    return new_tensor(namespace(array).zeros_like(array))
+
+
+def with_zeros(found: Sequence[TensorBase | None], wanted: Sequence[TensorBase]) -> list[TensorBase]:
+    """Gradients with constant zeros for inputs that nothing depends on.
+
+    Transformations want these; with materialize_grads and create_graph the zeros are leaves that require grad.
+    """
+    return [zeros_for(tensor) if g is None else g for g, tensor in zip(found, wanted, strict=True)]
 
 
 def as_sequence(targets: Any, are_inputs: bool = False) -> list[Target]:

@@ -11,7 +11,7 @@ from adjoint.core.graph import TensorBase, project_tensor
 from adjoint.core.modes import current
 from adjoint.rules.declare import Rule
 from adjoint.rules.derive import Values, vjp
-from adjoint.tensor.differentiate import grad
+from adjoint.tensor.differentiate import grad, with_zeros
 from adjoint.tensor.table import ops
 
 
@@ -38,7 +38,7 @@ def transposed_jvp(rule: Rule, tangents: dict[str, Any], values: Values, y: Any)
     found = dict.fromkeys(map(id, cotangents))
     if pairs and wanted:
         ends, directions = zip(*pairs, strict=True)
-        slopes = grad(ends, wanted, directions, create_graph=create_graph, materialize_grads=True)
+        slopes = with_zeros(grad(ends, wanted, directions, create_graph=create_graph, allow_unused=True), wanted)
         found.update(zip(map(id, wanted), slopes, strict=True))
     results = tuple(found[id(u)] for u in cotangents)
     return results[0] if rule.outputs is None else results
@@ -52,9 +52,7 @@ def blank(output: TensorBase, nr: int, rule: Rule) -> TensorBase:
     return zeros
 
 
-def matched(
-    rule: Rule, pulled: Any, values: Values, tangents: dict[str, Any]
-) -> Iterator[tuple[Any, Any, Any]]:
+def matched(rule: Rule, pulled: Any, values: Values, tangents: dict[str, Any]) -> Iterator[tuple[Any, Any, Any]]:
     """Cotangent, value and tangent of each input, or of each member of a sequence."""
     for name, t in tangents.items():
         if name == rule.sequence:

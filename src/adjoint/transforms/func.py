@@ -160,9 +160,9 @@ class Recording:
             retain_graph=retain_graph or record,
             create_graph=record,
             allow_unused=True,
-            materialize_grads=not batched,
             is_grads_batched=batched,
         )
+        found = found if batched else differentiate.with_zeros(found, self.inputs)
         return [self.release(cotangent) for cotangent in found]
 
     def released(self, tree: Tree) -> Tree:
@@ -405,10 +405,8 @@ def linearize(func: Function, *primals: Tree) -> tuple[Any, Function]:
             return recording.structure.unflatten([zeros_like(output) for output in recording.outputs])
         ends, drivers = zip(*pairs, strict=True)
         record = is_grad_enabled() and (recording.outer or any(t.requires_grad for t in drivers))
-        found = differentiate.grad(
-            ends, blanks, drivers, retain_graph=True, create_graph=record, materialize_grads=True
-        )
-        return recording.released(recording.structure.unflatten(found))
+        found = differentiate.grad(ends, blanks, drivers, retain_graph=True, create_graph=record, allow_unused=True)
+        return recording.released(recording.structure.unflatten(differentiate.with_zeros(found, blanks)))
 
     return recording.released(recording.result), derivative
 
