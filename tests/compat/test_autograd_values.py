@@ -324,3 +324,24 @@ def test_errors_of_linalg_are_numpys(function: Any) -> None:
         with pytest.raises(onp.linalg.LinAlgError) as found:
             ag.grad(lambda x: np.sum(function(x)))(1.0)
     assert str(found.value) == str(expected.value)
+
+
+def test_values_with_boxes_or_spaces_of_ones_own_are_errors_and_never_zeros() -> None:
+    class Pair:
+        def __init__(self, a: Any, b: Any) -> None:
+            self.a, self.b = a, b
+
+    class PairSpace(extend.VSpace):
+        def __init__(self, value: Any) -> None:
+            pass
+
+    PairSpace.register(Pair)
+    assert type(extend.vspace(Pair(1.0, 2.0))) is PairSpace
+    pair = extend.primitive(Pair)
+    first = extend.primitive(lambda p: p.a)
+    extend.defvjp(pair, lambda ans, a, b: lambda g: g.a, lambda ans, a, b: lambda g: g.b)
+    extend.defvjp(first, lambda ans, p: lambda g: Pair(g, 0.0))
+    with pytest.raises(TypeError, match=r"Pair\(\) returned a Pair.*derivatives are taken through numbers"):
+        ag.grad(lambda x: first(pair(x, x)))(2.0)
+    with pytest.raises(TypeError, match=r"Can't differentiate w\.r\.t\. type"):
+        ag.grad(lambda p: first(p))(Pair(1.0, 2.0))

@@ -36,6 +36,9 @@ OWN_MEMORY = "_box_has_own_memory"
 INSTEAD = "autograd.numpy.sin(x) for math.sin(x), autograd.numpy.array([...]) for a plain array that is filled"
 CONSTANT = "autograd.tracer.getval(x)"
 
+#: Types of values for which users registered boxes or spaces of their own.
+FOREIGN: set[type] = set()
+
 #: What boxes name as their namespace: adjoint.compat.autograd.numpy, which enters itself.
 NAMESPACES: list[Any] = []
 
@@ -54,6 +57,8 @@ class Box:
     def register(cls, value_type: type) -> None:
         """Note that this is the class of boxes of a type of values."""
         Box.type_mappings[value_type] = Box.type_mappings[cls] = cls
+        if cls is not ArrayBox:
+            FOREIGN.add(value_type)
 
 
 class ArrayBox(Box):

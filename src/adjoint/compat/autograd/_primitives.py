@@ -12,6 +12,7 @@ import numpy
 
 from adjoint.arrays.pytree import flatten
 from adjoint.compat.autograd._boxes import (
+    FOREIGN,
     ArrayBox,
     dispatch,
     getval,
@@ -163,6 +164,13 @@ class Call:
     def keep(self, ans: Any) -> list[Any]:
         """Take the result of the primitive: which of its parts are numbers that have derivatives, as Tensors."""
         self.constants, self.structure_of_answer = flatten(ans)
+        for leaf in self.constants:
+            if type(leaf) in FOREIGN:
+                raise TypeError(
+                    f"{self.primitive.__name__}() returned a {type(leaf).__name__}, for which a Box or VSpace was "
+                    "registered: derivatives are taken through numbers, arrays, and lists, tuples and dictionaries of "
+                    "these; let primitives take and return such"
+                )
         arrays = [in_double(numpy.asarray(leaf)) if _is_inexact(leaf) else None for leaf in self.constants]
         self.inexact = [i for i, array in enumerate(arrays) if array is not None]
         return [new_tensor(arrays[i]) for i in self.inexact]

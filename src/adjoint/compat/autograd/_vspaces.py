@@ -8,10 +8,14 @@ from typing import Any, ClassVar
 import numpy
 
 from adjoint.arrays.pytree import TreeDef, flatten
-from adjoint.compat.autograd._boxes import getval
+from adjoint.compat.autograd._boxes import FOREIGN, getval
 from adjoint.compat.autograd._primitives import wrapped
 
 conj, dot, ravel, real = (wrapped(function) for function in (numpy.conj, numpy.dot, numpy.ravel, numpy.real))
+
+
+#: Values that derivatives are taken through.
+_PLAIN = (numpy.ndarray, numpy.generic, float, complex, list, tuple, dict)
 
 
 class VSpace:
@@ -30,6 +34,8 @@ class VSpace:
     def register(cls, value_type: type, vspace_maker: Callable[[Any], VSpace] | None = None) -> None:
         """Let vspace() give this space for values of a type."""
         VSpace.mappings[value_type] = vspace_maker or cls
+        if not cls.__module__.startswith(__name__) and not issubclass(value_type, _PLAIN):
+            FOREIGN.add(value_type)
 
     def zeros(self) -> Any:
         """Zero."""
