@@ -211,7 +211,7 @@ def reduce(
     a = cast(a, working)
     given = None if initial is numpy._NoValue or initial is None else _fit(operand(initial), working)
     mask = None if where is True else ops.expand(cast(tensor_of(where), _BOOL), a.shape)
-    identity = None if initial is None else _identity(ufunc, working)
+    identity = None if initial is None else ufunc.identity
     if mask is not None:
         if given is None and identity is None:
             raise ValueError(
@@ -241,10 +241,6 @@ def reduce(
     result = cast(result, kind)
     result = _restored(result, axes) if keepdims else result
     return result if out is None else write(out, result, ufunc.__name__)
-
-
-def _identity(ufunc: numpy.ufunc, kind: numpy.dtype[Any]) -> Any:
-    return ufunc.identity if ufunc.identity is not None else None
 
 
 def _folded(ufunc: numpy.ufunc, a: Tensor, axes: tuple[int, ...], mask: Any, start: Any) -> Tensor:

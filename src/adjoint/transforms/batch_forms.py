@@ -63,7 +63,7 @@ def _matmul(level: int, left: Any, right: Any) -> Any:
         result = inside.matmul(rows, b)
         result = inside.reshape(result, (*a.shape[:-1], *b.shape[1:]))
     else:
-        a, b = _as_matrices(a, dim_a, left.ndim, column=False), _as_matrices(b, dim_b, right.ndim, column=True)
+        a, b = _as_matrices(a, left.ndim, column=False), _as_matrices(b, right.ndim, column=True)
         rank = max(a.ndim - (dim_a == 0), b.ndim - (dim_b == 0))
         a, b = [_of_rank(x, dim, rank) for x, dim in ((a, dim_a), (b, dim_b))]
         result = inside.matmul(a, b)
@@ -74,7 +74,7 @@ def _matmul(level: int, left: Any, right: Any) -> Any:
     return BatchedArray(level, result)
 
 
-def _as_matrices(array: Any, dim: int | None, ndim: int, column: bool) -> Any:
+def _as_matrices(array: Any, ndim: int, column: bool) -> Any:
     if ndim != 1:
         return array
     return array[..., None] if column else array[..., None, :]

@@ -10,7 +10,7 @@ from adjoint.arrays import dtypes as kinds
 from adjoint.arrays.dtypes import dtype as Dtype
 from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.size import CPU, as_device, device
-from adjoint.interop.operands import cast, is_tensor, kind_of
+from adjoint.interop.operands import cast, is_tensor
 
 Tensor = Any
 
@@ -145,8 +145,3 @@ class NamespaceInfo:
 def __array_namespace_info__() -> NamespaceInfo:
     """What the namespace can do."""
     return NamespaceInfo()
-
-
-def real_of(x: Tensor) -> Any:
-    """The real NumPy dtype that belongs to a Tensor's."""
-    return kind_of(x).type(0).real.dtype

@@ -399,7 +399,7 @@ def _check_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tenso
         )
 
 
-def _with_query_heads(name: str, heads: Tensor, wanted: int) -> Tensor:
+def _with_query_heads(heads: Tensor, wanted: int) -> Tensor:
     """Keys or values for groups of queries: each head repeated for all queries that share it."""
     if wanted % heads.shape[-3]:
         raise RuntimeError("Number of heads in key and value must divide the number of heads in ")
@@ -433,7 +433,7 @@ def scaled_dot_product_attention(
     _check_attention(query, key, value, attn_mask, is_causal)
     if enable_gqa:
         heads = query.shape[-3]
-        key, value = _with_query_heads("key", key, heads), _with_query_heads("value", value, heads)
+        key, value = _with_query_heads(key, heads), _with_query_heads(value, heads)
     if scale is None:
         scale = 1 / math.sqrt(query.shape[-1])
     scores = ops.matmul(query * scale, key.mT)

@@ -197,7 +197,7 @@ for _name, _transform in _TRANSFORMS.items():
     _declare(_name, _transform)
 
 
-def _rolled(name: str, input: Tensor, dim: Dims, part: Callable[[int], int]) -> Tensor:
+def _rolled(input: Tensor, dim: Dims, part: Callable[[int], int]) -> Tensor:
     dims = tuple(range(input.ndim)) if dim is None else tuple([normalize_dim(d, input.ndim) for d in _listed(dim)])
     if not dims:
         raise RuntimeError("`shifts` required")
@@ -216,7 +216,7 @@ def fftshift(input: Tensor, dim: Dims = None) -> Tensor:
     >>> adjoint.fft.fftshift(adjoint.fft.fftfreq(4))
     tensor([-0.5000, -0.2500,  0.0000,  0.2500])
     """
-    return _rolled("fftshift", input, dim, lambda n: n // 2)
+    return _rolled(input, dim, lambda n: n // 2)
 
 
 @composite(namespace="fft", method=False)
@@ -228,7 +228,7 @@ def ifftshift(input: Tensor, dim: Dims = None) -> Tensor:
     >>> adjoint.fft.ifftshift(adjoint.tensor([-0.5, -0.25, 0.0, 0.25]))
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
     """
-    return _rolled("ifftshift", input, dim, lambda n: (n + 1) // 2)
+    return _rolled(input, dim, lambda n: (n + 1) // 2)
 
 
 def _frequencies(
