@@ -26,7 +26,7 @@ _last_state = None
 _FIELDS = ("grad_enabled", "unusual", "dual_stack", "public_level", "forward_off", "batches", "backward_depth")
 _FIELDS += ("inference", "multithreading", "anomaly", "check_nan", "locations", "evaluating", "node_hooks")
 _FIELDS += ("saved_hooks", "saving", "saved_hooks_refused", "runner", "before_write", "transforms", "run")
-_FIELDS += ("inspector", "volatile", "profiler", "differentiated", "level")
+_FIELDS += ("enforce_layout", "inspector", "volatile", "profiler", "differentiated", "level")
 # how many threads are in inference mode or inside a transformation, so that new tensors are marked
 _inferring = 0
 
