@@ -186,6 +186,9 @@ def test_saved_attributes_have_torchs_names(a: adjoint.Tensor) -> None:
     assert node._saved_dim == 0 and node._saved_indices.tolist() == [0, 1] and node._saved_self_sym_sizes == (2,)
     node = a.exp().grad_fn
     assert {"_saved_result", "_raw_saved_result"} <= set(dir(node)) and node._saved_result.tolist() == a.exp().tolist()
+    listed = {name for name in dir((a * a).grad_fn) if not name.startswith(("__", "_saved", "_raw_saved"))}
+    names = "name metadata next_functions register_hook register_prehook requires_grad"
+    assert listed == {*names.split(), "_input_metadata", "_register_hook_dict", "_sequence_nr", "_set_sequence_nr"}
     assert "_saved_self" in dir((a * a).grad_fn) and (a * a).grad_fn._saved_other is a
     for reduced in (a.sum(0), a.mean(0), a.amax(0), a.var(0), a.std(0), a.logsumexp(0), a.norm(2, 0)):
         assert reduced.grad_fn._saved_dim == (0,)

@@ -658,6 +658,14 @@ def test_zero_():
     assert x.zero_() is x and x.tolist() == [[0, 0, 0], [0, 0, 0]] and x._version == 1
 
 
+def test_requires_grad_cannot_be_deleted():
+    for x in (leaf(), leaf() * 2, arange6()):
+        before = x.requires_grad
+        with raises(RuntimeError, "requires_grad must be a bool"):
+            del x.requires_grad
+        assert x.requires_grad is before
+
+
 def test_retain_grad():
     x = leaf()
     y = x * 2

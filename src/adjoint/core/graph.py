@@ -150,6 +150,10 @@ class TensorBase:
             raise errors.REQUIRES_GRAD_OF_INFERENCE.error()
         self._requires = value
 
+    @requires_grad.deleter
+    def requires_grad(self):
+        errors.check_flag("requires_grad", None)
+
     @property
     def is_leaf(self) -> bool:
         """True for tensors made by the user, and by convention for all that do not require a gradient."""

@@ -49,6 +49,9 @@ if not cython.compiled:
     from adjoint.core.modes import ThreadState, current
 
 _ndarray = numpy.ndarray
+# what dir() shows of nodes besides saved values, as torch does
+_SHOWN = frozenset(("name", "metadata", "next_functions", "register_hook", "register_prehook", "requires_grad"))
+_SHOWN |= {"_input_metadata", "_register_hook_dict", "_sequence_nr", "_set_sequence_nr"}
 
 # kinds of saved values, by where they come from; the shape of an input that has an edge stands at its node already
 _INPUT, _RESULT, _PARAMETER, _SHAPE, _DTYPE, _NEEDS, _SEQUENCE, _SEQUENCE_SHAPES, _EDGE_SHAPE = range(9)
@@ -587,7 +590,7 @@ class OpNode(Node):
         names = self.plan.public_names
         tensors = [name for name, kind in zip(names, self.plan.kinds) if kind in (_INPUT, _RESULT, _SEQUENCE)]
         return [
-            *object.__dir__(self),
+            *[name for name in object.__dir__(self) if name.startswith("__") or name in _SHOWN],
             *[f"_saved_{name}" for name in (*names, *self.plan.unused)],
             *[f"_raw_saved_{name}" for name in tensors],
         ]

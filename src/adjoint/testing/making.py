@@ -61,7 +61,7 @@ def make_tensor(
     if device is not None:
         result = result.to(device)
     result.requires_grad = requires_grad
-    return result
+    return result  # type: ignore[no-any-return]
 
 
 def _bounds(dtype: dtype_class, low: float | None, high: float | None) -> tuple[float, float]:
