@@ -371,3 +371,39 @@ def test_a_level_that_ended_is_opened_again_for_a_recomputation() -> None:
 def test_detach_variable_takes_a_tuple() -> None:
     with pytest.raises(RuntimeError, match=r"Only tuple of tensors is supported\. Got Unsupported input type: list"):
         adjoint.utils.checkpoint.detach_variable([adjoint.ones(1)])
+
+
+def of_leaf(x: Any) -> Any:
+    return (x.sin() * x).exp()
+
+
+NESTED: dict[str, Any] = {
+    "alone": lambda run, x: run(of_leaf, x),
+    "at the end": lambda run, x: run(of_leaf, x.sin() * x),
+    "in the middle": lambda run, x: run(of_leaf, x * x).tanh() * x,
+    "two": lambda run, x: run(of_leaf, x * x) * run(of_leaf, x),
+    "three deep": lambda run, x: run(lambda y: run(of_leaf, y * y) * y, x) * x,
+}
+
+
+@pytest.mark.parametrize("early_stop", [True, False])
+@pytest.mark.parametrize("inside", NESTED)
+def test_checkpoints_inside_checkpoints_with_and_without_early_stop(inside: str, early_stop: bool) -> None:
+    x = adjoint.tensor([0.3, 0.7], dtype=adjoint.float64, requires_grad=True)
+
+    def nested(run: Any) -> Any:
+        return NESTED[inside](run, x)
+
+    def run(function: Any, value: Any) -> Any:
+        return adjoint.utils.checkpoint.checkpoint(function, value, use_reentrant=False)
+
+    def derivatives(y: Any) -> list[Any]:
+        (first,) = adjoint.autograd.grad(y, x, create_graph=True)
+        (second,) = adjoint.autograd.grad(first.sum(), x, retain_graph=True)
+        return [first.tolist(), second.tolist(), adjoint.autograd.grad(y, x)[0].tolist()]
+
+    with adjoint.utils.checkpoint.set_checkpoint_early_stop(early_stop):
+        actual = derivatives(run(lambda value: NESTED[inside](run, value), x).sum())
+    expected = derivatives(nested(lambda function, value: function(value)).sum())
+    for found, wanted in zip(actual, expected, strict=True):
+        assert found == pytest.approx(wanted, rel=1e-12)
