@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.samples import domain
 
 import adjoint
-from adjoint.arrays import functions, threads
+from adjoint.arrays import threads, vector_ufuncs
 from adjoint.core.recorded import operations
 from adjoint.rules import TABLE
 
@@ -114,7 +114,7 @@ def test_sizes_and_places(name: str, kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", NAMES)
 def test_strides(name: str, kind: str) -> None:
-    if not functions.compiled and name not in ("add", "mul", "sigmoid", "silu", "gelu", "special_ndtr"):
+    if not vector_ufuncs.compiled and name not in ("add", "mul", "sigmoid", "silu", "gelu", "special_ndtr"):
         pytest.skip("NumPy's own ufuncs take another way for negative strides")
     arrays, cotangent = drawn(name, kind, sizes(name)[-1] + 3)
     expected = computed(name, arrays, cotangent)
@@ -170,7 +170,7 @@ def test_threads(name: str, kind: str) -> None:
     step=st.sampled_from((1, 2, 3, -1, -2)),
 )  # fmt: skip
 def test_any_part(name: str, kind: str, start: int, n: int, step: int) -> None:
-    if step < 0 and not functions.compiled:
+    if step < 0 and not vector_ufuncs.compiled:
         step = -step
     arrays, cotangent = drawn(name, kind, sizes(name)[-1] + 3)
     where = slice(start, start + min(n, sizes(name)[-1]))

@@ -17,7 +17,7 @@ import numpy
 
 from adjoint.arrays.dtypes import kind_of
 
-from . import windows as windows_loops
+from . import max_pooling
 
 
 class computed_once:
@@ -187,9 +187,7 @@ def _term(xp: Any, x: Any, axis: int, step: Pass) -> Any:
     return term * xp.reshape(weight, (-1, *(1,) * (x.ndim - axis - 1)))
 
 
-def _combined(
-    xp: Any, x: Any, axis: int, passes: Sequence[Sequence[Pass]], n: int, add: str, zero: Any
-) -> Any:
+def _combined(xp: Any, x: Any, axis: int, passes: Sequence[Sequence[Pass]], n: int, add: str, zero: Any) -> Any:
     """All passes together. Results that the first one does not reach begin with `zero`."""
     shape = (*x.shape[:axis], n, *x.shape[axis + 1 :])
     covered = bool(passes) and sum([step.into.stop - step.into.start for step in passes[0]]) == n
@@ -356,8 +354,8 @@ def maxima(xp: Any, x: Any, maps: Sequence[AxisMap]) -> Any:
     if _are_few_and_large(x, maps):
         return _largest_of_few(x, maps, False)
     ranges = [found.ranges for found in maps]
-    if windows_loops.can_do(xp, x, len(maps)) and None not in ranges:
-        return windows_loops.maxima(x, ranges, False)
+    if max_pooling.can_do(xp, x, len(maps)) and None not in ranges:
+        return max_pooling.maxima(x, ranges, False)
     first = x.ndim - len(maps)
     lowest = -xp.inf if kind_of(x) == "f" else xp.iinfo(x.dtype).min
     result = x
@@ -413,8 +411,8 @@ def places_of_maxima(xp: Any, x: Any, maps: tuple[AxisMap, ...]) -> Any:
     if _are_few_and_large(x, maps) and not (kind_of(x) == "f" and numpy.isnan(x.max())):
         return _largest_of_few(x, maps, True)
     ranges = [found.ranges for found in maps]
-    if windows_loops.can_do(xp, x, len(maps)) and None not in ranges:
-        return windows_loops.maxima(x, ranges, True)
+    if max_pooling.can_do(xp, x, len(maps)) and None not in ranges:
+        return max_pooling.maxima(x, ranges, True)
     y = maxima(xp, x, maps)
     count = prod([found.passes for found in maps])
     kind = xp.uint8 if count < 256 else xp.int64

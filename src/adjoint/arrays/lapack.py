@@ -1,6 +1,6 @@
 """Factorizations by LAPACK that array libraries do not offer, one matrix of a batch after the other.
 
-The loop over the batch is one of C where there is a compiled form (see `stacks.py`), else one of Python.
+The loop over the batch is one of C where there is a compiled form (see `batched_lapack.py`), else one of Python.
 
 Pivots and `info` mean what they mean in LAPACK: pivots count from 1, info is 0 for success and i > 0 where the i-th
 pivot (or leading minor) does not allow what was asked for.
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy
 
-from . import stacks
+from . import batched_lapack
 
 
 def _by_columns(a: Any) -> Any:
@@ -44,11 +44,11 @@ def lu_factor(a: Any) -> tuple[Any, Any, Any]:
     batch, rank = a.shape[:-2], min(a.shape[-2:])
     factors, info = a.copy(), numpy.zeros(batch, numpy.int32)
     pivots = numpy.empty((*batch, rank), numpy.int32)
-    if factors.size and stacks.can_do("getrf", a):
+    if factors.size and batched_lapack.can_do("getrf", a):
         rows, columns = a.shape[-2:]
         found = _by_columns(a)
         count = found.shape[0]
-        stacks.each(
+        batched_lapack.each(
             "getrf", a.dtype, count, rows, columns, found, rows, pivots.reshape(count, rank), info.reshape(count)
         )
         factors = _by_rows(found, a.shape)
@@ -83,10 +83,10 @@ def partial_cholesky(a: Any) -> tuple[Any, Any]:
     array(2, dtype=int32)
     """
     factor, info = numpy.tril(a), numpy.zeros(a.shape[:-2], numpy.int32)
-    if a.size and stacks.can_do("potrf", a):
+    if a.size and batched_lapack.can_do("potrf", a):
         found, n = _by_columns(factor), a.shape[-1]
         count = found.shape[0]
-        stacks.each("potrf", a.dtype, count, b"L", n, found, n, info.reshape(count))
+        batched_lapack.each("potrf", a.dtype, count, b"L", n, found, n, info.reshape(count))
         factor = _by_rows(found, a.shape)
     elif a.size:
         factorize = _routine("potrf", a)
@@ -106,11 +106,11 @@ def ldl_factor(a: Any, hermitian: bool) -> tuple[Any, Any, Any]:
         name = "hetrf" if hermitian and a.dtype.kind == "c" else "sytrf"
         n = a.shape[-1]
         size = int(_routine(f"{name}_lwork", a)(n, lower=True)[0].real)
-        if stacks.can_do(name, a):
+        if batched_lapack.can_do(name, a):
             found, work = _by_columns(factors), numpy.empty((1, size), a.dtype)
             count = found.shape[0]
             places = pivots.reshape(count, n)
-            stacks.each(name, a.dtype, count, b"L", n, found, n, places, work, size, info.reshape(count))
+            batched_lapack.each(name, a.dtype, count, b"L", n, found, n, places, work, size, info.reshape(count))
             return numpy.tril(_by_rows(found, a.shape)), pivots, info
         factorize = _routine(name, a)
         for place in numpy.ndindex(*info.shape):
@@ -165,13 +165,13 @@ def geqrf(a: Any) -> tuple[Any, Any]:
     factors, tau = a.copy(), numpy.zeros((*batch, rank), a.dtype)
     if a.size:
         size = int(_routine("geqrf_lwork", a)(*a.shape[-2:])[0].real)
-        if stacks.can_do("geqrf", a):
+        if batched_lapack.can_do("geqrf", a):
             rows, columns = a.shape[-2:]
             found, work = _by_columns(a), numpy.empty((1, size), a.dtype)
             count = found.shape[0]
             information = numpy.empty((1, 1), numpy.intc)
             shared = tau.reshape(count, rank)
-            stacks.each("geqrf", a.dtype, count, rows, columns, found, rows, shared, work, size, information)
+            batched_lapack.each("geqrf", a.dtype, count, rows, columns, found, rows, shared, work, size, information)
             return _by_rows(found, a.shape), tau
         factorize = _routine("geqrf", a)
         for place in numpy.ndindex(*batch):

@@ -1,8 +1,8 @@
 """NumPy as the kernels see it: numpy itself, and the few functions that it lacks.
 
 The namespace `xp` has everything of numpy under its own name (the very same objects: a kernel named "tanh" is the
-ufunc), and before that the functions of this file and the ufuncs with loops of our own (see `functions.py`). What comes
-from SciPy is looked up when it is first used, so that importing adjoint does not import SciPy.
+ufunc), and before that the functions of this file and the ufuncs with loops of our own (see `vector_ufuncs.py`). What
+comes from SciPy is looked up when it is first used, so that importing adjoint does not import SciPy.
 """
 
 import functools
@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy
 
-from adjoint.arrays.shortcuts import expanded
+from adjoint.arrays.products_and_sums import expanded
 
-from . import functions, stacks, windows
+from . import batched_lapack, scatter, vector_ufuncs
 from .shapes import check_size
 
 _SPECIAL = {
@@ -310,9 +310,9 @@ def _sum_rows(shape: tuple[int, ...], rows: Any, values: Any) -> Any:
         raise IndexError(f"index {outside} is out of bounds for axis 0 with size {shape[0]}")
     n = rows.size
     rows = numpy.where(rows < 0, rows + shape[0], rows)
-    if windows.compiled and values.dtype in (numpy.float32, numpy.float64):
+    if scatter.compiled and values.dtype in (numpy.float32, numpy.float64):
         # not a view where that can be: a leaf keeps an array as its gradient only if it owns its memory
-        found = windows.add_rows(values.reshape(n, -1), rows, shape[0])
+        found = scatter.add_rows(values.reshape(n, -1), rows, shape[0])
         return found if found.shape == shape else found.reshape(shape)
     from scipy.sparse import csr_matrix
 
@@ -403,7 +403,7 @@ def triangular_solution(a: Any, b: Any, *, lower: bool, unit_diagonal: bool = Fa
     shape, kind = batch + b.shape[-2:], numpy.result_type(a, b)
     if 0 in shape:
         return numpy.empty(shape, kind)
-    if stacks.can_do("trsm", numpy.empty(0, kind)):
+    if batched_lapack.can_do("trsm", numpy.empty(0, kind)):
         return _triangular_solutions(a.astype(kind, copy=False), b, shape, lower, unit_diagonal)
     from scipy.linalg.blas import get_blas_funcs
 
@@ -427,7 +427,7 @@ def _triangular_solutions(a: Any, b: Any, shape: tuple[int, ...], lower: bool, u
     matrices = numpy.ascontiguousarray(a.mT if turned else a).reshape(-1, n, n)
     triangle, form = b"L" if turned == lower else b"U", b"T" if turned else b"N"
     diagonal, one = b"U" if unit_diagonal else b"N", numpy.ones((), a.dtype)
-    stacks.each(
+    batched_lapack.each(
         "trsm", a.dtype, count, b"R", triangle, form, diagonal, columns, n, one, matrices, n,
         result.reshape(count, n, columns), columns,
     )  # fmt: skip
@@ -558,8 +558,8 @@ class _Special:
     """scipy.special, imported when first used, with our own loops where there are such."""
 
     def __getattr__(self, name: str) -> Any:
-        own = name in functions.SPECIAL_NAMES
-        value = functions.of(name) if own else getattr(importlib.import_module("scipy.special"), name)
+        own = name in vector_ufuncs.SPECIAL_NAMES
+        value = vector_ufuncs.of(name) if own else getattr(importlib.import_module("scipy.special"), name)
         setattr(self, name, value)
         return value
 
@@ -611,8 +611,8 @@ class Namespace:
         value: Any
         if name in _INSTEAD:
             value = _INSTEAD[name]
-        elif name in functions.NUMPY_NAMES:
-            value = functions.of(name)
+        elif name in vector_ufuncs.NUMPY_NAMES:
+            value = vector_ufuncs.of(name)
         elif name in _SPECIAL:
             value = getattr(special, _SPECIAL[name])
         elif name in _LAPACK:

@@ -2,7 +2,7 @@
    products and sums of these files are rounded one by one: the compiler is told not to contract them (see setup.py), so
    that the last digits are the same for every element and every compiler. ADJ_ALL(a) is a number in all places.
 
-   For vectors V of WIDTH elements T; see vectors_loops.h and functions_loops.h. */
+   For vectors V of WIDTH elements T; see vectors_loops.h and vector_ufuncs_loops.h. */
 
 #undef ADJ_FUSED
 #undef ADJ_FMA

@@ -1,6 +1,6 @@
 cimport cython
 from adjoint.arrays.crossovers cimport is_large
-from adjoint.arrays.shortcuts cimport added, plus
+from adjoint.arrays.products_and_sums cimport added, plus
 from adjoint.core.graph cimport (
     AccumulateGrad,
     ContextNode,

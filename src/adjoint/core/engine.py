@@ -29,7 +29,7 @@ import numpy
 
 from adjoint.arrays.forks import new_rlock
 from adjoint.arrays.memory import with_kept_memory
-from adjoint.arrays.shortcuts import one_like
+from adjoint.arrays.products_and_sums import one_like
 from adjoint.core import errors
 from adjoint.core.anomaly import Watch, note_release
 from adjoint.core.locations import caller
@@ -38,7 +38,7 @@ from adjoint.core.modes import adopt
 if not cython.compiled:
     # the compiled form has them from the .pxd
     from adjoint.arrays.crossovers import is_large
-    from adjoint.arrays.shortcuts import added, plus
+    from adjoint.arrays.products_and_sums import added, plus
     from adjoint.core.graph import (
         AccumulateGrad,
         ContextNode,

@@ -29,7 +29,7 @@ from adjoint.core.locations import caller, warn_caller
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
-    from adjoint.arrays.shortcuts import added, sum_leading
+    from adjoint.arrays.products_and_sums import added, sum_leading
     from adjoint.core.modes import Level, ThreadState, current, thread_is_inferring
 
 _ndarray = numpy.ndarray

@@ -1,6 +1,6 @@
 cimport cython
 from adjoint.arrays.crossovers cimport is_large
-from adjoint.arrays.shortcuts cimport Shortcut
+from adjoint.arrays.products_and_sums cimport NativeKernel
 from adjoint.core.graph cimport (
     Node,
     TensorBase,
@@ -77,7 +77,7 @@ cdef class Operation:
     cdef public dict kernels
     cdef public object numpy_kernel
     cdef object own_kernel
-    cdef Shortcut shortcut
+    cdef NativeKernel native
     cdef tuple axes
     cdef tuple new_axes
     cdef int symbol

@@ -122,10 +122,10 @@ class Operation:
             and self.sequence < 0
             and rule.outputs is None
             and not rule.view
-            and (rule.check is None or rule.fast is not None or rule.shortcut is not None)
+            and (rule.check is None or rule.fast is not None or rule.native is not None)
         )
         self.tail = tail
-        self.shortcut = rule.shortcut
+        self.native = rule.native
         self.kernels = {}
         self.own_kernel = self.kernel_for(_numpy)
         self.numpy_kernel = self.own_kernel if rule.fast is None else getattr(_numpy, rule.fast)
@@ -241,10 +241,10 @@ class Operation:
         return result
 
     def compute_one(self, array):
-        """The result for one plain array: by a shortcut, by a program, or by the kernel."""
+        """The result for one plain array: by a native kernel, by a program, or by the kernel."""
         out = None
-        if self.shortcut is not None and not is_large(array):
-            out = self.shortcut.one(array)
+        if self.native is not None and not is_large(array):
+            out = self.native.one(array)
         elif self.fuses or is_large(array):
             out = self.fused.one(array, False)
         if out is None:
@@ -252,9 +252,9 @@ class Operation:
         return out if type(out) is _ndarray else _asarray(out)
 
     def compute_two(self, left, right):
-        """The result for two plain arrays, or one and a number; None where a shortcut leaves it to the general way."""
-        if self.shortcut is not None:
-            return self.shortcut.two(left, right)
+        """The result for two plain arrays, or one and a number; None where a native kernel is not for them."""
+        if self.native is not None:
+            return self.native.two(left, right)
         try:
             if self.fuses or is_large(left) or is_large(right):
                 out = self.fused.two(left, right, False)
@@ -658,7 +658,7 @@ class Operation:
             return
         node_type = self.node_type
         if node_type is None:
-            node_type = self.node_type_for((x, y)) if y is None or self.shortcut is None else self.ranked_type(x, y)
+            node_type = self.node_type_for((x, y)) if y is None or self.native is None else self.ranked_type(x, y)
         node: OpNode = new_node(node_type, OpNode)
         tensor: TensorBase
         first: cython.int = 0

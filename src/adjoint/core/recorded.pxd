@@ -1,6 +1,6 @@
 cimport cython
 from adjoint.arrays.crossovers cimport is_large
-from adjoint.arrays.shortcuts cimport Shortcut
+from adjoint.arrays.products_and_sums cimport NativeKernel
 from adjoint.core.graph cimport (
     NO_VERSION,
     AccumulateGrad,
@@ -35,7 +35,7 @@ cdef class Term:
     cdef tuple inputs
     cdef tuple arguments
     cdef Fused fused
-    cdef Shortcut shortcut
+    cdef NativeKernel native
     cdef bint is_identity
     cdef bint is_elementwise
     cdef bint is_for_one

@@ -120,12 +120,12 @@ class Term:
     fused: the same on NumPy's arrays, as programs, or None. is_elementwise: a program pays for small arrays too.
     """
 
-    def __init__(self, product, inputs, arguments, fused, shortcut, is_identity, is_elementwise):
+    def __init__(self, product, inputs, arguments, fused, native, is_identity, is_elementwise):
         self.product = product
         self.inputs = inputs
         self.arguments = arguments
         self.fused = fused
-        self.shortcut = shortcut
+        self.native = native
         self.is_identity = is_identity
         self.is_elementwise = is_elementwise
         self.place = arguments[0] if arguments else 0
@@ -145,8 +145,8 @@ class Term:
         # each value is asked for once, since hooks may unpack it
         value = node.value(self.place, False) if n else None
         out = None
-        if self.shortcut is not None:
-            out = self.shortcut.two(g, value)
+        if self.native is not None:
+            out = self.native.two(g, value)
             if out is not None:
                 return out
         if n <= 1:
@@ -762,7 +762,7 @@ def make_term(rule, formula, positions, names, is_complex) -> Term:
     arguments = tuple([names.index(n) for n in formula.needs])
     elementwise = rule.kind == "elementwise"
     if elementwise and is_complex:
-        return Term(formula.pull, positions, arguments, None, formula.shortcut, formula.is_identity, True)
+        return Term(formula.pull, positions, arguments, None, formula.native, formula.is_identity, True)
     product = formula.call
 
     def on_numpy(*values):
@@ -771,7 +771,7 @@ def make_term(rule, formula, positions, names, is_complex) -> Term:
     numbers = elementwise and formula.is_saved_value
     fused = Fused(on_numpy, (), numbers)
     identity = elementwise and formula.is_identity
-    return Term(product, positions, arguments, fused, formula.shortcut, identity, elementwise)
+    return Term(product, positions, arguments, fused, formula.native, identity, elementwise)
 
 
 def slot_of(operation, name):

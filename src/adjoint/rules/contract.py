@@ -7,9 +7,9 @@ from math import prod
 
 from adjoint.arrays import contraction
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
+from adjoint.arrays.products_and_sums import LEFT_COTANGENT, MATRICES, MATRIX_VECTOR, PRODUCT, RIGHT_COTANGENT, VECTORS
 from adjoint.arrays.promotion import number_as
 from adjoint.arrays.shapes import broadcast_shapes
-from adjoint.arrays.shortcuts import LEFT_COTANGENT, MATRICES, MATRIX_VECTOR, PRODUCT, RIGHT_COTANGENT, VECTORS
 
 from .declare import TABLE, Array, Arrays, Constant, Multilinear, constant, general, linear, multilinear
 from .elementwise import check_fits
@@ -139,9 +139,7 @@ def vectors_do_not_fit(a, b):
 def _misfit(a, b):
     """The error for shapes that matmul cannot multiply, None if it can."""
     if not (a and b):
-        return RuntimeError(
-            f"both arguments to matmul need to be at least 1D, but they are {len(a)}D and {len(b)}D"
-        )
+        return RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {len(a)}D and {len(b)}D")
     rows = (prod(a[:-1]), a[-1])
     fits = a[-1] == b[-2:][0]
     if len(b) == 1:
@@ -188,7 +186,7 @@ matmul = TABLE.add(
         "matmul",
         arrays=("input", "other"),
         core="(m,k),(k,n)->(m,n)",
-        shortcut=PRODUCT,
+        native=PRODUCT,
         node=_matmul_node,
         shown={"other": "mat2"},
         check=_check_matmul,
@@ -198,7 +196,7 @@ matmul = TABLE.add(
 )
 
 
-@matmul.vjp("input", shortcut=LEFT_COTANGENT)
+@matmul.vjp("input", native=LEFT_COTANGENT)
 def _(ops, g, other, input_shape):
     if other.ndim == 1:
         return g[..., None] * ops.conjugated(other)
@@ -209,7 +207,7 @@ def _(ops, g, other, input_shape):
     return (ops.conjugated(other) @ g[..., None])[..., 0]
 
 
-@matmul.vjp("other", shortcut=RIGHT_COTANGENT)
+@matmul.vjp("other", native=RIGHT_COTANGENT)
 def _(ops, g, input, other_shape):
     if input.ndim == 1:
         turned = ops.conjugated(input)
@@ -231,18 +229,18 @@ def _check_mm(input, mat2):
     check_matrices_dtype(a, b)
 
 
-@multilinear(core="(m,k),(k,n)->(m,n)", check=_check_mm, shortcut=MATRICES)
+@multilinear(core="(m,k),(k,n)->(m,n)", check=_check_mm, native=MATRICES)
 def mm(xp, input: Array, mat2: Array):
     """The product of two matrices, without broadcasting."""
     return xp.matmul(input, mat2)
 
 
-@mm.vjp("input", shortcut=LEFT_COTANGENT)
+@mm.vjp("input", native=LEFT_COTANGENT)
 def _(ops, g, mat2):
     return g @ ops.conj_transpose(mat2)
 
 
-@mm.vjp("mat2", shortcut=RIGHT_COTANGENT)
+@mm.vjp("mat2", native=RIGHT_COTANGENT)
 def _(ops, g, input):
     return ops.conj_transpose(input) @ g
 
@@ -292,18 +290,18 @@ def _matrix_vector(xp, matrix, vector):
     return xp.matmul(matrix, vector) if vector.ndim == 1 else xp.matmul(matrix, vector[..., None])[..., 0]
 
 
-@multilinear(core="(m,k),(k)->(m)", check=_check_mv, shortcut=MATRIX_VECTOR)
+@multilinear(core="(m,k),(k)->(m)", check=_check_mv, native=MATRIX_VECTOR)
 def mv(xp, input: Array, vec: Array):
     """The product of a matrix with a vector."""
     return _matrix_vector(xp, input, vec)
 
 
-@mv.vjp("input", shortcut=LEFT_COTANGENT)
+@mv.vjp("input", native=LEFT_COTANGENT)
 def _(ops, g, vec):
     return g[:, None] * ops.conjugated(vec)
 
 
-@mv.vjp("vec", shortcut=RIGHT_COTANGENT)
+@mv.vjp("vec", native=RIGHT_COTANGENT)
 def _(ops, g, input):
     return ops.conj_transpose(input) @ g
 
@@ -323,18 +321,18 @@ def _inner_product(xp, a, b):
     return xp.matmul(a[..., None, :], b[..., None])[..., 0, 0]
 
 
-@multilinear(core="(n),(n)->()", check=_check_dot, shortcut=VECTORS)
+@multilinear(core="(n),(n)->()", check=_check_dot, native=VECTORS)
 def dot(xp, input: Array, tensor: Array):
     """The sum of products of two vectors' elements, nothing conjugated."""
     return _inner_product(xp, input, tensor)
 
 
-@dot.vjp("input", shortcut=LEFT_COTANGENT)
+@dot.vjp("input", native=LEFT_COTANGENT)
 def _(ops, g, tensor):
     return g * ops.conjugated(tensor)
 
 
-@dot.vjp("tensor", shortcut=RIGHT_COTANGENT)
+@dot.vjp("tensor", native=RIGHT_COTANGENT)
 def _(ops, g, input):
     return g * ops.conjugated(input)
 
@@ -621,9 +619,7 @@ def _check_linear(input, weight, bias):
     if w.ndim not in (1, 2):
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {w.ndim}D")
     if x.ndim == 0:
-        raise RuntimeError(
-            f"both arguments to linear need to be at least 1D, but they are {x.ndim}D and {w.ndim}D"
-        )
+        raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {x.ndim}D and {w.ndim}D")
     if x.shape[-1] != w.shape[-1]:
         raise _linear_does_not_fit(x.shape, w.shape)
     if bias is not None:

@@ -60,8 +60,8 @@ from collections.abc import Callable, Iterable, Sequence
 from sys import maxsize
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from adjoint.arrays.products_and_sums import NativeKernel
 from adjoint.arrays.shapes import normalize_dims
-from adjoint.arrays.shortcuts import Shortcut
 
 Function = Callable[..., Any]
 
@@ -136,7 +136,8 @@ class Formula:
     and the cotangent or tangent. renamed: what parameters of the body stand for, where they are not the rule's names.
     call: the formula as a function of (ops, cotangent or tangent, *values of needs), whatever the body leaves out.
     pull: the same for a cotangent.
-    shortcut: gives the same for small plain arrays, g and the first value of needs, or None to have the body called.
+    native: a kernel in C that gives the same for small plain arrays, g and the first value of needs, or None: then the
+        body is called.
     """
 
     def __init__(
@@ -145,11 +146,11 @@ class Formula:
         inputs: tuple[str, ...],
         driver: str,
         renamed: dict[str, str] | None = None,
-        shortcut: Shortcut | None = None,
+        native: NativeKernel | None = None,
     ) -> None:
         names = names_of(body)
         self.body = body
-        self.shortcut = shortcut
+        self.native = native
         self.inputs = inputs
         self.takes_ops = bool(names) and names[0] == "ops"
         if self.takes_ops:
@@ -249,7 +250,7 @@ class Rule:
         function: bool = True,
         inplace: bool | str = False,
         fast: str | None = None,
-        shortcut: Shortcut | None = None,
+        native: NativeKernel | None = None,
         scalars: bool | None = None,
         spread: str | None = None,
         node: str | dict[str, str] | Callable[..., str] | None = None,
@@ -279,7 +280,7 @@ class Rule:
         self.inplace = inplace
         self.fast = fast
         # the same as the kernel for two small plain arrays, or None where the kernel must be asked
-        self.shortcut = shortcut
+        self.native = native
         self.scalars = self.kind == "elementwise" if scalars is None else scalars
         self.spread = spread
         names = node if isinstance(node, dict) else {"": node} if isinstance(node, str) else {}
@@ -335,16 +336,16 @@ class Rule:
         body = self._kernel
         return functools.partial(body, xp)
 
-    def vjp(self, *inputs: str, shortcut: Shortcut | None = None, **renamed: str) -> Callable[[Function], Rule]:
+    def vjp(self, *inputs: str, native: NativeKernel | None = None, **renamed: str) -> Callable[[Function], Rule]:
         """Declare the formula for the cotangents of the named inputs (a tuple of them if several are named).
 
         A formula that several rules share may use names of its own: vjp("mat1", right="mat2").
-        A `shortcut` takes the body's place for small plain arrays.
+        A `native` kernel takes the body's place for small plain arrays.
         """
         self._known(inputs)
 
         def declare(body: Function) -> Rule:
-            self.vjps.append(Formula(body, inputs, "g", renamed, shortcut))
+            self.vjps.append(Formula(body, inputs, "g", renamed, native))
             return self
 
         return declare

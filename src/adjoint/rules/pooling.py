@@ -7,7 +7,7 @@ one element of each window: `from_places` picks by place, `on_places` is the tra
 
 from math import prod
 
-from adjoint.arrays import axis_maps, windows
+from adjoint.arrays import axis_maps, scatter
 
 from .declare import Array, Constant, constant, general, linear
 
@@ -77,8 +77,8 @@ def _(ops, g, input_shape, places, ndim):
 def on_places(xp, input: Array, places: Constant, image, ndim, once):
     """The transpose of from_places: elements added at places of images of zeros; `once`: no place is named twice."""
     outer = input.shape[: input.ndim - ndim]
-    if windows.can_do(xp, input, 1):
-        return xp.reshape(windows.spread(input, places, prod(outer), prod(image)), (*outer, *image))
+    if scatter.can_do(input):
+        return xp.reshape(scatter.add_elements(input, places, prod(outer), prod(image)), (*outer, *image))
     result = xp.zeros((prod(outer) * prod(image),), dtype=input.dtype)
     if input.size:
         where, values = _flat(xp, places, prod(image), ndim), xp.reshape(input, (-1,))

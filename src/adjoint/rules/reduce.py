@@ -8,10 +8,10 @@ made without division, so that zeros are exact in every order of differentiation
 from functools import lru_cache
 from math import inf, nan, prod
 
-from adjoint.arrays import scans, vectors
+from adjoint.arrays import cumulative, vectors
 from adjoint.arrays.dtypes import finfo, float32, float64, from_numpy_dtype, is_half, kind_of, numpy_dtype
 from adjoint.arrays.namespace import count_true, is_lazy, underlying
-from adjoint.arrays.shortcuts import AVERAGE, SPREAD, SPREAD_MEAN, TOTAL
+from adjoint.arrays.products_and_sums import AVERAGE, SPREAD, SPREAD_MEAN, TOTAL
 
 from .declare import Array, constant, general, linear
 
@@ -136,16 +136,16 @@ linear(name="sum", node="SumBackward1", **_linear)(_sum).vjp("input")(_sum_vjp)
 linear(name="mean", node="MeanBackward1", **_linear)(_mean).vjp("input")(_mean_vjp)
 
 # for all axes: only the batch form names any, which are then all but the batch axis
-_sum_all = linear(name="sum_all", node="SumBackward0", fast="total", shortcut=TOTAL, **_linear)(_sum)
-_mean_all = linear(name="mean_all", node="MeanBackward0", fast="average", shortcut=AVERAGE, **_linear)(_mean)
+_sum_all = linear(name="sum_all", node="SumBackward0", fast="total", native=TOTAL, **_linear)(_sum)
+_mean_all = linear(name="mean_all", node="MeanBackward0", fast="average", native=AVERAGE, **_linear)(_mean)
 
 
-@_sum_all.vjp("input", shortcut=SPREAD)
+@_sum_all.vjp("input", native=SPREAD)
 def _(ops, g, input_shape):
     return ops.expand(g, input_shape)
 
 
-@_mean_all.vjp("input", shortcut=SPREAD_MEAN)
+@_mean_all.vjp("input", native=SPREAD_MEAN)
 def _(ops, g, input_shape):
     return ops.expand(g / max(prod(input_shape), 1), input_shape)
 
@@ -155,8 +155,8 @@ def cumsum(xp, input: Array, dim):
     """Running sums along an axis; integers and truth values are summed in int64."""
     if not input.ndim:
         return xp.asarray(input, dtype=wide(xp, input), copy=True)
-    if scans.are_rows(input, dim):
-        return scans.running(input, False)
+    if cumulative.are_rows(input, dim):
+        return cumulative.running(input, False)
     return xp.cumsum(input, axis=dim, dtype=wide(xp, input))
 
 
@@ -213,8 +213,8 @@ def cumprod(xp, input: Array, dim):
     """Running products along an axis; integers and truth values are multiplied in int64."""
     if not input.ndim:
         return xp.asarray(input, dtype=wide(xp, input), copy=True)
-    if scans.are_rows(input, dim):
-        return scans.running(input, True)
+    if cumulative.are_rows(input, dim):
+        return cumulative.running(input, True)
     return xp.cumprod(input, axis=dim, dtype=wide(xp, input))
 
 
@@ -257,8 +257,8 @@ def recurrence(xp, links: Array, input: Array, dim, reverse):
 
     In reverse y[k] = input[k] + links[k] * y[k + 1]. Made by recursive doubling (Hillis and Steele 1986).
     """
-    if scans.can_do(links, input) and links.shape[dim] == input.shape[dim] - 1 and links.ndim == input.ndim:
-        return scans.recurrence(links, input, dim, reverse)
+    if cumulative.can_do(links, input) and links.shape[dim] == input.shape[dim] - 1 and links.ndim == input.ndim:
+        return cumulative.recurrence(links, input, dim, reverse)
     n, step = input.shape[dim], 1
     if n and input.size // n >= LANES:
         return _recurrence_by_steps(xp, links, input, dim, reverse)

@@ -2,7 +2,7 @@
 
 from math import inf
 
-from adjoint.arrays import scans
+from adjoint.arrays import cumulative
 from adjoint.arrays.dtypes import kind_of
 
 from .declare import Array, general, linear
@@ -34,8 +34,8 @@ def _running(name, better):
         if not input.ndim or not input.size:
             return xp.asarray(input, copy=True), xp.zeros(input.shape, dtype=xp.int64)
         refuse_kinds("c", f"{name}_cpu", input)
-        if scans.can_do(input):
-            return scans.extrema(input, dim, better == "maximum")
+        if cumulative.can_do(input):
+            return cumulative.extrema(input, dim, better == "maximum")
         values = xp.accumulated(better, input, dim)
         places = xp.reshape(xp.arange(input.shape[dim]), (-1,) + (1,) * (input.ndim - dim - 1))
         # of equal elements the last counts, and so does the last NaN

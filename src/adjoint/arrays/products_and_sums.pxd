@@ -349,7 +349,7 @@ cdef extern from *:
     object adj_share(object g, object shape)
 
 
-cdef class Shortcut:
+cdef class NativeKernel:
     cdef int kind
     cdef public str name
     cdef object one(self, object a)

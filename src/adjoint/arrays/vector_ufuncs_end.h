@@ -1,4 +1,4 @@
-/* Takes back what functions_vectors.h defines. */
+/* Takes back what vector_ufuncs_vectors.h defines. */
 
 #undef ADJ_SIGN
 #undef ADJ_BITS_OF

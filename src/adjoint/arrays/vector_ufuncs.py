@@ -2,9 +2,9 @@
 
 `of("sin")` is a copy of numpy.sin with other loops for double and single precision, and so is `of("i0")` of
 scipy.special.i0. The value of an element depends on nothing but the element: not on how many there are, how they lie
-in memory, or what lies beside them. Some have formulas of our own (see `functions_loops.h`) that hold within a domain,
-to about one unit in the last place; elements outside of it, infinite ones and NaN among them, are left to the loop
-that was there. NumPy's loops may take another way for other strides, so they are given elements without gaps. So
+in memory, or what lies beside them. Some have formulas of our own (see `vector_ufuncs_loops.h`) that hold within a
+domain, to about one unit in the last place; elements outside of it, infinite ones and NaN among them, are left to the
+loop that was there. NumPy's loops may take another way for other strides, so they are given elements without gaps. So
 special values, warnings and all other types are those of the original, and whatever works with ufuncs works with these.
 
 Without a compiled form, or vectors, `of` gives the original, with its own ways for other strides; and so it does where
@@ -22,8 +22,8 @@ from importlib import import_module
 
 from numpy import ufunc
 
-#: By name: the original and its module; the numbers of the formulas in functions.h for double and single precision, -1
-#: for the original's loop; whether single precision is computed in double precision.
+#: By name: the original and its module; the numbers of the formulas in vector_ufuncs.h for double and single precision,
+#: -1 for the original's loop; whether single precision is computed in double precision.
 _TABLE = {
     "sin": ("numpy", "sin", 0, -1, False),
     "cos": ("numpy", "cos", 1, -1, False),

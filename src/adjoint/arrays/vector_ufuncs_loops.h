@@ -1,8 +1,8 @@
-/* The formulas of functions.h in double precision for one kind of processor. */
+/* The formulas of vector_ufuncs.h in double precision for one kind of processor. */
 
 #define ADJ_DOUBLE
 #define T double
-#include "functions_vectors.h"
+#include "vector_ufuncs_vectors.h"
 
 #define ADJ_MAGIC 6755399441055744.0  /* 1.5 * 2 ** 52: what is added to it is rounded to an integer */
 
@@ -259,4 +259,4 @@ ADJ_TARGET static int ADJ_NAME(adj_i1e)(ADJ_ARGUMENTS) {
 #undef ADJ_QUOTIENT
 #undef ADJ_QUOTIENT_DOMAIN
 #undef ADJ_DOUBLE
-#include "functions_end.h"
+#include "vector_ufuncs_end.h"

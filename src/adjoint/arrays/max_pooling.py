@@ -1,4 +1,4 @@
-"""Maxima of windows, what goes back to where they were, and sums of rows: loops that NumPy has no quick form of.
+"""Max pooling: the largest element of each window, and its place in the image.
 
 There is no uncompiled form: `can_do` is then False, and `axis_maps.py` does the same with whole arrays.
 """
@@ -69,29 +69,3 @@ if compiled:
                 cython.cast(cython.pointer(int64_t), columns), of_columns, first, second,
             )  # fmt: skip
         return places.astype(numpy.int64) if with_places else tops
-
-    def spread(g, places, n_images, n):
-        """Zeros for so many images of n elements, with elements of g added at places in each flat image."""
-        g, places = numpy.ascontiguousarray(g), numpy.ascontiguousarray(places, numpy.int64)
-        out = numpy.zeros((n_images, n), g.dtype)
-        if not g.size:
-            return out
-        if places.min() < 0 or places.max() >= n:
-            raise IndexError(f"a place lies outside of an image of {n} elements")
-        images, size, each, length = n_images, g.itemsize, g.size // n_images, n
-        source, first, second = adj_bytes(g), adj_bytes(places), adj_bytes(out)
-        with cython.nogil:
-            adj_spread(size, source, first, images, each, length, second)
-        return out
-
-    def add_rows(values, rows, n):
-        """n rows, each the sum of those of `values` (m, width) for which `rows` (m,) has its number."""
-        values, rows = numpy.ascontiguousarray(values), numpy.ascontiguousarray(rows, numpy.int64)
-        out = numpy.zeros((n, values.shape[1]), values.dtype)
-        if rows.size and (rows.min() < 0 or rows.max() >= n):
-            raise IndexError(f"a row lies outside of an array of {n} rows")
-        size, length, width = values.itemsize, rows.size, values.shape[1]
-        source, first, second = adj_bytes(values), adj_bytes(rows), adj_bytes(out)
-        with cython.nogil:
-            adj_add_rows(size, source, first, length, width, second)
-        return out

@@ -1,4 +1,4 @@
-"""What runs along an axis: sums, products, and extrema so far with their places, and linear recurrences.
+"""Cumulative sums, products and extrema along an axis, the places of extrema, and linear recurrences.
 
 There is no uncompiled form: `can_do` is then False, and the kernels in `rules` do the same with whole arrays.
 """

@@ -1,21 +1,22 @@
-"""Maxima of windows by the compiled loops and by whole arrays."""
+"""Max pooling by the compiled loops and by whole arrays."""
 
 from typing import Any
 
 import numpy as np
 import pytest
 
-from adjoint.arrays import axis_maps, windows
+from adjoint.arrays import axis_maps, max_pooling, scatter
 from adjoint.arrays.numpy_namespace import xp
 from adjoint.rules import TABLE
 
-pytestmark = pytest.mark.skipif(not windows.compiled, reason="these loops are compiled")
+pytestmark = pytest.mark.skipif(not max_pooling.compiled, reason="these loops are compiled")
 
 
 def both(monkeypatch: pytest.MonkeyPatch, function: Any, *arguments: Any) -> tuple[Any, Any]:
     found = function(xp, *arguments)
     with monkeypatch.context() as patch:
-        patch.setattr(windows, "can_do", lambda *_: False)
+        patch.setattr(max_pooling, "can_do", lambda *_: False)
+        patch.setattr(scatter, "can_do", lambda *_: False)
         return found, function(xp, *arguments)
 
 
@@ -101,23 +102,3 @@ def test_elements_that_are_no_neighbours_have_no_bounds() -> None:
         axis_maps.picks(3, (2, 0)),
     ):
         assert found.bounds is None or found.passes == 1
-
-
-def test_places_outside_of_an_image() -> None:
-    for place in (-1, 6):
-        with pytest.raises(IndexError, match="a place lies outside of an image of 6 elements"):
-            windows.spread(np.ones((1, 1)), np.array([[place]]), 1, 6)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_rows_are_added(dtype: Any) -> None:
-    rng = np.random.default_rng(0)
-    values, rows = rng.standard_normal((500, 7)).astype(dtype), rng.integers(40, size=500)
-    expected = np.zeros((40, 7), dtype)
-    np.add.at(expected, rows, values)
-    np.testing.assert_array_equal(windows.add_rows(values, rows, 40), expected)
-    np.testing.assert_array_equal(windows.add_rows(values[::2, ::3], rows[::2], 40).shape, (40, 3))
-    assert not windows.add_rows(values[:0], rows[:0], 40).any()
-    for row in (-1, 40):
-        with pytest.raises(IndexError, match="a row lies outside of an array of 40 rows"):
-            windows.add_rows(values[:1], np.array([row]), 40)

@@ -1,4 +1,4 @@
-"""Calls a routine of LAPACK or BLAS once for each matrix of a stack, in a loop of C.
+"""Batched LAPACK and BLAS: a routine is called once for each matrix of a batch, in a loop of C.
 
 SciPy's Python functions take a few microseconds for each matrix, which is more than a small one needs. The addresses of
 the same routines are what `scipy.linalg.cython_lapack` and `cython_blas` hand out to compiled code. All arguments of
@@ -35,7 +35,7 @@ _ROUTINES = {
 _enabled = True
 
 
-def set_stacks(enabled):
+def set_enabled(enabled):
     """Switch the loops on or off, for comparisons; returns what was."""
     global _enabled
     before = _enabled
@@ -44,7 +44,7 @@ def set_stacks(enabled):
 
 
 def can_do(name, *arrays):
-    """True if this routine can be called for stacks of such matrices."""
+    """True if this routine can be called for batches of such matrices."""
     first = arrays[0]
     return (
         compiled

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adjoint.arrays import functions
+from adjoint.arrays import vector_ufuncs
 
-NAMES = sorted(functions.NUMPY_NAMES | functions.SPECIAL_NAMES)
+NAMES = sorted(vector_ufuncs.NUMPY_NAMES | vector_ufuncs.SPECIAL_NAMES)
 #: By how many units in the last place results may differ; the originals' own errors are among them.
 ULPS = {"sin": 1, "cos": 1, "hypot": 1, "ndtr": 120, "i0": 8, "i0e": 8, "i1": 20, "i1e": 16, "erfinv": 6, "expit": 3}
 ULPS["normal_cdf"] = ULPS["ndtr"]
@@ -35,24 +35,24 @@ ORDINARY = np.concatenate([RNG.uniform(-1, 1, 3000), 8 * RNG.normal(size=2000), 
                            np.pi * np.arange(-20, 20) / 2, np.arange(-50, 50) / 4])  # fmt: skip
 
 
-@pytest.fixture(params=functions.kinds() or [None])
+@pytest.fixture(params=vector_ufuncs.kinds() or [None])
 def kind(request: Any) -> Iterator[Any]:
     """Each kind of processor that this one can stand in for."""
     if request.param is None:
         yield None
         return
-    before = functions.use_kind(request.param)
+    before = vector_ufuncs.use_kind(request.param)
     yield request.param
-    functions.use_kind(before)
+    vector_ufuncs.use_kind(before)
 
 
 def arguments(name: str, values: Any) -> tuple[Any, ...]:
     other = RNG.permutation(values)
-    return (values, np.where(other == 0, 1, other).astype(other.dtype))[: functions.of(name).nin]
+    return (values, np.where(other == 0, 1, other).astype(other.dtype))[: vector_ufuncs.of(name).nin]
 
 
 def both(name: str, *values: Any, **options: Any) -> tuple[Any, Any]:
-    return functions.of(name)(*values, **options), functions.original(name)(*values, **options)
+    return vector_ufuncs.of(name)(*values, **options), vector_ufuncs.original(name)(*values, **options)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -73,7 +73,7 @@ def test_values(kind: Any, name: str) -> None:
 @pytest.mark.parametrize("name", SINGLE_ULPS)
 def test_values_in_single_precision(kind: Any, name: str) -> None:
     values = ORDINARY[np.abs(ORDINARY) < (80 if name == "expit" else 12)].astype(np.float32)
-    found, expected = functions.of(name)(values), functions.original(name)(values.astype(np.float64))
+    found, expected = vector_ufuncs.of(name)(values), vector_ufuncs.original(name)(values.astype(np.float64))
     assert found.dtype == np.float32
     np.testing.assert_array_less(np.abs(found - expected), SINGLE_ULPS[name] * np.spacing(expected.astype(np.float32)))
 
@@ -82,7 +82,7 @@ def test_values_in_single_precision(kind: Any, name: str) -> None:
 def test_special_values_are_those_of_the_original(kind: Any, name: str) -> None:
     first, second = (values.ravel() for values in np.meshgrid(SPECIAL, SPECIAL))
     with np.errstate(all="ignore"):
-        found, expected = both(name, *(first, second)[: functions.of(name).nin])
+        found, expected = both(name, *(first, second)[: vector_ufuncs.of(name).nin])
     np.testing.assert_allclose(found, expected, rtol=3e-14, atol=5e-324)
     # of -0.0 SciPy makes 0.0 here
     signed = first != 0 if name in ("erfinv", "i1", "i1e") else np.full(first.shape, True)
@@ -91,7 +91,7 @@ def test_special_values_are_those_of_the_original(kind: Any, name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_any_size_and_layout(kind: Any, name: str) -> None:
-    ufunc = functions.of(name)
+    ufunc = vector_ufuncs.of(name)
     for n in (0, 1, 7, 8, 127, 128, 129, 300):
         values = arguments(name, RNG.uniform(0.1, 0.95, 2 * n) * (1 if name in UP_TO_ONE else 5) + (name in FROM_ONE))
         whole = ufunc(*values)
@@ -114,13 +114,13 @@ def test_other_types(name: str, dtype: str) -> None:
     values = arguments(name, np.arange(1, 8).astype(dtype))
     try:
         with np.errstate(all="ignore"):
-            expected = functions.original(name)(*values)
+            expected = vector_ufuncs.original(name)(*values)
     except TypeError:
         with pytest.raises(TypeError, match="not supported for the input types"):
-            functions.of(name)(*values)
+            vector_ufuncs.of(name)(*values)
         return
     with np.errstate(all="ignore"):
-        found = functions.of(name)(*values)
+        found = vector_ufuncs.of(name)(*values)
     assert found.dtype == expected.dtype
     np.testing.assert_allclose(found, expected, rtol=1e-6 if found.dtype.itemsize == 4 else 1e-14)
 
@@ -137,7 +137,7 @@ def test_warnings_are_those_of_the_original(kind: Any) -> None:
     cases += [(name, [np.nan, 0.5]) for name in NAMES]
     for name, values in cases:
         said = []
-        for ufunc in (functions.of(name), functions.original(name)):
+        for ufunc in (vector_ufuncs.of(name), vector_ufuncs.original(name)):
             with warnings.catch_warnings(record=True) as seen, np.errstate(all="warn"):
                 warnings.simplefilter("always")
                 ufunc(np.array(values), *[0.0] * (ufunc.nin - 1))
@@ -154,17 +154,17 @@ def test_remainders_are_exact(kind: Any) -> None:
 
 def test_they_are_pickled_and_copied_by_name() -> None:
     for name in NAMES:
-        ufunc = functions.of(name)
+        ufunc = vector_ufuncs.of(name)
         assert pickle.loads(pickle.dumps(ufunc)) is ufunc
         assert copy.deepcopy(ufunc) is ufunc
     with pytest.raises(AttributeError, match="has no attribute 'tangent'"):
-        functions.tangent  # noqa: B018
+        vector_ufuncs.tangent  # noqa: B018
 
 
-@pytest.mark.skipif(not functions.compiled, reason="no compiled form")
+@pytest.mark.skipif(not vector_ufuncs.compiled, reason="no compiled form")
 def test_unknown_kinds_of_processor() -> None:
     with pytest.raises(ValueError, match=r"this processor has the kinds \[0.*\], got 9"):
-        functions.use_kind(9)
+        vector_ufuncs.use_kind(9)
 
 
 def test_the_tables_are_those_of_the_script() -> None:
@@ -179,9 +179,10 @@ def test_the_tables_are_those_of_the_script() -> None:
 def test_what_is_no_ufunc_is_left_as_it_is() -> None:
     """With SCIPY_ARRAY_API=1 functions of scipy.special are plain ones, more of them in later versions."""
     script = (
-        "import numpy, adjoint; from adjoint.arrays import functions\n"
-        "plain = [name for name in functions.SPECIAL_NAMES if type(functions.original(name)) is not numpy.ufunc]\n"
-        "assert plain and all(functions.of(name) is functions.original(name) for name in plain), plain\n"
+        "import numpy, adjoint; from adjoint.arrays import vector_ufuncs\n"
+        "of, original = vector_ufuncs.of, vector_ufuncs.original\n"
+        "plain = [name for name in vector_ufuncs.SPECIAL_NAMES if type(original(name)) is not numpy.ufunc]\n"
+        "assert plain and all(of(name) is original(name) for name in plain), plain\n"
         "print(adjoint.special.i0e(adjoint.zeros(2)).tolist())"
     )
     done = subprocess.run(

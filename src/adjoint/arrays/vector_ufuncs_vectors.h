@@ -1,4 +1,4 @@
-/* What formulas of all types of elements T share, for one kind of processor; see functions_loops.h. */
+/* What formulas of all types of elements T share, for one kind of processor; see vector_ufuncs_loops.h. */
 
 #define V ADJ_NAME(adj_vector)
 #define WIDTH ((int)(ADJ_BYTES / sizeof(T)))

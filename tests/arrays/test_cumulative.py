@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adjoint.arrays import scans
+from adjoint.arrays import cumulative
 from adjoint.arrays.numpy_namespace import xp
 from adjoint.rules import TABLE
 
-pytestmark = pytest.mark.skipif(not scans.compiled, reason="these loops are compiled")
+pytestmark = pytest.mark.skipif(not cumulative.compiled, reason="these loops are compiled")
 
 LAYOUTS = [
     ((7,), 0),
@@ -29,7 +29,7 @@ def both(monkeypatch: pytest.MonkeyPatch, name: str, *arguments: Any) -> tuple[A
     kernel = TABLE[name].kernel(xp)
     found = kernel(*arguments)
     with monkeypatch.context() as patch:
-        patch.setattr(scans, "can_do", lambda *_: False)
+        patch.setattr(cumulative, "can_do", lambda *_: False)
         return found, kernel(*arguments)
 
 
@@ -71,7 +71,7 @@ def test_running_sums_and_products(monkeypatch: pytest.MonkeyPatch, name: str, s
     x = np.random.default_rng(0).normal(size=shape).astype(dtype)
     x.flat[3::7] = np.inf
     for array in (x, x[..., ::-1], np.asfortranarray(x)):
-        assert scans.are_rows(array, len(shape) - 1)
+        assert cumulative.are_rows(array, len(shape) - 1)
         with np.errstate(invalid="ignore"):
             found, expected = both(monkeypatch, name, array, len(shape) - 1)
         # in the same order, and so to the bit

@@ -1,7 +1,7 @@
-/* The formulas of functions.h in single precision for one kind of processor. */
+/* The formulas of vector_ufuncs.h in single precision for one kind of processor. */
 
 #define T float
-#include "functions_vectors.h"
+#include "vector_ufuncs_vectors.h"
 
 /* the tail of the normal distribution over exp(-x * x / 2) is t * p(t) with t = 3 / (3 + x), for x from 0 to 15 to 7e-8: a
    least squares fit, weighted towards equal relative errors, of the scaled complementary error function */
@@ -29,4 +29,4 @@ ADJ_TARGET static int ADJ_NAME(adj_normal_cdf)(ADJ_ARGUMENTS) {
     return 1;
 }
 
-#include "functions_end.h"
+#include "vector_ufuncs_end.h"

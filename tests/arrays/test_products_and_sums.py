@@ -1,6 +1,6 @@
-"""Shortcuts give what the kernels and formulas that they stand for give, to the last bit, or leave it to these.
+"""Native kernels give what the kernels and formulas that they belong to give, to the last bit, or None.
 
-In plain Python there are no shortcuts; what is tested through Tensors holds there too.
+In plain Python there are no native kernels; what is tested through Tensors holds there too.
 """
 
 import itertools
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import adjoint
-from adjoint.arrays.shortcuts import (
+from adjoint.arrays.products_and_sums import (
     AVERAGE,
     LEFT_COTANGENT,
     MATRICES,
@@ -27,7 +27,7 @@ from adjoint.arrays.shortcuts import (
 )
 from adjoint.program import machine
 
-compiled = pytest.mark.skipif(not machine.compiled, reason="there are no shortcuts in plain Python")
+compiled = pytest.mark.skipif(not machine.compiled, reason="there are no native kernels in plain Python")
 kinds = pytest.mark.parametrize("kind", ["f4", "f8"])
 rng = np.random.default_rng(11)
 
@@ -54,8 +54,8 @@ def test_products_and_their_cotangents_equal_numpys(sizes, kind):
             expected = np.asarray(np.matmul(a, b))
             assert same(PRODUCT.run(a, b), expected)
             of_ranks = {(2, 2): MATRICES, (2, 1): MATRIX_VECTOR, (1, 1): VECTORS}
-            for ranks, shortcut in of_ranks.items():
-                found = shortcut.run(a, b)
+            for ranks, native in of_ranks.items():
+                found = native.run(a, b)
                 assert same(found, expected) if ranks == (a.ndim, b.ndim) else found is None
             g = rng.normal(size=expected.shape).astype(kind)
             by_left = g[..., None] * b if b.ndim == 1 else g @ b.T if a.ndim == 2 else b @ g

@@ -5,7 +5,7 @@ from functools import partial
 import numpy
 import pytest
 
-from adjoint.arrays import lapack, numpy_namespace, stacks
+from adjoint.arrays import batched_lapack, lapack, numpy_namespace
 
 KINDS = ("float32", "float64", "complex64", "complex128")
 
@@ -20,11 +20,11 @@ def both(function):
     """What a function gives with the loops and without."""
     results = []
     for enabled in (True, False):
-        before = stacks.set_stacks(enabled)
+        before = batched_lapack.set_enabled(enabled)
         try:
             found = function()
         finally:
-            stacks.set_stacks(before)
+            batched_lapack.set_enabled(before)
         results.append(found if isinstance(found, tuple) else (found,))
     return zip(*results, strict=True)
 
@@ -68,14 +68,14 @@ def test_triangular_solutions(kind, shapes):
                 check(solved, kind)
 
 
-@pytest.mark.skipif(not stacks.compiled, reason="no compiled form")
+@pytest.mark.skipif(not batched_lapack.compiled, reason="no compiled form")
 def test_what_can_be_called():
     a = numpy.ones((2, 3, 3))
-    assert stacks.can_do("getrf", a) and stacks.can_do("trsm", a, a)
-    assert not stacks.can_do("getrf", a.astype(numpy.float16))
-    assert not stacks.can_do("trsm", a, a.astype(numpy.float32))
+    assert batched_lapack.can_do("getrf", a) and batched_lapack.can_do("trsm", a, a)
+    assert not batched_lapack.can_do("getrf", a.astype(numpy.float16))
+    assert not batched_lapack.can_do("trsm", a, a.astype(numpy.float32))
     with pytest.raises(TypeError, match="no routine with 2 arguments"):
-        stacks.each("getrf", a.dtype, 2, 3, 3)
+        batched_lapack.each("getrf", a.dtype, 2, 3, 3)
 
 
 @pytest.mark.parametrize("inverse", [False, True])
@@ -89,7 +89,7 @@ def test_the_order_of_pivots_is_that_of_the_exchanges(inverse):
     numpy.testing.assert_allclose(numpy.take_along_axis(there, order, axis=-2), back, atol=1e-12)
 
 
-@pytest.mark.skipif(not stacks.compiled, reason="the loops are compiled")
+@pytest.mark.skipif(not batched_lapack.compiled, reason="the loops are compiled")
 def test_a_routine_is_not_called_with_arguments_left_out():
     with pytest.raises(TypeError, match="no routine with 2 arguments is called from here"):
-        stacks.each("getrf", "float64", 1, 3, numpy.eye(3))
+        batched_lapack.each("getrf", "float64", 1, 3, numpy.eye(3))

@@ -1,8 +1,8 @@
-"""Shortcuts: what kernels and formulas give for small plain arrays, computed without the way there through Python.
+"""Products and sums of small plain arrays in C: the call of NumPy's inner loops without NumPy's Python functions.
 
-A `Shortcut` stands beside a kernel or a formula and gives the same, to the last bit, for plain arrays of single or
+A `NativeKernel` belongs to a kernel or a formula and gives the same, to the last bit, for plain arrays of single or
 double precision of the ranks that it is for, or None: then the kernel or formula is called. It calls NumPy's own inner
-loops, products those of numpy.matmul, which lead to its BLAS. In plain Python there are no shortcuts: all give None.
+loops, products those of numpy.matmul, which call its BLAS. In plain Python there are no native kernels: all give None.
 """
 
 try:
@@ -25,8 +25,8 @@ if cython.compiled:
 
 @cython.final
 @cython.cclass
-class Shortcut:
-    """A shortcut by its name.
+class NativeKernel:
+    """A native kernel by its name.
 
     product: a @ b of arrays of one or two axes; matrices, matrix_vector, vectors: the same of these only.
     left cotangent: of a product, the cotangent of the left factor from g and the right one. right cotangent: that of
@@ -58,7 +58,7 @@ class Shortcut:
         """The result for one or two arrays, or None.
 
         >>> import numpy
-        >>> from adjoint.arrays.shortcuts import PRODUCT
+        >>> from adjoint.arrays.products_and_sums import PRODUCT
         >>> result = PRODUCT.run(numpy.array([[1.0, 2.0]]), numpy.array([3.0, 4.0]))
         >>> result is None or result.tolist()
         [11.0]
@@ -67,9 +67,10 @@ class Shortcut:
 
 
 PRODUCT, MATRICES, MATRIX_VECTOR, VECTORS, LEFT_COTANGENT, RIGHT_COTANGENT = [
-    Shortcut(name) for name in ("product", "matrices", "matrix_vector", "vectors", "left cotangent", "right cotangent")
+    NativeKernel(name)
+    for name in ("product", "matrices", "matrix_vector", "vectors", "left cotangent", "right cotangent")
 ]
-TOTAL, AVERAGE, SPREAD, SPREAD_MEAN = [Shortcut(name) for name in ("total", "average", "spread", "spread mean")]
+TOTAL, AVERAGE, SPREAD, SPREAD_MEAN = [NativeKernel(name) for name in ("total", "average", "spread", "spread mean")]
 
 
 def added(to, source):

@@ -1,6 +1,6 @@
 /* Loops of ufuncs by vectors of the processor, each for several kinds of processor; functions.py says what for.
 
-   `functions_loops.h` and `functions_single.h` have a formula for each function, which holds within a domain; elements
+   `vector_ufuncs_loops.h` and `vector_ufuncs_single.h` have a formula for each function, which holds within a domain; elements
    outside of it are left to the loop of the ufunc that is replaced. Elements are taken in blocks without gaps, in which
    the value of an element depends on nothing else: not on its neighbours, nor on the strides, number or place of elements.
    Products and sums are fused where ADJ_FMA says so and nowhere else; see vectors_fused.h. */
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "vectors_intrinsics.h"
-#include "functions_tables.h"
+#include "vector_ufuncs_tables.h"
 
 /* n elements, a multiple of any vector's width; returns 0, and has done nothing, if one is outside of the domain. If
    `inside` is given, that is all that is noted there, for each element. */
@@ -51,10 +51,10 @@ ADJ_INLINE int32_t adj_bits_of_single(float number) {
 #define ADJ_TARGET
 #define ADJ_BYTES 16
 #define ADJ_KIND plain
-#include "functions_loops.h"
+#include "vector_ufuncs_loops.h"
 #undef ADJ_KIND
 #define ADJ_KIND plain_single
-#include "functions_single.h"
+#include "vector_ufuncs_single.h"
 #undef ADJ_KIND
 #undef ADJ_TARGET
 #undef ADJ_BYTES
@@ -63,10 +63,10 @@ ADJ_INLINE int32_t adj_bits_of_single(float number) {
 #define ADJ_TARGET __attribute__((target("avx2,fma")))
 #define ADJ_BYTES 32
 #define ADJ_KIND avx2
-#include "functions_loops.h"
+#include "vector_ufuncs_loops.h"
 #undef ADJ_KIND
 #define ADJ_KIND avx2_single
-#include "functions_single.h"
+#include "vector_ufuncs_single.h"
 #undef ADJ_KIND
 #undef ADJ_TARGET
 #undef ADJ_BYTES
@@ -74,10 +74,10 @@ ADJ_INLINE int32_t adj_bits_of_single(float number) {
 #define ADJ_TARGET __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")))
 #define ADJ_BYTES 64
 #define ADJ_KIND avx512
-#include "functions_loops.h"
+#include "vector_ufuncs_loops.h"
 #undef ADJ_KIND
 #define ADJ_KIND avx512_single
-#include "functions_single.h"
+#include "vector_ufuncs_single.h"
 #undef ADJ_KIND
 #undef ADJ_TARGET
 #undef ADJ_BYTES
