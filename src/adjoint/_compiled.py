@@ -22,6 +22,10 @@ COMPILED = (
     "adjoint.core.noting",
     "adjoint.core.recorded",
     "adjoint.core.in_place",
+    "adjoint.core.arguments",
+    "adjoint.core.kernel",
+    "adjoint.core.recorder",
+    "adjoint.core.view_steps",
     "adjoint.core.operation",
     "adjoint.tensor.arithmetic",
 )

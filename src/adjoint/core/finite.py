@@ -57,7 +57,7 @@ class watch_forward:
         """Raise FloatingPointError if these results of an operation have what is not wanted."""
         if operation.is_view or current().backward_depth:
             return
-        given = list(zip(operation.names, arguments, strict=True))
+        given = list(zip(operation.arguments.names, arguments, strict=True))
         for result in results if isinstance(results, (list, tuple)) else (results,):
             if not can_be_nan(result):
                 continue

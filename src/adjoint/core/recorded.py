@@ -711,28 +711,28 @@ def save_result(result: TensorBase, nr) -> SavedTensor:
 # deriving a plan from a rule ------------------------------------------------------------------------------------------
 
 
-def derive_plan(operation, mask, is_complex) -> Plan:
+def derive_plan(arguments, mask, is_complex) -> Plan:
     """Work out what must be saved and computed when the inputs in `mask` need a gradient."""
-    rule = operation.rule
-    sequence = operation.sequence >= 0
-    flags = mask if sequence else tuple([bool(mask >> k & 1) for k in range(len(operation.inputs))])
+    rule = arguments.rule
+    sequence = arguments.sequence >= 0
+    flags = mask if sequence else tuple([bool(mask >> k & 1) for k in range(len(arguments.inputs))])
     used = []
     for formula in rule.vjps:
         positions = range(len(flags)) if sequence else [rule.inputs.index(n) for n in formula.inputs]
         if any([flags[p] for p in positions]):
             used.append((formula, tuple(positions)))
-    places = {name: slot_of(operation, name) for formula, _ in used for name in formula.needs}
+    places = {name: slot_of(arguments, name) for formula, _ in used for name in formula.needs}
     for name, (kind, place) in places.items():
         users = {positions for formula, positions in used if name in formula.needs}
-        if kind == _SHAPE and place in operation.inputs and users == {(operation.inputs.index(place),)}:
-            places[name] = (_EDGE_SHAPE, operation.inputs.index(place))
+        if kind == _SHAPE and place in arguments.inputs and users == {(arguments.inputs.index(place),)}:
+            places[name] = (_EDGE_SHAPE, arguments.inputs.index(place))
     names = sorted(places, key=lambda name: places[name][0] == _EDGE_SHAPE)
     slots = tuple([places[name] for name in names])
     terms = [make_term(rule, formula, positions, names, is_complex) for formula, positions in used]
     plan = Plan(tuple(names), slots, tuple(terms), flags)
     plan.mask_is_sequence = sequence
     plan.input_numbers = [
-        operation.inputs.index(place) if kind == _INPUT and place in operation.inputs and not sequence else -1
+        arguments.inputs.index(place) if kind == _INPUT and place in arguments.inputs and not sequence else -1
         for kind, place in slots
     ]
     plan.public_names = tuple([public_name(rule, name) for name in names])
@@ -740,7 +740,7 @@ def derive_plan(operation, mask, is_complex) -> Plan:
     plan.unused = tuple(sorted(all_names - set(plan.public_names)))
     plan.listed = tuple([name.removesuffix("[]") for name in rule.shown.values() if name.endswith("[]")])
     plan.several_results = rule.outputs is not None
-    plan.promotes = operation.elementwise and not operation.keeps_dtype
+    plan.promotes = rule.kind == "elementwise" and rule.dtypes != "any"
     return plan
 
 
@@ -774,9 +774,9 @@ def make_term(rule, formula, positions, names, is_complex) -> Term:
     return Term(product, positions, arguments, fused, formula.native, identity, elementwise)
 
 
-def slot_of(operation, name):
+def slot_of(arguments, name):
     """Where a formula's parameter of this name comes from, as (kind, place)."""
-    names = operation.names
+    names = arguments.names
     if name == "y":
         return _RESULT, 0
     if name[0] == "y" and name[1:].isdigit():
@@ -785,17 +785,17 @@ def slot_of(operation, name):
         return _NEEDS, 0
     if name in names:
         place = names.index(name)
-        if place == operation.sequence:
+        if place == arguments.sequence:
             return _SEQUENCE, place
-        return (_INPUT if place in operation.array_places else _PARAMETER), place
+        return (_INPUT if place in arguments.array_places else _PARAMETER), place
     for suffix, kind in (("_shape", _SHAPE), ("_dtype", _DTYPE)):
         stem = name[: -len(suffix)]
         if name.endswith(suffix) and stem in names:
             return kind, names.index(stem)
-    if name.endswith("_shapes") and name[: -len("_shapes")] == operation.rule.sequence:
-        return _SEQUENCE_SHAPES, operation.sequence
+    if name.endswith("_shapes") and name[: -len("_shapes")] == arguments.rule.sequence:
+        return _SEQUENCE_SHAPES, arguments.sequence
     raise TypeError(
-        f"a formula of {operation.name} asks for {name!r}; known are y, needs, {', '.join(names)} "
+        f"a formula of {arguments.name} asks for {name!r}; known are y, needs, {', '.join(names)} "
         "and an input's name with _shape or _dtype"
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from adjoint.arrays.dtypes import finfo, from_numpy_dtype, kind_of
 
-from .declare import Array, Constant, elementwise, general, linear
+from .declare import Array, Constant, Number, Numeric, elementwise, general, linear
 from .elementwise import check_number
 from .reduce import part
 
@@ -26,7 +26,7 @@ def require_real(name, *arrays):
 # exponential units ----------------------------------------------------------------------------------------------------
 
 
-def _elu(xp, input: Array, alpha=1.0, scale=1.0, input_scale=1.0):
+def _elu(xp, input: Array, alpha: Number = 1.0, scale=1.0, input_scale=1.0):
     """scale * alpha * (exp(input_scale * input) - 1) where the input is negative, scale * input elsewhere."""
     require_real("elu_cpu", input)
     # the exponential must not overflow, nor meet an infinite alpha as zero, where it is not used
@@ -125,7 +125,7 @@ def _softplus_product(ops, g, input, beta, threshold):
 
 
 @elementwise(input=_softplus_product, **_own)
-def softplus(xp, input: Array, beta=1.0, threshold=20.0):
+def softplus(xp, input: Array, beta: Number = 1.0, threshold: Numeric = 20.0):
     """log(1 + exp(beta * input)) / beta; the input itself where beta * input > threshold."""
     require_real("softplus_cpu", input)
     scaled = input * beta
@@ -147,7 +147,7 @@ def _leaky(ops, g, input, negative_slope):
 
 
 @elementwise(input=_leaky, inplace=True, **_own)
-def leaky_relu(xp, input: Array, negative_slope=0.01):
+def leaky_relu(xp, input: Array, negative_slope: Numeric = 0.01):
     """input where it is positive, negative_slope times it elsewhere."""
     require_real("leaky_relu_cpu", input)
     return xp.where(input > 0, input, input * negative_slope)
@@ -186,7 +186,7 @@ def _check_threshold(input, threshold, value):
     check=_check_threshold,
     **_own,
 )
-def threshold(xp, input: Array, threshold, value):
+def threshold(xp, input: Array, threshold: Numeric, value: Number):
     """input where it is above the threshold, value elsewhere."""
     if kind_of(input) in "bc":
         raise NotImplementedError(f"\"threshold_cpu\" not implemented for '{from_numpy_dtype(input.dtype).long_name}'")

@@ -9,7 +9,7 @@ from math import comb, pi
 
 from adjoint.arrays.dtypes import kind_of
 
-from .declare import Array, elementwise
+from .declare import Array, Numeric, elementwise
 from .special import TWO_OVER_ROOT_PI, alike, no_derivative, real_only
 
 # Bessel functions C[v]: the slope is f * C[v-1] + g * C[v+1] (DLMF 10.6.1, 10.29.1) ----------------------------------
@@ -224,7 +224,7 @@ def exprel_slope(ops, input):
     method=False,
     function=False,
 )
-def expn(xp, input: Array, n):
+def expn(xp, input: Array, n: Numeric):
     """The generalized exponential integral of an integer order n (DLMF 8.19.13)."""
     real_only("expn", input)
     return xp.special.expn(n, input)

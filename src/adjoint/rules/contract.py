@@ -11,7 +11,7 @@ from adjoint.arrays.products_and_sums import LEFT_COTANGENT, MATRICES, MATRIX_VE
 from adjoint.arrays.promotion import number_as
 from adjoint.arrays.shapes import broadcast_shapes
 
-from .declare import TABLE, Array, Arrays, Constant, Multilinear, constant, general, linear, multilinear
+from .declare import TABLE, Array, Arrays, Constant, Multilinear, Number, constant, general, linear, multilinear
 from .elementwise import check_fits
 
 # helpers of formulas ------------------------------------------------------------------------------------------------
@@ -533,7 +533,7 @@ def _check_addmm(input, mat1, mat2, beta, alpha):
 
 
 @general(core="(m,n),(m,k),(k,n)->(m,n)", inplace=True, check=_check_addmm)
-def addmm(xp, input: Array, mat1: Array, mat2: Array, *, beta=1, alpha=1):
+def addmm(xp, input: Array, mat1: Array, mat2: Array, *, beta: Number = 1, alpha: Number = 1):
     """beta * input + alpha * (mat1 @ mat2), input broadcast."""
     return _plus(xp, xp.matmul(mat1, mat2), input, beta, alpha)
 
@@ -547,7 +547,7 @@ def _check_baddbmm(input, batch1, batch2, beta, alpha):
 
 
 @general(core="(b,m,n),(b,m,k),(b,k,n)->(b,m,n)", inplace=True, check=_check_baddbmm)
-def baddbmm(xp, input: Array, batch1: Array, batch2: Array, *, beta=1, alpha=1):
+def baddbmm(xp, input: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alpha: Number = 1):
     """beta * input + alpha * bmm(batch1, batch2), input broadcast."""
     return _plus(xp, xp.matmul(batch1, batch2), input, beta, alpha)
 
@@ -565,7 +565,7 @@ def _check_addmv(input, mat, vec, beta, alpha):
 
 
 @general(core="(m),(m,k),(k)->(m)", inplace=True, check=_check_addmv)
-def addmv(xp, input: Array, mat: Array, vec: Array, *, beta=1, alpha=1):
+def addmv(xp, input: Array, mat: Array, vec: Array, *, beta: Number = 1, alpha: Number = 1):
     """beta * input + alpha * (mat @ vec), input broadcast."""
     return _plus(xp, _matrix_vector(xp, mat, vec), input, beta, alpha)
 

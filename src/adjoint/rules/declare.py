@@ -70,6 +70,8 @@ if TYPE_CHECKING:
     Array: TypeAlias = Any
     Arrays: TypeAlias = Any
     Constant: TypeAlias = Any
+    Number: TypeAlias = Any
+    Numeric: TypeAlias = Any
 else:
 
     class Array:
@@ -80,6 +82,12 @@ else:
 
     class Constant:
         """Annotates a kernel's parameter: an array through which no gradient flows (an index, a mask)."""
+
+    class Number:
+        """Annotates a kernel's parameter: a Python number; NumPy's, and tensors of one element, are made one."""
+
+    class Numeric:
+        """The same, but what is no number is let through, for the rule's own check or kernel to judge."""
 
 
 class _ParameterFields(NamedTuple):
@@ -302,6 +310,8 @@ class Rule:
 
     def _read_signature(self, arrays: tuple[str, ...] | None) -> None:
         self.constants: tuple[str, ...] = ()
+        self.numbers: tuple[str, ...] = ()
+        self.numbers_or_others: tuple[str, ...] = ()
         self.sequence: str | None = None
         if arrays is not None:
             self.parameters = [Parameter(name) for name in arrays]
@@ -312,6 +322,8 @@ class Rule:
         marked = {p.name: p.annotation for p in self.parameters}
         self.inputs = tuple(n for n, a in marked.items() if a in (Array, Arrays))
         self.constants = tuple(n for n, a in marked.items() if a is Constant)
+        self.numbers = tuple(n for n, a in marked.items() if a is Number)
+        self.numbers_or_others = tuple(n for n, a in marked.items() if a is Numeric)
         self.sequence = next((n for n, a in marked.items() if a is Arrays), None)
         if self.sequence is not None and len(self.inputs) > 1:
             raise TypeError(f"rule {self.name}: a sequence of arrays must be the only input, got {self.inputs}")

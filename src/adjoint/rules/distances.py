@@ -4,14 +4,14 @@ from math import inf
 
 from adjoint.arrays.dtypes import kind_of
 
-from .declare import Array, general
+from .declare import Array, Numeric, general
 from .reduce import dims_of, norm_gradient
 
 # distances between all pairs ------------------------------------------------------------------------------------------
 
 
 @general(core="(p,m),(r,m)->(p,r)", method=False, function=False, node="CdistBackward0")
-def cdist(xp, x1: Array, x2: Array, p, by_product=False):
+def cdist(xp, x1: Array, x2: Array, p: Numeric, by_product=False):
     """The p-norm of the difference of each row of x1 and each row of x2.
 
     by_product: for p 2 from the squares of lengths and one matrix product, which is faster and less accurate.
@@ -110,7 +110,7 @@ def _shortened(ops, length, maxnorm):
 
 
 @general(axes=("dim",), inplace=True, check=_check_renorm)
-def renorm(xp, input: Array, p, dim, maxnorm):
+def renorm(xp, input: Array, p: Numeric, dim, maxnorm: Numeric):
     """The slices along an axis, those with a p-norm above maxnorm shortened to that."""
     axes = _others(dim, input.ndim)
     size = xp.abs(input)

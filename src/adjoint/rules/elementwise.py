@@ -11,7 +11,7 @@ from adjoint.arrays.once import warn_once
 from adjoint.arrays.promotion import common_dtype, number_as
 from adjoint.arrays.shapes import broadcast_shapes
 
-from .declare import Array, Constant, constant, elementwise, general, linear
+from .declare import Array, Constant, Number, Numeric, constant, elementwise, general, linear
 
 PI = 3.141592653589793
 LOG_2 = 0.6931471805599453
@@ -187,7 +187,7 @@ def reciprocal(xp, input: Array):
 
 
 @elementwise(input=1, other=lambda alpha: alpha, fast="add", inplace=True, check=_check_alpha)
-def add(xp, input: Array, other: Array, *, alpha=1):
+def add(xp, input: Array, other: Array, *, alpha: Number = 1):
     """input + alpha * other"""
     return xp.add(input, _times(alpha, other, input))
 
@@ -200,13 +200,13 @@ def add(xp, input: Array, other: Array, *, alpha=1):
     node={"input": "RsubBackward1"},
     check=_check_sub,
 )
-def sub(xp, input: Array, other: Array, *, alpha=1):
+def sub(xp, input: Array, other: Array, *, alpha: Number = 1):
     """input - alpha * other"""
     return xp.subtract(input, _times(alpha, other, input))
 
 
 @elementwise(input=lambda alpha: -alpha, other=1, method=False, node="RsubBackward1", check=_check_sub)
-def rsub(xp, input: Array, other: Array, *, alpha=1):
+def rsub(xp, input: Array, other: Array, *, alpha: Number = 1):
     """other - alpha * input"""
     return xp.subtract(other, _times(alpha, input, other))
 
@@ -540,7 +540,7 @@ def _check_round(input, decimals=0):
 
 
 @elementwise(input=0, inplace=True, check=_check_round)
-def round(xp, input: Array, *, decimals=0):
+def round(xp, input: Array, *, decimals: Numeric = 0):
     """input rounded to `decimals` places, halves to even."""
     return xp.round(input, decimals)
 

@@ -12,7 +12,7 @@ from adjoint.arrays.namespace import count_true, first_outside, is_lazy, underly
 from adjoint.arrays.promotion import number_as
 from adjoint.arrays.shapes import broadcast_shapes
 
-from .declare import Array, Constant, constant, general, linear
+from .declare import Array, Constant, Number, constant, general, linear
 from .elementwise import check_fits
 
 # basic indices: views -------------------------------------------------------------------------------------------------
@@ -610,7 +610,7 @@ def scaled(xp, alpha, array):
 
 
 @linear(axes=("dim",), inplace=True, check=_check_slices("index_add", RuntimeError, "", ": ({}), for dim: {}"))
-def index_add(xp, input: Array, dim, index: Constant, source: Array, *, alpha=1):
+def index_add(xp, input: Array, dim, index: Constant, source: Array, *, alpha: Number = 1):
     """A copy of input with alpha times the slices of source added to the slices that a vector of indices names."""
     if not input.ndim:
         return input + scaled(xp, alpha, xp.reshape(source, ()))

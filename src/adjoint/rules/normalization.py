@@ -8,14 +8,14 @@ a second pass over the input, and can itself be differentiated.
 from adjoint.arrays import vectors
 
 from .activations import require_real
-from .declare import Array, general
+from .declare import Array, Numeric, general
 from .reduce import count
 
 _own = {"axes": ("dims",), "method": False, "function": False}
 
 
 def _standardize(message):
-    def kernel(xp, input: Array, weight: Array = None, bias: Array = None, dims=None, eps=1e-5):
+    def kernel(xp, input: Array, weight: Array = None, bias: Array = None, dims=None, eps: Numeric = 1e-5):
         require_real(message, input)
         found = vectors.standardized(input, weight, bias, dims, eps)
         if found is not None:
@@ -101,7 +101,7 @@ for _name, _message in (
 
 
 @general(outputs=("output", "mean_square"), rounded=1, **_own)
-def fused_rms_norm(xp, input: Array, weight: Array = None, dims=None, eps=1e-5):
+def fused_rms_norm(xp, input: Array, weight: Array = None, dims=None, eps: Numeric = 1e-5):
     """The input over the root of its mean square plus eps, times weight; and the mean square."""
     require_real("rms_norm", input)
     square = xp.sum(input * input, axis=dims, keepdims=True) / max(count(input.shape, dims), 1)

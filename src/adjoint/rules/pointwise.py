@@ -8,7 +8,7 @@ from adjoint.arrays.dtypes import SCALAR, finfo, from_numpy_dtype, is_half, kind
 from adjoint.arrays.namespace import is_lazy
 from adjoint.arrays.promotion import common_dtype, number_as
 
-from .declare import Array, Constant, elementwise, general, linear
+from .declare import Array, Constant, Number, elementwise, general, linear
 from .elementwise import LOG_2, check_number, is_number, number_check, refuse
 from .special import real_only, refused
 
@@ -36,7 +36,7 @@ def _check_value(input, tensor1, tensor2, value=1):
     inplace=True,
     check=_check_value,
 )
-def addcmul(xp, input: Array, tensor1: Array, tensor2: Array, *, value=1):
+def addcmul(xp, input: Array, tensor1: Array, tensor2: Array, *, value: Number = 1):
     """input + value * tensor1 * tensor2"""
     refused("addcmul_cpu_out", "b", input)
     product = tensor1 * tensor2
@@ -57,7 +57,7 @@ def _check_quotient(input, tensor1, tensor2, value=1):
     inplace=True,
     check=_check_quotient,
 )
-def addcdiv(xp, input: Array, tensor1: Array, tensor2: Array, *, value=1):
+def addcdiv(xp, input: Array, tensor1: Array, tensor2: Array, *, value: Number = 1):
     """input + value * tensor1 / tensor2"""
     quotient = tensor1 / tensor2
     return input + (quotient if value == 1 else value * quotient)

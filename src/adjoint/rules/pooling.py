@@ -9,7 +9,7 @@ from math import prod
 
 from adjoint.arrays import axis_maps, scatter
 
-from .declare import Array, Constant, constant, general, linear
+from .declare import Array, Constant, Number, constant, general, linear
 
 
 @linear(method=False, function=False, dtypes="same")
@@ -176,7 +176,7 @@ def _cut(pad):
 
 
 @general(method=False, function=False, batching="align", dtypes="same")
-def constant_pad_nd(xp, input: Array, pad, value=0):
+def constant_pad_nd(xp, input: Array, pad, value: Number = 0):
     """Margins filled with a number around the last axes, given from the last one on; negative ones cut off."""
     n = len(pad) // 2
     pairs = [(pad[2 * i], pad[2 * i + 1]) for i in reversed(range(n))]

@@ -13,7 +13,7 @@ from adjoint.arrays.dtypes import finfo, float32, float64, from_numpy_dtype, is_
 from adjoint.arrays.namespace import count_true, is_lazy, underlying
 from adjoint.arrays.products_and_sums import AVERAGE, SPREAD, SPREAD_MEAN, TOTAL
 
-from .declare import Array, constant, general, linear
+from .declare import Array, Numeric, constant, general, linear
 
 FLOAT64, FLOAT32 = float64.numpy, float32.numpy
 
@@ -358,7 +358,7 @@ def _real_product(ops, a, b):
 
 
 @general(axes=("dim",), method=False, function=False, shown=_dims)
-def var(xp, input: Array, dim=None, correction=1, keepdim=False):
+def var(xp, input: Array, dim=None, correction: Numeric = 1, keepdim=False):
     """The variance over axes: the sum of squared distances from the mean over (count - correction)."""
     return _variance(xp, input, dim, correction, keepdim)
 
@@ -374,7 +374,7 @@ def _(ops, t, input, dim, correction, keepdim):
 
 
 @general(axes=("dim",), method=False, function=False, shown=_dims)
-def std(xp, input: Array, dim=None, correction=1, keepdim=False):
+def std(xp, input: Array, dim=None, correction: Numeric = 1, keepdim=False):
     """The standard deviation over axes; its gradient is 0 where it is 0."""
     return xp.sqrt(_variance(xp, input, dim, correction, keepdim))
 

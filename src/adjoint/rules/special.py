@@ -10,7 +10,7 @@ from math import factorial
 
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 
-from .declare import Array, elementwise
+from .declare import Array, Numeric, elementwise
 from .elementwise import PI, is_number
 
 LOG_PI = 1.1447298858494002
@@ -148,7 +148,7 @@ def _logit_partial(ops, g, input, eps):
 
 
 @elementwise(input=_logit_partial, dtypes="float", inplace=True)
-def logit(xp, input: Array, eps=None):
+def logit(xp, input: Array, eps: Numeric = None):
     """log(input / (1 - input)), for input clamped to [eps, 1 - eps] where eps is given."""
     real_only("logit_cpu", input)
     if eps is not None:
@@ -228,7 +228,7 @@ def _trigamma(xp, input):
     inplace=True,
     check=_check_order,
 )
-def polygamma(xp, input: Array, n):
+def polygamma(xp, input: Array, n: Numeric):
     """The n-th derivative of digamma."""
     real_only("polygamma", input)
     if n == 0:
@@ -276,7 +276,7 @@ def _mvlgamma_partial(ops, input, p):
 
 
 @elementwise(input=_mvlgamma_partial, dtypes="float", inplace=True, check=_check_dimension)
-def mvlgamma(xp, input: Array, p):
+def mvlgamma(xp, input: Array, p: Numeric):
     """The logarithm of the gamma function of dimension p (DLMF 35.3.4)."""
     real_only("mvlgamma", input)
     return sum([xp.special.gammaln(input - 0.5 * j) for j in range(p)], 0.25 * p * (p - 1) * LOG_PI)

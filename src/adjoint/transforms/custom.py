@@ -17,7 +17,7 @@ from adjoint.arrays.pytree import TreeDef, flatten
 from adjoint.core.grad_mode import enable_grad
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.modes import is_grad_enabled
-from adjoint.core.operation import is_inexact
+from adjoint.core.recorder import is_inexact
 from adjoint.tensor.differentiate import grad, needing_grad
 from adjoint.transforms.function import Function, FunctionMeta
 

@@ -21,8 +21,9 @@ from adjoint.core import errors
 from adjoint.core.graph import Tangents, TensorBase, registry, replay_view
 from adjoint.core.in_place import own_strides
 from adjoint.core.modes import current
-from adjoint.core.operation import Operation, shares_memory
+from adjoint.core.operation import Operation
 from adjoint.core.recorded import OpNode
+from adjoint.core.view_steps import shares_memory
 from adjoint.rules.derive import jvp
 from adjoint.tensor.table import operations, ops
 from adjoint.tensor.tensor import batched_as
@@ -156,18 +157,18 @@ def apply(operation: Operation, values: list[Any]) -> Any:
 def tangents_of(operation: Operation, values: list[Any], number: int) -> dict[str, Any]:
     """The tangents of the inputs that have one, by name (for a sequence a list with None for the others)."""
     found: dict[str, Any] = {}
-    for place in operation.inputs:
+    for place in operation.arguments.inputs:
         value = values[place]
         if isinstance(value, TensorBase):
             if value._tangents is None and value._view is None:
                 continue
             t = tangent_of(value, number)
             if t is not None:
-                found[operation.names[place]] = t
-        elif isinstance(value, tuple) and place == operation.sequence:
+                found[operation.arguments.names[place]] = t
+        elif isinstance(value, tuple) and place == operation.arguments.sequence:
             members = [tangent_of(member, number) for member in value]
             if any(t is not None for t in members):
-                found[operation.names[place]] = members
+                found[operation.arguments.names[place]] = members
     return found
 
 
@@ -177,7 +178,7 @@ def derived(operation: Operation, tangents: dict[str, Any], values: list[Any], r
         partials = partials_of(operation)
         if partials is not None:
             return fit(sum_of_products(partials, tangents, values, result), result)
-    by_name = dict(zip(operation.names, values, strict=True))
+    by_name = dict(zip(operation.arguments.names, values, strict=True))
     y = result if operation.rule.outputs is None else tuple(result)
     tangent = jvp(operation.rule, ops, tangents, by_name, y, transposed_jvp)
     if operation.rule.outputs is None:
@@ -199,7 +200,7 @@ _partials: dict[Operation, tuple[Partial, ...] | None] = {}
 def partials_of(operation: Operation) -> tuple[Partial, ...] | None:
     """The partial derivatives of an elementwise operation that need no more than arguments and the result, or None."""
     if operation not in _partials:
-        rule, known = operation.rule, {"y": -1} | {name: place for place, name in enumerate(operation.names)}
+        rule, known = operation.rule, {"y": -1} | {name: place for place, name in enumerate(operation.arguments.names)}
         simple = rule.kind == "elementwise" and all(name in known for f in rule.vjps for name in f.needs)
         _partials[operation] = None
         if simple:

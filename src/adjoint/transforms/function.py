@@ -34,8 +34,8 @@ from adjoint.core.graph import (
 from adjoint.core.in_place import rebase
 from adjoint.core.modes import current, is_grad_enabled
 from adjoint.core.noting import CUSTOM
-from adjoint.core.operation import is_inexact
 from adjoint.core.recorded import announce
+from adjoint.core.recorder import is_inexact
 from adjoint.tensor.table import ops
 from adjoint.tensor.volatile import among, volatile_function
 from adjoint.transforms import forward

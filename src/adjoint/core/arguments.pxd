@@ -1,0 +1,31 @@
+cimport cython
+
+from adjoint.core.graph cimport TensorBase, new_tensor
+from adjoint.core.modes cimport current
+
+
+cdef class Arguments:
+    cdef public object rule
+    cdef public str name
+    cdef public tuple names
+    cdef Py_ssize_t n_names
+    cdef public tuple defaults
+    cdef public Py_ssize_t n_positional
+    cdef public tuple inputs
+    cdef Py_ssize_t n_inputs
+    cdef Py_ssize_t first_input
+    cdef public tuple array_places
+    cdef public tuple number_places
+    cdef tuple strict_places
+    cdef tuple other_places
+    cdef public Py_ssize_t sequence
+    cdef Py_ssize_t spread
+    cdef bint takes_numbers
+    cdef bint has_axes
+    cdef tuple axes
+    cdef tuple new_axes
+    cpdef list bind(self, object args, dict kwargs)
+    cdef list factor_last(self, list values)
+    cpdef list prepare(self, list values)
+    cdef object number(self, int place, object value)
+    cdef tuple sequence_of_tensors(self, object members)

@@ -1,0 +1,192 @@
+"""The arguments of an operation: bound to the names of its signature, checked, and made what kernels take."""
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from adjoint.arrays import _cython_shim as cython
+
+import inspect
+import warnings
+
+import numpy
+
+from adjoint.arrays.namespace import is_array
+from adjoint.arrays.shapes import normalize_dims
+from adjoint.core import errors
+from adjoint.core.dependence import check_kept
+
+if not cython.compiled:
+    # the compiled form has them from the .pxd
+    from adjoint.core.graph import TensorBase, new_tensor
+    from adjoint.core.modes import current
+
+_REQUIRED = inspect.Parameter.empty
+_ALIASES = {"axis": "dim", "axes": "dims", "keepdims": "keepdim", "self": "input", "x": "input", "a": "input"}
+
+
+@cython.final
+@cython.cclass
+class Arguments:
+    """The signature of an operation, and what becomes of arguments that are given for it.
+
+    Places are positions in the signature. inputs: of what may need a gradient; array_places: of these and of constant
+    arrays; sequence, spread: of an argument that is a sequence of tensors, and of one that takes all positional
+    arguments from there on, -1 for none; number_places: of what is made a Python number, of which those in
+    strict_places may be nothing else; axes, new_axes: of what counts axes.
+    """
+
+    def __init__(self, rule):
+        self.rule = rule
+        self.name = rule.name
+        self.names = rule.names
+        self.n_names = len(self.names)
+        self.defaults = tuple([p.default for p in rule.parameters])
+        self.n_positional = len([p for p in rule.parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY])
+        self.inputs = tuple([self.names.index(n) for n in rule.inputs])
+        self.n_inputs = len(self.inputs)
+        self.first_input = self.inputs[0] if self.inputs else -1
+        self.array_places = tuple([self.names.index(n) for n in rule.inputs + rule.constants])
+        self.strict_places = tuple([self.names.index(n) for n in rule.numbers])
+        self.number_places = self.strict_places + tuple([self.names.index(n) for n in rule.numbers_or_others])
+        known = self.array_places + self.number_places
+        self.other_places = tuple([place for place in range(self.n_names) if place not in known])
+        self.sequence = -1 if rule.sequence is None else self.names.index(rule.sequence)
+        self.spread = -1 if rule.spread is None else self.names.index(rule.spread)
+        self.takes_numbers = rule.scalars
+        self.has_axes = bool(rule.axes or rule.new_axes)
+        self.axes = tuple([self.names.index(n) for n in rule.axes])
+        self.new_axes = tuple([self.names.index(n) for n in rule.new_axes])
+
+    def bind(self, args, kwargs):
+        """The arguments in the order of the signature; `view(2, 3)` and `view((2, 3))` are the same."""
+        values: list = list(args)
+        n: cython.Py_ssize_t = self.n_names
+        spread: cython.Py_ssize_t = self.spread
+        if spread >= 0 and len(values) > spread:
+            first = values[spread]
+            if len(values) > spread + 1 or not (first is None or isinstance(first, (tuple, list))):
+                values = values[:spread] + [tuple(values[spread:])]
+        if len(values) == n > self.n_positional:
+            values = self.factor_last(values)
+        if len(values) > n:
+            raise TypeError(f"{self.name}() takes {n} arguments ({', '.join(self.names)}) but {len(values)} were given")
+        used: cython.Py_ssize_t = 0
+        for i in range(len(values), n):
+            name = self.names[i]
+            if kwargs:
+                if name in kwargs:
+                    values.append(kwargs[name])
+                    used += 1
+                    continue
+                alias = alias_of(name, kwargs, self.names)
+                if alias is not None:
+                    values.append(kwargs[alias])
+                    used += 1
+                    continue
+            default = self.defaults[i]
+            if default is _REQUIRED:
+                raise TypeError(f'{self.name}() missing 1 required positional arguments: "{name}"')
+            values.append(default)
+        if kwargs and used != len(kwargs):
+            raise TypeError(unexpected_keyword(self.name, self.names, len(args), kwargs))
+        return values
+
+    def factor_last(self, values):
+        """Arguments as older programs gave them, add(input, alpha, other), in the order of the signature."""
+        last: cython.Py_ssize_t = self.n_names - 1
+        if not (isinstance(values[1], (bool, int, float, complex)) and isinstance(values[last], TensorBase)):
+            return values
+        factor = self.names[last]
+        message = f"{self.name}() with {factor} in second place is deprecated: give it last and by name, {factor}="
+        warnings.warn(message, DeprecationWarning, stacklevel=1)  # compiled functions are no frames
+        return [values[0], *values[2:], values[1]]
+
+    def prepare(self, values):
+        """Wrap raw arrays, refuse what is no array, count axes from the front, let the rule check the rest."""
+        if self.sequence >= 0:
+            values[self.sequence] = self.sequence_of_tensors(values[self.sequence])
+        found = None
+        for place in self.array_places:
+            value = values[place]
+            if isinstance(value, TensorBase):
+                found = value if found is None else found
+            elif place == self.sequence:
+                found = value[0] if value else None
+            elif value is None and self.defaults[place] is None:
+                continue
+            elif is_array(value):
+                values[place] = new_tensor(value)
+                found = values[place] if found is None else found
+            elif self.takes_numbers and isinstance(value, numpy.generic):
+                values[place] = value.item()  # a number like Python's, whose dtype does not count
+            elif not (self.takes_numbers and isinstance(value, (bool, int, float, complex))):
+                raise TypeError(errors.must_be_tensor(self.name, self.names[place], place, value))
+        if found is None and self.array_places and self.sequence < 0:
+            place = self.array_places[0]
+            raise TypeError(errors.must_be_tensor(self.name, self.names[place], place, values[place]))
+        for place in self.number_places:
+            kind = type(values[place])  # NumPy's float64 is a float too, and would decide the dtype
+            if not (kind is float or kind is int or kind is bool or kind is complex):
+                values[place] = self.number(place, values[place])
+        for place in self.other_places:
+            value = values[place]
+            if value is not None and not isinstance(value, (bool, int, tuple)) and isinstance(value, numpy.generic):
+                values[place] = value.item()
+        if self.has_axes and found is not None:
+            ndim: cython.int = found._array.ndim
+            for place in self.axes:
+                dim = values[place]
+                if dim is not None and not (type(dim) is int and 0 <= dim < ndim):
+                    values[place] = normalize_dims(dim, ndim)
+            for place in self.new_axes:
+                values[place] = normalize_dims(values[place], ndim + 1)
+        if self.rule.check is not None:
+            self.rule.check(*values)
+        return values
+
+    def number(self, place: cython.int, value):
+        """A parameter as a Python number, also where it is NumPy's or a tensor of one element and no dimension."""
+        if isinstance(value, numpy.generic):
+            return value.item()
+        if isinstance(value, TensorBase) and not (value._array.ndim or value.requires_grad):
+            if current().dual_stack:
+                check_kept(value, f"the number {self.names[place]}= of {self.name}()")
+            return value.item()
+        if place in self.strict_places and (value is not None or self.defaults[place] is not None):
+            raise TypeError(errors.must_be_number(self.name, self.names[place], value))
+        return value
+
+    def sequence_of_tensors(self, members):
+        """The members of a sequence argument as Tensors."""
+        if isinstance(members, TensorBase) or not isinstance(members, (tuple, list)):
+            raise TypeError(
+                f"{self.name}(): argument '{self.rule.sequence}' (position 1) must be tuple of Tensors, "
+                f"not {type(members).__name__}"
+            )
+        result = []
+        for i, member in enumerate(members):
+            if is_array(member):
+                member = new_tensor(member)
+            elif not isinstance(member, TensorBase):
+                raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(member).__name__}")
+            result.append(member)
+        return tuple(result)
+
+
+def alias_of(name, kwargs, names):
+    """The keyword that stands for `name` under NumPy's name for it (axis for dim), or None."""
+    for keyword in kwargs:
+        if keyword not in names and _ALIASES.get(keyword) == name:
+            return keyword
+    return None
+
+
+def unexpected_keyword(operation, names, n_given, kwargs):
+    """What is wrong with keywords that could not all be used."""
+    for keyword in kwargs:
+        if keyword in names and names.index(keyword) < n_given:
+            return f"{operation}() got multiple values for argument '{keyword}'"
+    for keyword in kwargs:
+        if keyword not in names and _ALIASES.get(keyword) not in names[n_given:]:
+            return f"{operation}() got an unexpected keyword argument '{keyword}'; it takes {', '.join(names)}"
+    return f"{operation}() got one argument under two names: {', '.join(kwargs)}"

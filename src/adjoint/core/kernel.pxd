@@ -1,0 +1,39 @@
+cimport cython
+
+from adjoint.arrays.crossovers cimport is_large
+from adjoint.arrays.products_and_sums cimport NativeKernel
+from adjoint.core.arguments cimport Arguments
+from adjoint.core.graph cimport TensorBase, dtype_of
+from adjoint.core.in_place cimport check_current
+from adjoint.program.fused cimport Fused
+
+cdef int _TIMES, _PLUS, _MINUS, _OVER
+cdef object _ndarray, _asarray, _FLOAT32, _FLOAT64
+
+
+cdef class Kernel:
+    cdef public object rule
+    cdef public str name
+    cdef Arguments arguments
+    cdef bint keeps_dtype
+    cdef NativeKernel native
+    cdef dict kernels
+    cdef object on_numpy
+    cdef readonly object quick
+    cdef readonly bint is_ufunc
+    cdef int symbol
+    cdef bint fuses
+    cdef readonly Fused fused
+    cdef readonly Fused fused_call
+    cdef object one(self, object array)
+    cdef object two(self, object left, object right)
+    cpdef object compute_one(self, object array)
+    cpdef object compute_two(self, object left, object right)
+    cpdef tuple unwrap(self, list values)
+    cpdef object run(self, list raw, object half)
+    cdef bint has_large(self, list raw)
+    cdef object other_than_numpy(self, list raw)
+    cdef object on_one_device(self, list raw, object xp, object model)
+
+
+cdef object finished(object out, object xp, object half)

@@ -1,0 +1,241 @@
+"""Running an operation's kernel on raw arrays: promotion, array libraries, programs, errors in torch's words."""
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from adjoint.arrays import _cython_shim as cython
+
+import numpy
+
+from adjoint.arrays.dtypes import kind_of, numpy_dtype
+from adjoint.arrays.memory import with_kept_memory
+from adjoint.arrays.namespace import astype, is_array, namespace
+from adjoint.arrays.promotion import promote
+from adjoint.core import errors
+from adjoint.program.fused import Fused
+
+if not cython.compiled:
+    # the compiled form has them from the .pxd
+    from adjoint.arrays.crossovers import is_large
+    from adjoint.core.graph import TensorBase, dtype_of
+    from adjoint.core.in_place import check_current
+
+_ndarray = numpy.ndarray
+_asarray = numpy.asarray
+
+# ufuncs that are quicker as Python's operators
+_TIMES, _PLUS, _MINUS, _OVER = range(1, 5)
+_SYMBOLS = {numpy.multiply: _TIMES, numpy.add: _PLUS, numpy.subtract: _MINUS, numpy.divide: _OVER}
+
+_FLOAT32, _FLOAT64 = numpy.dtype("float32"), numpy.dtype("float64")
+_numpy = namespace(numpy.zeros(0))
+
+
+@cython.final
+@cython.cclass
+class Kernel:
+    """The kernel of an operation, for arrays of any library.
+
+    on_numpy: the kernel on NumPy's arrays; quick: the same for one or two arrays and nothing else. fuses: it runs as a
+    program on small arrays too.
+    """
+
+    def __init__(self, arguments, fuses):
+        rule = arguments.rule
+        self.rule = rule
+        self.name = rule.name
+        self.arguments = arguments
+        self.keeps_dtype = rule.dtypes == "any"
+        self.native = rule.native
+        self.kernels = {}
+        self.on_numpy = self.kernel_for(_numpy)
+        self.quick = self.on_numpy if rule.fast is None else getattr(_numpy, rule.fast)
+        self.is_ufunc = isinstance(self.quick, numpy.ufunc)
+        self.symbol = _SYMBOLS.get(self.quick, 0) if self.is_ufunc else 0
+        self.fuses = fuses
+        # kernels are traced with one or two arrays; with all arguments, some of them by name, where they differ
+        self.fused = Fused(self.quick, (), self.is_ufunc)
+        names, n = arguments.names, arguments.n_positional
+        same = rule.fast is None and n == len(names)
+        self.fused_call = self.fused if same else Fused(self.on_numpy, names[n:])
+
+    def kernel_for(self, xp):
+        """The kernel bound to an array library's namespace."""
+        kernel = self.kernels.get(xp)
+        if kernel is None:
+            kernel = self.kernels[xp] = self.rule.kernel(xp)
+        return kernel
+
+    def one(self, array):
+        """The result for one plain array."""
+        return with_kept_memory(self.compute_one, (array,)) if is_large(array) else self.compute_one(array)
+
+    def two(self, left, right):
+        """The result for two plain arrays, or one and a number; None where a native kernel leaves it to `run`."""
+        if is_large(left) or is_large(right):
+            return with_kept_memory(self.compute_two, (left, right))
+        return self.compute_two(left, right)
+
+    def compute_one(self, array):
+        """The result for one plain array: by a native kernel, by a program, or by the kernel."""
+        out = None
+        if self.native is not None and not is_large(array):
+            out = self.native.one(array)
+        elif self.fuses or is_large(array):
+            out = self.fused.one(array, False)
+        if out is None:
+            out = self.quick(array)
+        return out if type(out) is _ndarray else _asarray(out)
+
+    def compute_two(self, left, right):
+        """The result for two plain arrays, or one and a number; None where a native kernel leaves it to `run`."""
+        if self.native is not None:
+            return self.native.two(left, right)
+        try:
+            if self.fuses or is_large(left) or is_large(right):
+                out = self.fused.two(left, right, False)
+                if out is not None:
+                    return out
+            if self.symbol == _TIMES:
+                out = left * right
+            elif self.symbol == _PLUS:
+                out = left + right
+            elif self.symbol == _MINUS:
+                out = left - right
+            elif self.symbol == _OVER:
+                out = left / right
+            else:
+                out = self.quick(left, right)
+        except Exception as error:
+            self.fail(error, [left, right])
+        return out if type(out) is _ndarray else _asarray(out)
+
+    def unwrap(self, values):
+        """Raw arguments for the kernel, promoted; the half type to round to or None; whether any is complex."""
+        raw: list = list(values)
+        first = None
+        plain: cython.bint = True
+        for place in self.arguments.array_places:
+            value = raw[place]
+            if isinstance(value, TensorBase):
+                array = raw[place] = cython.cast(TensorBase, value)._array
+                if type(array) is not _ndarray:
+                    plain = False
+                    check_current(value)
+                elif first is None:
+                    first = dtype_of(array)
+                    plain = plain and (first is _FLOAT64 or first is _FLOAT32)
+                elif dtype_of(array) is not first:
+                    plain = False
+            elif place == self.arguments.sequence:
+                for member in value:
+                    check_current(member)
+                raw[place] = [cython.cast(TensorBase, member)._array for member in value]
+                plain = False
+            elif isinstance(value, (complex, numpy.generic)):
+                plain = False
+        if plain:
+            return raw, None, False
+        half = None
+        if not self.keeps_dtype:
+            half = promote(raw, self.arguments.inputs, self.arguments.sequence, self.rule.dtypes, self.rule.wide)
+        for place in self.arguments.inputs:
+            for operand in raw[place] if place == self.arguments.sequence else (raw[place],):
+                if type(operand) is _ndarray:
+                    if dtype_of(operand).kind == "c":
+                        return raw, half, True
+                elif isinstance(operand, complex) or (hasattr(operand, "dtype") and kind_of(operand) == "c"):
+                    return raw, half, True
+        return raw, half, False
+
+    def run(self, raw, half):
+        """Call the kernel; results are arrays (zero-dimensional ones too), rounded to the half type if there is one."""
+        xp = _numpy
+        kernel = self.on_numpy
+        other = self.other_than_numpy(raw)
+        if other is not None:
+            xp = namespace(other)
+            if hasattr(xp, "check_alive"):
+                xp.check_alive(other)
+            kernel = self.kernel_for(xp)
+            if hasattr(xp, "beside"):
+                raw = self.on_one_device(raw, xp, other)
+        n: cython.Py_ssize_t = self.arguments.n_positional
+        try:
+            if other is None and self.has_large(raw):
+                outs = self.fused_call.call(raw, False)
+            elif n == len(raw):
+                outs = kernel(*raw)
+            else:
+                outs = kernel(*raw[:n], **dict(zip(self.arguments.names[n:], raw[n:])))
+        except Exception as error:
+            self.fail(error, raw)
+        if self.rule.outputs is None:
+            return finished(outs, xp, half)
+        rounded: cython.Py_ssize_t = self.rule.rounded
+        return [finished(out, xp, half if number < rounded else None) for number, out in enumerate(outs)]
+
+    def on_one_device(self, raw, xp, model):
+        """The arguments with all arrays on the device of one of them, or RuntimeError."""
+        moved = list(raw)
+        for place in self.arguments.array_places:
+            value = moved[place]
+            if place == self.arguments.sequence:
+                moved[place] = [xp.beside(member, model, True) for member in value]
+            else:
+                moved[place] = xp.beside(value, model, place in self.arguments.inputs)
+        return moved
+
+    def has_large(self, raw):
+        """True if one of the arrays is large."""
+        for place in self.arguments.array_places:
+            if place == self.arguments.sequence:
+                return any([is_large(member) for member in raw[place]])
+            if is_large(raw[place]):
+                return True
+        return False
+
+    def other_than_numpy(self, raw):
+        """The first array that is not one of NumPy, or None: any such decides which library runs the operation."""
+        for place in self.arguments.array_places:
+            if place == self.arguments.sequence:
+                for member in raw[place]:
+                    if type(member) is not _ndarray and is_array(member):
+                        return member
+                continue
+            value = raw[place]
+            if type(value) is _ndarray or value is None or type(value) is float or type(value) is int:
+                continue
+            if is_array(value):
+                return value
+        return None
+
+    def fail(self, error, raw):
+        """Raise a kernel's error, explained where that can be."""
+        better = self.explained(error, raw)
+        if better is error:
+            raise error
+        raise better from error
+
+    def explained(self, error, raw):
+        """The error to raise for a kernel's error: in torch's words where the rule or the shapes tell which."""
+        if self.rule.explain is not None:
+            better = self.rule.explain(error, *raw)
+            if better is not None:
+                return better
+        if self.rule.kind == "elementwise":
+            errors.check_broadcast([a for a in raw if is_array(a)])
+        if isinstance(error, numpy.exceptions.AxisError):
+            return IndexError(str(error))
+        if type(error) is ValueError:
+            return RuntimeError(f"{self.name}(): {error}")
+        return error
+
+
+def finished(out, xp, half):
+    """A kernel's result as an array of the right type."""
+    if type(out) is not _ndarray and not is_array(out):
+        out = xp.asarray(out)
+    if half is not None and numpy_dtype(out.dtype) == _FLOAT32:
+        out = astype(out, half)
+    return out

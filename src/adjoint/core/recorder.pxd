@@ -1,0 +1,53 @@
+cimport cython
+
+from adjoint.arrays.products_and_sums cimport NativeKernel
+from adjoint.core.arguments cimport Arguments
+from adjoint.core.graph cimport (
+    Node,
+    TensorBase,
+    counter_of,
+    dtype_of,
+    gradient_edge,
+    has_shape,
+    ndim_of,
+    needs_grad,
+    new_node,
+    next_sequence_nr,
+    shape_of,
+    version_of,
+)
+from adjoint.core.modes cimport current
+from adjoint.core.recorded cimport OpNode, Plan
+
+cdef object _ndarray, _FLOAT32, _FLOAT64, registry
+
+
+cdef class Recorder:
+    cdef public object rule
+    cdef public str name
+    cdef Arguments arguments
+    cdef tuple tail
+    cdef NativeKernel native
+    cdef dict plans
+    cdef list real_plans
+    cdef object node_type
+    cdef dict node_types
+    cdef list ranked_types
+    cdef object results
+    cpdef object mask(self, list values)
+    cpdef Plan plan(self, object mask, bint is_complex)
+    cdef Plan real_plan(self, int mask)
+    cdef object record(self, tuple values, Plan plan, bint half, object out, TensorBase result)
+    cdef object record_quick(self, object x, object y, Plan plan, object out, TensorBase result)
+    cdef object quick_entry(self, OpNode node, int place, object x, object y, TensorBase result, int k)
+    cdef object record_several(self, tuple values, Plan plan, bint half, object outs, list tensors)
+    cdef OpNode new_node(self, tuple values, Plan plan, bint half)
+    cdef object node_type_for(self, tuple values)
+    cdef object ranked_type(self, object x, object y)
+    cdef object connect(self, OpNode node, Plan plan, tuple values)
+    cdef object cross(self, OpNode node, object values)
+    cdef object named(self, list tensors)
+
+
+cpdef bint is_inexact(object dtype)
+cdef object recorded_shape(object out, OpNode node)

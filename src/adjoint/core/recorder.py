@@ -1,0 +1,284 @@
+"""Recording an operation: which inputs need a gradient, and the node that keeps what their formulas need."""
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from adjoint.arrays import _cython_shim as cython
+
+import numpy
+
+from adjoint.arrays.dtypes import is_half, numpy_dtype
+from adjoint.core import errors
+from adjoint.core.graph import registry
+from adjoint.core.recorded import derive_plan
+from adjoint.core.results import results_type
+
+if not cython.compiled:
+    # the compiled form has them from the .pxd
+    from adjoint.core.graph import (
+        Node,
+        TensorBase,
+        counter_of,
+        dtype_of,
+        gradient_edge,
+        has_shape,
+        ndim_of,
+        needs_grad,
+        new_node,
+        next_sequence_nr,
+        shape_of,
+        version_of,
+    )
+    from adjoint.core.modes import current
+    from adjoint.core.recorded import OpNode, Plan
+
+_ndarray = numpy.ndarray
+_FLOAT32, _FLOAT64 = numpy.dtype("float32"), numpy.dtype("float64")
+
+
+@cython.final
+@cython.cclass
+class Recorder:
+    """Makes the nodes of an operation. tail: the arguments that calls of one or two tensors leave out."""
+
+    def __init__(self, arguments, tail):
+        self.rule = arguments.rule
+        self.name = arguments.rule.name
+        self.arguments = arguments
+        self.tail = tail
+        self.native = arguments.rule.native
+        self.plans = {}
+        self.real_plans = [None] * 4
+        # classes of nodes and of named results are made when they are first needed, which spares time at import
+        self.node_type = None
+        self.results = None
+        self.node_types = {}
+        self.ranked_types = [None] * 9
+
+    def mask(self, values):
+        """Which inputs need a gradient: bit k for input k, or a tuple of truth values for a sequence."""
+        if self.arguments.sequence >= 0:
+            flags = tuple([needs_grad(member) for member in values[self.arguments.sequence]])
+            return flags if any(flags) else 0
+        mask: cython.int = 0
+        k: cython.int
+        for k in range(len(self.arguments.inputs)):
+            value = values[self.arguments.inputs[k]]
+            if isinstance(value, TensorBase) and needs_grad(value):
+                mask |= 1 << k
+        return mask
+
+    def plan(self, mask, is_complex) -> Plan:
+        """The plan for these inputs, derived once."""
+        if not is_complex and self.arguments.sequence < 0 and mask < 4:
+            return self.real_plan(mask)
+        key = (mask, is_complex)
+        plan = self.plans.get(key)
+        if plan is None:
+            plan = self.plans[key] = derive_plan(self.arguments, mask, is_complex)
+        return plan
+
+    def real_plan(self, mask) -> Plan:
+        """The plan for real inputs among the first two."""
+        plan = self.real_plans[mask]
+        if plan is None:
+            plan = self.real_plans[mask] = derive_plan(self.arguments, mask, False)
+        return plan
+
+    def record(self, values: tuple, plan: Plan, half, out, result: TensorBase):
+        """Make the node of a single result."""
+        dtype = dtype_of(out) if type(out) is _ndarray else numpy_dtype(out.dtype)
+        if not is_inexact(dtype):
+            return
+        node: OpNode = self.new_node(values, plan, half)
+        node._ad_n_outputs = 1
+        node._ad_shape = recorded_shape(out, node)
+        node._ad_dtype = dtype
+        node.save(values, result, None)
+        if type(out) is not _ndarray and registry.cross is not None:
+            self.cross(node, values)
+        node._ad_sequence_nr = next_sequence_nr()
+        result._node = node
+        if current().unusual:
+            node.finish(values)
+
+    def record_quick(self, x, y, plan: Plan, out, result: TensorBase):
+        """What `record` does, for one or two inputs of which a plan saves nothing but themselves and the result."""
+        if not plan.is_simple:
+            values = (x,) if y is None else (x, y)
+            self.record((*values, *self.tail) if self.tail else values, plan, False, out, result)
+            return
+        dtype = dtype_of(out)
+        if not is_inexact(dtype):
+            return
+        node_type = self.node_type
+        if node_type is None:
+            node_type = self.node_type_for((x, y)) if y is None or self.native is None else self.ranked_type(x, y)
+        node: OpNode = new_node(node_type, OpNode)
+        tensor: TensorBase
+        first: cython.int = 0
+        second: cython.int = 0
+        node.plan = plan
+        node._ad_n_outputs = 1
+        node._ad_n_edges = 1 if y is None else 2
+        if plan.needs_first:
+            tensor = x
+            node._ad_first = gradient_edge(tensor)
+            first = tensor._output_nr
+        if plan.needs_second:
+            tensor = y
+            node._ad_second = gradient_edge(tensor)
+            second = tensor._output_nr
+        if first or second:
+            node._ad_output_nrs = (first, second)
+        node._ad_shape = recorded_shape(out, node)
+        node._ad_dtype = dtype
+        if plan.saves_result:
+            node.counter = counter_of(result)
+            node.version = node.counter.value
+        if plan.n_saved > 0:
+            node.saved0 = self.quick_entry(node, plan.place0, x, y, result, 0)
+        if plan.n_saved > 1:
+            node.saved1 = self.quick_entry(node, plan.place1, x, y, result, 1)
+        node._ad_sequence_nr = next_sequence_nr()
+        result._node = node
+
+    def quick_entry(self, node: OpNode, place, x, y, result: TensorBase, k):
+        """An input (place 0 or 1) or the result (place 2) as a node keeps it; an input's version is noted."""
+        if place == 2:
+            return result._array
+        entry = x if place == 0 else y
+        if isinstance(entry, TensorBase):
+            version: cython.long = version_of(entry)
+            if version:
+                if version < 0:
+                    raise errors.INFERENCE_SAVED.error()
+                node.versions = (version, 0) if k == 0 else (0 if node.versions is None else node.versions[0], version)
+        return entry
+
+    def record_several(self, values, plan: Plan, half, outs, tensors):
+        """Make the node of several results."""
+        flags = self.rule.differentiable or (True,) * len(outs)
+        flags = [flag and is_inexact(numpy_dtype(out.dtype)) for flag, out in zip(flags, outs)]
+        if not any(flags):
+            return
+        node: OpNode = self.new_node(values, plan, half)
+        node._ad_n_outputs = len(outs)
+        node._ad_shape = tuple([out.shape for out in outs])
+        node._ad_dtype = tuple([numpy_dtype(out.dtype) for out in outs])
+        if node._ad_n_outputs == 1:
+            node._ad_shape, node._ad_dtype = node._ad_shape[0], node._ad_dtype[0]
+        node.save(values, None, tensors)
+        if registry.cross is not None and any([type(out) is not _ndarray for out in outs]):
+            self.cross(node, values)
+        node._ad_sequence_nr = next_sequence_nr()
+        for nr, (tensor, flag) in enumerate(zip(tensors, flags)):
+            if flag:
+                tensor._node = node
+                tensor._output_nr = nr
+        if current().unusual:
+            node.finish(values)
+
+    def new_node(self, values: tuple, plan: Plan, half) -> OpNode:
+        """A node with its plan and edges."""
+        node_type = self.node_type
+        if node_type is None:
+            node_type = self.node_type_for(values)
+        node: OpNode = new_node(node_type, OpNode)
+        node.plan = plan
+        node.half = half
+        self.connect(node, plan, values[self.arguments.sequence] if self.arguments.sequence >= 0 else values)
+        return node
+
+    def node_type_for(self, values: tuple):
+        """The class of the node for these arguments: torch names overloads for numbers in the place of tensors."""
+        name = self.rule.node if self.rule.node_for is None else self.rule.node_for(*values)
+        for input, own in self.rule.nodes_with_number.items():
+            value = values[self.arguments.names.index(input)]
+            if value is not None and not isinstance(value, TensorBase):
+                name = own
+                break
+        node_type = self.node_types.get(name)
+        if node_type is None:
+            doc = f"Recorded by {self.name}()."
+            node_type = self.node_types[name] = type(name, (OpNode,), {"__doc__": doc})
+        if not self.rule.nodes_with_number and self.rule.node_for is None:
+            self.node_type = node_type
+        return node_type
+
+    def ranked_type(self, x, y):
+        """The class of the node for two Tensors of at most two axes, where it depends on nothing but their number."""
+        rank: cython.int = 3 * ndim_of(cython.cast(TensorBase, x)._array) + ndim_of(cython.cast(TensorBase, y)._array)
+        node_type = self.ranked_types[rank]
+        if node_type is None:
+            node_type = self.ranked_types[rank] = self.node_type_for((x, y))
+        return node_type
+
+    def connect(self, node: OpNode, plan: Plan, values: tuple):
+        """Point a node to the nodes of the inputs that need a gradient, and note which outputs of theirs these are."""
+        flags: tuple = plan.mask
+        n: cython.Py_ssize_t = len(flags)
+        tensor: TensorBase
+        if n <= 2 and self.arguments.sequence < 0:
+            nr: cython.int = 0
+            node._ad_n_edges = n
+            if flags[0]:
+                tensor = values[self.arguments.first_input]
+                node._ad_first = gradient_edge(tensor)
+                nr = tensor._output_nr
+            if n == 2 and flags[1]:
+                tensor = values[self.arguments.inputs[1]]
+                node._ad_second = gradient_edge(tensor)
+                nr |= tensor._output_nr
+            if nr == 0:
+                return
+        found: list = []
+        numbers: list = [0] * n
+        for k in range(n):
+            if not flags[k]:
+                found.append(None)
+                continue
+            tensor = values[k] if self.arguments.sequence >= 0 else values[self.arguments.inputs[k]]
+            found.append(gradient_edge(tensor))
+            numbers[k] = tensor._output_nr
+        node._ad_set_edges(tuple(found))
+        if any(numbers):
+            node._ad_output_nrs = tuple(numbers)
+
+    def cross(self, node: OpNode, values):
+        """Let the edges know where an input is the same for all members of a batch and others are not."""
+        tensors = [values[place] for place in self.arguments.array_places if place != self.arguments.sequence]
+        inputs = [values[place] for place in self.arguments.inputs]
+        if self.arguments.sequence >= 0:
+            inputs = values[self.arguments.sequence]
+            tensors.extend(inputs)
+        registry.cross(node, inputs, [t for t in tensors if isinstance(t, TensorBase)])
+
+    def named(self, tensors):
+        """Several results under their names."""
+        return tuple.__new__(self.results_type(), tensors)
+
+    def results_type(self):
+        """The class of several results."""
+        if self.results is None:
+            self.results = results_type(self.name, self.rule.outputs)
+        return self.results
+
+
+def is_inexact(dtype):
+    """True for types that gradients have: floating point and complex."""
+    if dtype is _FLOAT32 or dtype is _FLOAT64:
+        return True
+    return dtype.kind in "fc" or is_half(dtype)
+
+
+def recorded_shape(out, node: OpNode):
+    """The shape of a result; where an input's node has the same, its tuple is shared, which saves memory and time."""
+    if type(out) is not _ndarray:
+        return out.shape
+    source: Node
+    for i in range(node._ad_n_edges):
+        source = node._ad_edge(i)
+        if source is not None and source._ad_n_outputs == 1 and has_shape(out, source._ad_shape):
+            return source._ad_shape
+    return shape_of(out)

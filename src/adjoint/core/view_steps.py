@@ -1,0 +1,71 @@
+"""What makes the result of an operation a view: memory and version counter that it shares, and how it is made again."""
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from adjoint.arrays import _cython_shim as cython
+
+import numpy
+
+from adjoint.arrays.namespace import has_views, share_memory, underlying
+from adjoint.core import errors
+
+if not cython.compiled:
+    # the compiled form has them from the .pxd
+    from adjoint.core.graph import TensorBase, View, counter_of
+    from adjoint.core.modes import ThreadState, current
+
+_ndarray = numpy.ndarray
+
+
+def note_view(operation, values, result: TensorBase, nr):
+    """Let a result that shares its input's memory share its version counter and know its base."""
+    source: TensorBase = values[0]
+    outer: View = source._view
+    separate = False
+    if not shares_memory(source._array, result._array):
+        if has_views(source._array):
+            return
+        separate = True
+    state: ThreadState = current()
+    counter = counter_of(source)
+    view: View = View.__new__(View)
+    view.base = source if outer is None else outer.base
+    step = (operation, tuple(values[1:]), nr)
+    view.replay = (step,) if outer is None else (*outer.replay, step)
+    view.layout = source._array if outer is None else outer.layout
+    view.version = counter.value
+    if separate:
+        view.origin = errors.SEPARATE
+    elif state.inference:
+        view.origin = "inference"
+    elif not state.grad_enabled:
+        view.origin = "no_grad"
+    elif nr is not None:
+        view.origin = "multi_output"
+    elif outer is not None:
+        view.origin = outer.origin
+    result._counter = counter
+    result._view = view
+    # a view of what was made outside of a differentiated function is not made inside
+    result._level = source._level
+
+
+def as_strided_step(operation, base, array):
+    """How the operation `as_strided` leads from the array of a base to that of a view."""
+    size = base.itemsize
+    offset = array.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+    stride, own = [tuple([k // size for k in a.strides]) for a in (array, base)]
+    return operation, (array.shape, stride, offset // size, own), None
+
+
+def shares_memory(source, result):
+    """True if a view operation really gave a view (reshape may copy)."""
+    if type(source) is not _ndarray or type(result) is not _ndarray:
+        source, result = underlying(source), underlying(result)
+    if type(source) is not _ndarray:
+        return share_memory(source, result)
+    base = result.base
+    if base is None:
+        return result is source
+    return base is source or base is source.base or numpy.may_share_memory(source, result)
