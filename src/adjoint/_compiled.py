@@ -22,7 +22,7 @@ COMPILED = (
     "adjoint.core.noting",
     "adjoint.core.recorded",
     "adjoint.core.in_place",
-    "adjoint.core.arguments",
+    "adjoint.core.binding",
     "adjoint.core.kernel",
     "adjoint.core.recorder",
     "adjoint.core.view_steps",

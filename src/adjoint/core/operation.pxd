@@ -1,5 +1,5 @@
 cimport cython
-from adjoint.core.arguments cimport Arguments
+from adjoint.core.binding cimport Arguments
 from adjoint.core.graph cimport (
     TensorBase,
     bump_version,

@@ -21,7 +21,7 @@ from adjoint.core import errors
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
-    from adjoint.core.arguments import Arguments
+    from adjoint.core.binding import Arguments
     from adjoint.core.graph import (
         TensorBase,
         bump_version,

@@ -1,7 +1,7 @@
 cimport cython
 
 from adjoint.arrays.products_and_sums cimport NativeKernel
-from adjoint.core.arguments cimport Arguments
+from adjoint.core.binding cimport Arguments
 from adjoint.core.graph cimport (
     Node,
     TensorBase,

@@ -60,7 +60,7 @@ def ufunc_over_tensors(ufunc: numpy.ufunc, function: Function, real: Operation |
     UFUNCS[ufunc] = Known(ufunc, function)
     of_floats = any(loop.startswith("d" * ufunc.nin + "->") for loop in ufunc.types) and ufunc not in _OTHER_RESULTS
     quick = function if real is None else real
-    if isinstance(quick, Operation) and ufunc.nin == len(quick.inputs) <= 2 and of_floats:
+    if isinstance(quick, Operation) and ufunc.nin == len(quick.arguments.inputs) <= 2 and of_floats:
         QUICK[ufunc] = quick
 
 

@@ -15,7 +15,7 @@ from adjoint.core.errors import explained
 from adjoint.core.grad_mode import enable_grad
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.modes import current, is_grad_enabled
-from adjoint.core.operation import is_inexact
+from adjoint.core.recorder import is_inexact
 from adjoint.tensor.creation import as_tensor, zeros
 from adjoint.tensor.table import ops
 from adjoint.transforms import forward, func

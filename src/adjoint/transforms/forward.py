@@ -290,7 +290,8 @@ def apply_in_place(operation: Operation, values: list[Any]) -> bool:
         own = tangent_of(target, number)
         own = make_zero_tangent(target, number, tangent) if own is None else own
         copy = operations["copy"]
-        write(copy, copy.prepared(copy.bind((own, ops.zeros_like(own) if tangent is None else tangent), {})))
+        given = copy.arguments.bind((own, ops.zeros_like(own) if tangent is None else tangent), {})
+        write(copy, copy.arguments.prepare(given))
     return True
 
 
