@@ -15,6 +15,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from statistics import median
 from typing import Any
 
@@ -103,7 +104,7 @@ def times(name: str, dtype: Any) -> dict[str, dict[int, float]]:
 def largest_step(per_element: dict[int, float], smallest: int = 512) -> tuple[float, int]:
     """The largest ratio of neighbouring sizes, and the size where it is; below `smallest` calls count for more."""
     found = [n for n in per_element if n >= smallest and per_element[n] > 0]
-    return max((per_element[b] / per_element[a], b) for a, b in zip(found, found[1:], strict=False))
+    return max((per_element[b] / per_element[a], b) for a, b in pairwise(found))
 
 
 def main() -> None:

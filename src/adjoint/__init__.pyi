@@ -783,7 +783,7 @@ from adjoint.tensor.default_device import get_device as get_device
 
 from adjoint.tensor.default_device import get_float32_matmul_precision as get_float32_matmul_precision
 
-from adjoint.arrays.blocks import get_num_threads as get_num_threads
+from adjoint.arrays.threads import get_num_threads as get_num_threads
 
 def get_rng_state() -> Tensor:
     """The state of the default generator, as a tensor of bytes."""
@@ -1382,6 +1382,8 @@ def prod(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool 
 
 from adjoint import profiler as profiler
 
+from adjoint import program as program
+
 from adjoint.arrays.dtypes import promote_types as promote_types
 
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -1565,7 +1567,7 @@ from adjoint.tensor.default_device import set_float32_matmul_precision as set_fl
 
 from adjoint.core.grad_mode import set_grad_enabled as set_grad_enabled
 
-from adjoint.arrays.blocks import set_num_threads as set_num_threads
+from adjoint.arrays.threads import set_num_threads as set_num_threads
 
 from adjoint.tensor.formatting import set_printoptions as set_printoptions
 

@@ -33,7 +33,6 @@ Targets = Target | Sequence[Target]
 _ops: Any = TensorOps()
 
 
-@older_names(variables="tensors", retain_variables="retain_graph")
 def needing_grad(tensor: Any, requires_grad: bool = True) -> Any:
     """The tensor itself, a leaf that requires grad, or not; also inside of transformations."""
     if requires_grad and tensor.is_leaf and not errors.is_differentiable(tensor.dtype):
@@ -43,6 +42,7 @@ def needing_grad(tensor: Any, requires_grad: bool = True) -> Any:
     return tensor
 
 
+@older_names(variables="tensors", retain_variables="retain_graph")
 def backward(
     tensors: Targets,
     grad_tensors: TensorBase | Sequence[TensorBase | None] | None = None,
