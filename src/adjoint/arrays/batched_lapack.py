@@ -89,9 +89,9 @@ if compiled:
     def _run(capsule, arrays, steps, count):
         n = len(arrays)
         for i in range(n):
-            places[i] = adj_place(arrays[i])
+            places[i] = adj_bytes(arrays[i])
             strides[i] = steps[i]
-        routine = adj_address(capsule)
+        routine = adj_routine_address(capsule)
         with cython.nogil:
             known = adj_each(routine, n, places, strides, count)
         if not known:

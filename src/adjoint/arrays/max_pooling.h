@@ -54,7 +54,7 @@ typedef struct {
 ADJ_DEFINE_MAXIMA(adj_maxima_4, float)
 ADJ_DEFINE_MAXIMA(adj_maxima_8, double)
 
-/* Max pooling of images. of_rows and of_columns: the length of the axis, the number of windows, the number of ranges. */
+/* Max pooling of images. of_rows, of_columns: the length of the axis, the number of windows, the number of ranges. */
 static void adj_maxima(int size, char *x, Py_ssize_t images, int64_t *rows, Py_ssize_t *of_rows, int64_t *columns,
                        Py_ssize_t *of_columns, char *tops, char *places) {
     adj_axis r = {rows, of_rows[0], of_rows[1], of_rows[2]};

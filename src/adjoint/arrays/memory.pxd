@@ -1,143 +1,14 @@
 cimport cython
 
-cdef extern from *:
-    """
-    #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
-    #define NPY_TARGET_VERSION NPY_1_22_API_VERSION
-    #include <stdint.h>
-    #include <stdlib.h>
-    #include <string.h>
-    #include <numpy/arrayobject.h>
-    #ifdef __linux__
-    #include <sys/mman.h>
-    #endif
-
-    /* A block of memory starts with this, in the 64 bytes in front of what NumPy gets. Blocks that are too small to be
-       kept have the class -1. NumPy calls all of these functions with the GIL held, which is their lock. */
-    typedef struct adj_block {
-        struct adj_block *next;
-        void *start;
-        size_t size;
-        int of_class;
-    } adj_block;
-
-    #define ADJ_HEADER 64
-    #define ADJ_SMALLEST ((size_t)1 << 14)
-    #define ADJ_HUGE ((size_t)1 << 22)
-    #define ADJ_CLASSES 400
-
-    static adj_block *adj_idle_blocks[ADJ_CLASSES];
-    static size_t adj_live, adj_idle, adj_peak, adj_limit;
-    static unsigned long long adj_hits, adj_misses, adj_returned;
-
-    /* eight classes for each power of two: rounds the size up to that of its class */
-    static int adj_class_of(size_t *size) {
-        int power = 13;
-        while ((*size - 1) >> (power + 1)) power++;
-        size_t step = (size_t)1 << (power - 3);
-        *size = (*size + step - 1) & ~(step - 1);
-        return (power - 13) * 8 + (int)((*size - 1) >> (power - 3)) - 8;
-    }
-
-    static void adj_give_back(size_t at_most_idle) {
-        for (int i = ADJ_CLASSES - 1; i >= 0 && adj_idle > at_most_idle; i--)
-            while (adj_idle_blocks[i] != NULL && adj_idle > at_most_idle) {
-                adj_block *block = adj_idle_blocks[i];
-                adj_idle_blocks[i] = block->next;
-                adj_idle -= block->size;
-                adj_returned += block->size;
-                free(block->start);
-            }
-    }
-
-    static void *adj_new_block(size_t size, int of_class, int zeroed) {
-        size_t whole = size + 2 * ADJ_HEADER;
-        void *start = zeroed ? calloc(1, whole) : malloc(whole);
-        if (start == NULL && adj_idle) {
-            adj_give_back(0);
-            start = zeroed ? calloc(1, whole) : malloc(whole);
-        }
-        if (start == NULL) return NULL;
-    #ifdef MADV_HUGEPAGE
-        if (size >= ADJ_HUGE) {  /* as NumPy does: a page fault for each 2 MiB, not for each 4 KiB */
-            uintptr_t first = ((uintptr_t)start + 4095) & ~(uintptr_t)4095;
-            madvise((void *)first, ((uintptr_t)start + whole - first) & ~(uintptr_t)4095, MADV_HUGEPAGE);
-        }
-    #endif
-        char *data = (char *)(((uintptr_t)start + 2 * ADJ_HEADER - 1) & ~(uintptr_t)(ADJ_HEADER - 1));
-        adj_block *block = (adj_block *)(data - ADJ_HEADER);
-        block->start = start;
-        block->size = size;
-        block->of_class = of_class;
-        return data;
-    }
-
-    static void *adj_allocate(size_t size, int zeroed) {
-        if (size < ADJ_SMALLEST) return adj_new_block(size, -1, zeroed);
-        if (size > SIZE_MAX / 4) return NULL;
-        int of_class = adj_class_of(&size);
-        adj_live += size;
-        adj_block *block = adj_idle_blocks[of_class];
-        void *data;
-        if (block != NULL) {
-            adj_hits++;
-            adj_idle -= size;
-            adj_idle_blocks[of_class] = block->next;
-            data = (char *)block + ADJ_HEADER;
-            if (zeroed) memset(data, 0, size);
-        } else {
-            adj_misses++;
-            /* what lies idle in other classes makes room first, so that no more is held than was once in use */
-            if (adj_live + adj_idle > adj_peak) adj_give_back(adj_peak > adj_live ? adj_peak - adj_live : 0);
-            data = adj_new_block(size, of_class, zeroed);
-            if (data == NULL) adj_live -= size;
-        }
-        if (adj_live > adj_peak) adj_peak = adj_live;
-        return data;
-    }
-
-    static void *adj_malloc(void *context, size_t size) { (void)context; return adj_allocate(size, 0); }
-
-    static void *adj_calloc(void *context, size_t n, size_t each) {
-        (void)context;
-        return each && n > SIZE_MAX / each ? NULL : adj_allocate(n * each, 1);
-    }
-
-    static void adj_free(void *context, void *data, size_t size) {
-        (void)context; (void)size;
-        if (data == NULL) return;
-        adj_block *block = (adj_block *)((char *)data - ADJ_HEADER);
-        if (block->of_class < 0) { free(block->start); return; }
-        adj_live -= block->size;
-        adj_idle += block->size;
-        block->next = adj_idle_blocks[block->of_class];
-        adj_idle_blocks[block->of_class] = block;
-        if (adj_idle > adj_limit) adj_give_back(adj_limit);
-    }
-
-    static void *adj_realloc(void *context, void *data, size_t size) {
-        if (data == NULL) return adj_allocate(size, 0);
-        size_t before = ((adj_block *)((char *)data - ADJ_HEADER))->size;
-        void *moved = adj_allocate(size, 0);
-        if (moved == NULL) return NULL;
-        memcpy(moved, data, size < before ? size : before);
-        adj_free(context, data, before);
-        return moved;
-    }
-
-    static PyDataMem_Handler adj_handler = {"adjoint", 1, {NULL, adj_malloc, adj_calloc, adj_realloc, adj_free}};
-
-    static PyObject *adj_make_handler(void) { return PyCapsule_New(&adj_handler, "mem_handler", NULL); }
-
-    static int adj_import_array(void) { import_array1(-1); return 0; }
-
-    """
+cdef extern from "kept_memory.h":
     object adj_make_handler()
-    int adj_import_array() except -1
     object PyDataMem_SetHandler(object handler)
     size_t adj_live, adj_idle, adj_peak, adj_limit
     unsigned long long adj_hits, adj_misses, adj_returned
     void adj_give_back(size_t)
+
+cdef extern from "numpy_arrays.h":
+    int adj_import_arrays() except -1
 
 
 cdef object _handler

@@ -89,6 +89,6 @@ def with_kept_memory(function, arguments, keywords=None):
 
 
 if compiled:
-    adj_import_array()
+    adj_import_arrays()
     _handler = adj_make_handler()
     adj_limit = default_limit()

@@ -1,11 +1,13 @@
-/* What all C code here needs of NumPy's arrays.
+/* What the C code of this package needs of NumPy's arrays.
 
-   Most functions use only macros and inline functions of NumPy's headers. The others need adj_import_arrays() first, in
-   each compiled module that calls them: NumPy's table of functions is a static variable. */
+   Most functions use only macros and inline functions of NumPy's headers. Where NumPy's own functions are called, the
+   compiled module calls adj_import_arrays() first: NumPy's table of functions is a static variable, one in each module.
+   NPY_NO_DEPRECATED_API comes from setup.py. */
 #ifndef ADJOINT_NUMPY_ARRAYS_H
 #define ADJOINT_NUMPY_ARRAYS_H
 
 #include <Python.h>
+#include <stdint.h>
 #include <numpy/arrayobject.h>
 
 #ifdef __GNUC__
@@ -13,9 +15,106 @@
 #pragma GCC diagnostic ignored "-Wunused-function"
 #endif
 
+#define ADJ_MIN(a, b) ((a) < (b) ? (a) : (b))
+#define ADJ_MAX(a, b) ((a) > (b) ? (a) : (b))
+
+/* Gets NumPy's table of functions; -1 with an exception if that fails. */
+static int adj_import_arrays(void) {
+    import_array1(-1);
+    return 0;
+}
+
 /* The first byte of an ndarray's data. */
 static inline char *adj_bytes(PyObject *array) {
     return PyArray_BYTES((PyArrayObject *)array);
+}
+
+/* The first byte of an ndarray's data, NULL for None. */
+static inline char *adj_bytes_or_null(PyObject *array) {
+    return array == Py_None ? NULL : adj_bytes(array);
+}
+
+/* The number of axes of an ndarray. */
+static inline int adj_ndim(PyObject *array) {
+    return PyArray_NDIM((PyArrayObject *)array);
+}
+
+/* The number of elements of an ndarray. */
+static inline npy_intp adj_n_elements(PyObject *array) {
+    PyArrayObject *a = (PyArrayObject *)array;
+    npy_intp n = 1;
+    for (int i = 0; i < PyArray_NDIM(a); i++) n *= PyArray_DIM(a, i);
+    return n;
+}
+
+/* The number of an ndarray's element type. */
+static inline int adj_type_num(PyObject *array) {
+    return PyArray_TYPE((PyArrayObject *)array);
+}
+
+/* The dtype of an ndarray, without a look-up of the attribute. */
+static inline PyObject *adj_dtype(PyObject *array) {
+    PyObject *dtype = (PyObject *)PyArray_DESCR((PyArrayObject *)array);
+    Py_INCREF(dtype);
+    return dtype;
+}
+
+/* The shape of an ndarray as a tuple, without a look-up of the attribute. */
+static inline PyObject *adj_shape(PyObject *array) {
+    PyArrayObject *a = (PyArrayObject *)array;
+    int n = PyArray_NDIM(a);
+    PyObject *shape = PyTuple_New(n);
+    if (shape == NULL) return NULL;
+    for (int i = 0; i < n; i++) {
+        PyObject *length = PyLong_FromSsize_t(PyArray_DIM(a, i));
+        if (length == NULL) {
+            Py_DECREF(shape);
+            return NULL;
+        }
+        PyTuple_SET_ITEM(shape, i, length);
+    }
+    return shape;
+}
+
+/* 1 if an ndarray has this shape, a tuple of ints. */
+static inline int adj_has_shape(PyObject *array, PyObject *shape) {
+    PyArrayObject *a = (PyArrayObject *)array;
+    int n = PyArray_NDIM(a);
+    if (PyTuple_GET_SIZE(shape) != n) return 0;
+    for (int i = 0; i < n; i++)
+        if (PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i)) != PyArray_DIM(a, i)) return 0;
+    return 1;
+}
+
+/* 1 if an ndarray has this shape and this very dtype object. */
+static inline int adj_has_layout(PyObject *array, PyObject *shape, PyObject *dtype) {
+    return (PyObject *)PyArray_DESCR((PyArrayObject *)array) == dtype && adj_has_shape(array, shape);
+}
+
+/* 1 if two ndarrays have the same shape. */
+static inline int adj_same_shape(PyArrayObject *a, PyArrayObject *b) {
+    int n = PyArray_NDIM(a);
+    if (n != PyArray_NDIM(b)) return 0;
+    for (int i = 0; i < n; i++)
+        if (PyArray_DIM(a, i) != PyArray_DIM(b, i)) return 0;
+    return 1;
+}
+
+/* 0 for an array of double precision, 1 for single precision; -1 for others, and where elements cannot be read as they
+   are: they are not aligned, or their bytes have the other order. */
+static inline int adj_precision(PyObject *object) {
+    if (!PyArray_CheckExact(object)) return -1;
+    PyArrayObject *a = (PyArrayObject *)object;
+    int type = PyArray_TYPE(a);
+    if ((type != NPY_DOUBLE && type != NPY_FLOAT) || !PyArray_ISALIGNED(a)) return -1;
+    return PyArray_ISNBO(PyArray_DESCR(a)->byteorder) ? type == NPY_FLOAT : -1;
+}
+
+/* A new array, not filled, with the dtype of `model`. */
+static inline PyArrayObject *adj_new_array(PyArrayObject *model, int ndim, npy_intp *shape) {
+    PyArray_Descr *descr = PyArray_DESCR(model);
+    Py_INCREF(descr);
+    return (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, NULL, NULL, 0, NULL);
 }
 
 #endif

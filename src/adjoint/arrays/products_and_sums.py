@@ -14,8 +14,8 @@ import numpy
 
 _found = False
 if cython.compiled:
-    adj_import_numpy()
-    _found = adj_find_loops(numpy.matmul, numpy.add)
+    adj_import_ufuncs()
+    _found = adj_find_product_loops(numpy.matmul) and adj_find_sum_loops(numpy.add)
     _KINDS = {
         "product": ADJ_PRODUCT, "matrices": ADJ_MATRICES, "matrix_vector": ADJ_MATRIX_VECTOR, "vectors": ADJ_VECTORS,
         "left cotangent": ADJ_LEFT, "right cotangent": ADJ_RIGHT,

@@ -1,18 +1,19 @@
-/* Loops of ufuncs by vectors of the processor, each for several kinds of processor; functions.py says what for.
+/* Loops of ufuncs by vectors of the processor, each for several kinds of processor; vector_ufuncs.py says what for.
 
-   `vector_ufuncs_loops.h` and `vector_ufuncs_single.h` have a formula for each function, which holds within a domain; elements
-   outside of it are left to the loop of the ufunc that is replaced. Elements are taken in blocks without gaps, in which
-   the value of an element depends on nothing else: not on its neighbours, nor on the strides, number or place of elements.
-   Products and sums are fused where ADJ_FMA says so and nowhere else; see vectors_fused.h. */
+   `vector_ufuncs_loops.h` and `vector_ufuncs_single.h` have a formula for each function, which holds within a domain;
+   elements outside of it are left to the loop of the ufunc that is replaced. Elements are taken in blocks without
+   gaps, in which the value of an element depends on nothing else: not on its neighbours, nor on the strides, number or
+   place of elements. Products and sums are fused where ADJ_FMA says so and nowhere else; see vectors_fused.h. */
 
-#ifndef ADJOINT_FUNCTIONS_H
-#define ADJOINT_FUNCTIONS_H
+#ifndef ADJOINT_VECTOR_UFUNCS_H
+#define ADJOINT_VECTOR_UFUNCS_H
 
 #include <fenv.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include "ufunc_loops.h"
 #include "vectors_intrinsics.h"
 #include "vector_ufuncs_tables.h"
 
@@ -27,7 +28,6 @@ typedef struct {
     int n_inputs;
 } adj_function;
 
-#define ADJ_TOLD (FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID)  /* what NumPy tells of */
 #define ADJ_BLOCK 128
 #define ADJ_WIDEST 64  /* bytes of a vector */
 
@@ -88,7 +88,7 @@ ADJ_INLINE int32_t adj_bits_of_single(float number) {
 #define ADJ_SINGLE_FORMULAS(name) {name##_plain_single, NULL, NULL}
 #endif
 
-/* in the order of the numbers in functions.py */
+/* in the order of the numbers in vector_ufuncs.py */
 static adj_function adj_functions[] = {
     {ADJ_FORMULAS(adj_sin), 1},       {ADJ_FORMULAS(adj_cos), 1},       {ADJ_FORMULAS(adj_hypot), 2},
     {ADJ_FORMULAS(adj_nextafter), 2}, {ADJ_FORMULAS(adj_fmod), 2},      {ADJ_FORMULAS(adj_remainder), 2},
@@ -118,8 +118,7 @@ static int adj_function_kind = 0;
 /* What a loop finds as its data: the formula, if there is one, and the loop and its data that are replaced. */
 typedef struct {
     adj_function *function;
-    PyUFuncGenericFunction loop;
-    void *data;
+    adj_loop loop;
     int n_inputs;
     int size;     /* of an element */
     int widened;  /* elements are of single precision: computed in double precision, and rounded */
@@ -155,13 +154,13 @@ static void adj_run_replaced(const adj_replaced *replaced, const void **inputs, 
     npy_intp steps[3] = {replaced->size, replaced->size, replaced->size};
     for (int k = 0; k < replaced->n_inputs; k++) args[k] = (char *)inputs[k];
     args[replaced->n_inputs] = (char *)out;
-    replaced->loop(args, &count, steps, replaced->data);
+    replaced->loop.function(args, &count, steps, replaced->loop.data);
 }
 
-/* The formula on a block without gaps: count elements, whose number is brought to a multiple of a vector's width with the
-   last one. Where `inside` says so an element is replaced by 0.5, which all domains have. */
-static int adj_run_formula(const adj_replaced *replaced, const void **inputs, npy_intp count, const char *inside, int ask,
-                           void *out) {
+/* The formula on a block without gaps: count elements, whose number is brought to a multiple of a vector's width with
+   the last one. Where `inside` says so an element is replaced by 0.5, which all domains have. */
+static int adj_run_formula(const adj_replaced *replaced, const void **inputs, npy_intp count, const char *inside,
+                           int ask, void *out) {
     adj_block filled[2], results;
     const void *given[2] = {NULL, NULL};
     int wide = replaced->widened || replaced->size == sizeof(double), size = wide ? sizeof(double) : sizeof(float);
@@ -209,9 +208,9 @@ static void adj_run_both(const adj_replaced *replaced, const void **inputs, npy_
         for (int k = 0; k < replaced->n_inputs; k++) adj_take(inputs[k], i, replaced->size, others + k, n);
         n++;
     }
-    feclearexcept(ADJ_TOLD);
+    feclearexcept(ADJ_REPORTED_FLAGS);
     adj_run_replaced(replaced, outside, n, &results);
-    *flags |= fetestexcept(ADJ_TOLD);
+    *flags |= fetestexcept(ADJ_REPORTED_FLAGS);
     if (n < count) adj_run_formula(replaced, inputs, count, inside, 0, out);
     n = 0;
     for (npy_intp i = 0; i < count; i++)
@@ -221,14 +220,14 @@ static void adj_run_both(const adj_replaced *replaced, const void **inputs, npy_
 /* Elements in blocks: in each the values are those that a block of this one element would have. */
 static void adj_run_function(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {
     const adj_replaced *replaced = (const adj_replaced *)data;
-    int n_inputs = replaced->n_inputs, size = replaced->size, dense = 1, flags = fetestexcept(ADJ_TOLD);
+    int n_inputs = replaced->n_inputs, size = replaced->size, dense = 1, flags = fetestexcept(ADJ_REPORTED_FLAGS);
     for (int k = 0; k <= n_inputs; k++) dense &= steps[k] == size;
     if (dense && replaced->function == NULL) {
-        replaced->loop(args, dimensions, steps, replaced->data);
+        replaced->loop.function(args, dimensions, steps, replaced->loop.data);
         return;
     }
     for (npy_intp start = 0; start < dimensions[0]; start += ADJ_BLOCK) {
-        npy_intp count = dimensions[0] - start < ADJ_BLOCK ? dimensions[0] - start : ADJ_BLOCK;
+        npy_intp count = ADJ_MIN(dimensions[0] - start, ADJ_BLOCK);
         adj_block gathered[2], results;
         const void *inputs[2] = {NULL, NULL};
         for (int k = 0; k < n_inputs; k++) {
@@ -239,20 +238,22 @@ static void adj_run_function(char **args, const npy_intp *dimensions, const npy_
         }
         char *here = args[n_inputs] + start * steps[n_inputs];
         void *out = steps[n_inputs] == size ? (void *)here : (void *)&results;
-        if (replaced->function == NULL) adj_run_replaced(replaced, inputs, count, out);
-        else if (!adj_run_formula(replaced, inputs, count, NULL, 0, out)) adj_run_both(replaced, inputs, count, out, &flags);
+        if (replaced->function == NULL)
+            adj_run_replaced(replaced, inputs, count, out);
+        else if (!adj_run_formula(replaced, inputs, count, NULL, 0, out))
+            adj_run_both(replaced, inputs, count, out, &flags);
         if (out == &results) adj_scatter(&results, size, count, here, steps[n_inputs]);
     }
     if (replaced->function == NULL) return;
     /* a formula's own steps may raise flags that its result does not deserve */
-    if (fetestexcept(ADJ_TOLD) == flags) return;
-    feclearexcept(ADJ_TOLD);
+    if (fetestexcept(ADJ_REPORTED_FLAGS) == flags) return;
+    feclearexcept(ADJ_REPORTED_FLAGS);
     if (flags) feraiseexcept(flags);
 }
 
-/* A copy of a ufunc in which the loops for double and single precision are replaced, by formulas of these numbers or, for
-   -1, by the same loop on elements without gaps. `widened`: single precision is computed in double precision. What it
-   needs is never freed, as ufuncs are not. */
+/* A copy of a ufunc in which the loops for double and single precision are replaced, by formulas of these numbers or,
+   for -1, by the same loop on elements without gaps. `widened`: single precision is computed in double precision. What
+   it needs is never freed, as ufuncs are not. */
 static PyObject *adj_with_formula(PyObject *ufunc, PyObject *called, int number, int single, int widened) {
     PyUFuncObject *u = (PyUFuncObject *)ufunc;
     int nargs = u->nargs, n = u->ntypes;
@@ -268,18 +269,13 @@ static PyObject *adj_with_formula(PyObject *ufunc, PyObject *called, int number,
     }
     memcpy(types, u->types, (size_t)n * nargs);
     for (int i = 0; i < n; i++) {
-        int all_double = 1, all_single = 1;
-        loops[i] = u->functions[i];
-        data[i] = u->data ? (void *)u->data[i] : NULL;
-        for (int k = 0; k < nargs; k++) {
-            all_double &= types[i * nargs + k] == NPY_DOUBLE;
-            all_single &= types[i * nargs + k] == NPY_FLOAT;
-        }
+        int all_double = adj_all_of_type(u, i, NPY_DOUBLE), all_single = adj_all_of_type(u, i, NPY_FLOAT);
+        adj_loop_at(u, i, &replaced[i].loop);
+        loops[i] = replaced[i].loop.function;
+        data[i] = replaced[i].loop.data;
         if (!all_double && !all_single) continue;
         int formula = all_double ? number : single;
         replaced[i].function = formula < 0 ? NULL : adj_functions + formula;
-        replaced[i].loop = loops[i];
-        replaced[i].data = data[i];
         replaced[i].n_inputs = u->nin;
         replaced[i].size = all_single ? sizeof(float) : sizeof(double);
         replaced[i].widened = all_single && widened;
@@ -292,8 +288,8 @@ static PyObject *adj_with_formula(PyObject *ufunc, PyObject *called, int number,
     Py_ssize_t place = 0;
     while (made && u->userloops && PyDict_Next(u->userloops, &place, &type, &chain)) {
         for (PyUFunc_Loop1d *l = (PyUFunc_Loop1d *)PyCapsule_GetPointer(chain, NULL); l; l = l->next) {
-            int number_of_type = (int)PyLong_AsLong(type);
-            if (PyUFunc_RegisterLoopForType((PyUFuncObject *)made, number_of_type, l->func, l->arg_types, l->data) < 0) {
+            PyUFuncObject *copy = (PyUFuncObject *)made;
+            if (PyUFunc_RegisterLoopForType(copy, (int)PyLong_AsLong(type), l->func, l->arg_types, l->data) < 0) {
                 Py_CLEAR(made);
                 break;
             }

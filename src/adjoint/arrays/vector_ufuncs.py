@@ -110,6 +110,6 @@ if compiled:
         adj_function_kind = number
         return before
 
-    adj_import_numpy()
+    adj_import_ufuncs()
     if kinds():
         use_kind(max(kinds()))

@@ -74,8 +74,9 @@ ADJ_TARGET static int ADJ_NAME(adj_nextafter)(ADJ_ARGUMENTS) {
     return 1;
 }
 
-/* What a quotient that is rounded to an integer leaves is exact if the product is not rounded before it is taken away: it
-   is fused, and where there is no instruction for that the domain is empty. The quotient rounded down may be one less. */
+/* What a quotient that is rounded to an integer leaves is exact if the product is not rounded before it is taken away:
+   it is fused, and where there is no instruction for that the domain is empty. The quotient rounded down may be one
+   less. */
 #define ADJ_QUOTIENT \
     V first = ADJ_AT(x), second = ADJ_AT(y), quotient = first / second; \
     V times = (quotient + ADJ_MAGIC) - ADJ_MAGIC, rest = ADJ_FMA(-times, second, first); \
@@ -173,7 +174,8 @@ ADJ_TARGET static int ADJ_NAME(adj_erfinv)(ADJ_ARGUMENTS) {
         ADJ_NAME(adj_log)(&s, &s);
         s = ADJ_FMA(s, ADJ_ALL(-0.25), ADJ_ALL(-1));
         #pragma GCC unroll 40
-        for (int k = sizeof(adj_inverse) / sizeof(double) - 1; k >= 0; k--) sum = ADJ_FMA(sum, s, ADJ_ALL(adj_inverse[k]));
+        for (int k = sizeof(adj_inverse) / sizeof(double) - 1; k >= 0; k--)
+            sum = ADJ_FMA(sum, s, ADJ_ALL(adj_inverse[k]));
         ADJ_PUT(sum * of)
     }
     return 1;
@@ -193,7 +195,8 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_clenshaw)(const V *s, const double *c, c
 }
 
 /* I0 or I1 of a block, times exp(-|x|) unless `scale` */
-ADJ_TARGET ADJ_INLINE int ADJ_NAME(adj_bessel_i)(const void *x, void *out, int64_t n, const int order, const int scale) {
+ADJ_TARGET ADJ_INLINE int ADJ_NAME(adj_bessel_i)(const void *x, void *out, int64_t n, const int order,
+                                                 const int scale) {
     W none = {0}, some_small = none, some_large = none;
     ADJ_EACH {
         V of = ADJ_AT(x), a;

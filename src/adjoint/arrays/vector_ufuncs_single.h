@@ -3,8 +3,8 @@
 #define T float
 #include "vector_ufuncs_vectors.h"
 
-/* the tail of the normal distribution over exp(-x * x / 2) is t * p(t) with t = 3 / (3 + x), for x from 0 to 15 to 7e-8: a
-   least squares fit, weighted towards equal relative errors, of the scaled complementary error function */
+/* the tail of the normal distribution over exp(-x * x / 2) is t * p(t) with t = 3 / (3 + x), for x from 0 to 15 to
+   7e-8: a least squares fit, weighted towards equal relative errors, of the scaled complementary error function */
 ADJ_TARGET static int ADJ_NAME(adj_normal_cdf)(ADJ_ARGUMENTS) {
     static const float c[] = {
         -0.011551915520879027f, 0.03605081695797176f, 0.0008010586111230019f, -0.11251558428384276f,

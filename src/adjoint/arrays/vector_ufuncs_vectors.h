@@ -28,8 +28,8 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_signed)(const V *size, const V *sign, V 
     *(W *)result = (ADJ_BITS(*size) & ~ADJ_SIGN) | (ADJ_BITS(*sign) & ADJ_SIGN);
 }
 /* Notes for each element whether a condition, in terms of the sizes a and b, holds, if that is asked for; otherwise
-   returns 0 from a formula unless it holds for all. Sizes are compared as the integers that their bits are: a comparison
-   of NaN as a number would raise a flag. */
+   returns 0 from a formula unless it holds for all. Sizes are compared as the integers that their bits are: a
+   comparison of NaN as a number would raise a flag. */
 #define ADJ_DOMAIN(condition) { \
     W all = ~(W){0}; \
     ADJ_EACH { \

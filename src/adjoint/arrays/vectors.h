@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include "numpy_arrays.h"
 #include "vectors_intrinsics.h"
 
 /* Images of channels as grids that a kernel reads at shifts of one flat axis; see convolution.py. All axes are three.
@@ -44,8 +45,6 @@ typedef struct {
 #define ADJ_JOIN_(a, b, c) a##_##b##_##c
 #define ADJ_JOIN(a, b, c) ADJ_JOIN_(a, b, c)
 #define ADJ_NAME(name) ADJ_JOIN(name, ADJ_T, ADJ_KIND)
-#define ADJ_SMALLER(a, b) ((a) < (b) ? (a) : (b))
-#define ADJ_LARGER(a, b) ((a) > (b) ? (a) : (b))
 
 #define adj_next(job) __atomic_fetch_add(&(job)->next, 1, __ATOMIC_ACQ_REL)
 
@@ -101,6 +100,11 @@ static void (*adj_loop_of(int number, int size, int kind))(void *) { return adj_
 #else
 typedef void (*adj_vector_work)(void *);
 static int adj_best_kind(void) { return -1; }
-static adj_vector_work adj_loop_of(int number, int size, int kind) { (void)number; (void)size; (void)kind; return NULL; }
+static adj_vector_work adj_loop_of(int number, int size, int kind) {
+    (void)number;
+    (void)size;
+    (void)kind;
+    return NULL;
+}
 #endif
 #endif

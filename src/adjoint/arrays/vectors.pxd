@@ -1,11 +1,8 @@
 cimport cython
 from adjoint.arrays.threads cimport share, work_function
 
-cdef extern from *:
-    """
-    #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
-    #include <numpy/arrayobject.h>
-    """
+cdef extern from "numpy_arrays.h":
+    char *adj_bytes_or_null(object array)
 
 cdef extern from "vectors.h":
     ctypedef long long int64_t
@@ -40,14 +37,6 @@ cdef extern from "vectors.h":
         int64_t rows, runs, length, row_step, run_step, period, weight_row, weight_run, parts, next
         int per_element, mode
         double eps
-
-cdef extern from *:
-    """
-    static char *adj_place(PyObject *array) {
-        return array == Py_None ? NULL : PyArray_BYTES((PyArrayObject *)array);
-    }
-    """
-    char *adj_place(object array)
 
 cdef object numpy, _FLOATS
 

@@ -312,9 +312,10 @@ if there:
     use_kind(max(kinds()))
 
     def _run(correlate, source, target, weights, bias, totals, table, sizes, threads):
-        job.stack = cython.cast("const adj_stack *", adj_place(table))
-        job.source, job.target, job.weights = adj_place(source), adj_place(target), adj_place(weights)
-        job.bias, job.totals = adj_place(bias), adj_place(totals)
+        job.stack = cython.cast("const adj_stack *", adj_bytes_or_null(table))
+        job.source, job.target = adj_bytes_or_null(source), adj_bytes_or_null(target)
+        job.weights, job.bias = adj_bytes_or_null(weights), adj_bytes_or_null(bias)
+        job.totals = adj_bytes_or_null(totals)
         job.samples = source.shape[0]
         job.groups, job.channels, job.rows, job.at_once, job.band, job.n_bands, job.n_pieces, job.parts = sizes
         strides = _steps(source), _steps(target)
@@ -330,10 +331,11 @@ if there:
     def _run_rows(number, mode, arrays, sizes, eps, threads):
         """Run a loop on rows; arrays in the order of adj_rows_job, those that are missing None."""
         x, g, weight, bias, out, mean, var, of_mean, of_var, moments, totals = arrays + (None,) * (11 - len(arrays))
-        job.x, job.g, job.weight, job.bias = adj_place(x), adj_place(g), adj_place(weight), adj_place(bias)
-        job.out, job.mean, job.var = adj_place(out), adj_place(mean), adj_place(var)
-        job.of_mean, job.of_var = adj_place(of_mean), adj_place(of_var)
-        job.moments, job.totals = adj_place(moments), adj_place(totals)
+        job.x, job.g = adj_bytes_or_null(x), adj_bytes_or_null(g)
+        job.weight, job.bias = adj_bytes_or_null(weight), adj_bytes_or_null(bias)
+        job.out, job.mean, job.var = adj_bytes_or_null(out), adj_bytes_or_null(mean), adj_bytes_or_null(var)
+        job.of_mean, job.of_var = adj_bytes_or_null(of_mean), adj_bytes_or_null(of_var)
+        job.moments, job.totals = adj_bytes_or_null(moments), adj_bytes_or_null(totals)
         job.rows, job.runs, job.length, job.row_step, job.run_step = sizes[:5]
         job.period, job.weight_row, job.weight_run, job.parts, job.per_element = sizes[5:]
         job.mode, job.eps, job.next = mode, eps, 0

@@ -1,6 +1,7 @@
-/* What is fused: ADJ_FMA(a, b, c) is a * b + c with one rounding where ADJ_FUSED is 1, with two where it is 0. All other
-   products and sums of these files are rounded one by one: the compiler is told not to contract them (see setup.py), so
-   that the last digits are the same for every element and every compiler. ADJ_ALL(a) is a number in all places.
+/* What is fused: ADJ_FMA(a, b, c) is a * b + c with one rounding where ADJ_FUSED is 1, with two where it is 0. All
+   other products and sums of these files are rounded one by one: the compiler is told not to contract them (see
+   setup.py), so that the last digits are the same for every element and every compiler. ADJ_ALL(a) is a number in all
+   places.
 
    For vectors V of WIDTH elements T; see vectors_loops.h and vector_ufuncs_loops.h. */
 

@@ -18,7 +18,8 @@ ADJ_TARGET ADJ_INLINE T ADJ_NAME(adj_total)(const V *vector) {
     Q sum = parts[0];
     #pragma GCC unroll 4
     for (int i = 1; i < ADJ_BYTES / 16; i++) sum += parts[i];
-    return sizeof(T) == 4 ? (sum[0] + sum[1]) + (sum[2 % (16 / sizeof(T))] + sum[3 % (16 / sizeof(T))]) : sum[0] + sum[1];
+    if (sizeof(T) == 8) return sum[0] + sum[1];
+    return (sum[0] + sum[1]) + (sum[2 % (16 / sizeof(T))] + sum[3 % (16 / sizeof(T))]);
 }
 
 /* windows -------------------------------------------------------------------------------------------------------- */
@@ -34,9 +35,9 @@ ADJ_TARGET ADJ_INLINE ADJ_NAME(adj_piece) ADJ_NAME(adj_piece_of)(const adj_windo
     p.inner = stack->lengths[1] * stack->lengths[2];
     p.pitch = stack->lengths[0] * p.inner;
     p.sample = number / job->n_bands * job->at_once;
-    p.n_samples = ADJ_SMALLER(job->at_once, job->samples - p.sample);
+    p.n_samples = ADJ_MIN(job->at_once, job->samples - p.sample);
     p.row = number % job->n_bands * job->band;
-    p.n_rows = ADJ_SMALLER(job->band, stack->results[0] - p.row);
+    p.n_rows = ADJ_MIN(job->band, stack->results[0] - p.row);
     p.positions = (p.n_samples - 1) * p.pitch + p.n_rows * p.inner;
     p.plane = p.positions + stack->reach + 2 * WIDTH;
     return p;
@@ -57,9 +58,9 @@ ADJ_TARGET static void ADJ_NAME(adj_fill_grids)(const adj_windows_job *job, cons
     memset(grids, 0, stack->n_phases * channels * p->plane * sizeof(T));
     for (int64_t phase = 0; phase < stack->n_phases; phase++) {
         const int64_t *a = stack->table + 12 * phase, *b = a + 4, *c = a + 8;
-        int64_t begin = ADJ_LARGER(a[0], p->row), end = a[0] + a[3];
+        int64_t begin = ADJ_MAX(a[0], p->row), end = a[0] + a[3];
         /* no further than what the rows of results read, which is `reach` behind them */
-        end = ADJ_SMALLER(end, p->row + p->n_rows + stack->reach / p->inner);
+        end = ADJ_MIN(end, p->row + p->n_rows + stack->reach / p->inner);
         for (int64_t channel = 0; channel < channels; channel++, grids += p->plane)
             for (int64_t k = 0; k < p->n_samples; k++) {
                 const T *image = (const T *)job->source + (p->sample + k) * s[0] + channel * s[1];
@@ -74,8 +75,9 @@ ADJ_TARGET static void ADJ_NAME(adj_fill_grids)(const adj_windows_job *job, cons
 }
 
 /* results[r, p] = sum over k of weights[k, r] * source[offsets[k] + p] for rows r and vectors of positions p */
-ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_tile)(const int rows, const int columns, const T *source, const int64_t *offsets,
-                                              int64_t n, const T *weights, T *results, int64_t step) {
+ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_tile)(const int rows, const int columns, const T *source,
+                                              const int64_t *offsets, int64_t n, const T *weights, T *results,
+                                              int64_t step) {
     V sums[ADJ_TILE][4];
     #pragma GCC unroll 8
     for (int r = 0; r < rows; r++)
@@ -124,8 +126,8 @@ ADJ_TARGET static void ADJ_NAME(adj_offsets)(const adj_windows_job *job, int64_t
             *offsets++ = (element[2 * e] * job->groups * job->channels + c) * plane + element[2 * e + 1];
 }
 
-ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_write)(const adj_windows_job *job, const ADJ_NAME(adj_piece) *p, const T *results,
-                                               int64_t row, T bias) {
+ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_write)(const adj_windows_job *job, const ADJ_NAME(adj_piece) *p,
+                                               const T *results, int64_t row, T bias) {
     const int64_t *lengths = job->stack->lengths, *n = job->stack->results, *t = job->target_strides;
     for (int64_t k = 0; k < p->n_samples; k++) {
         T *image = (T *)job->target + (p->sample + k) * t[0] + row * t[1] + p->row * t[2];
@@ -162,7 +164,7 @@ ADJ_TARGET static void ADJ_NAME(adj_convolve)(void *of) {
             const T *weights = (const T *)job->weights + group * job->rows * n;
             for (int64_t at = 0; at < p.positions; at += 2 * WIDTH)
                 for (int64_t row = 0; row < job->rows; row += ADJ_TILE)
-                    ADJ_NAME(adj_tiles)(ADJ_SMALLER(ADJ_TILE, job->rows - row), p.positions - at > WIDTH ? 2 : 1,
+                    ADJ_NAME(adj_tiles)(ADJ_MIN(ADJ_TILE, job->rows - row), p.positions - at > WIDTH ? 2 : 1,
                                         source + at, offsets, n, weights + row * n, results + row * step + at, step);
             for (int64_t row = 0; row < job->rows; row++) {
                 int64_t of_all = group * job->rows + row;
@@ -213,9 +215,10 @@ ADJ_TARGET static void ADJ_NAME(adj_all_moments)(int64_t n, const T *rows, int64
     }
 }
 
-/* The products of target (rows of a group, at each position of the windows) with what the windows see of source, summed
-   over the positions: totals[part][group][row][channel][element], with the last two together made a multiple of three.
-   Pieces are dealt out in `parts`, each of which has totals of its own, so that sums do not depend on who was quicker. */
+/* The products of target (rows of a group, at each position of the windows) with what the windows see of source,
+   summed over the positions: totals[part][group][row][channel][element], with the last two together made a multiple of
+   three. Pieces are dealt out in `parts`, each of which has totals of its own, so that sums do not depend on who was
+   quicker. */
 ADJ_TARGET static void ADJ_NAME(adj_correlate)(void *of) {
     adj_windows_job *job = (adj_windows_job *)of;
     const adj_stack *stack = job->stack;
@@ -228,8 +231,9 @@ ADJ_TARGET static void ADJ_NAME(adj_correlate)(void *of) {
     T *rows = grids + size;
     int64_t *offsets = (int64_t *)(((uintptr_t)(rows + job->rows * step) + 7) & ~(uintptr_t)7);
     for (int64_t k = n; k < width; k++) offsets[k] = 0;
-    while ((part = adj_next(job)) < job->parts)
-        for (int64_t number = job->n_pieces * part / job->parts; number < job->n_pieces * (part + 1) / job->parts; number++) {
+    while ((part = adj_next(job)) < job->parts) {
+        int64_t end = job->n_pieces * (part + 1) / job->parts;
+        for (int64_t number = job->n_pieces * part / job->parts; number < end; number++) {
             p = ADJ_NAME(adj_piece_of)(job, number);
             if (p.plane != plane) ADJ_NAME(adj_offsets)(job, plane = p.plane, offsets);
             ADJ_NAME(adj_fill_grids)(job, &p, grids);
@@ -249,10 +253,11 @@ ADJ_TARGET static void ADJ_NAME(adj_correlate)(void *of) {
                 T *totals = (T *)job->totals + (part * job->groups + group) * job->rows * width;
                 for (int64_t row = 0; row < job->rows; row += ADJ_TILE)
                     for (int64_t k = 0; k < width; k += 3)
-                        ADJ_NAME(adj_all_moments)(ADJ_SMALLER(ADJ_TILE, job->rows - row), rows + row * step, step, source,
+                        ADJ_NAME(adj_all_moments)(ADJ_MIN(ADJ_TILE, job->rows - row), rows + row * step, step, source,
                                                   offsets + k, p.positions, totals + row * width + k, width);
             }
         }
+    }
     free(memory);
 }
 
@@ -276,7 +281,7 @@ ADJ_TARGET ADJ_INLINE T ADJ_NAME(adj_powers)(const T *x, int64_t n, T top, T *po
     int64_t i = 0;
     V e;
     while (i + WIDTH <= n) {
-        int64_t end = ADJ_SMALLER(n, i + 64 * WIDTH);
+        int64_t end = ADJ_MIN(n, i + 64 * WIDTH);
         V sum = {0};
         for (; i + WIDTH <= end; i += WIDTH) {
             e = *(const V *)(x + i) - top;
@@ -375,7 +380,7 @@ ADJ_TARGET static void ADJ_NAME(adj_softmax_back)(void *of) {
 ADJ_TARGET ADJ_INLINE double ADJ_NAME(adj_sum)(const T *x, int64_t n) {
     double total = 0;
     while (n > 0) {
-        int64_t here = ADJ_SMALLER(n, 64 * WIDTH), i = 0;
+        int64_t here = ADJ_MIN(n, 64 * WIDTH), i = 0;
         V sums[4] = {{0}, {0}, {0}, {0}};
         for (; i + 4 * WIDTH <= here; i += 4 * WIDTH)
             #pragma GCC unroll 4
@@ -393,7 +398,7 @@ ADJ_TARGET ADJ_INLINE double ADJ_NAME(adj_sum)(const T *x, int64_t n) {
 ADJ_TARGET ADJ_INLINE double ADJ_NAME(adj_squares)(const T *x, int64_t n, T mean) {
     double total = 0;
     while (n > 0) {
-        int64_t here = ADJ_SMALLER(n, 64 * WIDTH), i = 0;
+        int64_t here = ADJ_MIN(n, 64 * WIDTH), i = 0;
         V sums[4] = {{0}, {0}, {0}, {0}};
         for (; i + 4 * WIDTH <= here; i += 4 * WIDTH)
             #pragma GCC unroll 4
@@ -451,10 +456,10 @@ ADJ_TARGET static void ADJ_NAME(adj_standardize)(void *of) {
 }
 
 /* sums of g * weight and g * weight * (x - mean); weight NULL stands for ones */
-ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_sums_back)(const T *g, const T *x, const T *weight, int64_t n, T mean, double *total,
-                                                   double *moment) {
+ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_sums_back)(const T *g, const T *x, const T *weight, int64_t n, T mean,
+                                                   double *total, double *moment) {
     while (n > 0) {
-        int64_t here = ADJ_SMALLER(n, 64 * WIDTH), i = 0;
+        int64_t here = ADJ_MIN(n, 64 * WIDTH), i = 0;
         V totals[2] = {{0}, {0}}, moments[2] = {{0}, {0}};
         for (; i + 2 * WIDTH <= here; i += 2 * WIDTH)
             #pragma GCC unroll 2

@@ -8,75 +8,18 @@ cdef extern from "Python.h":
     ctypedef struct PyTypeObject:
         object (*tp_new)(PyTypeObject*, PyObject*, PyObject*)
 
-cdef extern from *:
-    """
-    #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
-    #include <numpy/arrayobject.h>
-
-    /* an instance of a Python class, made by the tp_new of the compiled class that it derives from */
-    static CYTHON_INLINE PyObject *adj_instantiate(PyObject *type, PyObject *native, PyObject *no_arguments) {
-        return ((PyTypeObject *)native)->tp_new((PyTypeObject *)type, no_arguments, NULL);
-    }
-
-    /* does an ndarray have this shape (a tuple of ints)? */
-    static CYTHON_INLINE int adj_has_shape(PyObject *array, PyObject *shape) {
-        PyArrayObject *a = (PyArrayObject *)array;
-        int n = PyArray_NDIM(a);
-        if (PyTuple_GET_SIZE(shape) != n) return 0;
-        for (int i = 0; i < n; i++)
-            if (PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i)) != PyArray_DIM(a, i)) return 0;
-        return 1;
-    }
-    /* ... and this very dtype? */
-    static CYTHON_INLINE int adj_has_layout(PyObject *array, PyObject *shape, PyObject *dtype) {
-        return (PyObject *)PyArray_DESCR((PyArrayObject *)array) == dtype && adj_has_shape(array, shape);
-    }
-    #define adj_owner_count(o) Py_REFCNT(o)
-    #define adj_address(o) ((Py_ssize_t)(o) >> 4)
-    #define adj_ndim(array) PyArray_NDIM((PyArrayObject *)(array))
-    static CYTHON_INLINE PyObject *adj_weak(PyObject *referent) {
-        return PyWeakref_NewRef(referent, NULL);
-    }
-    static CYTHON_INLINE PyObject *adj_referent(PyObject *reference) {
-    #if PY_VERSION_HEX >= 0x030D0000
-        PyObject *referent;
-        if (PyWeakref_GetRef(reference, &referent) < 0) return NULL;
-        if (referent == NULL) Py_RETURN_NONE;
-    #else
-        PyObject *referent = PyWeakref_GetObject(reference);
-        Py_XINCREF(referent);
-    #endif
-        return referent;
-    }
-
-    /* attributes of an ndarray without a look-up */
-    static CYTHON_INLINE PyObject *adj_dtype(PyObject *array) {
-        PyObject *dtype = (PyObject *)PyArray_DESCR((PyArrayObject *)array);
-        Py_INCREF(dtype);
-        return dtype;
-    }
-    static CYTHON_INLINE PyObject *adj_shape(PyObject *array) {
-        PyArrayObject *a = (PyArrayObject *)array;
-        int n = PyArray_NDIM(a);
-        PyObject *shape = PyTuple_New(n);
-        if (shape == NULL) return NULL;
-        for (int i = 0; i < n; i++) {
-            PyObject *length = PyLong_FromSsize_t(PyArray_DIM(a, i));
-            if (length == NULL) { Py_DECREF(shape); return NULL; }
-            PyTuple_SET_ITEM(shape, i, length);
-        }
-        return shape;
-    }
-    """
-    object adj_instantiate(object type, object native, object no_arguments)
+cdef extern from "numpy_arrays.h":
     bint adj_has_shape(object array, object shape)
     bint adj_has_layout(object array, object shape, object dtype)
-    Py_ssize_t adj_owner_count(object o)
-    object adj_weak(object referent)
-    object adj_referent(object reference)
     object adj_dtype(object array)
     object adj_shape(object array)
     int adj_ndim(object array)
+
+cdef extern from "python_objects.h":
+    object adj_instantiate(object type, object native, object no_arguments)
+    Py_ssize_t adj_owner_count(object o)
+    object adj_weak(object referent)
+    object adj_referent(object reference)
     Py_ssize_t adj_address(object o)
 
 

@@ -25,19 +25,7 @@ cdef extern from "Python.h":
     ctypedef struct PyObject
     Py_ssize_t PyVectorcall_NARGS(size_t nargsf)
 
-cdef extern from *:
-    """
-    /* instances of a type are called through a pointer in them, with arguments that lie in a C array */
-    static CYTHON_INLINE void adj_call_through(PyObject *object, void **pointer, void *function, int is_method) {
-        PyTypeObject *type = Py_TYPE(object);
-        *pointer = function;
-        if (!(type->tp_flags & Py_TPFLAGS_HAVE_VECTORCALL)) {
-            type->tp_vectorcall_offset = (char *)pointer - (char *)object;
-            type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL | (is_method ? Py_TPFLAGS_METHOD_DESCRIPTOR : 0);
-            PyType_Modified(type);
-        }
-    }
-    """
+cdef extern from "python_objects.h":
     void adj_call_through(object o, void** pointer, void* function, bint is_method)
 
 

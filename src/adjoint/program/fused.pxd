@@ -3,13 +3,7 @@ cimport cython
 from adjoint.arrays.crossovers cimport is_large
 from adjoint.program.machine cimport Elementwise
 
-cdef extern from *:
-    """
-    #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
-    #include <numpy/arrayobject.h>
-    /* the type number of an ndarray's elements */
-    #define adj_type_num(array) (PyArray_DESCR((PyArrayObject *)(array))->type_num)
-    """
+cdef extern from "numpy_arrays.h":
     int adj_type_num(object array)
     int NPY_DOUBLE, NPY_FLOAT
 

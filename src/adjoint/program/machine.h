@@ -6,18 +6,11 @@
 #ifndef ADJOINT_MACHINE_H
 #define ADJOINT_MACHINE_H
 
-#include <fenv.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <numpy/arrayobject.h>
-#include <numpy/ufuncobject.h>
-
-#ifdef __GNUC__
-/* every module that includes this uses a part of it */
-#pragma GCC diagnostic ignored "-Wunused-function"
-#endif
+#include "ufunc_loops.h"
 
 #define ADJ_MOST_OPERANDS 3
 #define ADJ_MOST_INPUTS 8
@@ -29,7 +22,6 @@
 /* the length of a tile where few intermediate values share the cache, and how many tiles a piece has */
 #define ADJ_TILE 2048
 #define ADJ_TILES 8
-#define ADJ_FLAGS (FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID)
 #define ADJ_NO_MEMORY (1 << 30)
 
 /* what a step works on: each element, one number for each row; or it reduces rows, or everything */
@@ -37,19 +29,18 @@ enum { ADJ_EACH, ADJ_PER_ROW, ADJ_ROW_SUM, ADJ_ROW_FOLD, ADJ_SUM_OF_ALL };
 
 /* the last register of a step is that of its result */
 typedef struct {
-    PyUFuncGenericFunction loop;
-    void *data;
+    adj_loop loop;
     int way, n_operands, registers[ADJ_MOST_OPERANDS + 1];
 } adj_step;
 
-/* Where a register lies: in an array, with strides of rows and columns, or (base NULL) at an offset in the scratch memory
-   of a thread. */
+/* Where a register lies: in an array, with strides of rows and columns, or (base NULL) at an offset in the scratch
+   memory of a thread. */
 typedef struct {
     char *base;
     npy_intp row, column, offset;
 } adj_register;
 
-/* One run. group rows, or tile columns of one row, are worked on together; a piece is what a thread takes up at once. */
+/* One run. `group` rows, or `tile` columns of one row, are worked on together; a thread takes up one piece at once. */
 typedef struct {
     const adj_step *steps;
     const adj_register *registers;
@@ -83,7 +74,7 @@ static void adj_reduce_rows(const adj_job *job, const adj_step *step, char **at,
             length--;
         } else memset(result, 0, size);
         char *operands[3] = {result, source, result};
-        if (length) step->loop(operands, &length, strides, step->data);
+        if (length) step->loop.function(operands, &length, strides, step->loop.data);
     }
 }
 
@@ -100,17 +91,17 @@ static void adj_run_step(const adj_job *job, const adj_step *step, char *scratch
         down[i] = r->row;
         contiguous &= r->row == n * r->column;
     }
-    if (step->way == ADJ_PER_ROW) { step->loop(at, &n_rows, down, step->data); return; }
+    if (step->way == ADJ_PER_ROW) { step->loop.function(at, &n_rows, down, step->loop.data); return; }
     if (step->way != ADJ_EACH) { adj_reduce_rows(job, step, at, down, strides[0], row, n_rows, column, n); return; }
     if (contiguous || n_rows == 1) {
         n *= n_rows;
-        step->loop(at, &n, strides, step->data);
+        step->loop.function(at, &n, strides, step->loop.data);
         return;
     }
     for (npy_intp k = 0; k < n_rows; k++) {
         char *here[ADJ_MOST_OPERANDS + 1];
         for (int i = 0; i <= last; i++) here[i] = at[i] + k * down[i];
-        step->loop(here, &n, strides, step->data);
+        step->loop.function(here, &n, strides, step->loop.data);
     }
 }
 
@@ -142,7 +133,7 @@ static void adj_work(void *of) {
     feclearexcept(FE_ALL_EXCEPT);
     npy_intp piece;
     while ((piece = ADJ_CLAIM(&job->next)) < job->n_pieces) adj_run_piece(job, piece, scratch);
-    int flags = fetestexcept(ADJ_FLAGS);
+    int flags = fetestexcept(ADJ_REPORTED_FLAGS);
     feclearexcept(FE_ALL_EXCEPT);
     free(memory);
     if (flags) ADJ_JOIN(&job->flags, flags);
@@ -152,79 +143,76 @@ static void adj_work(void *of) {
 static void adj_work_here(adj_job *job, int quiet) {
     char memory[ADJ_STACK_SCRATCH + ADJ_ALIGNMENT];
     char *scratch = (char *)(((uintptr_t)memory + ADJ_ALIGNMENT - 1) & ~(uintptr_t)(ADJ_ALIGNMENT - 1));
-    if (!quiet && fetestexcept(ADJ_FLAGS)) feclearexcept(ADJ_FLAGS);
+    if (!quiet && fetestexcept(ADJ_REPORTED_FLAGS)) feclearexcept(ADJ_REPORTED_FLAGS);
     for (npy_intp piece = 0; piece < job->n_pieces; piece++) adj_run_piece(job, piece, scratch);
-    if (!quiet && (job->flags = fetestexcept(ADJ_FLAGS))) feclearexcept(ADJ_FLAGS);
+    if (!quiet && (job->flags = fetestexcept(ADJ_REPORTED_FLAGS))) feclearexcept(ADJ_REPORTED_FLAGS);
 }
 
-/* A piece is several tiles: dealing out costs little then, and a thread that is interrupted delays the others by few. */
+/* A piece is several tiles: dealing out costs little then, and an interrupted thread delays the others little. */
 static void adj_set_pieces(adj_job *job, int n_tiles) {
     job->piece = n_tiles * (job->n_rows == 1 ? job->tile : job->group);
     job->n_pieces = ((job->n_rows == 1 ? job->n_columns : job->n_rows) + job->piece - 1) / job->piece;
     job->next = 0;
 }
 
-/* the loops that are no ufunc's --------------------------------------------------------------------------------------- */
+/* the loops that are no ufunc's ------------------------------------------------------------------------------------ */
 
 /* selections, without branches, which random conditions make slow */
-#define ADJ_CHOOSE(name, type)                                                                                          \
-    static inline void name##_strided(char **at, npy_intp n, npy_intp a, npy_intp b) {                                  \
-        const npy_bool *condition = (npy_bool *)at[0];                                                                  \
-        type *out = (type *)at[3];                                                                                      \
-        for (npy_intp i = 0; i < n; i++) {                                                                              \
-            type mask = (type)0 - (type)(condition[i] != 0);                                                            \
-            out[i] = (*(type *)(at[1] + i * a) & mask) | (*(type *)(at[2] + i * b) & ~mask);                            \
-        }                                                                                                               \
-    }                                                                                                                   \
-    static void name(char **at, npy_intp const *n, npy_intp const *s, void *data) {                                     \
-        const npy_intp size = sizeof(type);                                                                             \
-        (void)data;                                                                                                     \
-        if (s[0] == 1 && s[3] == size) {                                                                                \
-            if (s[1] == size && s[2] == size) { name##_strided(at, *n, sizeof(type), sizeof(type)); return; }           \
-            if (s[1] == size && s[2] == 0) { name##_strided(at, *n, sizeof(type), 0); return; }                         \
-            if (s[1] == 0 && s[2] == size) { name##_strided(at, *n, 0, sizeof(type)); return; }                         \
-        }                                                                                                               \
-        for (npy_intp i = 0; i < *n; i++) {                                                                             \
-            type x = *(type *)(at[1] + i * s[1]), y = *(type *)(at[2] + i * s[2]);                                      \
-            *(type *)(at[3] + i * s[3]) = *(npy_bool *)(at[0] + i * s[0]) ? x : y;                                      \
-        }                                                                                                               \
+#define ADJ_CHOOSE(name, type)                                                                                         \
+    static inline void name##_strided(char **at, npy_intp n, npy_intp a, npy_intp b) {                                 \
+        const npy_bool *condition = (npy_bool *)at[0];                                                                 \
+        type *out = (type *)at[3];                                                                                     \
+        for (npy_intp i = 0; i < n; i++) {                                                                             \
+            type mask = (type)0 - (type)(condition[i] != 0);                                                           \
+            out[i] = (*(type *)(at[1] + i * a) & mask) | (*(type *)(at[2] + i * b) & ~mask);                           \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void name(char **at, npy_intp const *n, npy_intp const *s, void *data) {                                    \
+        const npy_intp size = sizeof(type);                                                                            \
+        (void)data;                                                                                                    \
+        if (s[0] == 1 && s[3] == size) {                                                                               \
+            if (s[1] == size && s[2] == size) { name##_strided(at, *n, sizeof(type), sizeof(type)); return; }          \
+            if (s[1] == size && s[2] == 0) { name##_strided(at, *n, sizeof(type), 0); return; }                        \
+            if (s[1] == 0 && s[2] == size) { name##_strided(at, *n, 0, sizeof(type)); return; }                        \
+        }                                                                                                              \
+        for (npy_intp i = 0; i < *n; i++) {                                                                            \
+            type x = *(type *)(at[1] + i * s[1]), y = *(type *)(at[2] + i * s[2]);                                     \
+            *(type *)(at[3] + i * s[3]) = *(npy_bool *)(at[0] + i * s[0]) ? x : y;                                     \
+        }                                                                                                              \
     }
 ADJ_CHOOSE(adj_choose_1, uint8_t)
 ADJ_CHOOSE(adj_choose_4, uint32_t)
 ADJ_CHOOSE(adj_choose_8, uint64_t)
 
-#define ADJ_CAST(name, type)                                                                                            \
-    static void name(char **at, npy_intp const *n, npy_intp const *s, void *data) {                                     \
-        (void)data;                                                                                                     \
-        if (s[0] == 1 && s[1] == sizeof(type))                                                                          \
-            for (npy_intp i = 0; i < *n; i++) ((type *)at[1])[i] = (type)(((npy_bool *)at[0])[i] != 0);                 \
-        else                                                                                                            \
-            for (npy_intp i = 0; i < *n; i++)                                                                           \
-                *(type *)(at[1] + i * s[1]) = (type)(*(npy_bool *)(at[0] + i * s[0]) != 0);                             \
+/* booleans as numbers */
+#define ADJ_CAST(name, type)                                                                                           \
+    static void name(char **at, npy_intp const *n, npy_intp const *s, void *data) {                                    \
+        (void)data;                                                                                                    \
+        if (s[0] == 1 && s[1] == sizeof(type))                                                                         \
+            for (npy_intp i = 0; i < *n; i++) ((type *)at[1])[i] = (type)(((npy_bool *)at[0])[i] != 0);                \
+        else                                                                                                           \
+            for (npy_intp i = 0; i < *n; i++)                                                                          \
+                *(type *)(at[1] + i * s[1]) = (type)(*(npy_bool *)(at[0] + i * s[0]) != 0);                            \
     }
 ADJ_CAST(adj_cast_4, float)
 ADJ_CAST(adj_cast_8, double)
 
 /* a ufunc's loop by its place among the ufunc's types; 0 if the ufunc has none there */
 static int adj_set_loop(adj_step *step, PyObject *ufunc, int place) {
-    PyUFuncObject *u = (PyUFuncObject *)ufunc;
-    if (u->functions == NULL || place >= u->ntypes) return 0;
-    step->loop = u->functions[place];
-    step->data = u->data ? (void *)u->data[place] : NULL;
-    return step->loop != NULL;
+    return adj_loop_at((PyUFuncObject *)ufunc, place, &step->loop);
 }
 
 /* a loop of our own by its number, which OWN_LOOPS of machine.py knows too */
 static void adj_set_own_loop(adj_step *step, int which) {
     const PyUFuncGenericFunction own[] = {adj_choose_1, adj_choose_4, adj_choose_8, adj_cast_4, adj_cast_8};
-    step->loop = own[which];
-    step->data = NULL;
+    step->loop.function = own[which];
+    step->loop.data = NULL;
 }
 
-/* elementwise programs on arrays of any shape ------------------------------------------------------------------------- */
+/* elementwise programs on arrays of any shape ---------------------------------------------------------------------- */
 
-/* Steps and registers of an elementwise program: the inputs, the constants, and the steps' results, of which the last one
-   is the program's. slots: how many intermediate values are alive at once. */
+/* Steps and registers of an elementwise program: the inputs, the constants, and the steps' results, of which the last
+   one is the program's. slots: how many intermediate values are alive at once. */
 typedef struct {
     int n_inputs, n_constants, n_steps, n_registers, n_slots, type_num, size;
     npy_intp tile;
@@ -234,6 +222,7 @@ typedef struct {
     int input_types[ADJ_MOST_INPUTS];
 } adj_elementwise;
 
+/* Allocates the steps, registers and constants of a program whose numbers are set; -1 with an exception. */
 static int adj_make_elementwise(adj_elementwise *p) {
     p->n_registers = p->n_inputs + p->n_constants + p->n_steps;
     p->steps = (adj_step *)PyMem_Calloc(p->n_steps, sizeof(adj_step));
@@ -246,12 +235,14 @@ static int adj_make_elementwise(adj_elementwise *p) {
     return 0;
 }
 
+/* Frees what adj_make_elementwise() allocated. */
 static void adj_free_elementwise(adj_elementwise *p) {
     PyMem_Free(p->steps);
     PyMem_Free(p->registers);
     PyMem_Free(p->constants);
 }
 
+/* Sets constant k of a program. */
 static void adj_set_constant(adj_elementwise *p, int k, double value) {
     char *at = p->constants + k * sizeof(double);
     if (p->size == 4) *(float *)at = (float)value;
@@ -259,6 +250,7 @@ static void adj_set_constant(adj_elementwise *p, int k, double value) {
     p->registers[p->n_inputs + k].base = at;
 }
 
+/* Says where the result of a step lies: in a slot of the scratch memory, with elements of this size. */
 static void adj_set_result(adj_elementwise *p, int step, int size, int slot) {
     adj_register *r = &p->registers[p->n_inputs + p->n_constants + step];
     r->column = size;
@@ -317,8 +309,8 @@ static int adj_collapse(int n_inputs, PyArrayObject **arrays, adj_register *regi
     return 1;
 }
 
-/* Place a program's registers on arrays and numbers, and make the result. 1: the job can run; 0: the arguments are not of
-   the kind that the program is for, so NumPy must be asked; -1: an exception is set. */
+/* Place a program's registers on arrays and numbers, and make the result. 1: the job can run; 0: the arguments are not
+   of the kind that the program is for, so NumPy must be asked; -1: an exception is set. */
 static int adj_bind(const adj_elementwise *p, PyObject **given, adj_job *job, adj_register *registers, double *numbers,
                     PyObject **made) {
     PyArrayObject *arrays[ADJ_MOST_INPUTS], *full = NULL;
@@ -403,12 +395,9 @@ static int adj_bind(const adj_elementwise *p, PyObject **given, adj_job *job, ad
     return 1;
 }
 
-static int adj_import_for_machine(void) {
-    import_array1(-1);
-    import_umath1(-1);
-    return 0;
+/* The items of a list in a C array. */
+static inline PyObject **adj_items(PyObject *list) {
+    return ((PyListObject *)list)->ob_item;
 }
-
-static char *adj_data(PyObject *array) { return PyArray_BYTES((PyArrayObject *)array); }
 
 #endif

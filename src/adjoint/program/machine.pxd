@@ -3,6 +3,15 @@ cimport cython
 from adjoint.arrays.threads cimport share
 
 
+cdef extern from "Python.h":
+    ctypedef struct PyObject
+
+cdef extern from "numpy_arrays.h":
+    char *adj_bytes(object array)
+
+cdef extern from "ufunc_loops.h":
+    int adj_import_ufuncs() except -1
+
 cdef extern from "machine.h":
     ctypedef struct adj_step:
         int way
@@ -37,7 +46,6 @@ cdef extern from "machine.h":
         int input_types[8]
     int FE_DIVBYZERO, FE_OVERFLOW, FE_UNDERFLOW, FE_INVALID
     int ADJ_MOST_INPUTS, ADJ_MOST_STEPS, ADJ_MOST_REGISTERS, ADJ_STACK_SCRATCH, ADJ_NO_MEMORY, ADJ_TILE, ADJ_TILES
-    int adj_import_for_machine() except -1
     bint adj_set_loop(adj_step *step, object ufunc, int place)
     void adj_set_own_loop(adj_step *step, int which)
     int adj_make_elementwise(adj_elementwise *p) except -1
@@ -49,16 +57,9 @@ cdef extern from "machine.h":
     void adj_set_pieces(adj_job *job, int n_tiles)
     void adj_work(void *job) noexcept nogil
     void adj_work_here(adj_job *job, bint quiet) noexcept
-    char *adj_data(object array)
-
-cdef extern from "Python.h":
-    ctypedef struct PyObject
+    PyObject **adj_items(list items)
 
 cdef extern from *:
-    """
-    #define ADJ_ITEMS(list) (((PyListObject *)(list))->ob_item)
-    """
-    PyObject **ADJ_ITEMS(list items)
     void release "Py_DECREF"(PyObject *o)
 
 

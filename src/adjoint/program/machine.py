@@ -36,7 +36,7 @@ def would_tell(flags):
 
 
 if compiled:
-    adj_import_for_machine()
+    adj_import_ufuncs()
     MOST_INPUTS, MOST_STEPS, MOST_REGISTERS, TILE = ADJ_MOST_INPUTS, ADJ_MOST_STEPS, ADJ_MOST_REGISTERS, ADJ_TILE
     _UNLOCKED, _THREADED = crossovers.UNLOCKED, crossovers.THREADED
 
@@ -94,7 +94,7 @@ if compiled:
 
         def several(self, values: list, quiet):
             """The result for as many arrays and numbers as there are inputs, in a list."""
-            return run_elementwise(self, ADJ_ITEMS(values), quiet)
+            return run_elementwise(self, adj_items(values), quiet)
 
     def run_elementwise(program, given, quiet):
         """Run an elementwise program; `quiet`: whatever floating point errors there are.
@@ -158,7 +158,7 @@ if compiled:
             for k in range(self.n_registers):
                 registers[k] = self.registers[k]
             for register, array, row, column in places:
-                registers[register].base = adj_data(array)
+                registers[register].base = adj_bytes(array)
                 registers[register].row = row
                 registers[register].column = column
             job.n_steps = self.n_steps
@@ -166,7 +166,7 @@ if compiled:
             job.registers = registers
             job.n_rows, job.n_columns, job.scratch = n_rows, n_columns, self.scratch
             job.tile, job.group, job.flags = self.tile, self.group, 0
-            job.totals = cython.NULL if totals is None else adj_data(totals)
+            job.totals = cython.NULL if totals is None else adj_bytes(totals)
             job.total_size = self.total_size
             adj_set_pieces(cython.address(job), ADJ_TILES)
             share(adj_work, cython.address(job), threads if job.n_pieces > 1 else 1)

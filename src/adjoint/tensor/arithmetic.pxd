@@ -2,21 +2,7 @@ cimport cython
 from adjoint.core.graph cimport TensorBase
 from adjoint.core.operation cimport Operation, PyObject, PyVectorcall_NARGS, adj_call_through, call_operation
 
-cdef extern from *:
-    """
-    /* Python finds the operators of a subclass by name at every use; the compiled functions can be called directly */
-    static void adj_inherit_operators(PyObject *subclass, PyObject *native) {
-        PyNumberMethods *to = ((PyTypeObject *)subclass)->tp_as_number;
-        PyNumberMethods *from = ((PyTypeObject *)native)->tp_as_number;
-        to->nb_add = from->nb_add;
-        to->nb_subtract = from->nb_subtract;
-        to->nb_multiply = from->nb_multiply;
-        to->nb_true_divide = from->nb_true_divide;
-        to->nb_power = from->nb_power;
-        to->nb_matrix_multiply = from->nb_matrix_multiply;
-        to->nb_negative = from->nb_negative;
-    }
-    """
+cdef extern from "python_objects.h":
     void adj_inherit_operators(object subclass, object native)
 
 

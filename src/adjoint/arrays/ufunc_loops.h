@@ -1,0 +1,47 @@
+/* Inner loops of NumPy's ufuncs, to be called without the ufunc. */
+#ifndef ADJOINT_UFUNC_LOOPS_H
+#define ADJOINT_UFUNC_LOOPS_H
+
+#include <fenv.h>
+#include "numpy_arrays.h"
+#include <numpy/ufuncobject.h>
+
+/* The flags of floating point errors that NumPy reports. */
+#define ADJ_REPORTED_FLAGS (FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID)
+
+/* An inner loop and what it is given as its data. */
+typedef struct {
+    PyUFuncGenericFunction function;
+    void *data;
+} adj_loop;
+
+/* Gets NumPy's tables of functions, of arrays and of ufuncs; -1 with an exception if that fails. */
+static int adj_import_ufuncs(void) {
+    import_array1(-1);
+    import_umath1(-1);
+    return 0;
+}
+
+/* The loop with this place among a ufunc's types; 0 if the ufunc has none there. */
+static int adj_loop_at(PyUFuncObject *ufunc, int place, adj_loop *loop) {
+    if (ufunc->functions == NULL || place >= ufunc->ntypes) return 0;
+    loop->function = ufunc->functions[place];
+    loop->data = ufunc->data == NULL ? NULL : (void *)ufunc->data[place];
+    return loop->function != NULL;
+}
+
+/* 1 if all operands and results of the loop with this place have one type. */
+static int adj_all_of_type(PyUFuncObject *ufunc, int place, int type_num) {
+    for (int k = 0; k < ufunc->nargs; k++)
+        if (ufunc->types[place * ufunc->nargs + k] != type_num) return 0;
+    return 1;
+}
+
+/* The loop whose operands and results all have one type; 0 if the ufunc has none. */
+static int adj_loop_of_type(PyUFuncObject *ufunc, int type_num, adj_loop *loop) {
+    for (int place = 0; place < ufunc->ntypes; place++)
+        if (adj_all_of_type(ufunc, place, type_num)) return adj_loop_at(ufunc, place, loop);
+    return 0;
+}
+
+#endif

@@ -1,0 +1,69 @@
+/* What the core needs of Python's objects and types beyond what Cython offers. */
+#ifndef ADJOINT_PYTHON_OBJECTS_H
+#define ADJOINT_PYTHON_OBJECTS_H
+
+#include <Python.h>
+
+#ifdef __GNUC__
+/* every module that includes this uses a part of it */
+#pragma GCC diagnostic ignored "-Wunused-function"
+#endif
+
+/* How many references an object has. */
+static inline Py_ssize_t adj_owner_count(PyObject *object) {
+    return Py_REFCNT(object);
+}
+
+/* A number that tells an object from others that live at the same time. */
+static inline Py_ssize_t adj_address(PyObject *object) {
+    return (Py_ssize_t)object >> 4;
+}
+
+/* An instance of a Python class, made by the tp_new of the compiled class that it derives from. */
+static inline PyObject *adj_instantiate(PyObject *type, PyObject *native, PyObject *no_arguments) {
+    return ((PyTypeObject *)native)->tp_new((PyTypeObject *)type, no_arguments, NULL);
+}
+
+/* A weak reference without a callback. */
+static inline PyObject *adj_weak(PyObject *referent) {
+    return PyWeakref_NewRef(referent, NULL);
+}
+
+/* What a weak reference refers to, or None. */
+static inline PyObject *adj_referent(PyObject *reference) {
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject *referent;
+    if (PyWeakref_GetRef(reference, &referent) < 0) return NULL;
+    if (referent == NULL) Py_RETURN_NONE;
+#else
+    PyObject *referent = PyWeakref_GetObject(reference);
+    Py_XINCREF(referent);
+#endif
+    return referent;
+}
+
+/* Has the instances of an object's type called through a pointer in them, with arguments that lie in a C array.
+   `pointer` is that of this object. */
+static inline void adj_call_through(PyObject *object, void **pointer, void *function, int is_method) {
+    PyTypeObject *type = Py_TYPE(object);
+    *pointer = function;
+    if (type->tp_flags & Py_TPFLAGS_HAVE_VECTORCALL) return;
+    type->tp_vectorcall_offset = (char *)pointer - (char *)object;
+    type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL | (is_method ? Py_TPFLAGS_METHOD_DESCRIPTOR : 0);
+    PyType_Modified(type);
+}
+
+/* Gives a subclass the compiled functions of its base for operators: Python would look them up by name at every use. */
+static void adj_inherit_operators(PyObject *subclass, PyObject *native) {
+    PyNumberMethods *to = ((PyTypeObject *)subclass)->tp_as_number;
+    PyNumberMethods *from = ((PyTypeObject *)native)->tp_as_number;
+    to->nb_add = from->nb_add;
+    to->nb_subtract = from->nb_subtract;
+    to->nb_multiply = from->nb_multiply;
+    to->nb_true_divide = from->nb_true_divide;
+    to->nb_power = from->nb_power;
+    to->nb_matrix_multiply = from->nb_matrix_multiply;
+    to->nb_negative = from->nb_negative;
+}
+
+#endif
