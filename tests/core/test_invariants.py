@@ -1217,6 +1217,36 @@ def test_modified_view_of_a_base_without_history_keeps_its_own():
     assert_same(w.grad, [0.0, 1.0, 1.0])
 
 
+def meeting(kind):
+    """A tensor without history whose elements meet, though those of its first row do not."""
+    if kind == "expanded":
+        return adjoint.zeros(2, 3).expand(2, 2, 3).detach()
+    if kind == "strided":
+        return adjoint.zeros(7).as_strided((2, 2, 3), (1, 3, 1)).detach()
+    return adjoint.zeros(3, 3).unfold(0, 2, 1).transpose(1, 2).detach()
+
+
+WRITES = {
+    "copied": lambda part, w: part.copy_(w * 3),
+    "added": lambda part, w: part.add_(w),
+    "one row": lambda part, w: part.__setitem__(0, w[1]),
+    "then a number": lambda part, w: part.copy_(w).fill_(2.0),
+}
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+@pytest.mark.parametrize("kind", ["expanded", "strided", "unfolded"])
+def test_cotangent_of_a_base_whose_elements_meet_is_not_split(kind, write, create_graph):
+    """One write through a view changed several elements: no part of the cotangent belongs to that view alone."""
+    w = adjoint.arange(6.0).reshape(2, 3).requires_grad_()
+    x = meeting(kind)
+    write(x[0], w)
+    assert x.requires_grad
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        adjoint.autograd.grad(x, w, adjoint.ones_like(x), create_graph=create_graph)
+
+
 def test_view_of_a_view_knows_the_base():
     y = leaf(1.0, 2.0, 3.0) * 1
     v = y[1:][0]

@@ -45,7 +45,8 @@ class Memory:
 class History:
     """Derivatives of all elements of a piece of memory by the leaves, one row each, as seen by one family of views.
 
-    kept: what the passes through this history need unchanged, as (memory, version).
+    kept: what the passes through this history need unchanged, as (memory, version). A part of a base whose elements
+    meet stands there as (memory, SHARED): the cotangent of such a base cannot be split, and a pass through it is refused.
     """
 
     def __init__(self, rows: np.ndarray, kept: frozenset[tuple[Memory, int]] = frozenset()) -> None:
@@ -152,8 +153,12 @@ def may_be_written(target: Model, others_require: bool) -> None:
         raise Refused("a leaf Variable that requires grad is being used in an in-place operation.")
 
 
+MODIFIED = "has been modified by an inplace operation"
 OVERLAP = "more than one element of the written-to tensor refers to a single memory location"
 OVERLAP_OF_INPUT = "some elements of the input tensor and the written-to tensor refer to a single memory location"
+
+#: in the place of a version: a pass through this history is refused with `OVERLAP`
+SHARED = -1
 
 # operations ---------------------------------------------------------------------------------------------------------
 
@@ -523,6 +528,8 @@ class Program:
             before = np.zeros((memory.values.size, COLUMNS)) if base.history is None else base.history.rows
             after = before.copy()
             after[target.index] = rows
+            if target is not base and meet(base.index):
+                kept |= {(memory, SHARED)}
             base.history = History(after, base.kept() | kept)
             base.node, base.leaf = True, False
             if target is not base:
@@ -645,7 +652,7 @@ class Program:
                     )
                 )
             except RuntimeError as error:
-                if "has been modified by an inplace operation" not in str(error):
+                if not any(text in str(error) for text in (MODIFIED, OVERLAP)):
                     raise
                 return error
 
@@ -653,7 +660,11 @@ class Program:
         if found is None:
             return
         if isinstance(found, RuntimeError):
-            assert any(memory.version != version for memory, version in model.kept()), found
+            kept = model.kept()
+            if OVERLAP in str(found):
+                assert any(version == SHARED for _, version in kept), found
+            else:
+                assert any(version not in (SHARED, memory.version) for memory, version in kept), found
             return
         rows = np.tensordot(cotangent, model.rows(), model.index.ndim)
         for j, gradient in zip(leaves, found, strict=True):

@@ -443,6 +443,16 @@ def test_overwritten_values_can_still_be_differentiated() -> None:
     np.testing.assert_allclose(gradient.numpy(), np.exp(x64**2) * (4 * x64**2 + 2) * np.array(T), rtol=1e-5)
 
 
+@pytest.mark.parametrize(("size", "stride"), [((2, 2, 3), (0, 3, 1)), ((2, 3), (1, 1)), ((2, 2, 2), (1, 2, 1))])
+def test_tangents_of_elements_that_meet_meet(size: Any, stride: Any) -> None:
+    """What is written through one view is seen through every other, in the value and in the tangent."""
+    with dual_level():
+        x = adjoint.zeros(8).as_strided(size, stride).detach()
+        x[0] = make_dual(adjoint.ones(size[1:]), adjoint.ones(size[1:]))
+        primal, tangent = unpack_dual(x)
+        assert tangent is not None and (tangent == primal).all() and primal[1].any()
+
+
 def test_failed_operations_in_place_change_nothing() -> None:
     leaf = adjoint.tensor(X, requires_grad=True)
     with dual_level():

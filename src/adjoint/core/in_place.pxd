@@ -27,6 +27,7 @@ cdef class CopySlices(Node):
     cdef dict __dict__
     cdef public tuple replay
     cdef tuple strides
+    cdef bint is_shared
     cpdef TensorBase part(self)
     cdef public Node inner
     cdef public Py_ssize_t place

@@ -101,6 +101,7 @@ def rebase(tensor: TensorBase, node: Node, place: cython.Py_ssize_t = 0, output_
     whole._ad_dtype = numpy_dtype(base._array.dtype)
     whole.replay = view.replay
     whole.strides = own_strides(base._array)
+    whole.is_shared = whole.strides is None and is_shared(base._array)
     if isinstance(node, OpNode):
         cython.cast(OpNode, node).owner = weakref.ref(whole)
     elif isinstance(node, ContextNode):
@@ -158,9 +159,14 @@ def own_strides(array):
     None also where elements meet: a copy could not hold them apart.
     """
     strides = getattr(array, "strides", None)
-    if strides is None or array.flags.c_contiguous or elements_meet(array):
+    if strides is None or array.flags.c_contiguous or is_shared(array):
         return None
     return tuple([step // array.itemsize for step in strides])
+
+
+def is_shared(array):
+    """True if elements of an array meet in memory."""
+    return hasattr(array, "strides") and not array.flags.c_contiguous and elements_meet(array)
 
 
 @cython.trashcan(True)
@@ -169,7 +175,8 @@ class CopySlices(Node):
     """The new history of a base of which a view was modified in place.
 
     Cotangents of the base pass through the in-place operation's node inside the view, and unchanged outside it.
-    place: which input of that node the view was.
+    place: which input of that node the view was. is_shared: elements of the base meet, so that one operation wrote to
+    several of them through the view; a cotangent cannot be split among them.
     """
 
     def name(self):
@@ -185,6 +192,8 @@ class CopySlices(Node):
 
     def _ad_pull(self, cotangent, create_graph):
         """Split the base's cotangent into what the operation's inputs get and what the old base gets."""
+        if self.is_shared:
+            raise RuntimeError(errors.OVERLAP)
         ops = registry.tensor_ops if create_graph else raw_ops(cotangent)
         # the copy has the layout of the base, so that every view of the base is a view of it
         whole = ops.clone_with_strides(cotangent, self.strides)
@@ -213,3 +222,4 @@ if not cython.compiled:
     # the values that fields of compiled classes have before they are set
     CopySlices.inner = CopySlices.replay = CopySlices.strides = None
     CopySlices.place = 0
+    CopySlices.is_shared = False

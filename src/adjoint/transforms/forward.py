@@ -19,7 +19,7 @@ from numpy import ndarray
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 from adjoint.core import errors
 from adjoint.core.graph import Tangents, TensorBase, registry, replay_view
-from adjoint.core.in_place import own_strides
+from adjoint.core.in_place import is_shared, own_strides
 from adjoint.core.modes import current
 from adjoint.core.operation import Operation
 from adjoint.core.recorded import OpNode
@@ -260,6 +260,11 @@ def laid_out_like(tangent: Tensor, primal: Tensor) -> Tensor:
     return ops.clone_with_strides(tangent, own_strides(primal._array))
 
 
+def steps_of_axes(array: Any) -> tuple[int, ...]:
+    """The strides of an array, counted in elements."""
+    return tuple(step // array.itemsize for step in array.strides)
+
+
 def steps(array: Any) -> tuple[int, ...]:
     """How many elements lie between neighbours along each axis that has any."""
     strides = getattr(array, "strides", ())
@@ -309,6 +314,9 @@ def make_zero_tangent(tensor: Tensor, number: int, coming: Tensor | None) -> Ten
     base = tensor if tensor._view is None or is_hidden(tensor, number) else tensor._view.base
     if base._tangents is None or base._tangents.get(number) is None:
         zeros = ops.zeros_like(base)
+        if is_shared(base._array):
+            # what is written through one view is seen through the others, in the tangent too
+            zeros = ops.clone_with_strides(zeros, steps_of_axes(base._array))
         set_tangent(base, number, zeros if coming is None else batched_as(coming, zeros))
     return tangent_of(tensor, number)
 
