@@ -68,32 +68,34 @@ class Kernel:
 
     def one(self, array):
         """The result for one plain array."""
-        return with_kept_memory(self.compute_one, (array,)) if is_large(array) else self.compute_one(array)
+        if is_large(array):
+            return with_kept_memory(self.compute_one, (array, True))
+        return self.compute_one(array, False)
 
     def two(self, left, right):
         """The result for two plain arrays, or one and a number; None where a native kernel leaves it to `run`."""
         if is_large(left) or is_large(right):
-            return with_kept_memory(self.compute_two, (left, right))
-        return self.compute_two(left, right)
+            return with_kept_memory(self.compute_two, (left, right, True))
+        return self.compute_two(left, right, False)
 
-    def compute_one(self, array):
+    def compute_one(self, array, large):
         """The result for one plain array: by a native kernel, by a program, or by the kernel."""
         out = None
-        if self.native is not None and not is_large(array):
+        if self.native is not None and not large:
             out = self.native.one(array)
-        elif self.fuses or is_large(array):
+        elif self.fuses or large:
             out = self.fused.one(array, False)
         if out is None:
             out = self.quick(array)
         return out if type(out) is _ndarray else _asarray(out)
 
-    def compute_two(self, left, right):
+    def compute_two(self, left, right, large):
         """The result for two plain arrays, or one and a number; None where a native kernel leaves it to `run`."""
         if self.native is not None:
             return self.native.two(left, right)
         try:
-            if self.fuses or is_large(left) or is_large(right):
-                out = self.fused.two(left, right, False)
+            if self.fuses or large:
+                out = self.fused.two(left, right, False, large)
                 if out is not None:
                     return out
             if self.symbol == _TIMES:

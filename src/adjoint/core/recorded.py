@@ -140,10 +140,14 @@ class Term:
         if self.is_identity:
             return g
         n: cython.Py_ssize_t = len(self.arguments)
-        if ops is not _numpy_ops:
-            return self.product(ops, g, *[node.value(k, create_graph) for k in self.arguments])
         # each value is asked for once, since hooks may unpack it
-        value = node.value(self.place, False) if n else None
+        value = node.value(self.place, create_graph) if n else None
+        if ops is not _numpy_ops:
+            if n == 0:
+                return self.product(ops, g)
+            if n == 1:
+                return self.product(ops, g, value)
+            return self.product(ops, g, value, *[node.value(k, create_graph) for k in self.arguments[1:]])
         out = None
         if self.native is not None:
             out = self.native.two(g, value)
@@ -151,7 +155,7 @@ class Term:
                 return out
         if n <= 1:
             if self.fused is not None and (self.is_elementwise or large):
-                out = self.fused.one(g, True) if n == 0 else self.fused.two(g, value, True)
+                out = self.fused.one(g, True) if n == 0 else self.fused.two(g, value, True, large)
             if out is None:
                 out = self.product(ops, g) if n == 0 else self.product(ops, g, value)
             return out

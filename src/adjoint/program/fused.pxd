@@ -29,7 +29,7 @@ cdef class Fused:
     cdef Elementwise double
     cdef Elementwise single
     cdef object one(self, object x, bint quiet)
-    cdef object two(self, object x, object y, bint quiet)
+    cdef object two(self, object x, object y, bint quiet, bint large)
     cpdef object attempt(self, list values, bint quiet)
     cdef Program find(self, list values)
     cpdef object call(self, list values, bint quiet)

@@ -120,11 +120,14 @@ class Fused:
                 return self.single.one(x, quiet)
         return self.attempt([x], quiet)
 
-    def two(self, x, y, quiet):
-        """What the function gives for two arrays, or an array and a number, by a program, or None."""
-        if cython.compiled:
+    def two(self, x, y, quiet, large):
+        """What the function gives for two arrays, or an array and a number, by a program, or None.
+
+        large: one of them is a large array.
+        """
+        if cython.compiled and not large:
             is_array: cython.bint = type(x) is _ndarray
-            if (self.numbers or (is_array and type(y) is _ndarray)) and not (is_large(x) or is_large(y)):
+            if self.numbers or (is_array and type(y) is _ndarray):
                 kind: cython.int = adj_type_num(x if is_array else y)
                 if kind == NPY_DOUBLE and self.double is not None:
                     return self.double.two(x, y, quiet)
@@ -186,9 +189,11 @@ class Fused:
                     self.reason = str(why)
             self.programs[key] = program
             if self.level == NOTHING and program is not None and program.flat is not None:
-                if key == ("d",) * len(key):
+                # numbers are read in the program's type
+                kinds = {part for part in key if part != "number"}
+                if kinds == {"d"}:
                     self.double = program.flat
-                elif key == ("f",) * len(key):
+                elif kinds == {"f"}:
                     self.single = program.flat
             return program
 

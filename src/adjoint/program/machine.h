@@ -139,12 +139,29 @@ static void adj_work(void *of) {
     if (flags) ADJ_JOIN(&job->flags, flags);
 }
 
-/* the same in the calling thread alone, for a job whose scratch memory fits on the stack */
+/* elementwise steps on a single row that is one tile: the same without the questions that several tiles ask */
+static void adj_run_row(const adj_job *job, char *scratch) {
+    for (int s = 0; s < job->n_steps; s++) {
+        const adj_step *step = &job->steps[s];
+        char *at[ADJ_MOST_OPERANDS + 1];
+        npy_intp strides[ADJ_MOST_OPERANDS + 1];
+        for (int i = 0; i <= step->n_operands; i++) {
+            const adj_register *r = &job->registers[step->registers[i]];
+            at[i] = r->base ? r->base : scratch + r->offset;
+            strides[i] = r->column;
+        }
+        step->loop(at, &job->n_columns, strides, step->data);
+    }
+}
+
+/* what `adj_work` does, in the calling thread alone, for elementwise jobs whose scratch memory fits on the stack */
 static void adj_work_here(adj_job *job, int quiet) {
     char memory[ADJ_STACK_SCRATCH + ADJ_ALIGNMENT];
     char *scratch = (char *)(((uintptr_t)memory + ADJ_ALIGNMENT - 1) & ~(uintptr_t)(ADJ_ALIGNMENT - 1));
     if (!quiet && fetestexcept(ADJ_REPORTED_FLAGS)) feclearexcept(ADJ_REPORTED_FLAGS);
-    for (npy_intp piece = 0; piece < job->n_pieces; piece++) adj_run_piece(job, piece, scratch);
+    if (job->n_rows == 1 && job->tile == job->n_columns) adj_run_row(job, scratch);
+    else
+        for (npy_intp piece = 0; piece < job->n_pieces; piece++) adj_run_piece(job, piece, scratch);
     if (!quiet && (job->flags = fetestexcept(ADJ_REPORTED_FLAGS))) feclearexcept(ADJ_REPORTED_FLAGS);
 }
 
@@ -219,6 +236,7 @@ typedef struct {
     adj_step *steps;
     adj_register *registers;
     char *constants;
+    PyArray_Descr *descr;
     int input_types[ADJ_MOST_INPUTS];
 } adj_elementwise;
 
@@ -228,6 +246,7 @@ static int adj_make_elementwise(adj_elementwise *p) {
     p->steps = (adj_step *)PyMem_Calloc(p->n_steps, sizeof(adj_step));
     p->registers = (adj_register *)PyMem_Calloc(p->n_registers, sizeof(adj_register));
     p->constants = (char *)PyMem_Calloc(p->n_constants + 1, sizeof(double));
+    p->descr = PyArray_DescrFromType(p->type_num);
     if (p->steps == NULL || p->registers == NULL || p->constants == NULL) { PyErr_NoMemory(); return -1; }
     /* the largest power of two for which all intermediate values lie on the stack, down to what many of them share */
     p->tile = ADJ_TILE;
@@ -237,6 +256,7 @@ static int adj_make_elementwise(adj_elementwise *p) {
 
 /* Frees what adj_make_elementwise() allocated. */
 static void adj_free_elementwise(adj_elementwise *p) {
+    Py_XDECREF(p->descr);
     PyMem_Free(p->steps);
     PyMem_Free(p->registers);
     PyMem_Free(p->constants);
@@ -329,7 +349,9 @@ static int adj_bind(const adj_elementwise *p, PyObject **given, adj_job *job, ad
         }
         PyArrayObject *a = arrays[k] = (PyArrayObject *)o;
         PyArray_Descr *descr = PyArray_DESCR(a);
-        if (descr->type_num != p->input_types[k] || !PyArray_ISALIGNED(a) || !PyArray_ISNBO(descr->byteorder)) return 0;
+        if (descr != p->descr && (descr->type_num != p->input_types[k] || !PyArray_ISNBO(descr->byteorder))) return 0;
+        if (descr == p->descr && p->input_types[k] != p->type_num) return 0;
+        if (!PyArray_ISALIGNED(a)) return 0;
         registers[k].base = PyArray_BYTES(a);
         if (full == NULL) full = a;
         else if (PyArray_NDIM(a) && PyArray_NDIM(full)) plain = plain && PyArray_SAMESHAPE(a, full);
@@ -370,8 +392,8 @@ static int adj_bind(const adj_elementwise *p, PyObject **given, adj_job *job, ad
         for (int i = 0; i < ndim; i++) size *= shape[i];
         if (size && !adj_collapse(n, arrays, registers, ndim, shape, &job->n_rows, &job->n_columns)) return 0;
     }
-    PyArray_Descr *descr = PyArray_DescrFromType(p->type_num);
-    PyObject *result = PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, NULL, NULL,
+    Py_INCREF(p->descr);
+    PyObject *result = PyArray_NewFromDescr(&PyArray_Type, p->descr, ndim, shape, NULL, NULL,
                                             fortran && !plain ? NPY_ARRAY_F_CONTIGUOUS : 0, NULL);
     if (result == NULL) return -1;
     *made = result;
@@ -381,7 +403,7 @@ static int adj_bind(const adj_elementwise *p, PyObject **given, adj_job *job, ad
     npy_intp tile = p->tile * (ADJ_TILES / n_tiles), n_columns = job->n_columns;
     if (tile > n_columns) tile = n_columns;
     job->tile = tile;
-    job->group = job->n_rows == 1 ? 1 : tile == n_columns && tile < p->tile ? p->tile / tile : 1;
+    job->group = job->n_rows > 1 && tile == n_columns && tile < p->tile ? p->tile / tile : 1;
     job->steps = p->steps;
     job->registers = registers;
     job->n_steps = p->n_steps;
@@ -391,7 +413,8 @@ static int adj_bind(const adj_elementwise *p, PyObject **given, adj_job *job, ad
     adj_register *last = &registers[p->n_registers - 1];
     last->base = PyArray_BYTES((PyArrayObject *)result);
     last->row = n_columns * p->size;
-    adj_set_pieces(job, n_tiles);
+    if (job->n_rows > 1 || tile < n_columns) adj_set_pieces(job, n_tiles);
+    else job->piece = tile, job->n_pieces = 1, job->next = 0;
     return 1;
 }
 

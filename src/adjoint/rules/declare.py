@@ -167,15 +167,20 @@ class Formula:
         if self.takes_driver:
             names = names[1:]
         self.needs = tuple([renamed.get(name, name) for name in names] if renamed else names)
-        self.call = self.pull = uniform(body, self.takes_ops, self.takes_driver)
+        self.call = self.pull = uniform(body, self.takes_ops, self.takes_driver, len(self.needs))
 
 
-def uniform(body: Function, takes_ops: bool, takes_driver: bool) -> Function:
-    """A formula's body as a function of (ops, driver, *values)."""
+def uniform(body: Function, takes_ops: bool, takes_driver: bool, n: int) -> Function:
+    """A formula's body as a function of (ops, driver, *values), of n values; few of them are spelt out, for speed."""
     if takes_ops and takes_driver:
         return body
     if takes_driver:
-        return lambda ops, driver, *values: body(driver, *values)
+        usual = (
+            lambda ops, driver: body(driver),
+            lambda ops, driver, a: body(driver, a),
+            lambda ops, driver, a, b: body(driver, a, b),
+        )
+        return usual[n] if n < len(usual) else lambda ops, driver, *values: body(driver, *values)
     if takes_ops:
         return lambda ops, driver, *values: body(ops, *values)
     return lambda ops, driver, *values: body(*values)
@@ -195,11 +200,18 @@ class Partial(Formula):
         self.is_identity = not callable(partial) and partial == 1
         #: True if the partial is a saved value, which may be a number.
         self.is_saved_value = isinstance(partial, str)
-        self.call, self.pull = products(partial, self.call, self.takes_driver)
+        of_one = not self.takes_ops and len(self.needs) == 1
+        self.call, self.pull = products(partial, self.call, self.takes_driver, of_one)
 
 
-def products(partial: Function | str | float, partial_of: Function, is_product: bool) -> tuple[Function, Function]:
-    """The products of a driver with a partial derivative, and with its conjugate, of (ops, driver, *values)."""
+def products(
+    partial: Function | str | float, partial_of: Function, is_product: bool, is_of_one_value: bool
+) -> tuple[Function, Function]:
+    """The products of a driver with a partial derivative, and with its conjugate, of (ops, driver, *values).
+
+    partial_of: the partial derivative as such a function; is_product: it is the product itself; is_of_one_value: the
+    partial takes one value and no more.
+    """
     if isinstance(partial, str):
         return (lambda ops, g, factor: g * factor), (lambda ops, g, factor: g * conj(ops, factor))
     if not callable(partial):
@@ -212,10 +224,14 @@ def products(partial: Function | str | float, partial_of: Function, is_product: 
         factor = partial_of(ops, g, *values)
         return g if type(factor) is int and factor == 1 else g * factor
 
+    def product_of_one(ops: Any, g: Any, value: Any) -> Any:
+        factor = partial(value)
+        return g if type(factor) is int and factor == 1 else g * factor
+
     def conjugate_product(ops: Any, g: Any, *values: Any) -> Any:
         return g * conj(ops, partial_of(ops, g, *values))
 
-    return product, conjugate_product
+    return product_of_one if is_of_one_value else product, conjugate_product
 
 
 #: Products with numbers that need no multiplication.
