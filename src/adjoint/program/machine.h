@@ -337,7 +337,7 @@ static int adj_bind(const adj_elementwise *p, PyObject **given, adj_job *job, ad
     int plain = 1, fortran = 1, n = p->n_inputs, single = p->size == 4;
     job->n_rows = job->n_columns = job->n_pieces = job->scratch = 0;
     job->flags = 0;
-    memcpy(registers, p->registers, p->n_registers * sizeof(adj_register));
+    for (int k = n; k < p->n_registers; k++) registers[k] = p->registers[k];
     for (int k = 0; k < n; k++) {
         PyObject *o = given[k];
         arrays[k] = NULL;
@@ -358,7 +358,7 @@ static int adj_bind(const adj_elementwise *p, PyObject **given, adj_job *job, ad
         else if (PyArray_NDIM(a)) full = a;
     }
     if (full == NULL) return 0;
-    npy_intp shape[NPY_MAXDIMS], size;
+    npy_intp broadcast[NPY_MAXDIMS], *shape = broadcast, size;
     int ndim = PyArray_NDIM(full);
     for (int k = 0; k < n; k++)
         if (arrays[k] != NULL && PyArray_NDIM(arrays[k])) {
@@ -366,8 +366,9 @@ static int adj_bind(const adj_elementwise *p, PyObject **given, adj_job *job, ad
             fortran = fortran && PyArray_IS_F_CONTIGUOUS(arrays[k]) && PyArray_SAMESHAPE(arrays[k], full);
         }
     if (plain || fortran) {
-        memcpy(shape, PyArray_DIMS(full), ndim * sizeof(npy_intp));
-        size = PyArray_SIZE(full);
+        shape = PyArray_DIMS(full);
+        size = 1;
+        for (int i = 0; i < ndim; i++) size *= shape[i];
         job->n_rows = 1;
         job->n_columns = size;
         for (int k = 0; k < n; k++) {
