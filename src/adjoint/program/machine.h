@@ -150,7 +150,7 @@ static void adj_run_row(const adj_job *job, char *scratch) {
             at[i] = r->base ? r->base : scratch + r->offset;
             strides[i] = r->column;
         }
-        step->loop(at, &job->n_columns, strides, step->data);
+        step->loop.function(at, &job->n_columns, strides, step->loop.data);
     }
 }
 
