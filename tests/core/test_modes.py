@@ -1,21 +1,154 @@
-"""Modes in passes that run in a thread of their own."""
+"""The table of modes, blocks that change them, and what hooks of a backward pass leave behind."""
 
 from __future__ import annotations
 
+import contextlib
+import re
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
 import adjoint
-from adjoint.core.modes import current
+from adjoint.autograd import forward_ad, graph
+from adjoint.core import batches, dependence, grad_mode, modes
+from adjoint.core.modes import MODES, ModeBlock, ThreadState, current
+from adjoint.tools import checkpoint
+from adjoint.transforms import forward
+
+DECLARATIONS = Path(modes.__file__).with_name("modes.pxd").read_text()
+
+
+def same(tensor: Any) -> Any:
+    return tensor
+
+
+#: A block for each way to change modes, by its name.
+BLOCKS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
+    "no_grad": adjoint.no_grad,
+    "enable_grad": adjoint.enable_grad,
+    "set_grad_enabled": lambda: adjoint.set_grad_enabled(False),
+    "inference_mode": adjoint.inference_mode,
+    "set_multithreading_enabled": lambda: adjoint.autograd.set_multithreading_enabled(False),
+    "enforce_grad_layout_policy": lambda: adjoint.autograd.enforce_grad_layout_policy(False),
+    "set_fwd_grad_enabled": lambda: forward_ad.set_fwd_grad_enabled(False),
+    "dual_level": forward_ad.dual_level,
+    "level": forward.level,
+    "outside": lambda: forward.outside(()),
+    "saved_tensors_hooks": lambda: graph.saved_tensors_hooks(same, same),
+    "save_on_cpu": graph.save_on_cpu,
+    "disable_saved_tensors_hooks": lambda: graph.disable_saved_tensors_hooks("not here"),
+    "allow_mutation_on_saved_tensors": graph.allow_mutation_on_saved_tensors,
+    "node_creation_hook": lambda: graph.node_creation_hook(lambda node: None),
+    "record_locations": graph.record_locations,
+    "watch_forward": graph.watch_forward,
+    "running": lambda: batches.running(3, "error"),
+    "inside": lambda: batches.inside(((7, 3),)),
+    "transforming": lambda: batches.transforming("grad"),
+    "differentiating": lambda: dependence.differentiating([adjoint.ones(2, requires_grad=True)]),
+    "runner": lambda: checkpoint._Runner(lambda operation, raw, half: operation.run(raw, half)),
+    "recording": lambda: grad_mode.recording(False),
+}
+#: Those of the whole process; what a hook does to them stays.
+OF_THE_PROCESS = {"detect_anomaly": lambda: adjoint.autograd.set_detect_anomaly(True)}
+
+
+def modes_now() -> dict[str, Any]:
+    state = current()
+    return {name: getattr(state, name) for name in MODES}
+
+
+def some_modes_are_on(stack: contextlib.ExitStack) -> None:
+    for name, block in BLOCKS.items():
+        if name not in ("inference_mode", "disable_saved_tensors_hooks"):
+            stack.enter_context(block())
+
+
+def test_every_field_is_in_the_table() -> None:
+    body = DECLARATIONS.split("cdef class ThreadState:")[1].split("\n\n")[0]
+    assert sorted(re.findall(r"cdef public \w+(?: long)? (\w+)", body)) == sorted(MODES)
+    documented = re.findall(r"[\w, ]+(?=:)", ThreadState.__doc__ or "")
+    names = {name.strip() for line in documented for name in line.split(",")}
+    assert set(MODES) <= names
+
+
+def test_take_copies_every_mode() -> None:
+    made, other = ThreadState(), ThreadState()
+    for name, value in MODES.items():
+        kind = type(value)
+        changed = {bool: not value, int: 17, tuple: ("x",)}.get(kind, "x")
+        changed = modes.Level(17) if name == "level" else changed
+        setattr(other, name, changed)
+    made.take(other)
+    assert {name: getattr(made, name) for name in MODES} == {name: getattr(other, name) for name in MODES}
+
+
+@pytest.mark.parametrize("name", [*BLOCKS, *OF_THE_PROCESS])
+def test_block_is_undone(name: str) -> None:
+    block = (BLOCKS | OF_THE_PROCESS)[name]
+    before = modes_now()
+    changed = "enable_grad", "outside"
+    with block():
+        assert modes_now() != before or name in changed
+    assert modes_now() == before
+    with contextlib.suppress(ZeroDivisionError), adjoint.no_grad(), block():
+        raise ZeroDivisionError
+    assert modes_now() == before
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_block_that_a_hook_never_leaves_ends_with_the_pass(name: str) -> None:
+    x = adjoint.ones(2, requires_grad=True)
+    y = x * 2
+    entered = []
+
+    def hook(gradient: Any) -> None:
+        block = BLOCKS[name]()
+        block.__enter__()
+        entered.append(block)
+
+    y.register_hook(hook)
+    before = modes_now()
+    y.sum().backward()
+    assert modes_now() == before
+    # leaving it afterwards changes no count
+    block = entered.pop()
+    if name not in ("no_grad", "recording", "set_grad_enabled"):
+        block.__exit__(None, None, None)
+        assert {n: v for n, v in modes_now().items() if n in ("unusual", "locations")} == {"unusual": 0, "locations": 0}
+    for changed, value in before.items():
+        setattr(current(), changed, value)
+
+
+def test_modes_are_handed_over_to_other_threads() -> None:
+    with contextlib.ExitStack() as stack:
+        some_modes_are_on(stack)
+        waits, found = current(), []
+
+        def work() -> None:
+            modes.adopt(waits)
+            found.append(modes_now())
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        assert found == [modes_now()]
 
 
 def test_layout_policy_holds_in_a_pass_of_its_own_thread() -> None:
     """The 31st pass, one inside the other, is run in a new thread."""
+    x = adjoint.ones(2, 3).t().requires_grad_()
 
     def deeper(depth: int) -> list[bool]:
         seen: list[bool] = []
         y = adjoint.ones(1, requires_grad=True) * 2
 
-        def hook(gradient: object) -> None:
+        def hook(gradient: Any) -> None:
             with adjoint.enable_grad():
-                seen.extend(deeper(depth - 1) if depth else [bool(current().enforce_layout)])
+                seen.extend(deeper(depth - 1) if depth else [current().enforce_layout])
 
         y.register_hook(hook)
         y.sum().backward()
@@ -24,3 +157,58 @@ def test_layout_policy_holds_in_a_pass_of_its_own_thread() -> None:
     with adjoint.autograd.enforce_grad_layout_policy(False):
         assert deeper(35) == [False]
     assert deeper(35) == [True]
+    assert x.grad is None
+
+
+def test_process_wide_modes_that_a_hook_switches_stay() -> None:
+    x = adjoint.ones(2, requires_grad=True)
+    y = x * 2
+    y.register_hook(lambda gradient: modes.set_anomaly(True, False) and None)
+    try:
+        y.sum().backward()
+        assert adjoint.is_anomaly_enabled() and current().unusual == current().locations == 1
+    finally:
+        modes.set_anomaly(False, True)
+    assert current().unusual == current().locations == 0
+
+
+def test_one_block_may_serve_several_threads() -> None:
+    hooks = graph.saved_tensors_hooks(same, same)
+    inside, over = threading.Event(), threading.Event()
+    left: list[Any] = []
+
+    def work() -> None:
+        with hooks:
+            inside.set()
+            over.wait()
+        left.append(current().saved_hooks)
+
+    thread = threading.Thread(target=work)
+    with hooks:
+        thread.start()
+        inside.wait()
+    assert current().saved_hooks == ()
+    over.set()
+    thread.join()
+    assert left == [()]
+
+
+def test_blocks_that_end_in_another_order() -> None:
+    first, second = graph.saved_tensors_hooks(same, same), graph.record_locations()
+    third = graph.saved_tensors_hooks(same, same)
+    for block in (first, second, third):
+        block.__enter__()
+    for block in (first, second, third):
+        block.__exit__(None, None, None)
+    assert current().saved_hooks == () and current().unusual == current().locations == 0
+
+
+def test_changes_that_raise_change_nothing() -> None:
+    class Refused(ModeBlock):
+        def changes(self) -> Any:
+            raise ZeroDivisionError
+
+    before = modes_now()
+    with pytest.raises(ZeroDivisionError), Refused():
+        pass
+    assert modes_now() == before

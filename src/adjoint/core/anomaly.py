@@ -11,7 +11,7 @@ from adjoint.core import errors
 from adjoint.core.finite import watch_forward
 from adjoint.core.graph import Node, TensorBase
 from adjoint.core.locations import Location, warn_caller
-from adjoint.core.modes import current, set_anomaly
+from adjoint.core.modes import EXCHANGE, ModeBlock, current, set_anomaly
 
 ENABLED = (
     "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging."
@@ -28,7 +28,7 @@ SELECTIONS = {
 }
 
 
-class set_detect_anomaly:
+class set_detect_anomaly(ModeBlock):
     """Switches anomaly mode on or off in all threads: at once when called, undone at the end of a with block.
 
     mode: on or off. check_nan: a backward pass that makes NaN raises RuntimeError.
@@ -42,14 +42,14 @@ class set_detect_anomaly:
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         self.prev, self.prev_check_nan = switch(mode, check_nan)
 
-    def __enter__(self) -> None:
-        """The switch was made when the object was."""
+        self._wanted = mode, check_nan
 
-    def __exit__(self, *exception: object) -> None:
-        set_anomaly(self.prev, self.prev_check_nan)
+    def changes(self) -> Any:
+        # the switch was made when the object was
+        return ((EXCHANGE, "anomaly", (self._wanted, (self.prev, self.prev_check_nan))),)
 
 
-class detect_anomaly:
+class detect_anomaly(ModeBlock):
     """A block in which nodes remember the traceback of the operation that made them.
 
     If a backward pass raises, or (with check_nan) makes NaN, a warning shows the traceback of the operation whose
@@ -80,24 +80,28 @@ class detect_anomaly:
         self._forward = watch_forward() if check_forward else None
         warnings.warn(ENABLED, stacklevel=2)
 
-    def __enter__(self) -> None:
-        switch(True, self.check_nan)
+    def changes(self) -> Any:
+        check_bools(True, self.check_nan)
+        anomaly = (EXCHANGE, "anomaly", ((True, self.check_nan), (self.prev, self.prev_check_nan)))
+        return (anomaly,) if self._forward is None else (anomaly, *self._forward.changes())
+
+    def left(self, error: BaseException | None) -> None:
         if self._forward is not None:
-            self._forward.__enter__()
-
-    def __exit__(self, *exception: object) -> None:
-        if self._forward is not None:
-            self._forward.__exit__(*exception)
-        set_anomaly(self.prev, self.prev_check_nan)
+            self._forward.left(error)
 
 
-def switch(mode: bool, check_nan: bool) -> tuple[bool, bool]:
-    """Switch anomaly mode; returns what it was. Raises TypeError for anything but bools."""
+def check_bools(mode: bool, check_nan: bool) -> None:
+    """Raise TypeError for anything but bools."""
     for place, (name, value) in enumerate((("enabled", mode), ("check_nan", check_nan)), 1):
         if not isinstance(value, bool):
             raise TypeError(
                 f"set_anomaly_enabled(): argument '{name}' (position {place}) must be bool, not {type(value).__name__}"
             )
+
+
+def switch(mode: bool, check_nan: bool) -> tuple[bool, bool]:
+    """Switch anomaly mode; returns what it was. Raises TypeError for anything but bools."""
+    check_bools(mode, check_nan)
     before = set_anomaly(mode, check_nan)
     return bool(before[0]), bool(before[1])
 

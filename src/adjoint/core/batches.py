@@ -5,7 +5,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from adjoint.core.graph import TensorBase
-from adjoint.core.modes import Level, current, set_level
+from adjoint.core.modes import PUSH, SET, Level, ModeBlock, current
 
 _numbers = count(1)
 _levels = count(1)
@@ -22,23 +22,20 @@ class Batch(NamedTuple):
     randomness: str | None = None
 
 
-class running:
+class running(ModeBlock):
     """A with block in which a batch of a new level, higher than all before, is run."""
 
     def __init__(self, size: int, randomness: str | None = None) -> None:
         self.batch = Batch(next(_numbers), size, randomness)
 
-    def __enter__(self) -> Batch:
-        state = current()
-        state.batches = (*state.batches, self.batch)
+    def changes(self) -> Any:
+        return ((PUSH, "batches", self.batch),)
+
+    def given(self) -> Batch:
         return self.batch
 
-    def __exit__(self, *error: object) -> None:
-        state = current()
-        state.batches = tuple(batch for batch in state.batches if batch is not self.batch)
 
-
-class inside:
+class inside(ModeBlock):
     """A with block that is part of batches, given as (level, size), which may be over: passes in it are their members'.
 
     So a gradient that the block takes belongs to each member, and is summed where its result leaves the batch.
@@ -47,17 +44,13 @@ class inside:
     def __init__(self, batches: tuple[tuple[int, int], ...]) -> None:
         self.batches = batches
 
-    def __enter__(self) -> None:
-        state = current()
+    def changes(self) -> Any:
         live = live_levels()
-        self.before = state.batches
-        state.batches = (*state.batches, *[Batch(*batch) for batch in self.batches if batch[0] not in live])
-
-    def __exit__(self, *error: object) -> None:
-        current().batches = self.before
+        more = [Batch(*batch) for batch in self.batches if batch[0] not in live]
+        return ((SET, "batches", (*current().batches, *more)),)
 
 
-class transforming:
+class transforming(ModeBlock):
     """A with block in which a function is run under a transformation: "grad", "jvp", or "vmap" of a level.
 
     Under the first two, tensors that are made in the block are of a new `Level`, which ends with it; `hand_out` takes
@@ -68,19 +61,16 @@ class transforming:
         self.transform = (kind, level)
         self.level = None if kind == "vmap" else Level(next(_levels))
 
-    def __enter__(self) -> "transforming":
-        state = current()
-        state.transforms = (*state.transforms, self.transform)
-        self.outer = state.level
-        if self.level is not None:
-            set_level(self.level)
+    def changes(self) -> Any:
+        transforms = (PUSH, "transforms", self.transform)
+        self.outer = current().level
+        return (transforms,) if self.level is None else (transforms, (SET, "level", self.level))
+
+    def given(self) -> "transforming":
         return self
 
-    def __exit__(self, *error: object) -> None:
-        state = current()
-        state.transforms = state.transforms[:-1]
+    def left(self, error: BaseException | None) -> None:
         if self.level is not None:
-            set_level(self.outer)
             self.level.alive = False
 
     def take_in(self, tensors: Iterable[Any]) -> None:

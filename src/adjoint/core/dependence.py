@@ -12,7 +12,7 @@ from typing import Any
 from adjoint.core import errors
 from adjoint.core.graph import AccumulateGrad, TensorBase, node_of, registry
 from adjoint.core.locations import caller, described
-from adjoint.core.modes import current, is_grad_enabled
+from adjoint.core.modes import PUSH, ModeBlock, current, is_grad_enabled
 
 Tensor = Any
 
@@ -83,7 +83,7 @@ def depends(outputs: Iterable[Tensor], targets: Iterable[Tensor]) -> bool:
     )
 
 
-class differentiating:
+class differentiating(ModeBlock):
     """A with block in which a function is run that is going to be differentiated by these tensors, backward.
 
     In forward mode there are none: each tensor says by its tangents what it depends on.
@@ -92,13 +92,10 @@ class differentiating:
     def __init__(self, targets: Iterable[Tensor]) -> None:
         self.targets = tuple([tensor for tensor in targets if isinstance(tensor, TensorBase) and tensor.requires_grad])
 
-    def __enter__(self) -> None:
-        state = current()
-        self.before = state.differentiated
-        state.differentiated = (*self.before, self.targets)
+    def changes(self) -> Any:
+        return ((PUSH, "differentiated", self.targets),)
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: object) -> None:
-        current().differentiated = self.before
+    def left(self, error: BaseException | None) -> None:
         show_cause(error)
 
 

@@ -20,9 +20,10 @@ try:
 except ModuleNotFoundError:
     from adjoint.arrays import _cython_shim as cython
 
+import _thread
 import contextvars
 import operator
-import threading
+import sys
 from heapq import heappop, heappush
 
 import numpy
@@ -447,6 +448,7 @@ def in_new_thread(function, arguments):
     state: ThreadState = current()
     context = contextvars.copy_context()
     outcome: list = []
+    done = _thread.allocate_lock()
 
     def work():
         adopt(state)
@@ -454,11 +456,27 @@ def in_new_thread(function, arguments):
             outcome.append((context.run(function, *arguments), None))
         except BaseException as error:
             outcome.append((None, error))
+        finally:
+            done.release()
 
-    thread = threading.Thread(target=work, name="adjoint backward")
-    thread.start()
-    thread.join()
+    done.acquire()
+    if sys.is_finalizing():
+        return function(*arguments)
+    try:
+        _thread.start_new_thread(work, ())
+    except RuntimeError:
+        # the system has no thread to give
+        return function(*arguments)
+    interrupt = None
+    while not outcome:
+        try:
+            done.acquire()
+        except BaseException as error:
+            # a signal: the pass is not left alone with the graph
+            interrupt = error
     result, error = outcome.pop()
+    if interrupt is not None:
+        raise interrupt
     if error is not None:
         raise error
     return result
@@ -473,9 +491,8 @@ def run_pass(roots: list, cotangents: list, retain_graph, create_graph, captures
     if on_tensors:
         cotangents = [c if isinstance(c, TensorBase) else new_tensor(c) for c in cotangents]
     nodes = [node for node, _ in roots]
-    before = state.grad_enabled
-    evaluating = state.evaluating
-    outer = state.run
+    # what hooks switch on and leave so ends with the pass
+    state.keep()
     state.grad_enabled = create_graph
     state.backward_depth += 1
     _active_runs.add(run.number)
@@ -493,10 +510,7 @@ def run_pass(roots: list, cotangents: list, retain_graph, create_graph, captures
         run.go_quietly(nodes)
         done = True
     finally:
-        state.grad_enabled = before
-        state.run = outer
-        state.evaluating = evaluating
-        state.backward_depth -= 1
+        state.restore()
         if not done:
             run.forget(nodes)
         _active_runs.discard(run.number)

@@ -10,10 +10,10 @@ from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 from adjoint.arrays.namespace import is_array, namespace
 from adjoint.core.errors import explained, sizes
 from adjoint.core.locations import caller, described
-from adjoint.core.modes import current
+from adjoint.core.modes import SET, ModeBlock, current
 
 
-class watch_forward:
+class watch_forward(ModeBlock):
     """A block in which operations that make NaN or infinity raise FloatingPointError at once, in the calling thread.
 
     nan: raise where an operation makes NaN, or gets NaN from outside the block and passes it on. inf: raise where an
@@ -36,22 +36,17 @@ class watch_forward:
     def __init__(self, nan: bool = True, inf: bool = True) -> None:
         self.nan = nan
         self.inf = inf
-        self._outer: list[Any] = []
-
-    def __enter__(self) -> None:
-        state = current()
         # the error takes the place of NumPy's warnings
+        self._silence: list[Any] = []
+
+    def changes(self) -> Any:
         silence = numpy.errstate(all="ignore")
         silence.__enter__()
-        self._outer.append((state.inspector, silence))
-        state.inspector = self.inspect
-        state.unusual += 1
+        self._silence.append(silence)
+        return ((SET, "inspector", self.inspect),)
 
-    def __exit__(self, *exception: object) -> None:
-        state = current()
-        state.inspector, silence = self._outer.pop()
-        silence.__exit__(None, None, None)
-        state.unusual -= 1
+    def left(self, error: BaseException | None) -> None:
+        self._silence.pop().__exit__(None, None, None)
 
     def inspect(self, operation: Any, arguments: list[Any], results: Any) -> None:
         """Raise FloatingPointError if these results of an operation have what is not wanted."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterable
 from typing import Any, TypeVar
 
 from adjoint.core.graph import TensorBase, bump_version, counter_of
-from adjoint.core.modes import current, restore_inference, set_grad, set_inference
+from adjoint.core.modes import EXCHANGE, SET, ModeBlock, current, set_mode
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -20,21 +20,14 @@ DECORATED_CLASS = (
 )
 
 
-class _GradMode:
-    """A context manager for one value of the grad mode; as a decorator it makes a fresh one for every call."""
+class _GradMode(ModeBlock):
+    """A context manager for one value of a mode; as a decorator it makes a fresh one for every call."""
 
+    _mode = "grad_enabled"
     _enabled: bool
-    # switches the mode in the calling thread and says what it was
-    _switch = staticmethod(set_grad)
 
-    def __init__(self) -> None:
-        self._before: list[Any] = []
-
-    def __enter__(self) -> None:
-        self._before.append(self._switch(self._enabled))
-
-    def __exit__(self, *exception: object) -> None:
-        self._switch(self._before.pop())
+    def changes(self) -> Any:
+        return ((SET, self._mode, self._enabled),)
 
     def _clone(self) -> _GradMode:
         return type(self)()
@@ -138,6 +131,16 @@ class enable_grad(_FixedMode):
     _enabled = True
 
 
+class recording(_GradMode):
+    """A block in which recording is on, or off, from its beginning to its end."""
+
+    def __init__(self, enabled: bool) -> None:
+        self._enabled = enabled
+
+    def _clone(self) -> recording:
+        return recording(self._enabled)
+
+
 class set_grad_enabled(_GradMode):
     """Switches recording on or off by its argument: at once when called, undone at the end of a with block.
 
@@ -148,20 +151,26 @@ class set_grad_enabled(_GradMode):
     """
 
     def __init__(self, mode: bool) -> None:
-        super().__init__()
         if not isinstance(mode, bool):
             given = type(mode).__name__
             name = type(self).__name__
             raise TypeError(f"{name}(): argument 'enabled' (position 1) must be bool, not {given}")
         self._enabled = mode
-        self._outer = self._switch(mode)
-        self._entered = False
+        self._outer = set_mode(self._mode, self._value(mode))
+        self._fresh = True
 
-    def __enter__(self) -> None:
+    @staticmethod
+    def _value(enabled: bool) -> bool:
+        """The value of the mode."""
+        return enabled
+
+    def changes(self) -> Any:
+        value = self._value(self._enabled)
+        if not self._fresh:
+            return ((SET, self._mode, value),)
         # the switch was made when the object was; leaving restores what was before that
-        self._before.append(self._outer if not self._entered else self._switch(self._enabled))
-        self._entered = True
-        self._switch(self._enabled)
+        self._fresh = False
+        return ((EXCHANGE, self._mode, (value, self._outer)),)
 
     def _clone(self) -> _GradMode:
         return type(self)(self._enabled)
@@ -170,7 +179,7 @@ class set_grad_enabled(_GradMode):
         return f"adjoint.autograd.grad_mode.set_grad_enabled(mode={self._enabled})"
 
     def __call__(self, function: F) -> F:
-        self._switch(self._outer)
+        set_mode(self._mode, self._outer)
         return super().__call__(function)
 
 
@@ -197,14 +206,10 @@ class inference_mode(_GradMode):
         return made(mode)
 
     def __init__(self, mode: bool = True) -> None:
-        super().__init__()
         self.mode = mode
 
-    def __enter__(self) -> None:
-        self._before.append(set_inference(self.mode))
-
-    def __exit__(self, *exception: object) -> None:
-        restore_inference(self._before.pop())
+    def changes(self) -> Any:
+        return (SET, "inference", self.mode), (SET, "grad_enabled", not self.mode), (SET, "forward_off", self.mode)
 
     def _clone(self) -> inference_mode:
         return type(self)(self.mode)
@@ -220,13 +225,6 @@ def is_inference_mode_enabled() -> bool:
     return current().inference
 
 
-def _set_multithreading(enabled: bool) -> bool:
-    state = current()
-    before = state.multithreading
-    state.multithreading = enabled
-    return before
-
-
 class set_multithreading_enabled(set_grad_enabled):
     """Whether a backward pass may use several threads, as torch has it; here each runs in the thread that asked for it.
 
@@ -236,7 +234,7 @@ class set_multithreading_enabled(set_grad_enabled):
     False
     """
 
-    _switch = staticmethod(_set_multithreading)
+    _mode = "multithreading"
 
 
 def is_multithreading_enabled() -> bool:
@@ -250,13 +248,6 @@ def is_view_replay_enabled() -> bool:
     torch asks for that by a switch, which is off unless set.
     """
     return True
-
-
-def _set_layout_policy(enabled: bool) -> bool:
-    state = current()
-    before = state.enforce_layout
-    state.enforce_layout = enabled
-    return before
 
 
 class enforce_grad_layout_policy(set_grad_enabled):
@@ -273,7 +264,7 @@ class enforce_grad_layout_policy(set_grad_enabled):
     (1, 3)
     """
 
-    _switch = staticmethod(_set_layout_policy)
+    _mode = "enforce_layout"
 
     def __init__(self, enable: bool = True) -> None:
         super().__init__(enable)

@@ -17,6 +17,7 @@ cdef class ThreadState:
     cdef public bint grad_enabled
     cdef public int unusual
     cdef public tuple dual_stack
+    cdef public tuple open_levels
     cdef public long long public_level
     cdef public bint forward_off
     cdef public tuple batches
@@ -27,6 +28,7 @@ cdef class ThreadState:
     cdef public bint anomaly
     cdef public bint check_nan
     cdef public int locations
+    cdef public tuple locators
     cdef public object evaluating
     cdef public object run
     cdef public tuple node_hooks
@@ -42,21 +44,33 @@ cdef class ThreadState:
     cdef public tuple differentiated
     cdef public Level level
     cdef public bint replaying
+    cdef ThreadState outer
     cdef object __weakref__
+    cdef object follow_process(self)
+    cpdef object recount(self)
+    cpdef object take(self, ThreadState other)
+    cpdef object keep(self)
+    cpdef object restore(self)
+
+
+cdef class ModeBlock:
+    cdef list _entered
 
 
 cdef unsigned long long _last_number
 cdef ThreadState _last_state
 cdef int _inferring
-cdef object _states
+cdef list _states
 
 @cython.locals(table=dict)
 cpdef ThreadState current()
 cpdef bint is_grad_enabled()
-cpdef bint set_grad(bint enabled)
-cpdef tuple set_inference(bint enabled)
-cpdef object restore_inference(tuple modes)
-cpdef object set_level(object level)
+cpdef object set_grad(bint enabled)
+cdef object change(ThreadState state, int how, str name, object value)
+cdef object undo(ThreadState state, int how, str name, object kept)
+cpdef list change_modes(object wanted)
+cpdef object undo_modes(list done)
+cpdef object set_mode(str name, object value)
 cpdef tuple set_anomaly(bint enabled, bint check_nan)
 cpdef object count_volatile(int more)
 cpdef bint thread_is_inferring()

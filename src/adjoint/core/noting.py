@@ -42,13 +42,22 @@ class Noter:
         state: ThreadState = current()
         self.before = state.profiler
         state.profiler = self
-        state.unusual += 1
+        state.recount()
 
     def stop(self):
         """Undo what `start` did."""
         state: ThreadState = current()
-        state.profiler = self.before
-        state.unusual -= 1
+        if state.profiler is self:
+            state.profiler = self.before
+            state.recount()
+            return
+        noter: Noter = state.profiler
+        while noter is not None:
+            # one that started later goes on
+            if noter.before is self:
+                noter.before = self.before
+                return
+            noter = noter.before
 
     def call(self, name, function, values, scope=OPERATION):
         """Run something on bound arguments and note it."""

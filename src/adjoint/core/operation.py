@@ -183,7 +183,7 @@ class Operation:
         try:
             result = self.unary(given[0]) if len(given) == 1 else self.binary(given[0], given[1])
         finally:
-            state.unusual += 1
+            state.recount()
             noter.note(self.name, begun, result)
         return result
 

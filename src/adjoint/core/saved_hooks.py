@@ -5,19 +5,19 @@ from __future__ import annotations
 import contextlib
 import os
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy
 
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, counter_of, new_tensor
-from adjoint.core.modes import current
+from adjoint.core.modes import PUSH, SET, ModeBlock, current
 
 Tensor = Any
 
 
-class saved_tensors_hooks:
+class saved_tensors_hooks(ModeBlock):
     """A block in which `pack_hook` says what the graph keeps of each tensor it saves, and `unpack_hook` gives it back.
 
     pack_hook(tensor) -> anything: called when an operation saves a tensor, custom functions included; it must not
@@ -40,28 +40,17 @@ class saved_tensors_hooks:
         self.pack_hook = pack_hook
         self.unpack_hook = unpack_hook
 
-    def __enter__(self) -> None:
-        push_hooks(self.pack_hook, self.unpack_hook)
-
-    def __exit__(self, *exception: object) -> None:
-        pop_hooks()
+    def changes(self) -> Any:
+        return (pushed_hooks(self.pack_hook, self.unpack_hook),)
 
 
-def push_hooks(pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
-    """Let a pair of hooks count from now on."""
+def pushed_hooks(pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> Any:
+    """The change that lets a pair of hooks count from now on."""
     errors.check_hook_pair("saved_tensors_hooks", pack_hook, unpack_hook)
     state = current()
     if state.saved_hooks_refused is not None:
         raise RuntimeError(state.saved_hooks_refused)
-    state.saved_hooks = (*state.saved_hooks, (pack_hook, unpack_hook))
-    state.unusual += 1
-
-
-def pop_hooks() -> None:
-    """Let the pair before the last one count again."""
-    state = current()
-    state.saved_hooks = state.saved_hooks[:-1]
-    state.unusual -= 1
+    return PUSH, "saved_hooks", (pack_hook, unpack_hook)
 
 
 class save_on_cpu(saved_tensors_hooks):
@@ -172,8 +161,7 @@ def composed(*hooks: saved_tensors_hooks) -> saved_tensors_hooks:
     return saved_tensors_hooks(pack, unpack)
 
 
-@contextlib.contextmanager
-def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+class disable_saved_tensors_hooks(ModeBlock, contextlib.ContextDecorator):
     """A block (or decorated function) in which saved_tensors_hooks raises RuntimeError with the given message.
 
     Raises RuntimeError, with that message, if hooks are on already.
@@ -187,15 +175,14 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
         ...
     RuntimeError: not here
     """
-    state = current()
-    if state.saved_hooks:
-        raise RuntimeError(error_message)
-    before = state.saved_hooks_refused
-    state.saved_hooks_refused = error_message
-    try:
-        yield
-    finally:
-        state.saved_hooks_refused = before
+
+    def __init__(self, error_message: str) -> None:
+        self.error_message = error_message
+
+    def changes(self) -> Any:
+        if current().saved_hooks:
+            raise RuntimeError(self.error_message)
+        return ((SET, "saved_hooks_refused", self.error_message),)
 
 
 class _Handle:
@@ -250,8 +237,7 @@ class SavedMutations:
         self._handles.clear()
 
 
-@contextlib.contextmanager
-def allow_mutation_on_saved_tensors() -> Iterator[SavedMutations]:
+class allow_mutation_on_saved_tensors(ModeBlock, contextlib.ContextDecorator):
     """A block in which tensors that the graph saved may be modified in place: they are copied before.
 
     Forward and backward pass must both run in the same block. Gives an object with `original` and `cloned` tensors,
@@ -271,22 +257,21 @@ def allow_mutation_on_saved_tensors() -> Iterator[SavedMutations]:
     >>> a.grad[0]
     tensor([2., 2., 2.])
     """
-    state = current()
-    if any(isinstance(getattr(hook, "__self__", None), SavedMutations) for hook in state.before_write):
-        raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
-    context = SavedMutations()
-    hook = context.before_write
-    with saved_tensors_hooks(context.pack, context.unpack):
-        state.before_write = (*state.before_write, hook)
-        try:
-            yield context
-        finally:
-            state.before_write = tuple([other for other in state.before_write if other is not hook])
-            context.clear()
+
+    def changes(self) -> Any:
+        if any(isinstance(getattr(hook, "__self__", None), SavedMutations) for hook in current().before_write):
+            raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+        self._context = context = SavedMutations()
+        return pushed_hooks(context.pack, context.unpack), (PUSH, "before_write", context.before_write)
+
+    def given(self) -> SavedMutations:
+        return self._context
+
+    def left(self, error: BaseException | None) -> None:
+        self._context.clear()
 
 
-@contextlib.contextmanager
-def node_creation_hook(fn: Callable[[Any], None]) -> Iterator[None]:
+class node_creation_hook(ModeBlock, contextlib.ContextDecorator):
     """A block in which `fn(node)` is called with every node of the graph as it is made.
 
     >>> import adjoint
@@ -296,20 +281,15 @@ def node_creation_hook(fn: Callable[[Any], None]) -> Iterator[None]:
     MulBackward0
     SumBackward0
     """
-    state = current()
-    state.node_hooks = (*state.node_hooks, fn)
-    state.unusual += 1
-    try:
-        yield
-    finally:
-        hooks = list(state.node_hooks)
-        hooks.remove(fn)
-        state.node_hooks = tuple(hooks)
-        state.unusual -= 1
+
+    def __init__(self, fn: Callable[[Any], None]) -> None:
+        self.fn = fn
+
+    def changes(self) -> Any:
+        return ((PUSH, "node_hooks", self.fn),)
 
 
-@contextlib.contextmanager
-def record_locations() -> Iterator[None]:
+class record_locations(ModeBlock, contextlib.ContextDecorator):
     """A block that remembers source lines: errors about overwritten values then name who saved and who modified them.
 
     Cheaper than anomaly mode, which does the same and keeps whole tracebacks.
@@ -326,11 +306,6 @@ def record_locations() -> Iterator[None]:
     one of the variables needed ... It was saved for the backward pass here: ... y = x.exp()
     It was modified here: ... z = y.mul_(2)
     """
-    state = current()
-    state.locations += 1
-    state.unusual += 1
-    try:
-        yield
-    finally:
-        state.locations -= 1
-        state.unusual -= 1
+
+    def changes(self) -> Any:
+        return ((PUSH, "locators", self),)

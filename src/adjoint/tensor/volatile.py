@@ -9,9 +9,8 @@ import warnings
 import weakref
 from typing import Any
 
-from adjoint.core.grad_mode import no_grad
 from adjoint.core.graph import TensorBase, registry
-from adjoint.core.modes import count_volatile, current
+from adjoint.core.modes import ADD, SET, ModeBlock, count_volatile, current
 
 DEPRECATED = "volatile is deprecated. Use `with adjoint.no_grad():` instead."
 
@@ -59,18 +58,11 @@ def among(values: Any) -> bool:
     return False
 
 
-class _Unwatched:
+class _Unwatched(ModeBlock):
     """A block in which nothing is recorded, and volatile arguments are not looked for."""
 
-    def __enter__(self) -> None:
-        self.off = no_grad()
-        self.off.__enter__()
-        self.hidden = current().volatile
-        current().volatile -= self.hidden
-
-    def __exit__(self, *exception: object) -> None:
-        current().volatile += self.hidden
-        self.off.__exit__(*exception)
+    def changes(self) -> Any:
+        return (SET, "grad_enabled", False), (ADD, "volatile", -current().volatile)
 
 
 def volatile_apply(operation: Any, values: list[Any]) -> Any:

@@ -24,7 +24,7 @@ from adjoint.core import errors
 from adjoint.core.engine import run_number
 from adjoint.core.grad_mode import enable_grad
 from adjoint.core.graph import SavedTensor, TensorBase, needs_grad
-from adjoint.core.modes import current
+from adjoint.core.modes import ATTRIBUTE, SET, ModeBlock, current
 from adjoint.core.recorded import OpNode, pack_by_mode, save_input, unpacked
 from adjoint.core.saved_hooks import saved_tensors_hooks
 from adjoint.tensor.differentiate import needing_grad
@@ -62,14 +62,14 @@ class _Switches:
     debug: bool | None = None
 
 
-@contextlib.contextmanager
-def _switched(name: str, value: bool) -> Iterator[None]:
-    before = getattr(_Switches, name)
-    setattr(_Switches, name, value)
-    try:
-        yield
-    finally:
-        setattr(_Switches, name, before)
+class _switched(ModeBlock, contextlib.ContextDecorator):
+    """A block in which one of them has a value."""
+
+    def __init__(self, name: str, value: bool | None) -> None:
+        self.name, self.value = name, value
+
+    def changes(self) -> Any:
+        return ((ATTRIBUTE, self.name, (_Switches, self.value)),)
 
 
 class GraphExecGroup:
@@ -140,7 +140,7 @@ def set_checkpoint_early_stop(enable: bool) -> contextlib.AbstractContextManager
 
 def set_checkpoint_debug_enabled(enabled: bool | None) -> contextlib.AbstractContextManager[None]:
     """A block whose checkpoints name, in their errors, all operations of both runs (or do not)."""
-    return _switched("debug", enabled)  # type: ignore[arg-type]
+    return _switched("debug", enabled)
 
 
 def noop_context_fn() -> Contexts:
@@ -589,21 +589,13 @@ def _copies(outs: Any) -> Any:
     return [out.copy() for out in outs] if isinstance(outs, list) else outs.copy()
 
 
-class _Runner:
+class _Runner(ModeBlock):
     """A block in which kernels are run by a function."""
 
     def __init__(self, run: Callable[..., Any], begin: Callable[[], None] = lambda: None) -> None:
         self.run = run
         self.begin = begin
 
-    def __enter__(self) -> None:
-        state = current()
+    def changes(self) -> Any:
         self.begin()
-        self.before = state.runner
-        state.runner = self.run
-        state.unusual += 1
-
-    def __exit__(self, *exception: object) -> None:
-        state = current()
-        state.runner = self.before
-        state.unusual -= 1
+        return ((SET, "runner", self.run),)

@@ -8,8 +8,7 @@ to any depth, and reverse mode may be inside or outside of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from itertools import count
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
@@ -20,7 +19,7 @@ from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 from adjoint.core import errors
 from adjoint.core.graph import Tangents, TensorBase, registry, replay_view
 from adjoint.core.in_place import is_shared, own_strides
-from adjoint.core.modes import current
+from adjoint.core.modes import PUSH, SET, ModeBlock, current
 from adjoint.core.operation import Operation
 from adjoint.core.recorded import OpNode
 from adjoint.core.view_steps import shares_memory
@@ -36,40 +35,36 @@ _numbers = count(1)
 _holders: dict[int, WeakValueDictionary[int, Tangents]] = {}
 
 
-def open_level() -> int:
-    """Begin a derivation, the innermost one of this thread; returns its number."""
-    state = current()
-    level = next(_numbers)
-    _holders[level] = WeakValueDictionary()
-    state.dual_stack = (*state.dual_stack, level)
-    state.unusual += 1
-    return level
+class level(ModeBlock):
+    """A derivation for the duration of a with block, in which tangents are passed on even if that is switched off."""
+
+    def changes(self) -> Any:
+        self.number = new_level()
+        return *opening(self.number), (SET, "forward_off", False)
+
+    def given(self) -> int:
+        return self.number
+
+    def left(self, error: BaseException | None) -> None:
+        forget_level(self.number)
 
 
-def close_level(level: int) -> None:
-    """End the innermost derivation: its tangents are dropped everywhere."""
-    state = current()
-    if not state.dual_stack or state.dual_stack[-1] != level:
-        raise RuntimeError(
-            "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
-        )
-    state.dual_stack = state.dual_stack[:-1]
-    state.unusual -= 1
+def new_level() -> int:
+    """The number of a derivation that is going to begin."""
+    number = next(_numbers)
+    _holders[number] = WeakValueDictionary()
+    return number
+
+
+def opening(number: int) -> Any:
+    """The changes that open a level."""
+    return (PUSH, "dual_stack", number), (PUSH, "open_levels", number)
+
+
+def forget_level(level: int) -> None:
+    """Drop the tangents of a derivation that has ended, everywhere."""
     for tangents in list(_holders.pop(level).values()):
         tangents.pop(level, None)
-
-
-@contextmanager
-def level() -> Iterator[int]:
-    """A derivation for the duration of a with block, in which tangents are passed on even if that is switched off."""
-    number = open_level()
-    state = current()
-    before, state.forward_off = state.forward_off, False
-    try:
-        yield number
-    finally:
-        state.forward_off = before
-        close_level(number)
 
 
 def is_open(level: int) -> bool:
@@ -77,16 +72,14 @@ def is_open(level: int) -> bool:
     return level in _holders
 
 
-@contextmanager
-def outside(levels: tuple[int, ...]) -> Iterator[None]:
+class outside(ModeBlock):
     """Run with only these levels open: values at an inner level are made from values of the outer ones."""
-    state = current()
-    before = state.dual_stack
-    state.dual_stack = levels
-    try:
-        yield
-    finally:
-        state.dual_stack = before
+
+    def __init__(self, levels: tuple[int, ...]) -> None:
+        self.levels = levels
+
+    def changes(self) -> Any:
+        return ((SET, "dual_stack", self.levels),)
 
 
 def tangent_of(tensor: Tensor, number: int) -> Tensor | None:

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from adjoint.core.grad_mode import _GradMode, set_grad_enabled
 from adjoint.core.graph import TensorBase
-from adjoint.core.modes import current
+from adjoint.core.modes import SET, change_modes, current
 from adjoint.tensor.table import ops
 from adjoint.tensor.tensor import Tensor
-from adjoint.transforms.forward import around, close_level, dual, open_level, taken_apart, tangent_of
+from adjoint.transforms.forward import around, dual, forget_level, new_level, opening, taken_apart, tangent_of
 
 # torch counts levels from 0, and here the count ends there; -1 is no level. The number that the one open level has
 # among all derivations of the thread is kept with its other modes.
@@ -32,10 +32,16 @@ def enter_dual_level() -> int:
 
     Raises RuntimeError if one is open in this thread: this interface does not nest (`adjoint.func.jvp` does).
     """
+    change_modes(_opened())
+    return _LEVEL
+
+
+def _opened() -> Any:
+    """The changes that open a level."""
     if current().public_level != _NONE:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
-    current().public_level = open_level()
-    return _LEVEL
+    number = new_level()
+    return *opening(number), (SET, "public_level", number)
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
@@ -50,8 +56,16 @@ def exit_dual_level(*, level: int | None = None) -> None:
         raise RuntimeError(
             "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
         )
-    close_level(state.public_level)
-    state.public_level = _NONE
+    number = state.public_level
+    if state.dual_stack[-1:] != (number,):
+        raise RuntimeError(
+            "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
+        )
+    fewer = tuple([other for other in state.open_levels if other != number])
+    change_modes(
+        ((SET, "dual_stack", state.dual_stack[:-1]), (SET, "open_levels", fewer), (SET, "public_level", _NONE))
+    )
+    forget_level(number)
 
 
 class dual_level(_GradMode):
@@ -68,11 +82,16 @@ class dual_level(_GradMode):
     tensor([2., 0.])
     """
 
-    def __enter__(self) -> int:  # type: ignore[override]
-        return enter_dual_level()
+    def changes(self) -> Any:
+        changes = _opened()
+        self._number = changes[0][2]
+        return changes
 
-    def __exit__(self, *exception: object) -> None:
-        exit_dual_level()
+    def given(self) -> int:
+        return _LEVEL
+
+    def left(self, error: BaseException | None) -> None:
+        forget_level(self._number)
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
@@ -151,14 +170,6 @@ def is_fwd_grad_enabled() -> bool:
     return not current().forward_off
 
 
-def _switch_forward(enabled: bool) -> bool:
-    """Switch forward mode on or off in the calling thread; returns what it was."""
-    state: Any = current()
-    before = not state.forward_off
-    state.forward_off = not enabled
-    return before
-
-
 class set_fwd_grad_enabled(set_grad_enabled):
     """Switches forward mode on or off: at once when called, undone at the end of a with block.
 
@@ -172,4 +183,8 @@ class set_fwd_grad_enabled(set_grad_enabled):
     True
     """
 
-    _switch = staticmethod(_switch_forward)
+    _mode = "forward_off"
+
+    @staticmethod
+    def _value(enabled: bool) -> bool:
+        return not enabled

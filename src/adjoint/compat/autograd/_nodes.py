@@ -21,7 +21,6 @@ import threading
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import numpy
@@ -29,6 +28,7 @@ import numpy
 from adjoint.arrays.pytree import flatten
 from adjoint.compat.autograd._boxes import ArrayBox, Box
 from adjoint.compat.autograd._sequences import subvals
+from adjoint.core.modes import ATTRIBUTE, ModeBlock
 
 Function = Callable[..., Any]
 
@@ -73,14 +73,21 @@ class TraceStack(threading.local):
 
     top = -1
 
-    @contextmanager
-    def new_trace(self) -> Iterator[int]:
-        """One more."""
-        self.top += 1
-        try:
-            yield self.top
-        finally:
-            self.top -= 1
+    def new_trace(self) -> ModeBlock:
+        """A block in which there is one more."""
+        return _NewTrace(self)
+
+
+class _NewTrace(ModeBlock):
+    def __init__(self, stack: TraceStack) -> None:
+        self.stack = stack
+
+    def changes(self) -> Any:
+        self.number = self.stack.top + 1
+        return ((ATTRIBUTE, "top", (self.stack, self.number)),)
+
+    def given(self) -> int:
+        return self.number
 
 
 trace_stack = TraceStack()

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -26,10 +25,10 @@ from adjoint.compat.autograd._boxes import (
     unwrap,
     wrap,
 )
-from adjoint.core.dependence import differentiating, leads_elsewhere
+from adjoint.core.dependence import leads_elsewhere, show_cause
 from adjoint.core.grad_mode import enable_grad
 from adjoint.core.graph import TensorBase, new_tensor
-from adjoint.core.modes import current
+from adjoint.core.modes import ATTRIBUTE, PUSH, SET, ModeBlock, current
 from adjoint.tensor.differentiate import grad
 from adjoint.tensor.table import ops
 from adjoint.transforms import forward
@@ -54,14 +53,11 @@ class _Depth(threading.local):
 _depth = _Depth()
 
 
-@contextmanager
-def in_graph() -> Iterator[None]:
-    """A graph of calls is being made: a derivative that is taken meanwhile raises DifferentiatesInside."""
-    before, _depth.in_graph = _depth.in_graph, True
-    try:
-        yield
-    finally:
-        _depth.in_graph = before
+class in_graph(ModeBlock):
+    """A block in which a graph of calls is being made: a derivative taken meanwhile raises DifferentiatesInside."""
+
+    def changes(self) -> Any:
+        return ((ATTRIBUTE, "in_graph", (_depth, True)),)
 
 
 def refuse_in_graph() -> None:
@@ -70,15 +66,15 @@ def refuse_in_graph() -> None:
         raise DifferentiatesInside
 
 
-@contextmanager
-def tracing() -> Iterator[None]:
-    """A function is being run on boxes, with recording on."""
-    _depth.count += 1
-    try:
-        with enable_grad(), differentiating(()):
-            yield
-    finally:
-        _depth.count -= 1
+class tracing(ModeBlock):
+    """A block in which a function is being run on boxes, with recording on."""
+
+    def changes(self) -> Any:
+        counted = (ATTRIBUTE, "count", (_depth, _depth.count + 1))
+        return counted, (SET, "grad_enabled", True), (PUSH, "differentiated", ())
+
+    def left(self, error: BaseException | None) -> None:
+        show_cause(error)
 
 
 def entered(leaf: Any) -> Tensor:

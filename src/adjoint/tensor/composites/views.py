@@ -16,9 +16,10 @@ from adjoint.arrays.namespace import underlying
 from adjoint.arrays.numpy_namespace import memory_of
 from adjoint.arrays.size import check_shape, type_name
 from adjoint.core import errors
+from adjoint.core.grad_mode import recording
 from adjoint.core.graph import TensorBase, bump_version, needs_grad, registry
 from adjoint.core.in_place import become, own_strides, rebase
-from adjoint.core.modes import current, is_grad_enabled, set_grad
+from adjoint.core.modes import current, is_grad_enabled
 from adjoint.core.recorded import operations
 from adjoint.tensor.composites import index as indexing
 from adjoint.tensor.composites import shape as shapes
@@ -166,13 +167,10 @@ def _in_place(name: str, function: Callable[..., Any]) -> None:
         if is_grad_enabled():
             errors.check_in_place(input, 0)
         # what is recorded under no_grad, too: the history of a tensor that has one must have its shape
-        before = set_grad(is_grad_enabled() or input._node is not None)
-        try:
+        with recording(is_grad_enabled() or input._node is not None):
             view = function(input, *args, **kwargs)
             become(input, view)
             input._tangents = view._tangents
-        finally:
-            set_grad(before)
         return input
 
     reshaped.__doc__ = f"In-place version of {name[:-1]}(): the same tensor, with other axes, of the same memory."

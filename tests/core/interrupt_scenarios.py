@@ -1,0 +1,254 @@
+"""Signals at any moment: python interrupt_scenarios.py NAME [TIMES]
+
+A program is run again and again, and an exception raised in it after a random time, as Ctrl-C raises KeyboardInterrupt.
+While that is still handled, with all its frames alive, every mode must be as before, and then the program must give the
+right result. tests/core/test_interrupts.py calls this.
+
+Outside of this is what Python leaves open: a mode that is switched by a call (`torch.set_grad_enabled(False)` and its kin,
+in torch too, also as the head of a with statement), the blocks of contextlib and of NumPy, and in Python 3.14 the moment
+between the call of `__enter__` and the block.
+"""
+
+from __future__ import annotations
+
+import random
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import adjoint
+from adjoint import func
+from adjoint.autograd import forward_ad, graph
+from adjoint.compat import autograd as hips
+from adjoint.compat.autograd import numpy as boxed
+from adjoint.compat.autograd._nodes import trace_stack
+from adjoint.compat.autograd._tracing import _depth
+from adjoint.core import engine
+from adjoint.core.modes import MODES, current
+from adjoint.tools.checkpoint import _Switches
+from adjoint.utils.checkpoint import checkpoint, set_checkpoint_early_stop
+
+PROGRAMS: dict[str, Callable[[], Any]] = {}
+VALUES = np.arange(1.0, 4.0)
+
+
+def program(function: Callable[[], Any]) -> Callable[[], Any]:
+    PROGRAMS[function.__name__] = function
+    return function
+
+
+class Interrupt(BaseException):
+    """What the signal raises."""
+
+
+class Storm:
+    """Raises Interrupt at a random time in what it runs."""
+
+    armed = False
+
+    def __init__(self) -> None:
+        signal.signal(signal.SIGALRM, self.strike)
+
+    def strike(self, *arguments: Any) -> None:
+        if self.armed:
+            self.armed = False
+            raise Interrupt
+
+    def run(self, function: Callable[[], Any], within: float) -> bool:
+        """Call a function; True if it was interrupted. Then, its frames alive, the modes are looked at."""
+        try:
+            self.armed = True
+            signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-6, within))
+            function()
+            self.armed = False
+        except Interrupt:
+            check_modes()
+            return True
+        finally:
+            self.armed = False
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        return False
+
+
+def check_modes() -> None:
+    state = current()
+    wrong = {name: getattr(state, name) for name, value in MODES.items() if getattr(state, name) != value}
+    others = (_Switches.early_stop, _Switches.debug, _depth.count, trace_stack.top, len(engine._active_runs))
+    if wrong or others != (None, None, 0, -1, 0):
+        raise SystemExit(f"left behind: {wrong} {others}")
+
+
+def leaf() -> Any:
+    return adjoint.from_numpy(VALUES.copy()).requires_grad_()
+
+
+def gradient(x: Any, y: Any) -> list[float]:
+    return adjoint.autograd.grad(y.sum(), x)[0].tolist()
+
+
+@program
+def grad_modes() -> Any:
+    x = leaf()
+    for _ in range(5):
+        with adjoint.no_grad():
+            adjoint.enable_grad()(lambda: x * 2)()
+            with adjoint.enable_grad(), adjoint.inference_mode(), adjoint.inference_mode(False):
+                x * 2
+        adjoint.no_grad()(lambda: x * 2)()
+    return gradient(x, x * x)
+
+
+@program
+def saved_tensors() -> Any:
+    x = leaf()
+    for _ in range(3):
+        with graph.saved_tensors_hooks(lambda t: t * 2, lambda t: t / 2), graph.save_on_cpu():
+            x.exp()
+        with graph.disable_saved_tensors_hooks("not here"):
+            x * x
+        with graph.allow_mutation_on_saved_tensors():
+            y = x * 1
+            z = y.exp().sin()
+            y.mul_(2)
+            found = gradient(x, z)
+    return found
+
+
+@program
+def watching() -> Any:
+    x = leaf()
+    for _ in range(3):
+        with graph.node_creation_hook(lambda node: None), graph.record_locations():
+            y = x.exp()
+        with graph.watch_forward():
+            y = x.sin() * x
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with adjoint.autograd.detect_anomaly():
+            return gradient(x, (y * x).sin())
+
+
+@program
+def forward_mode() -> Any:
+    x, t = adjoint.from_numpy(VALUES), adjoint.from_numpy(VALUES)
+    with forward_ad.dual_level():
+        y = forward_ad.make_dual(x, t).sin() ** 2
+        found = forward_ad.unpack_dual(y).tangent.tolist()
+    return [found, func.jvp(lambda x: x.exp() * x, (x,), (t,))[1].tolist()]
+
+
+@program
+def transforms() -> Any:
+    x = adjoint.from_numpy(VALUES)
+    f = lambda x: (x.sin() * x).sum()
+    rows = func.vmap(func.grad(f))(adjoint.from_numpy(np.stack([VALUES, VALUES])))
+    return [func.hessian(f)(x).tolist(), rows.tolist(), func.jacrev(lambda x: x * x)(x).tolist()]
+
+
+@program
+def checkpoints() -> Any:
+    x = leaf()
+    inner = lambda x: checkpoint(lambda x: x.sin().exp(), x, use_reentrant=False) * x
+    with set_checkpoint_early_stop(True):
+        return gradient(x, checkpoint(inner, x, use_reentrant=False))
+
+
+@program
+def custom_functions() -> Any:
+    class Square(adjoint.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return 2 * x * g
+
+    x = leaf()
+    return gradient(x, Square.apply(Square.apply(x)))
+
+
+@program
+def views_in_place() -> Any:
+    x = leaf()
+    y = x * 1
+    v = y[1:]
+    v.mul_(3)
+    y.unsqueeze_(0).transpose_(0, 1)
+    return gradient(x, y * y)
+
+
+@program
+def passes_inside_passes() -> Any:
+    """Deep enough for a thread of their own."""
+    found = []
+
+    def deeper(depth: int) -> None:
+        x = leaf()
+        y = x * 2
+
+        def hook(g: Any) -> None:
+            with adjoint.enable_grad():
+                deeper(depth - 1) if depth else found.append(current().backward_depth)
+
+        y.register_hook(hook)
+        y.sum().backward()
+        found.append(x.grad.tolist())
+
+    deeper(32)
+    return found
+
+
+RETAINED = leaf()
+CHAIN = RETAINED
+for _ in range(30):
+    CHAIN = CHAIN * 1.5 + CHAIN.sin()
+CHAIN = CHAIN.sum()
+
+
+@program
+def a_graph_that_goes_on() -> Any:
+    """The same nodes are marked by each pass, also by those that were interrupted."""
+    first = adjoint.autograd.grad(CHAIN, RETAINED, retain_graph=True, create_graph=True)[0]
+    return [adjoint.autograd.grad(CHAIN, RETAINED, retain_graph=True)[0].tolist(), first.tolist()]
+
+
+@program
+def the_hips_layer() -> Any:
+    f = lambda x: boxed.sum(boxed.sin(x) * x)
+    return [hips.grad(f)(VALUES).tolist(), hips.hessian(f)(VALUES).tolist()]
+
+
+def duration(function: Callable[[], Any]) -> float:
+    begun = time.perf_counter()
+    function()
+    return time.perf_counter() - begun
+
+
+def main(name: str, times: int) -> None:
+    function = PROGRAMS[name]
+    # at the first time tables are made, which takes longer
+    expected = function()
+    within = 1.2 * min(duration(function) for _ in range(5))
+    storm = Storm()
+    struck = 0
+    for _ in range(50 * times):
+        struck += storm.run(function, within)
+        check_modes()
+        assert function() == expected
+        if struck == times:
+            break
+    else:
+        raise SystemExit(f"only {struck} of {50 * times} runs were interrupted")
+    print(f"{name}: {times} times")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 100)
