@@ -4,8 +4,8 @@ A program is run again and again, and an exception raised in it after a random t
 While that is still handled, with all its frames alive, every mode must be as before, and then the program must give the
 right result. tests/core/test_interrupts.py calls this.
 
-Outside of this is what Python leaves open: a mode that is switched by a call (`torch.set_grad_enabled(False)` and its kin,
-in torch too, also as the head of a with statement), the blocks of contextlib and of NumPy, and in Python 3.14 the moment
+Outside of this is what Python leaves open: a mode that is switched by a call (`set_grad_enabled(False)` and its kin, in
+torch too, also as the head of a with statement), the blocks of contextlib and of NumPy, and in Python 3.14 the moment
 between the call of `__enter__` and the block.
 """
 

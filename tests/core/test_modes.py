@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 
 import adjoint
@@ -112,11 +113,12 @@ def test_block_that_a_hook_never_leaves_ends_with_the_pass(name: str) -> None:
 
     y.register_hook(hook)
     before = modes_now()
-    y.sum().backward()
-    assert modes_now() == before
-    # leaving it afterwards changes no count
-    block = entered.pop()
-    if name not in ("no_grad", "recording", "set_grad_enabled"):
+    # what NumPy warns of is silenced by the pass and by watch_forward, which end here in another order
+    with numpy.errstate():
+        y.sum().backward()
+        assert modes_now() == before
+        # leaving it afterwards changes no count
+        block = entered.pop()
         block.__exit__(None, None, None)
         assert {n: v for n, v in modes_now().items() if n in ("unusual", "locations")} == {"unusual": 0, "locations": 0}
     for changed, value in before.items():

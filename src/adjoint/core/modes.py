@@ -348,9 +348,9 @@ class ModeBlock:
 
     Python looks for signals, and so raises KeyboardInterrupt, between the steps of its own code. A subclass therefore
     says what is changed as data: `changes` gives (how, name of the mode, value) for each mode, and may raise, since
-    nothing has happened yet; `given` is what the block gives; `left` is called, with the error that ends the block, when all was undone. The changes, and
-    undoing them, are one step each in the compiled form. The plain form, and a mode that is set by a call instead of a
-    block, have no such step.
+    nothing has happened yet; `given` is what the block gives; `left` is called, with the error that ends the block,
+    when all was undone. The changes, and undoing them, are one step each in the compiled form. The plain form, and a
+    mode that is set by a call instead of a block, have no such step.
     """
 
     if not cython.compiled:

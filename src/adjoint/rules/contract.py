@@ -500,7 +500,7 @@ def _check_factors(input, beta, alpha):
             check_fits(input, factor)
 
 
-def _plus(xp, product, input, beta, alpha):
+def _plus(product, input, beta, alpha):
     """beta * input + alpha * product; with beta 0 not even NaN in input counts."""
     beta, alpha = number_as(beta, product.dtype), number_as(alpha, product.dtype)
     if alpha != 1:
@@ -535,7 +535,7 @@ def _check_addmm(input, mat1, mat2, beta, alpha):
 @general(core="(m,n),(m,k),(k,n)->(m,n)", inplace=True, check=_check_addmm)
 def addmm(xp, input: Array, mat1: Array, mat2: Array, *, beta: Number = 1, alpha: Number = 1):
     """beta * input + alpha * (mat1 @ mat2), input broadcast."""
-    return _plus(xp, xp.matmul(mat1, mat2), input, beta, alpha)
+    return _plus(xp.matmul(mat1, mat2), input, beta, alpha)
 
 
 def _check_baddbmm(input, batch1, batch2, beta, alpha):
@@ -549,7 +549,7 @@ def _check_baddbmm(input, batch1, batch2, beta, alpha):
 @general(core="(b,m,n),(b,m,k),(b,k,n)->(b,m,n)", inplace=True, check=_check_baddbmm)
 def baddbmm(xp, input: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alpha: Number = 1):
     """beta * input + alpha * bmm(batch1, batch2), input broadcast."""
-    return _plus(xp, xp.matmul(batch1, batch2), input, beta, alpha)
+    return _plus(xp.matmul(batch1, batch2), input, beta, alpha)
 
 
 def _check_addmv(input, mat, vec, beta, alpha):
@@ -567,7 +567,7 @@ def _check_addmv(input, mat, vec, beta, alpha):
 @general(core="(m),(m,k),(k)->(m)", inplace=True, check=_check_addmv)
 def addmv(xp, input: Array, mat: Array, vec: Array, *, beta: Number = 1, alpha: Number = 1):
     """beta * input + alpha * (mat @ vec), input broadcast."""
-    return _plus(xp, _matrix_vector(xp, mat, vec), input, beta, alpha)
+    return _plus(_matrix_vector(xp, mat, vec), input, beta, alpha)
 
 
 def _added_vjp(g, beta):

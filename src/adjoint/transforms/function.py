@@ -678,12 +678,12 @@ def by_rule(cls: type[Function], args: tuple[Any, ...], level: int) -> Any:
     state = current()
     randomness = next((batch.randomness for batch in state.batches if batch.level == level), None)
     before = state.batches, state.transforms
-    batches = tuple([batch for batch in state.batches if batch.level != level])
+    others = tuple([batch for batch in state.batches if batch.level != level])
     transforms = state.transforms
     if ("vmap", level) in transforms:
         transforms = transforms[: transforms.index(("vmap", level))]
     # no call stands between this and the block, so that no signal comes in between
-    state.batches, state.transforms = batches, transforms
+    state.batches, state.transforms = others, transforms
     try:
         returned = cls.vmap(VmapInfo(size, randomness or "error"), in_dims, *structure.unflatten(whole))
     finally:

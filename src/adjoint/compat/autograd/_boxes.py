@@ -627,7 +627,7 @@ def _define() -> None:
         _binary(getattr(numpy, ufunc), direct if name in ("add", "sub", "mul", "truediv") else _by(ufunc), name)
     for name, ufunc in {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater",
                         "ge": "greater_equal"}.items():  # fmt: skip
-        setattr(ArrayBox, f"__{name}__", _comparison(getattr(numpy, ufunc), name))
+        setattr(ArrayBox, f"__{name}__", _comparison(getattr(numpy, ufunc)))
     for name, ufunc in {"neg": "negative", "pos": "positive", "abs": "absolute"}.items():
         setattr(ArrayBox, f"__{name}__", _unary(getattr(numpy, ufunc)))
     for name in _METHODS:
@@ -638,7 +638,7 @@ def _by(ufunc: str) -> Function:
     return lambda a, b: array_ufunc(getattr(numpy, ufunc), "__call__", (a, b), {})
 
 
-def _comparison(ufunc: Any, name: str) -> Function:
+def _comparison(ufunc: Any) -> Function:
     def compare(self: ArrayBox, other: Any) -> Any:
         if _is_foreign(other):
             return NotImplemented
