@@ -214,3 +214,22 @@ def test_changes_that_raise_change_nothing() -> None:
     with pytest.raises(ZeroDivisionError), Refused():
         pass
     assert modes_now() == before
+
+
+@pytest.mark.parametrize("name", ["inference_mode", "transforming"])
+def test_new_tensors_are_marked_after_a_block_that_a_hook_never_left(name: str) -> None:
+    """Whether there is anything to mark them with is counted over all threads."""
+    x = adjoint.ones(2, requires_grad=True)
+    y = x * 2
+    blocks = [BLOCKS[name]() for _ in range(3)]
+    for block in blocks:
+        y.register_hook(lambda gradient, block=block: block.__enter__() and None)
+    y.sum().backward()
+    for block in reversed(blocks):
+        block.__exit__(None, None, None)
+    current().grad_enabled = True
+    assert not adjoint.ones(2).is_inference() and adjoint.ones(2)._level is None
+    with adjoint.inference_mode():
+        assert adjoint.ones(2).is_inference()
+    with batches.transforming("grad") as run:
+        assert adjoint.ones(2)._level is run.level
