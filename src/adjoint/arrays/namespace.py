@@ -63,6 +63,8 @@ def copied(array: Any) -> Any:
 
 def count_true(mask: Any) -> int:
     """How many elements of a mask are true."""
+    if type(mask) is numpy.ndarray:
+        return int(numpy.count_nonzero(mask))
     return int(mask.sum() if hasattr(mask, "sum") else namespace(mask).count_nonzero(mask))
 
 

@@ -4,7 +4,7 @@ The gradient goes to the picked elements. NaN counts as the largest value, as in
 """
 
 from adjoint.arrays.dtypes import kind_of
-from adjoint.arrays.namespace import count_true, underlying
+from adjoint.arrays.namespace import count_true, is_lazy, underlying
 
 from .declare import Array, Constant, constant, general, linear
 from .reduce import (
@@ -108,13 +108,22 @@ def argsort(xp, input: Array, dim=-1, descending=False, *, stable=False):
     return _sort(xp, input, dim, descending)[1]
 
 
+# up to so many elements all are put in order, which is quicker than to look for the first of equals
+_FEW = 32
+
+
 def _first_of_equals(xp, input, found, least, dim, k, largest):
     """Where the k largest elements are, found in any way: of those that equal the least of them, the first ones."""
-    nan, of_nan = input != input, least != least
-    same = (input == least) | (nan & of_nan)
+    same, of_nan = input == least, least != least
+    if kind_of(input) == "f" and count_true(underlying(of_nan)):
+        same = same | (of_nan & (input != input))
     taken = xp.take_along_axis(same, found, axis=dim)
-    if not count_true(underlying(xp.sum(same, axis=dim) != xp.sum(taken, axis=dim))):
+    n_taken = count_true(underlying(taken))
+    if count_true(underlying(same)) == n_taken:
         return found
+    if input.ndim == 1 and underlying(input) is input and not is_lazy(input):
+        return xp.sort(xp.concat([found[~taken], xp.nonzero(same)[0][:n_taken]]))
+    nan = input != input
     better = (input > least) | (nan & ~of_nan) if largest else (input < least) | (of_nan & ~nan)
     left = k - xp.sum(better, axis=dim, keepdims=True)
     chosen = xp.moveaxis(better | (same & (xp.cumulative_sum(xp.astype(same, xp.int64), axis=dim) <= left)), dim, -1)
@@ -136,7 +145,7 @@ def _topk(xp, input: Array, k, dim=-1, largest=True, sorted=True):
         raise RuntimeError("selected index k out of range")
     if not input.ndim:
         return _itself(xp, input)
-    if 0 < k < n:
+    if 0 < k < n and n > _FEW:
         last = n - k if largest else k - 1
         split = xp.argpartition(input, last, axis=dim)
         found = xp.sort(split[part(dim, n - k, n) if largest else part(dim, 0, k)], axis=dim)
