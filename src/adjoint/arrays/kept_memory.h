@@ -163,4 +163,29 @@ static PyObject *adj_make_handler(void) {
     return PyCapsule_New(&adj_handler, "mem_handler", NULL);
 }
 
+/* A new array in memory from here: what PyArray_NewFromDescr makes while the handler is set, in a tenth of the time. It
+   takes over the reference to `descr`. */
+static PyObject *adj_new_kept_array(PyArray_Descr *descr, int ndim, npy_intp *shape, int fortran, PyObject *handler) {
+    if (adj_limit == 0)
+        return PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, NULL, NULL,
+                                    fortran ? NPY_ARRAY_F_CONTIGUOUS : 0, NULL);
+    size_t size = (size_t)PyDataType_ELSIZE(descr);
+    for (int i = 0; i < ndim; i++) size *= (size_t)shape[i];
+    void *data = adj_allocate(size, 0);
+    if (data == NULL) {
+        Py_DECREF(descr);
+        return PyErr_NoMemory();
+    }
+    PyObject *array = PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, NULL, data,
+                                           fortran ? NPY_ARRAY_FARRAY : NPY_ARRAY_CARRAY, NULL);
+    if (array == NULL) {
+        adj_free(NULL, data, size);
+        return NULL;
+    }
+    Py_INCREF(handler);
+    ((PyArrayObject_fields *)array)->mem_handler = handler;
+    PyArray_ENABLEFLAGS((PyArrayObject *)array, NPY_ARRAY_OWNDATA);
+    return array;
+}
+
 #endif

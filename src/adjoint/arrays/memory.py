@@ -89,6 +89,11 @@ def with_kept_memory(function, arguments, keywords=None):
 
 
 if compiled:
+
+    def new_kept_array(descr, ndim, shape, fortran):
+        """A new array of a C descriptor and shape, in memory from here; for the C code of other modules."""
+        return adj_new_kept_array(descr, ndim, shape, fortran, _handler)
+
     adj_import_arrays()
     _handler = adj_make_handler()
     adj_limit = default_limit()

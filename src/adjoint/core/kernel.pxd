@@ -27,8 +27,7 @@ cdef class Kernel:
     cdef readonly Fused fused_call
     cdef object one(self, object array)
     cdef object two(self, object left, object right)
-    cpdef object compute_one(self, object array, bint large)
-    cpdef object compute_two(self, object left, object right, bint large)
+    cpdef object compute_two(self, object left, object right)
     cpdef tuple unwrap(self, list values)
     cpdef object run(self, list raw, object half)
     cdef bint has_large(self, list raw)

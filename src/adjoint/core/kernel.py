@@ -68,49 +68,41 @@ class Kernel:
 
     def one(self, array):
         """The result for one plain array."""
-        if is_large(array):
-            return with_kept_memory(self.compute_one, (array, True))
-        return self.compute_one(array, False)
-
-    def two(self, left, right):
-        """The result for two plain arrays, or one and a number; None where a native kernel leaves it to `run`."""
-        if is_large(left) or is_large(right):
-            return with_kept_memory(self.compute_two, (left, right, True))
-        return self.compute_two(left, right, False)
-
-    def compute_one(self, array, large):
-        """The result for one plain array: by a native kernel, by a program, or by the kernel."""
+        large: cython.bint = is_large(array)
         out = None
         if self.native is not None and not large:
             out = self.native.one(array)
         elif self.fuses or large:
             out = self.fused.one(array, False)
         if out is None:
-            out = self.quick(array)
+            out = with_kept_memory(self.quick, (array,)) if large else self.quick(array)
         return out if type(out) is _ndarray else _asarray(out)
 
-    def compute_two(self, left, right, large):
+    def two(self, left, right):
         """The result for two plain arrays, or one and a number; None where a native kernel leaves it to `run`."""
+        large: cython.bint = is_large(left) or is_large(right)
         if self.native is not None:
-            return self.native.two(left, right)
+            return with_kept_memory(self.native.run, (left, right)) if large else self.native.two(left, right)
         try:
-            if self.fuses or large:
-                out = self.fused.two(left, right, False, large)
-                if out is not None:
-                    return out
-            if self.symbol == _TIMES:
-                out = left * right
-            elif self.symbol == _PLUS:
-                out = left + right
-            elif self.symbol == _MINUS:
-                out = left - right
-            elif self.symbol == _OVER:
-                out = left / right
-            else:
-                out = self.quick(left, right)
+            # a program makes large results in memory that is kept
+            out = self.fused.two(left, right, False, large) if self.fuses or large else None
+            if out is None:
+                out = with_kept_memory(self.compute_two, (left, right)) if large else self.compute_two(left, right)
         except Exception as error:
             self.fail(error, [left, right])
         return out if type(out) is _ndarray else _asarray(out)
+
+    def compute_two(self, left, right):
+        """The kernel itself on two plain arrays, or one and a number."""
+        if self.symbol == _TIMES:
+            return left * right
+        if self.symbol == _PLUS:
+            return left + right
+        if self.symbol == _MINUS:
+            return left - right
+        if self.symbol == _OVER:
+            return left / right
+        return self.quick(left, right)
 
     def unwrap(self, values):
         """Raw arguments for the kernel, promoted; the half type to round to or None; whether any is complex."""

@@ -125,14 +125,19 @@ class Fused:
 
         large: one of them is a large array.
         """
-        if cython.compiled and not large:
+        if cython.compiled:
             is_array: cython.bint = type(x) is _ndarray
             if self.numbers or (is_array and type(y) is _ndarray):
                 kind: cython.int = adj_type_num(x if is_array else y)
-                if kind == NPY_DOUBLE and self.double is not None:
-                    return self.double.two(x, y, quiet)
-                if kind == NPY_FLOAT and self.single is not None:
-                    return self.single.two(x, y, quiet)
+                flat: Elementwise = None
+                if kind == NPY_DOUBLE:
+                    flat = self.double
+                elif kind == NPY_FLOAT:
+                    flat = self.single
+                if flat is not None:
+                    result = flat.two(x, y, quiet, large)
+                    if result is not None or not large:
+                        return result
         return self.attempt([x, y], quiet)
 
     def attempt(self, values: list, quiet):

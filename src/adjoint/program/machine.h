@@ -329,10 +329,14 @@ static int adj_collapse(int n_inputs, PyArrayObject **arrays, adj_register *regi
     return 1;
 }
 
-/* Place a program's registers on arrays and numbers, and make the result. 1: the job can run; 0: the arguments are not
-   of the kind that the program is for, so NumPy must be asked; -1: an exception is set. */
+/* Makes an array in memory that is kept; it takes over the reference to the descriptor. */
+typedef PyObject *(*adj_array_maker)(PyArray_Descr *descr, int ndim, npy_intp *shape, int fortran);
+
+/* Place a program's registers on arrays and numbers, and make the result; `kept` makes a result of `large` elements or
+   more. 1: the job can run; 0: the arguments are not of the kind that the program is for, so NumPy must be asked, or, with
+   `flat_only`, they are not of one shape; -1: an exception is set. */
 static int adj_bind(const adj_elementwise *p, PyObject **given, adj_job *job, adj_register *registers, double *numbers,
-                    PyObject **made) {
+                    PyObject **made, adj_array_maker kept, npy_intp large, int flat_only) {
     PyArrayObject *arrays[ADJ_MOST_INPUTS], *full = NULL;
     int plain = 1, fortran = 1, n = p->n_inputs, single = p->size == 4;
     job->n_rows = job->n_columns = job->n_pieces = job->scratch = 0;
@@ -375,7 +379,8 @@ static int adj_bind(const adj_elementwise *p, PyObject **given, adj_job *job, ad
             if (arrays[k] == NULL || (ndim && !PyArray_NDIM(arrays[k]))) continue;
             registers[k].column = PyArray_ITEMSIZE(arrays[k]);
         }
-    } else {
+    } else if (flat_only) return 0;
+    else {
         for (int k = 0; k < n; k++)
             if (arrays[k] != NULL && PyArray_NDIM(arrays[k]) > ndim) ndim = PyArray_NDIM(arrays[k]);
         for (int i = 0; i < ndim; i++) shape[i] = 1;
@@ -394,8 +399,12 @@ static int adj_bind(const adj_elementwise *p, PyObject **given, adj_job *job, ad
         if (size && !adj_collapse(n, arrays, registers, ndim, shape, &job->n_rows, &job->n_columns)) return 0;
     }
     Py_INCREF(p->descr);
-    PyObject *result = PyArray_NewFromDescr(&PyArray_Type, p->descr, ndim, shape, NULL, NULL,
-                                            fortran && !plain ? NPY_ARRAY_F_CONTIGUOUS : 0, NULL);
+    fortran = fortran && !plain;
+    PyObject *result;
+    if (size >= large) result = kept(p->descr, ndim, shape, fortran);
+    else
+        result = PyArray_NewFromDescr(&PyArray_Type, p->descr, ndim, shape, NULL, NULL,
+                                      fortran ? NPY_ARRAY_F_CONTIGUOUS : 0, NULL);
     if (result == NULL) return -1;
     *made = result;
     if (size == 0) { job->n_rows = 0; return 1; }

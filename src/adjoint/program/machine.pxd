@@ -1,5 +1,6 @@
 cimport cython
 
+from adjoint.arrays.memory cimport PyArray_Descr, new_kept_array
 from adjoint.arrays.threads cimport share
 
 
@@ -52,8 +53,9 @@ cdef extern from "machine.h":
     void adj_free_elementwise(adj_elementwise *p)
     void adj_set_constant(adj_elementwise *p, int k, double value)
     void adj_set_result(adj_elementwise *p, int step, int size, int slot)
+    ctypedef object (*adj_array_maker)(PyArray_Descr *descr, int ndim, Py_ssize_t *shape, bint fortran)
     int adj_bind(const adj_elementwise *p, PyObject **given, adj_job *job, adj_register *registers, double *numbers,
-                 PyObject **made) except -1
+                 PyObject **made, adj_array_maker kept, Py_ssize_t large, bint flat_only) except -1
     void adj_set_pieces(adj_job *job, int n_tiles)
     void adj_work(void *job) noexcept nogil
     void adj_work_here(adj_job *job, bint quiet) noexcept
@@ -63,16 +65,16 @@ cdef extern from *:
     void release "Py_DECREF"(PyObject *o)
 
 
-cdef Py_ssize_t _UNLOCKED, _THREADED
+cdef Py_ssize_t _UNLOCKED, _THREADED, _LARGE
 
 
 cdef class Elementwise:
     cdef adj_elementwise code
     cdef object one(self, object x, bint quiet)
-    cdef object two(self, object x, object y, bint quiet)
+    cdef object two(self, object x, object y, bint quiet, bint flat_only)
     cdef object several(self, list values, bint quiet)
 
-cdef object run_elementwise(Elementwise program, PyObject **given, bint quiet)
+cdef object run_elementwise(Elementwise program, PyObject **given, bint quiet, bint flat_only)
 
 cdef int set_step(adj_step *step, int way, object loop, object place, object registers) except -1
 

@@ -38,7 +38,7 @@ def would_tell(flags):
 if compiled:
     adj_import_ufuncs()
     MOST_INPUTS, MOST_STEPS, MOST_REGISTERS, TILE = ADJ_MOST_INPUTS, ADJ_MOST_STEPS, ADJ_MOST_REGISTERS, ADJ_TILE
-    _UNLOCKED, _THREADED = crossovers.UNLOCKED, crossovers.THREADED
+    _UNLOCKED, _THREADED, _LARGE = crossovers.UNLOCKED, crossovers.THREADED, crossovers.KEPT_MEMORY
 
     def set_step(step, way, loop, place, registers):
         """Fill a step: a ufunc and the place of its loop, or the number of a loop of our own and None."""
@@ -83,20 +83,20 @@ if compiled:
         def one(self, x, quiet):
             """The result for one array, or None where NumPy must be asked."""
             given: cython.pointer(PyObject) = cython.cast(cython.pointer(PyObject), x)
-            return run_elementwise(self, cython.address(given), quiet)
+            return run_elementwise(self, cython.address(given), quiet, False)
 
-        def two(self, x, y, quiet):
-            """The result for two arrays, or an array and a number."""
+        def two(self, x, y, quiet, flat_only):
+            """The result for two arrays, or an array and a number; with `flat_only` of one shape."""
             given: (cython.pointer(PyObject))[2]
             given[0] = cython.cast(cython.pointer(PyObject), x)
             given[1] = cython.cast(cython.pointer(PyObject), y)
-            return run_elementwise(self, given, quiet)
+            return run_elementwise(self, given, quiet, flat_only)
 
         def several(self, values: list, quiet):
             """The result for as many arrays and numbers as there are inputs, in a list."""
-            return run_elementwise(self, adj_items(values), quiet)
+            return run_elementwise(self, adj_items(values), quiet, False)
 
-    def run_elementwise(program, given, quiet):
+    def run_elementwise(program, given, quiet, flat_only):
         """Run an elementwise program; `quiet`: whatever floating point errors there are.
 
         None where NumPy must be asked: for arrays of another layout, and where NumPy would tell of an error.
@@ -106,8 +106,9 @@ if compiled:
         numbers: cython.double[8]
         made: cython.pointer(PyObject) = cython.NULL
         if not adj_bind(
-            cython.address(program.code), given, cython.address(job), registers, numbers, cython.address(made)
-        ):
+            cython.address(program.code), given, cython.address(job), registers, numbers, cython.address(made),
+            new_kept_array, _LARGE, flat_only,
+        ):  # fmt: skip
             return None
         result = cython.cast(object, made)
         release(made)
