@@ -333,8 +333,8 @@ static int adj_collapse(int n_inputs, PyArrayObject **arrays, adj_register *regi
 typedef PyObject *(*adj_array_maker)(PyArray_Descr *descr, int ndim, npy_intp *shape, int fortran);
 
 /* Place a program's registers on arrays and numbers, and make the result; `kept` makes a result of `large` elements or
-   more. 1: the job can run; 0: the arguments are not of the kind that the program is for, so NumPy must be asked, or, with
-   `flat_only`, they are not of one shape; -1: an exception is set. */
+   more. 1: the job can run; 0: the arguments are not of the kind that the program is for, so NumPy must be asked, or,
+   with `flat_only`, they are not of one shape; -1: an exception is set. */
 static int adj_bind(const adj_elementwise *p, PyObject **given, adj_job *job, adj_register *registers, double *numbers,
                     PyObject **made, adj_array_maker kept, npy_intp large, int flat_only) {
     PyArrayObject *arrays[ADJ_MOST_INPUTS], *full = NULL;
