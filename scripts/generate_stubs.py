@@ -143,6 +143,8 @@ def tensor_stub() -> str:
             members.append(f"def {name}(self, other: {other}) -> Tensor: ...{note}\n")
         elif isinstance(value, staticmethod):
             members.append("@staticmethod\n" + definition(name, value.__func__))
+        elif isinstance(value, classmethod):
+            members.append("@classmethod\n" + definition(name, value.__func__))
         elif inspect.isroutine(value) and name not in ("__reduce_ex__", "__weakref__", "_node_hooks"):
             members.append(method(name, value))
     body = textwrap.indent("\n".join(members), "    ")

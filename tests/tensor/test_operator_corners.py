@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -119,3 +120,58 @@ def test_topk_takes_the_first_of_equals(kind: str, largest: bool) -> None:
             found = adjoint.from_numpy(array).topk(k, dim, largest)
             np.testing.assert_array_equal(found.indices.numpy(), np.take(order, range(k), dim))
     assert adjoint.tensor([1.0, 1, 0]).topk(1).indices.tolist() == [0]
+
+
+def test_native_batch_norm_without_elements() -> None:
+    for shape in ((0, 3), (2, 0), (2, 3, 0)):
+        x = adjoint.zeros(*shape)
+        channels = (adjoint.zeros(shape[1]), adjoint.ones(shape[1]))
+        with pytest.raises(RuntimeError, match=re.escape(f"at least one element, but got input_sizes = {[*shape]}")):
+            adjoint.native_batch_norm(x, None, None, *channels, True, 0.1, 1e-5)
+        found = adjoint.native_batch_norm(x, None, None, *channels, False, 0.1, 1e-5)
+        assert [tuple(each.shape) for each in found] == [shape, (0,), (0,)]
+        assert [each.tolist() for each in channels] == [[0] * shape[1], [1] * shape[1]]
+
+
+def test_as_strided_scatter_where_elements_of_the_input_meet() -> None:
+    """The memory is what is copied, so that a value written shows wherever its element does."""
+    x = adjoint.arange(5, dtype=adjoint.float64).requires_grad_()
+    source = adjoint.tensor([5.0, 6.0], dtype=adjoint.float64, requires_grad=True)
+    result = x.unfold(0, 3, 1).as_strided_scatter(source, (2,), (1,), 1)
+    assert result.tolist() == [[0, 5, 6], [5, 6, 3], [6, 3, 4]] and result.stride() == (1, 1)
+    assert x.tolist() == [0, 1, 2, 3, 4]
+    check = adjoint.autograd.gradcheck
+    function = lambda a, b: a.unfold(0, 3, 1).as_strided_scatter(b, (2,), (1,), 1)
+    assert check(function, (x, source), check_forward_ad=True)
+    rows = adjoint.arange(2.0).expand(3, 2).as_strided_scatter(adjoint.tensor([[5.0, 6]]), (1, 2), (2, 1), 0)
+    assert rows.tolist() == [[5, 6], [0, 1], [0, 1]]
+
+
+@pytest.mark.parametrize("stride", [(0, 1), (1, 1), (1, 0)])
+def test_as_strided_scatter_where_elements_to_be_written_meet(stride: tuple[int, int]) -> None:
+    x = adjoint.arange(6.0)
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor refers to a single memory"):
+        x.as_strided_scatter(adjoint.ones(2, 2), (2, 2), stride)
+    assert x.tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_masked_logaddexp_where_all_is_masked_out() -> None:
+    x, y = (adjoint.from_numpy(RNG.normal(size=3)) for _ in range(2))
+    keep_x, keep_y = adjoint.tensor([True, False, False]), adjoint.tensor([True, True, False])
+
+    def total(a: adjoint.Tensor, b: adjoint.Tensor) -> adjoint.Tensor:
+        return adjoint.masked.logaddexp(a, b, input_mask=keep_x, other_mask=keep_y).sum()
+
+    share = 1 / (1 + np.exp(float(y[0]) - float(x[0])))
+    curvature = np.zeros((3, 3))
+    curvature[0, 0] = share * (1 - share)
+    first = adjoint.func.grad(total, argnums=(0, 1))
+    with np.errstate(invalid="ignore"):
+        gradients = first(x, y)
+    np.testing.assert_allclose([each.tolist() for each in gradients], [[share, 0, 0], [1 - share, 1, 0]])
+    for outer in (adjoint.func.jacfwd, adjoint.func.jacrev):
+        with np.errstate(invalid="ignore"):
+            found = outer(first, argnums=(0, 1))(x, y)
+        for i in range(2):
+            for j in range(2):
+                np.testing.assert_allclose(found[i][j].numpy(), curvature if i == j else -curvature, atol=1e-15)

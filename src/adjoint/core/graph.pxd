@@ -177,6 +177,10 @@ cdef long long _sequence
 cdef unsigned long long _LAST
 cdef VersionCounter NO_VERSION
 cpdef object pack_saved(SavedTensor saved, TensorBase tensor, object pack_hook, object unpack_hook)
+cdef int _overriding
+cpdef object count_overriding()
+cpdef bint overrides(object value)
+cpdef bint any_overrides(list values)
 cdef object _tensor_type, _native_tensor, _ndarray, _accumulation
 cdef SavedTensor make_saved(object array, VersionCounter counter, Node node, int output_nr, bint from_input)
 cpdef long long next_sequence_nr()

@@ -56,6 +56,10 @@ class Registry:
     # what becomes of an operation, or one in place, with volatile tensors among its arguments
     volatile_apply: object = None
     volatile_in_place: object = None
+    # what an operation gives whose arguments are of classes with a say of their own, and how many such
+    # classes there are
+    override: object = None
+    overriding: int = 0
     # the signatures of an operation's function and method, from its rule
     signature_of: object = None
     method_signature_of: object = None
@@ -96,6 +100,33 @@ def set_tensor_type(tensor_type: type, native: type, tensor_ops: object) -> None
 
 
 _tensor_type = _native_tensor = registry.tensor_type
+# how many subclasses of Tensor have a say of their own in what operations give
+_overriding = 0
+
+
+def count_overriding() -> None:
+    """Note that there is one more subclass with a say of its own in what operations give."""
+    global _overriding
+    _overriding += 1
+
+
+def overrides(value) -> bool:
+    """True for a tensor whose class has a say in what operations give, except inside of what such a class asked for."""
+    if not _overriding or not isinstance(value, TensorBase) or type(value) is _tensor_type:
+        return False
+    return value._overrides and not current().plain_results
+
+
+def any_overrides(values) -> bool:
+    """True if one of these, or a member of a sequence among them, is such a tensor."""
+    for value in values:
+        if overrides(value):
+            return True
+        if isinstance(value, (tuple, list)):
+            for member in value:
+                if overrides(member):
+                    return True
+    return False
 
 
 # tensors, their versions and views ------------------------------------------------------------------------------------

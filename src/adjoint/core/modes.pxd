@@ -44,6 +44,7 @@ cdef class ThreadState:
     cdef public tuple differentiated
     cdef public Level level
     cdef public bint replaying
+    cdef public bint plain_results
     cdef ThreadState outer
     cdef object __weakref__
     cdef object follow_process(self)
@@ -74,3 +75,4 @@ cpdef object set_mode(str name, object value)
 cpdef tuple set_anomaly(bint enabled, bint check_nan)
 cpdef object count_volatile(int more)
 cpdef bint thread_is_inferring()
+cpdef object with_plain_results(object function, tuple arguments)

@@ -56,6 +56,7 @@ MODES = {
     "differentiated": (),
     "level": None,
     "replaying": False,
+    "plain_results": False,
 }
 #: What a block does to a mode: give it a value; the same, to restore another value than it has now; put a member at the
 #: end of a tuple; add to a number, which others may add to meanwhile; give an attribute of another object, as (object,
@@ -115,6 +116,7 @@ class ThreadState:
         ("jvp", 0), ("vmap", level).
     differentiated: for each function inside of which this thread is and that adjoint differentiates backward, the
         tensors by which it does.
+    plain_results: results of operations are plain Tensors, whatever the classes of the arguments are.
     replaying: the history of a view is being made again, perhaps after a batch in which it was made.
     level: the innermost of these that differentiates, as a `Level`, or None; new tensors are marked with it.
     """
@@ -183,6 +185,7 @@ class ThreadState:
         self.differentiated = other.differentiated
         self.level = other.level
         self.replaying = other.replaying
+        self.plain_results = other.plain_results
 
     def keep(self):
         """Keep the modes as they are now, until `restore`, as those of `outer`."""
@@ -387,3 +390,14 @@ class ModeBlock:
                 break
         undo_modes(entered.pop(place))
         self.left(error)
+
+
+def with_plain_results(function, arguments):
+    """Call a function whose operations give plain Tensors, whatever the classes of their arguments are."""
+    state: ThreadState = current()
+    before = state.plain_results
+    state.plain_results = True
+    try:
+        return function(*arguments)
+    finally:
+        state.plain_results = before

@@ -2,11 +2,14 @@ cimport cython
 from adjoint.core.binding cimport Arguments
 from adjoint.core.graph cimport (
     TensorBase,
+    _overriding,
+    any_overrides,
     bump_version,
     dtype_of,
     needs_grad,
     new_tensor,
     next_sequence_nr,
+    overrides,
     version_of,
 )
 from adjoint.core.in_place cimport check_writable, overwritten, rebase
@@ -19,6 +22,7 @@ from adjoint.core.view_steps cimport note_view
 
 
 cdef object _ndarray, _FLOAT32, _FLOAT64, registry
+cdef dict _NO_KEYWORDS
 
 
 cdef extern from "Python.h":

@@ -24,11 +24,13 @@ if not cython.compiled:
     from adjoint.core.binding import Arguments
     from adjoint.core.graph import (
         TensorBase,
+        any_overrides,
         bump_version,
         dtype_of,
         needs_grad,
         new_tensor,
         next_sequence_nr,
+        overrides,
         version_of,
     )
     from adjoint.core.in_place import check_writable, overwritten, rebase
@@ -43,6 +45,9 @@ from adjoint.core.out_dtypes import check_out_dtype
 from adjoint.core.view_steps import as_strided_step
 
 _ndarray = numpy.ndarray
+if not cython.compiled:
+    _overriding = True  # `overrides` looks for itself
+_NO_KEYWORDS: dict = {}
 _FLOAT32, _FLOAT64 = numpy.dtype("float32"), numpy.dtype("float64")
 
 
@@ -106,6 +111,8 @@ class Operation:
         array = tensor._array
         if state.unusual:
             return self.noted([x])
+        if _overriding and overrides(x):
+            return self.apply([x, *self.tail])
         if type(array) is not _ndarray:
             return self.apply([x, *self.tail])
         dtype = dtype_of(array)
@@ -125,6 +132,8 @@ class Operation:
         state: ThreadState = current()
         if state.unusual:
             return self.noted([x, y])
+        if _overriding and (overrides(x) or overrides(y)):
+            return self.apply([x, y, *self.tail])
         if isinstance(x, TensorBase):
             a = x
             left = a._array
@@ -195,6 +204,8 @@ class Operation:
 
     def call(self, args: list, kwargs: dict):
         """The operation on arguments as they are given."""
+        if kwargs is None:
+            kwargs = _NO_KEYWORDS
         if not kwargs and self.fast:
             if len(args) == 1 and self.n_inputs == 1:
                 return self.unary(args[0])
@@ -206,6 +217,8 @@ class Operation:
 
     def apply(self, values):
         """Run the operation on bound arguments and record it if a gradient is needed."""
+        if _overriding and any_overrides(values):
+            return registry.override(self, values, False)
         state: ThreadState = current()
         if state.unusual and state.profiler is not None:
             return cython.cast(Noter, state.profiler).call(self.name, self.carry_out, values)
@@ -312,6 +325,8 @@ class Operation:
     def inplace(self, args, kwargs):
         """The operation in place: its result is written into its first argument, whose history goes on from here."""
         bound = self.arguments.bind(args, kwargs)
+        if _overriding and any_overrides(bound):
+            return registry.override(self, bound, True)
         tensor: TensorBase = bound[0]
         state: ThreadState = current()
         if state.level is not None:

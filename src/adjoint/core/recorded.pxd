@@ -8,6 +8,7 @@ from adjoint.core.graph cimport (
     SavedTensor,
     TensorBase,
     VersionCounter,
+    _overriding,
     counter_of,
     gradient_edge,
     has_layout,
@@ -22,7 +23,7 @@ from adjoint.core.graph cimport (
     project_tensor,
     version_of,
 )
-from adjoint.core.modes cimport ThreadState, current
+from adjoint.core.modes cimport ThreadState, current, with_plain_results
 from adjoint.program.fused cimport Fused
 
 

@@ -46,7 +46,9 @@ if not cython.compiled:
         project_tensor,
         version_of,
     )
-    from adjoint.core.modes import ThreadState, current
+    from adjoint.core.modes import ThreadState, current, with_plain_results
+
+    _overriding = True  # `with_plain_results` costs little
 
 _ndarray = numpy.ndarray
 # what dir() shows of nodes besides saved values, as torch does
@@ -216,6 +218,8 @@ class OpNode(Node):
         """Run the formulas of the plan, on raw arrays or on Tensors."""
         if not create_graph and (is_large(cotangent) or keeps_large(self.saved0) or keeps_large(self.saved1)):
             return with_kept_memory(self.run_formulas, (cotangent, False, True))
+        if create_graph and _overriding:
+            return with_plain_results(self.run_formulas, (cotangent, True, False))
         return self.run_formulas(cotangent, create_graph, False)
 
     def run_formulas(self, cotangent, create_graph, large):

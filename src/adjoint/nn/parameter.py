@@ -7,6 +7,7 @@ from typing import Any
 
 from adjoint.tensor import creation
 from adjoint.tensor.left_out import AttributeOf as _AttributeOf
+from adjoint.tensor.subclasses import disabled_torch_function
 from adjoint.tensor.tensor import Tensor
 
 __all__ = ["Parameter"]
@@ -22,6 +23,8 @@ class Parameter(Tensor):
     (Parameter containing:
     tensor([1., 2.], requires_grad=True), tensor([3., 3.]))
     """
+
+    __torch_function__ = staticmethod(disabled_torch_function)  # type: ignore[assignment]
 
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
         leaf: Any = (creation.empty(0) if data is None else data).detach()

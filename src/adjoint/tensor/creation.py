@@ -35,6 +35,7 @@ from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.modes import current
 from adjoint.core.recorded import operations, raw_ops
 from adjoint.rules.elementwise import check_number
+from adjoint.tensor import subclasses
 
 Tensor = Any
 Device = Any
@@ -337,7 +338,7 @@ def _like(name: str) -> Any:
         kind = None if dtype is None else as_dtype(dtype, f"{name}_like").numpy
         wanted = as_memory_format(memory_format, f"{name}_like")
         made = _laid_out(getattr(namespace(array), f"{name}_like"), array, kind, wanted)
-        return _wrapped(made, requires_grad, f"{name}_like", device)
+        return subclasses.like(_wrapped(made, requires_grad, f"{name}_like", device), input)  # type: ignore[no-any-return]
 
     like.__name__ = like.__qualname__ = f"{name}_like"
     like.__doc__ = f"{name}() of the shape and, unless another is given, the dtype of a tensor."
@@ -405,7 +406,7 @@ def full_like(
     kind = from_numpy_dtype(array.dtype) if dtype is None else as_dtype(dtype, "full_like")
     value = number_as(_fill_value(fill_value, "full_like", kind), kind.numpy)
     filled = namespace(array).full_like(array, value, dtype=kind.numpy)
-    return _wrapped(filled, requires_grad, "full_like", device)
+    return subclasses.like(_wrapped(filled, requires_grad, "full_like", device), input)  # type: ignore[no-any-return]
 
 
 @_takes_out
@@ -676,7 +677,8 @@ def _random_like(name: str, make: Any) -> Any:
     ) -> Tensor:  # fmt: skip
         _array_of(input, f"{name}_like")
         kind, place = dtype or input.dtype, device or input.device
-        return make(input.shape, generator=generator, dtype=kind, device=place, requires_grad=requires_grad)
+        made = make(input.shape, generator=generator, dtype=kind, device=place, requires_grad=requires_grad)
+        return subclasses.like(made, input)  # type: ignore[no-any-return]
 
     like.__name__ = like.__qualname__ = f"{name}_like"
     like.__doc__ = f"{name}() of the shape and, unless another is given, the dtype of a tensor."
@@ -699,10 +701,11 @@ def randint_like(
     tensor([3., 3.])
     """
     _array_of(input, "randint_like")
-    return randint(
+    made = randint(
         *bounds, low=low, high=high, size=tuple(input.shape), generator=generator, dtype=dtype or input.dtype,
         device=device or input.device, requires_grad=requires_grad,
     )  # fmt: skip
+    return subclasses.like(made, input)  # type: ignore[no-any-return]
 
 
 def get_rng_state() -> Tensor:

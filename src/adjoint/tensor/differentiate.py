@@ -16,11 +16,12 @@ from adjoint.core import errors
 from adjoint.core.batches import mapped, running
 from adjoint.core.edges import GradientEdge, as_edge
 from adjoint.core.engine import gradients_of, run_backward
-from adjoint.core.graph import TensorBase, new_tensor, output_dtype, output_shape
+from adjoint.core.graph import TensorBase, new_tensor, output_dtype, output_shape, registry
 from adjoint.core.modes import current
 from adjoint.core.recorded import TensorOps
 from adjoint.tensor.older_names import older_names
 from adjoint.tensor.stochastic import is_reinforced
+from adjoint.tensor.subclasses import gradients_like
 
 ONLY_INPUTS = (
     "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts "
@@ -145,7 +146,8 @@ def grad(
         quick = gradients_of(outputs, members, grad_outputs, retain, create_graph)
         if quick is not None:
             unused = allow_unused or materialize_grads
-            return finished(quick, members, unused, create_graph, materialize_grads)
+            found = finished(quick, members, unused, create_graph, materialize_grads)
+            return gradients_like(found, (outputs, members), grad_outputs) if registry.overriding else found
     if not only_inputs:
         warnings.warn(ONLY_INPUTS, FutureWarning, stacklevel=2)
     if isinstance(inputs, dict):
@@ -169,7 +171,8 @@ def grad(
         captures.setdefault(node, []).append((nr, place))
     retain = create_graph if retain_graph is None else retain_graph
     found = run_backward(edges_of(roots), cotangents, retain, create_graph, captures, len(wanted), False)
-    return finished(found, wanted, allow_unused or materialize_grads, create_graph, materialize_grads)
+    gradients = finished(found, wanted, allow_unused or materialize_grads, create_graph, materialize_grads)
+    return gradients_like(gradients, (roots, wanted), grad_outputs) if registry.overriding else gradients
 
 
 def finished(

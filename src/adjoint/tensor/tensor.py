@@ -46,6 +46,8 @@ from adjoint.tensor.storage import (
     share_version,
     storage_of,
 )
+from adjoint.tensor.subclasses import default as _default_torch_function
+from adjoint.tensor.subclasses import like, note_class
 from adjoint.tensor.table import ops
 from adjoint.tensor.volatile import get_volatile, is_volatile, make_volatile, set_volatile
 
@@ -86,6 +88,13 @@ class Tensor(ArithmeticTensor):
     >>> x.grad
     tensor([2., 4.])
     """
+
+    # whether the class has a say in what operations give
+    _overrides = False
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        note_class(cls)
 
     def __init__(self, *data: Any, device: Any = None) -> None:
         first = data[0] if len(data) == 1 else None
@@ -561,6 +570,14 @@ class Tensor(ArithmeticTensor):
         index = self.device.index
         return -1 if index is None else index
 
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """What an operation gives where instances of this subclass are among its arguments: results of the class.
+
+        A subclass may say otherwise. Inside of this method the operation gives plain Tensors.
+        """
+        return _default_torch_function(cls, func, types, args, kwargs)
+
     def as_subclass(self, cls: builtins.type[Sub]) -> Sub:
         """The tensor as an instance of a subclass: the same memory and history.
 
@@ -579,21 +596,24 @@ class Tensor(ArithmeticTensor):
 
     def new_tensor(self, data: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
         """A copy of the data as a tensor with this one's dtype."""
-        return creation.tensor(data, dtype=dtype or self.dtype, requires_grad=requires_grad, device=self._place(device))
+        kind = dtype or self.dtype
+        made = creation.tensor(data, dtype=kind, requires_grad=requires_grad, device=self._place(device))
+        return like(made, self)  # type: ignore[no-any-return]
 
     def new(self, *data: Any, device: Any = None) -> Tensor:
         """A tensor of this one's dtype: of the shape given, or with a copy of the data. Older: see new_tensor().
 
         Raises TypeError for data that are no sequence.
         """
-        return new_tensor(array_from_arguments(data, self.dtype, device))  # type: ignore[return-value]
+        return like(new_tensor(array_from_arguments(data, self.dtype, device)), self)  # type: ignore[no-any-return]
 
     def new_empty_strided(
         self, size: Any, stride: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None
     ) -> Tensor:
         """Memory of no particular content with this tensor's dtype, seen with the given sizes and strides."""
         kind = dtype or self.dtype
-        return creation.empty_strided(size, stride, dtype=kind, requires_grad=requires_grad, device=self._place(device))
+        made = creation.empty_strided(size, stride, dtype=kind, requires_grad=requires_grad, device=self._place(device))
+        return like(made, self)  # type: ignore[no-any-return]
 
     def new_zeros(self, *size: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
         """Zeros with this tensor's dtype."""
@@ -657,7 +677,7 @@ class Tensor(ArithmeticTensor):
         result._level = self._level
         if current().volatile and is_volatile(self):
             make_volatile(result)
-        return result  # type: ignore[return-value]
+        return like(result, self)  # type: ignore[no-any-return]
 
     def detach_(self) -> Tensor:
         """Take the tensor out of the graph that made it, so that it becomes a leaf."""
@@ -676,7 +696,7 @@ class Tensor(ArithmeticTensor):
         twin = new_tensor(self._array)
         share_memory(twin, self)
         twin._level = self._level  # type: ignore[attr-defined]
-        return twin  # type: ignore[return-value]
+        return like(twin, self)  # type: ignore[no-any-return]
 
     @data.setter
     def data(self, value: Tensor) -> None:
@@ -792,7 +812,7 @@ def unwrap(value: object) -> Any:
 def batched_as(tensor: Tensor, made: Tensor) -> Tensor:
     """A new tensor as one that may be another for each member of a batch, if the given one may be."""
     made._array = in_batch_of(made._array, tensor._array)
-    return made
+    return like(made, tensor)  # type: ignore[no-any-return]
 
 
 def _cast(alias: Tensor, cls: type[Sub]) -> Sub:

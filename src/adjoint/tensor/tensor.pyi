@@ -221,6 +221,9 @@ class Tensor(TensorBase):
 
     def __abs__(self) -> Tensor: ...
 
+    @classmethod
+    def __init_subclass__(cls: Any, **options: Any) -> None: ...
+
     def __init__(self, *data: Any, device: Any = None) -> None:
         """Initialize self.  See help(type(self)) for accurate signature."""
 
@@ -434,6 +437,10 @@ class Tensor(TensorBase):
 
     def get_device(self) -> builtins.int:
         """The number of the CUDA device that the tensor lies on, -1 in main memory."""
+
+    @classmethod
+    def __torch_function__(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """What an operation gives where instances of this subclass are among its arguments: results of the class."""
 
     def as_subclass(self, cls: builtins.type[Sub]) -> Sub:
         """The tensor as an instance of a subclass: the same memory and history."""

@@ -25,7 +25,7 @@ from adjoint.core.batches import transforming
 from adjoint.core.dependence import differentiating, leads_elsewhere
 from adjoint.core.grad_mode import enable_grad
 from adjoint.core.graph import TensorBase, gradient_edge, new_tensor
-from adjoint.core.modes import current, is_grad_enabled
+from adjoint.core.modes import current, is_grad_enabled, with_plain_results
 from adjoint.tensor import differentiate
 from adjoint.tensor.table import ops
 from adjoint.transforms import forward, functional
@@ -55,7 +55,7 @@ def alias(tensor: Tensor) -> Tensor:
 def followed(tensor: Tensor) -> Tensor:
     """An alias to differentiate by: a new leaf, or a view that keeps the history that the tensor has."""
     if tensor.requires_grad:
-        return ops.view(tensor, tensor._array.shape)
+        return with_plain_results(ops.view, (tensor, tensor._array.shape))
     leaf = alias(tensor)
     return differentiate.needing_grad(leaf)
 
@@ -358,7 +358,9 @@ def jvp(
             if not isinstance(leaf, TensorBase):
                 raise RuntimeError(f"{name}: Expected {what} to only contain Tensors, got {type(leaf)}")
     with forward.level() as number:
-        duals = [forward.dual(value, t, number) for value, t in zip(values, directions, strict=True)]
+        duals = [
+            with_plain_results(forward.dual, (value, t, number)) for value, t in zip(values, directions, strict=True)
+        ]
         with transforming("jvp") as run, differentiating(()):
             run.take_in(duals)
             given = func(*structure.unflatten(duals))

@@ -11,6 +11,7 @@ from adjoint.arrays.random import get_rng_state, set_rng_state
 from adjoint.arrays.shapes import normalize_dim
 from adjoint.core.batches import Batch, running, transforming
 from adjoint.core.graph import TensorBase
+from adjoint.core.modes import with_plain_results
 from adjoint.tensor.differentiate import of_all_members
 from adjoint.tensor.table import ops
 from adjoint.transforms import batch_forms as batch_forms
@@ -115,7 +116,7 @@ def lead_in(tensor: Tensor, dim: int, level: int) -> Tensor:
     """A tensor as a batch over one of its axes."""
     if dim:
         tensor = ops.permute(tensor, (dim, *(i for i in range(tensor.ndim) if i != dim)))
-    return ops.batch_in(tensor, level)
+    return with_plain_results(ops.batch_in, (tensor, level))
 
 
 def lead_out(func: Callable[..., Any], output: Any, place: int | None, batch: Batch) -> tuple[Any, int | None]:
@@ -241,9 +242,7 @@ def batch_size(leaves: list[Any], dims: list[int | None]) -> int:
     return int(sizes[0])
 
 
-def checked_out_dims(
-    func: Callable[..., Any], out_dims: Dims, results: Any, structure: TreeDef
-) -> list[int | None]:
+def checked_out_dims(func: Callable[..., Any], out_dims: Dims, results: Any, structure: TreeDef) -> list[int | None]:
     """Where the batch axis goes in each leaf of the results. Raises ValueError where out_dims do not fit."""
     name = name_of(func)
     if not all(dim is None or isinstance(dim, int) for dim in flatten(out_dims, _is_none)[0]):

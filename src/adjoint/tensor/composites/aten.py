@@ -77,9 +77,7 @@ def margin_ranking_loss(
 
 
 @_function
-def poisson_nll_loss(
-    input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int
-) -> Tensor:
+def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
     """nn.functional.poisson_nll_loss() with all arguments, the reduction as a number."""
     kind = _reduction("poisson_nll_loss", reduction)
     return losses.poisson_nll_loss(input, target, log_input=log_input, full=full, eps=eps, reduction=kind)
@@ -148,9 +146,7 @@ def instance_norm(
     cudnn_enabled: bool,
 ) -> Tensor:
     """nn.functional.instance_norm() with weight and bias first."""
-    return normalization.instance_norm(
-        input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps
-    )
+    return normalization.instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
 
 
 @_function
@@ -224,7 +220,13 @@ def native_batch_norm(
     momentum: float,
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """nn.functional.batch_norm(), the mean, and one over the standard deviation of a channel; empty in evaluation."""
+    """nn.functional.batch_norm(), the mean, and one over the standard deviation of a channel; empty in evaluation.
+
+    Raises RuntimeError for an input without elements in training.
+    """
+    if training and 0 in input._array.shape:
+        sizes = list(input._array.shape)
+        raise RuntimeError(f"input tensor must have at least one element, but got input_sizes = {sizes}")
     output = normalization.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
     if not training:
         return output, creation.empty(0, dtype=input.dtype), creation.empty(0, dtype=input.dtype)

@@ -13,7 +13,7 @@ import numpy
 from adjoint.arrays.dtypes import dtype as dtype_class
 from adjoint.arrays.layout import as_memory_format, lies_so, preserve_format, strides_in
 from adjoint.arrays.namespace import underlying
-from adjoint.arrays.numpy_namespace import memory_of
+from adjoint.arrays.numpy_namespace import elements_meet, memory_of
 from adjoint.arrays.size import check_shape, type_name
 from adjoint.core import errors
 from adjoint.core.grad_mode import recording
@@ -503,6 +503,8 @@ def as_strided_scatter(
 ) -> Tensor:
     """A copy with src in place of what as_strided() gives a view of.
 
+    Elements of the input that meet by steps other than zero do so in the copy too.
+
     Raises RuntimeError unless src has the given size, or if elements of the view meet.
 
     >>> import adjoint
@@ -510,7 +512,13 @@ def as_strided_scatter(
     tensor([1., 0., 1., 0.])
     """
     offset = None if storage_offset is None else storage_offset - input.storage_offset()
-    return _scattered(input, src, lambda whole: as_strided(whole, size, stride, offset))
+    view_of = lambda whole: as_strided(whole, size, stride, offset)
+    if type(input._array) is not numpy.ndarray or 0 in input.stride() or not elements_meet(input._array):
+        return _scattered(input, src, view_of)
+    # the memory is what is copied, so that elements which meet do so in the result
+    length = 1 + sum((n - 1) * step for n, step in zip(input._array.shape, input.stride(), strict=True))
+    memory = as_strided(input, (length,), (1,))
+    return as_strided(_scattered(memory, src, view_of), input.shape, input.stride())
 
 
 # matrices -------------------------------------------------------------------------------------------------------------

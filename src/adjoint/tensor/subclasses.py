@@ -1,0 +1,134 @@
+"""Subclasses of Tensor: what operations give where they are among the arguments.
+
+The core asks `override` where an argument is of a class with a say of its own, which is every subclass but those with
+`disabled_torch_function`. The class answers in `__torch_function__`, as in torch; what Tensor's own does is below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from adjoint.core.graph import TensorBase, any_overrides, count_overriding, overrides, registry
+from adjoint.core.modes import with_plain_results
+from adjoint.core.operation import Operation
+from adjoint.tensor.arithmetic import Method, make_inplace
+
+_in_place: dict[Operation, Method] = {}
+
+
+def disabled_torch_function(function: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """As `__torch_function__` of a class: operations give plain Tensors, as for a Parameter."""
+    return with_plain_results(lambda: function(*args, **(kwargs or {})), ())
+
+
+def note_class(cls: type) -> None:
+    """Let the core know of a new subclass of Tensor."""
+    cls._overrides = cls.__torch_function__ is not disabled_torch_function  # type: ignore[attr-defined]
+    if cls._overrides:  # type: ignore[attr-defined]
+        registry.overriding += 1
+        count_overriding()
+
+
+def override(operation: Operation, values: list[Any], in_place: bool) -> Any:
+    """What an operation gives for these arguments, by the classes among them that have a say."""
+    function = operation if not in_place else _in_place.get(operation)
+    if function is None:
+        function = _in_place[operation] = make_inplace(operation, operation.name + "_")
+    return dispatch(function, *_as_given(operation, values))
+
+
+def dispatch(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Ask the classes among the arguments, derived ones first, what a function gives.
+
+    Raises TypeError if none of them answers.
+    """
+    types = _types([*args, *kwargs.values()])
+    for cls in types:
+        result = cls.__torch_function__(function, tuple(types), tuple(args), kwargs)  # type: ignore[attr-defined]
+        if result is not NotImplemented:
+            return result
+    listed = "\n".join(f"  - tensor subclass {cls}" for cls in types)
+    raise TypeError(
+        f"Multiple dispatch failed for 'adjoint.{function.__name__}'; all __torch_function__ handlers returned "
+        f"NotImplemented:\n\n{listed}"
+    )
+
+
+def default(cls: type, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """What Tensor's own `__torch_function__` gives: results of the class, if no other class is unrelated to it."""
+    if not all(issubclass(cls, each) for each in types):
+        return NotImplemented
+    result = with_plain_results(lambda: function(*args, **(kwargs or {})), ())
+    fresh = isinstance(function, Operation)
+    return result if isinstance(function, Method) else as_class(result, cls, fresh)
+
+
+def as_class(result: Any, cls: type, fresh: bool) -> Any:
+    """The Tensors of a result as instances of a class; fresh: nobody else has them."""
+    if isinstance(result, TensorBase):
+        if isinstance(result, cls):
+            return result
+        if not fresh:
+            return result.as_subclass(cls)  # type: ignore[attr-defined]
+        result.__class__ = cls  # type: ignore[assignment]
+        return result
+    if isinstance(result, (tuple, list)):
+        members = [as_class(member, cls, fresh) for member in result]
+        return tuple.__new__(type(result), members) if isinstance(result, tuple) else type(result)(members)
+    return result
+
+
+def like(made: Any, *models: Any) -> Any:
+    """A Tensor, or several, that nobody else has, as instances of the most derived class among the models."""
+    if not registry.overriding or not any_overrides(list(models)):
+        return made
+    cls = _most_derived(models)
+    return made if cls is None else as_class(made, cls, True)
+
+
+def gradients_like(found: Any, targets: tuple[Any, ...], given: Any) -> tuple[Any, ...]:
+    """Gradients as instances of the most derived class among outputs and inputs; given: cotangents of the user's."""
+    cls = _most_derived(targets)
+    if cls is None:
+        return found  # type: ignore[no-any-return]
+    own = given if isinstance(given, (tuple, list)) else (given,)
+    return tuple(as_class(g, cls, all(g is not cotangent for cotangent in own)) for g in found)
+
+
+def _as_given(operation: Operation, values: list[Any]) -> tuple[list[Any], dict[str, Any]]:
+    """Arguments in the order of the signature as a user would give them: those with default values are left out."""
+    arguments = operation.arguments
+    names, defaults, n = arguments.names, arguments.defaults, arguments.n_positional
+    is_default = [value is default for value, default in zip(values, defaults, strict=True)]
+    kwargs = {names[k]: values[k] for k in range(n, len(values)) if not is_default[k]}
+    while n and is_default[n - 1]:
+        n -= 1
+    return values[:n], kwargs
+
+
+def _tensors(values: Any) -> Iterator[TensorBase]:
+    for value in values:
+        if overrides(value):
+            yield value
+        elif isinstance(value, (tuple, list)):
+            yield from (member for member in value if overrides(member))
+
+
+def _most_derived(values: Any) -> type | None:
+    types = _types(values)
+    return next((each for each in types if all(issubclass(each, other) for other in types)), None)
+
+
+def _types(values: Any) -> list[type]:
+    """The classes with a say among the arguments, each once: derived ones before their bases, else in order."""
+    found: list[type] = []
+    for tensor in _tensors(values):
+        cls = type(tensor)
+        if cls not in found:
+            place = next((k for k, other in enumerate(found) if issubclass(cls, other)), len(found))
+            found.insert(place, cls)
+    return found
+
+
+registry.override = override
