@@ -170,8 +170,8 @@ def grad(
         node, nr, _ = as_edge(tensor)
         captures.setdefault(node, []).append((nr, place))
     retain = create_graph if retain_graph is None else retain_graph
-    found = run_backward(edges_of(roots), cotangents, retain, create_graph, captures, len(wanted), False)
-    gradients = finished(found, wanted, allow_unused or materialize_grads, create_graph, materialize_grads)
+    captured = run_backward(edges_of(roots), cotangents, retain, create_graph, captures, len(wanted), False)
+    gradients = finished(captured, wanted, allow_unused or materialize_grads, create_graph, materialize_grads)
     return gradients_like(gradients, (roots, wanted), grad_outputs) if registry.overriding else gradients
 
 
