@@ -97,20 +97,8 @@ static adj_function adj_functions[] = {
     {ADJ_FORMULAS(adj_erfinv), 1},    {ADJ_FORMULAS(adj_expit), 1},     {ADJ_SINGLE_FORMULAS(adj_expit), 1},
     {ADJ_SINGLE_FORMULAS(adj_normal_cdf), 1},
 };
-
-static int adj_best_function_kind(void) {
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("fma"))
-        return 2;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return 1;
-#endif
-    return 0;
-}
 #else
 static adj_function adj_functions[16];
-static int adj_best_function_kind(void) { return -1; }
 #endif
 
 static int adj_function_kind = 0;

@@ -74,7 +74,7 @@ def of(name):
     found = _made.get(name)
     if found is None:
         found = original(name)
-        if compiled and adj_best_function_kind() >= 0 and isinstance(found, ufunc):
+        if compiled and adj_processor_kind() >= 0 and isinstance(found, ufunc):
             found = _replaced(name)
         _made[name] = found
     return found
@@ -90,7 +90,7 @@ def __getattr__(name):
 
 def kinds():
     """The numbers of the kinds of processor whose formulas this one can run, the best one last."""
-    return range(adj_best_function_kind() + 1 if compiled else 0)
+    return range(adj_processor_kind() + 1 if compiled else 0)
 
 
 if compiled:

@@ -12,16 +12,19 @@ typedef T V __attribute__((vector_size(ADJ_BYTES), aligned(sizeof(T)), may_alias
 #define ADJ_AT(place) (*(const V *)((const T *)(place) + i))
 #define ADJ_PUT(value) { V adj_put = (value); *(V *)((T *)out + i) = adj_put; }
 
+/* is a condition true for all elements? */
 ADJ_TARGET ADJ_INLINE int ADJ_NAME(adj_all)(const W *where) {
     ADJ_INTEGER all = -1;
     for (int k = 0; k < WIDTH; k++) all &= (*where)[k];
     return all != 0;
 }
+/* is it true for one? */
 ADJ_TARGET ADJ_INLINE int ADJ_NAME(adj_any)(const W *where) {
     ADJ_INTEGER any = 0;
     for (int k = 0; k < WIDTH; k++) any |= (*where)[k];
     return any != 0;
 }
+/* the numbers without their signs */
 ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_size)(const V *x, V *result) { *(W *)result = ADJ_BITS(*x) & ~ADJ_SIGN; }
 /* the size of one number and the sign of another */
 ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_signed)(const V *size, const V *sign, V *result) {

@@ -84,22 +84,13 @@ static void (*const adj_loops[][2][ADJ_KINDS])(void *) = {
     ADJ_LOOP(adj_standardize), ADJ_LOOP(adj_standardize_back),
 };
 
-/* the best kind that this processor knows */
-static int adj_best_kind(void) {
-#if ADJ_KINDS == 3
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("fma"))
-        return 2;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return 1;
-#endif
-    return 0;
-}
+/* the loop with this number, for elements of `size` bytes and a kind of processor */
 static void (*adj_loop_of(int number, int size, int kind))(void *) { return adj_loops[number][size == 8][kind]; }
 
 #else
 typedef void (*adj_vector_work)(void *);
-static int adj_best_kind(void) { return -1; }
+
+/* there are no loops */
 static adj_vector_work adj_loop_of(int number, int size, int kind) {
     (void)number;
     (void)size;

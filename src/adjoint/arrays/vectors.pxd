@@ -4,6 +4,9 @@ from adjoint.arrays.threads cimport share, work_function
 cdef extern from "numpy_arrays.h":
     char *adj_bytes_or_null(object array)
 
+cdef extern from "vectors_intrinsics.h":
+    int adj_processor_kind()
+
 cdef extern from "vectors.h":
     ctypedef long long int64_t
     ctypedef struct adj_stack:
@@ -20,7 +23,6 @@ cdef extern from "vectors.h":
         int64_t target_strides[5]
         int64_t at_once, band, n_bands, n_pieces, parts, next
         int failed
-    int adj_best_kind()
     work_function adj_loop_of(int number, int size, int kind)
     ctypedef struct adj_rows_job:
         char *x

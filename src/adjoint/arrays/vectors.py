@@ -31,7 +31,7 @@ _FLOATS = (numpy.dtype("float32"), numpy.dtype("float64"))
 
 def kinds():
     """The numbers of the kinds of processor whose loops this one can run, the best one last; empty without vectors."""
-    return range(adj_best_kind() + 1 if compiled else 0)
+    return range(adj_processor_kind() + 1 if compiled else 0)
 
 
 #: True if there are these loops.

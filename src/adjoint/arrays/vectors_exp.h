@@ -13,6 +13,7 @@
 #endif
 typedef ADJ_INTEGER W __attribute__((vector_size(ADJ_BYTES), aligned(sizeof(T)), may_alias));
 
+/* the first vector's elements where all bits of `where` are set, the second's where none is */
 ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_choose)(const W *where, const V *first, const V *second, V *result) {
     *(W *)result = (*where & *(const W *)first) | (~*where & *(const W *)second);
 }

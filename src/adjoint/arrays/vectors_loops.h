@@ -13,6 +13,7 @@ typedef T V __attribute__((vector_size(ADJ_BYTES), aligned(sizeof(T)), may_alias
 #define Q ADJ_NAME(adj_quarter)
 typedef T Q __attribute__((vector_size(16), aligned(sizeof(T)), may_alias));
 
+/* the sum of a vector's elements, in a fixed order */
 ADJ_TARGET ADJ_INLINE T ADJ_NAME(adj_total)(const V *vector) {
     const Q *parts = (const Q *)vector;
     Q sum = parts[0];
@@ -29,6 +30,7 @@ typedef struct {
     int64_t sample, n_samples, row, n_rows, inner, pitch, positions, plane;
 } ADJ_NAME(adj_piece);
 
+/* the piece with this number */
 ADJ_TARGET ADJ_INLINE ADJ_NAME(adj_piece) ADJ_NAME(adj_piece_of)(const adj_windows_job *job, int64_t number) {
     const adj_stack *stack = job->stack;
     ADJ_NAME(adj_piece) p;
@@ -51,6 +53,7 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_copy)(const T *from, int64_t step, T *to
         for (int64_t i = 0; i < n; i++) to[i * to_step] = from[i * step] + more;
 }
 
+/* writes a piece's part of the images to the grids of all phases and channels */
 ADJ_TARGET static void ADJ_NAME(adj_fill_grids)(const adj_windows_job *job, const ADJ_NAME(adj_piece) *p, T *grids) {
     const adj_stack *stack = job->stack;
     const int64_t *s = job->source_strides, *lengths = stack->lengths;
@@ -102,6 +105,7 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_tile)(const int rows, const int columns,
 #define ADJ_ROWS_OF_TILE(rows, columns) \
     case rows: ADJ_NAME(adj_tile)(rows, columns, source, offsets, n, weights, results, step); break;
 
+/* adj_tile with numbers of rows and columns that the compiler knows */
 ADJ_TARGET static void ADJ_NAME(adj_tiles)(int64_t rows, int64_t columns, const T *source, const int64_t *offsets,
                                            int64_t n, const T *weights, T *results, int64_t step) {
     if (columns == 2) switch (rows) {
@@ -126,6 +130,7 @@ ADJ_TARGET static void ADJ_NAME(adj_offsets)(const adj_windows_job *job, int64_t
             *offsets++ = (element[2 * e] * job->groups * job->channels + c) * plane + element[2 * e + 1];
 }
 
+/* writes a row of a piece's results, plus a bias, to the target */
 ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_write)(const adj_windows_job *job, const ADJ_NAME(adj_piece) *p,
                                                const T *results, int64_t row, T bias) {
     const int64_t *lengths = job->stack->lengths, *n = job->stack->results, *t = job->target_strides;
@@ -205,6 +210,7 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_moments)(const int n_rows, const T *rows
 #define ADJ_ROWS_OF_MOMENTS(n) \
     case n: ADJ_NAME(adj_moments)(n, rows, step, source, offsets, positions, totals, width); break;
 
+/* adj_moments with a number of rows that the compiler knows */
 ADJ_TARGET static void ADJ_NAME(adj_all_moments)(int64_t n, const T *rows, int64_t step, const T *source,
                                                  const int64_t *offsets, int64_t positions, T *totals, int64_t width) {
     switch (n) {
@@ -271,6 +277,7 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_rest)(const T *from, int64_t n, T others
     for (int i = 0; i < WIDTH; i++) all[i] = i < n ? from[i] : others;
     *result = *(V *)all;
 }
+/* stores the first n elements of a vector */
 ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_store_rest)(T *to, int64_t n, const V *values) {
     for (int64_t i = 0; i < n; i++) to[i] = ((const T *)values)[i];
 }
@@ -301,6 +308,7 @@ ADJ_TARGET ADJ_INLINE T ADJ_NAME(adj_powers)(const T *x, int64_t n, T top, T *po
     return (T)total;
 }
 
+/* the largest element of a row */
 ADJ_TARGET ADJ_INLINE T ADJ_NAME(adj_top)(const T *x, int64_t n) {
     T top = x[0];
     int64_t i = 0;
@@ -395,6 +403,7 @@ ADJ_TARGET ADJ_INLINE double ADJ_NAME(adj_sum)(const T *x, int64_t n) {
     return total;
 }
 
+/* the sum of squares of the differences from the mean */
 ADJ_TARGET ADJ_INLINE double ADJ_NAME(adj_squares)(const T *x, int64_t n, T mean) {
     double total = 0;
     while (n > 0) {
