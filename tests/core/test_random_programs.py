@@ -46,7 +46,7 @@ class History:
     """Derivatives of all elements of a piece of memory by the leaves, one row each, as seen by one family of views.
 
     kept: what the passes through this history need unchanged, as (memory, version). A part of a base whose elements
-    meet stands there as (memory, SHARED): the cotangent of such a base cannot be split, and a pass through it is refused.
+    meet stands there as (memory, SHARED): the cotangent of such a base cannot be split, so passes through it fail.
     """
 
     def __init__(self, rows: np.ndarray, kept: frozenset[tuple[Memory, int]] = frozenset()) -> None:

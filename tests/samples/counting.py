@@ -22,6 +22,7 @@ SAMPLES: dict[str, list[Sample]] = {
     "bincount": [
         {"input": index(1, 3, 1, 3), "minlength": 6},
         {"input": index(2, 0, 1), "weights": np.array([0.5, 0.25, 1.0])},
+        {"input": index(2, 0, 2, 1), "weights": draw(4), "minlength": 5},
     ],
     "row_histogram": [
         {"input": draw(6), "bins": 4, "min": -1, "max": 1},
@@ -29,3 +30,5 @@ SAMPLES: dict[str, list[Sample]] = {
     ],
     "nonzero_places": [{"input": index(1, 0, 0, 2), "size": 3}, {"input": index(1, 0, 2), "size": 1}],
 }
+
+REAL_ONLY = ["bincount"]

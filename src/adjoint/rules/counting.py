@@ -1,8 +1,9 @@
-"""Places in sorted sequences, membership and counts: operations through which no gradient flows."""
+"""Places in sorted sequences, membership and counts. A gradient flows through the weights of counts only."""
 
+from adjoint.arrays.dtypes import int64
 from adjoint.arrays.shapes import broadcast_shapes
 
-from .declare import Array, Constant, constant
+from .declare import Array, Constant, constant, linear
 from .special import refused
 
 # places in sorted sequences -----------------------------------------------------------------------------------------
@@ -62,8 +63,8 @@ def _check_bincount(input, weights=None, minlength=0):
         raise RuntimeError("weights should be 1-d and have the same length as input")
 
 
-@constant(core="(n),(n)->(m)", check=_check_bincount)
-def bincount(xp, input: Array, weights: Constant = None, minlength=0):
+@linear(core="(n),(n)->(m)", check=_check_bincount)
+def bincount(xp, input: Constant, weights: Array = None, minlength=0):
     """How often each number from 0 on occurs, or the sum of its weights (float64 unless they are float32)."""
     if input.size and xp.min(input) < 0:
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
@@ -75,6 +76,11 @@ def bincount(xp, input: Array, weights: Constant = None, minlength=0):
     if weights is None:
         return counts
     return xp.astype(counts, xp.float32 if weights.dtype == xp.float32 else xp.float64, copy=False)
+
+
+@bincount.vjp("weights")
+def _(ops, g, input):
+    return ops.gather(g, g.ndim - 1, ops.cast(input, int64))
 
 
 @constant(dtypes="same", core="(n)->(m)", method=False, function=False)

@@ -453,7 +453,10 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
         )
     missing = RuntimeError("derivative for aten::linalg_ldl_solve is not implemented")
     result = ops.linalg_ldl_solve(LD, pivots, B, hermitian=hermitian)
-    return ops.underivable(B, ops.underivable(LD, result, missing), missing)
+    by_right = ops.underivable(B, result, missing)
+    by_both = ops.underivable(LD, by_right, missing)
+    # a node of the first is no part of the second, for which it is a constant
+    return by_both if by_both.requires_grad else by_right
 
 
 # reflectors -----------------------------------------------------------------------------------------------------------

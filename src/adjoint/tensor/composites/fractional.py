@@ -9,6 +9,7 @@ from adjoint.rules.contract import listed
 from adjoint.tensor.composites.contract import as_tensor
 from adjoint.tensor.composites.convolution import SIZES, Sizes, in_functional, ints
 from adjoint.tensor.composites.declare import ops
+from adjoint.tensor.composites.underived import check_constants
 from adjoint.tensor.creation import rand
 
 Tensor = Any
@@ -87,6 +88,7 @@ def _samples(input: Tensor, samples: Tensor | None, n: int) -> Tensor:
     if samples is None:
         return rand(tuple(input.shape[:-n]) + (n,), dtype=input.dtype)
     _check_samples(input, samples, n)
+    check_constants(f"fractional_max_pool{n}d", random_samples=samples)
     samples = samples[: input.shape[0]] if input.ndim == n + 2 else samples[0]
     # torch draws for the axes of an image from the last one on, for those of a volume from the first one
     return samples.detach().flip(-1) if n == 2 else samples.detach()

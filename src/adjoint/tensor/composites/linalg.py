@@ -16,6 +16,7 @@ from adjoint.core.results import results_of
 from adjoint.rules.linalg import check_inexact, check_matrix, check_sides, check_square, on_diagonal
 from adjoint.tensor.composites.declare import COMPOSITES, as_number, as_tensor, composite, ops, torch_call
 from adjoint.tensor.composites.reduce import check_norm_dtype
+from adjoint.tensor.composites.underived import check_constants
 from adjoint.tensor.creation import randn
 from adjoint.tensor.creation import zeros as zeros_tensor
 
@@ -286,6 +287,7 @@ def pinv(
         check_square("linalg.eigh", A._array)
         A = _by_lower_triangle(A.detach()) + (A - A.detach())
     relative = rcond if rtol is None else rtol
+    check_constants("linalg_pinv", atol=atol, rtol=relative)
     if atol is not None and A.numel():
         # each matrix has its own largest singular value, of which the bound is a share
         largest = svdvals(A).detach()[..., 0]

@@ -19,6 +19,7 @@ from adjoint.core.locations import warn_caller
 from adjoint.tensor.composites.contract import linear
 from adjoint.tensor.composites.declare import as_number, composite, ops
 from adjoint.tensor.composites.distances import pairwise_distance
+from adjoint.tensor.composites.underived import check_constants
 
 Tensor = Any
 
@@ -414,6 +415,7 @@ def _along_classes(input: Tensor, weight: Tensor) -> Tensor:
 
 def _nll(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str) -> Tensor:
     _check_classes(input, target, weight)
+    check_constants("nll_loss_forward", weight=weight)
     if weight is not None:
         weight = _along_classes(input, weight.detach())
     if input.ndim == 1:
@@ -840,6 +842,7 @@ def multi_margin_loss(
     if weight is not None and weight.numel() != classes:
         raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(weight.shape)}")
     _require_classes(target, classes, "target out of range", lowest=0)
+    check_constants("multi_margin_loss", weight=weight)
     places = ops.reshape(target, (n, 1))
     excess = ops.relu(margin - ops.gather(rows, 1, places) + rows)
     losses = excess if p == 1 else excess * excess

@@ -11,6 +11,7 @@ from adjoint.core import errors
 from adjoint.core.grad_mode import no_grad
 from adjoint.core.graph import TensorBase
 from adjoint.tensor.composites.declare import composite, ops
+from adjoint.tensor.composites.underived import check_constants
 from adjoint.tensor.creation import tensor
 
 Tensor = Any
@@ -92,12 +93,7 @@ def batch_norm(
     _check_both(running_mean, running_var)
     _check_channels(channels, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     _check_dtypes(input, running_mean, running_var, weight, bias)
-    for name, statistic in (("running_mean", running_mean), ("running_var", running_var)):
-        if statistic is not None and statistic.requires_grad:
-            raise RuntimeError(
-                f"The function 'native_batch_norm' is not differentiable with respect to argument '{name}'. This input "
-                "cannot have requires_grad True."
-            )
+    check_constants("native_batch_norm", running_mean=running_mean, running_var=running_var)
     ndim = input.ndim
     scale, shift = _per_channel(weight, ndim), _per_channel(bias, ndim)
     if training and not input.numel():

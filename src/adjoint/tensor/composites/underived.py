@@ -40,3 +40,13 @@ def without_derivative(result: Tensor, inputs: Sequence[Any], error: Exception) 
     if node is not None:
         result._node = node
     return result
+
+
+def check_constants(function: str, **arguments: Any) -> None:
+    """Raise RuntimeError for arguments that require a gradient although the function has none for them."""
+    for name, value in arguments.items():
+        if isinstance(value, TensorBase) and needs_grad(value) and is_grad_enabled():
+            raise RuntimeError(
+                f"The function '{function}' is not differentiable with respect to argument '{name}'. This input cannot "
+                "have requires_grad True."
+            )
