@@ -7,6 +7,7 @@ loop gives, the form in place and out= if they give the function's own values.
 from __future__ import annotations
 
 import inspect
+import types
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -49,7 +50,7 @@ def look_up(name: str) -> Callable[..., Any]:
         found = function_calls.function(name)
     except AttributeError:
         found = None
-    if found is not None and not isinstance(found, adjoint.dtype):
+    if found is not None and not isinstance(found, (adjoint.dtype, types.ModuleType)):
         return found
     own = getattr(Tensor, name)
     return own if callable(own) else lambda tensor: getattr(tensor, name)
