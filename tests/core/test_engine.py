@@ -243,8 +243,6 @@ def test_grad_with_respect_to_intermediate_values_does_not_run_what_lies_behind(
     y = x.exp()
     y.grad_fn.register_hook(lambda pulled, received: pytest.fail("the node behind the input was run"))
     assert lists(grad((y * 2).sum(), y)) == [[2.0, 2.0]]
-    (y * 3).sum().backward(inputs=[y])
-    assert y.grad.tolist() == [3.0, 3.0]
 
 
 def test_grad_runs_only_what_leads_to_the_inputs():
@@ -607,6 +605,38 @@ def test_captured_value_is_from_before_the_hooks_on_the_node():
     y.register_hook(lambda g: g * 3)
     y.grad_fn.register_prehook(lambda received: (received[0] * 10,))
     assert lists(grad(y.sum(), [y, x])) == [[3.0, 3.0], [60.0, 60.0]]
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize(
+    "make", [lambda x: x.exp(), lambda x: x.unbind()[0], lambda x: x * x], ids=["exp", "unbind", "mul"]
+)
+def test_hooks_of_the_node_at_which_backward_ends(make, create_graph):
+    """The hooks of inputs= that are no leaves come first, then those of their nodes; .grad gets what lies between."""
+    x = adjoint.tensor([0.5, 1.0], requires_grad=True)
+    y = make(x)
+    seen = []
+    y.register_hook(lambda g: seen.append("tensor") or g + 1)
+    y.grad_fn.register_prehook(lambda gs: seen.append("before") or tuple(g if g is None else g * 10 for g in gs))
+    y.grad_fn.register_hook(lambda inputs, outputs: seen.append((inputs, outputs[0].tolist())))
+    (3 * y).sum().backward(inputs=[y], create_graph=create_graph)
+    assert y.grad.tolist() == adjoint.full_like(y, 4).tolist()
+    assert seen[:2] == ["tensor", "before"] and len(seen) == 3
+    assert set(seen[2][0]) == {None} and seen[2][1] == adjoint.full_like(y, 40).tolist()
+    assert x.grad is None
+
+
+@pytest.mark.parametrize("retain_graph", [False, True])
+def test_node_at_which_backward_ends_is_freed(retain_graph):
+    x = adjoint.tensor(2.0, requires_grad=True)
+    y = x * x
+    (3 * y).backward(inputs=[y], retain_graph=retain_graph)
+    if retain_graph:
+        y.backward()
+        assert x.grad == 4
+    else:
+        with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
+            y.backward()
 
 
 def test_prehook_does_not_run_where_the_node_does_not():

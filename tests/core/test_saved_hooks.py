@@ -289,3 +289,22 @@ def test_a_value_is_unpacked_once_by_each_pass() -> None:
     assert unpacked == ["once"] * 2
     y.sum().backward()
     assert unpacked == ["once"] * 4
+
+
+def test_mutation_copies_a_tensor_once_for_each_version() -> None:
+    x = adjoint.ones(2, 3, requires_grad=True)
+    with adjoint.autograd.graph.allow_mutation_on_saved_tensors() as context:
+        a = x.clone()
+        first = a.sin() + a.cos() + a * a
+        a.mul_(2)
+        assert len(context.cloned) == 1
+        second = a.sin() + a.cos()
+        a.add_(1)
+        assert len(context.cloned) == 2
+        (first + second).sum().backward()
+        assert x.grad is not None
+        t = adjoint.ones(2, 3, requires_grad=True)
+        (t.sin() + t.cos() + t * t + (2 * t).sin() + (2 * t).cos()).sum().backward()
+        adjoint.testing.assert_close(x.grad, t.grad)
+        del first, second
+        assert not context.cloned

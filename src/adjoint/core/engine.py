@@ -303,6 +303,8 @@ class Run:
         if slot._ad_marks & _CAPTURED:
             self.capture(node, cotangent)
             if not (leaf is not None and self.accumulate) and self.is_end(node):
+                if leaf is None and self.accumulate:
+                    self.finish(node, cotangent)
                 return None
         if node._ad_pre_hooks:
             cotangent = run_pre_hooks(node, cotangent, self.create_graph)
@@ -317,6 +319,17 @@ class Run:
         if node._ad_post_hooks is None:
             return None
         return run_post_hooks(node, [None] * node._ad_n_edges, output_values(node, cotangent), self.create_graph)
+
+    def finish(self, node: Node, cotangent):
+        """Run the hooks of a node at which backward(inputs=) ends, and free what it saved; no formula is needed."""
+        if node._ad_pre_hooks:
+            cotangent = run_pre_hooks(node, cotangent, self.create_graph)
+        if node._ad_post_hooks is not None:
+            run_post_hooks(node, [None] * node._ad_n_edges, output_values(node, cotangent), self.create_graph)
+        if not self.retain_graph:
+            node._ad_release()
+            if self.called_at is not None:
+                note_release(node, self.called_at)
 
     def pull(self, node: Node, cotangent):
         """Run the formulas of a node and the hooks behind them, and free what the node saved."""

@@ -201,16 +201,19 @@ class SavedMutations:
     def __init__(self) -> None:
         self.original: weakref.WeakKeyDictionary[_Handle, Tensor] = weakref.WeakKeyDictionary()
         self.cloned: weakref.WeakKeyDictionary[_Handle, Tensor] = weakref.WeakKeyDictionary()
-        # by the version counter of the memory, which views share
-        self._handles: dict[int, weakref.WeakSet[_Handle]] = {}
+        # of what was saved since the last change, by the version counter of the memory, which views share, and by array
+        self._handles: dict[int, weakref.WeakValueDictionary[int, _Handle]] = {}
 
     def pack(self, tensor: Tensor) -> _Handle:
-        """Keep a saved tensor, without its history."""
-        handle = _Handle()
-        kept = new_tensor(tensor._array)
-        kept._counter = counter_of(tensor)
-        self.original[handle] = kept
-        self._handles.setdefault(id(kept._counter), weakref.WeakSet()).add(handle)
+        """Keep a saved tensor, without its history, once however often it is saved."""
+        counter = counter_of(tensor)
+        handles = self._handles.setdefault(id(counter), weakref.WeakValueDictionary())
+        handle = handles.get(id(tensor._array))
+        if handle is None:
+            handle = handles[id(tensor._array)] = _Handle()
+            kept = new_tensor(tensor._array)
+            kept._counter = counter
+            self.original[handle] = kept
         return handle
 
     def unpack(self, handle: _Handle) -> Tensor:
@@ -227,7 +230,7 @@ class SavedMutations:
 
     def before_write(self, tensor: TensorBase) -> None:
         """Copy what was saved of the memory of a tensor that is going to be modified."""
-        for handle in self._handles.pop(id(tensor._counter), ()):
+        for handle in list(self._handles.pop(id(tensor._counter), {}).values()):
             self.cloned[handle] = self.original.pop(handle).clone()
 
     def clear(self) -> None:
