@@ -1,6 +1,7 @@
 """backward and grad in all their arguments, nodes as the user sees them, hooks, and a plain engine as an oracle."""
 
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -619,11 +620,24 @@ def test_hooks_of_the_node_at_which_backward_ends(make, create_graph):
     y.register_hook(lambda g: seen.append("tensor") or g + 1)
     y.grad_fn.register_prehook(lambda gs: seen.append("before") or tuple(g if g is None else g * 10 for g in gs))
     y.grad_fn.register_hook(lambda inputs, outputs: seen.append((inputs, outputs[0].tolist())))
-    (3 * y).sum().backward(inputs=[y], create_graph=create_graph)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the cycle of a gradient that is recorded
+        (3 * y).sum().backward(inputs=[y], create_graph=create_graph)
     assert y.grad.tolist() == adjoint.full_like(y, 4).tolist()
     assert seen[:2] == ["tensor", "before"] and len(seen) == 3
     assert set(seen[2][0]) == {None} and seen[2][1] == adjoint.full_like(y, 40).tolist()
     assert x.grad is None
+
+
+@pytest.mark.parametrize("register", ["register_hook", "register_prehook"])
+@pytest.mark.parametrize("of", [lambda g: g, lambda g: [g], lambda g: 1.0], ids=["Tensor", "list", "float"])
+def test_hooks_of_nodes_return_tuples(register, of, request):
+    y = leaf(1.0, 2.0).exp()
+    getattr(y.grad_fn, register)(lambda given, *received: of(given[0]))
+    with pytest.raises(
+        TypeError, match=f"expected tuple, but hook returned '{request.node.callspec.id.split('-')[0]}'"
+    ):
+        y.sum().backward()
 
 
 @pytest.mark.parametrize("retain_graph", [False, True])

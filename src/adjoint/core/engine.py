@@ -697,9 +697,7 @@ def run_pre_hooks(node: Node, cotangent, create_graph):
 
 def replaced(given, values, create_graph, hook):
     """The values that a hook on a node returned in place of those it saw."""
-    if isinstance(given, TensorBase):
-        given = (given,)
-    elif not isinstance(given, (tuple, list)):
+    if not isinstance(given, tuple):
         raise TypeError(f"expected tuple, but hook returned '{type(given).__name__}'")
     if len(given) != len(values):
         raise RuntimeError(errors.hook_changed_number(hook, len(given), len(values)))
