@@ -133,6 +133,8 @@ _TO_REAL = {complex64: float32, complex128: float64}
 
 
 def _dtype_named(name: str) -> dtype:
+    if name not in _BY_NAME:
+        raise TypeError(f"{name!r} is no dtype: there are {', '.join(_BY_NAME)}")
     return _BY_NAME[name]
 
 

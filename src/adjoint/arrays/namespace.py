@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy
 
+from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.numpy_namespace import xp
 from adjoint.arrays.size import CPU, device
 
@@ -146,8 +147,29 @@ def is_array(value: object) -> bool:
     return type(value) in _namespaces or isinstance(value, numpy.ndarray) or _is_other_array(value)
 
 
+def held_array(array: Any) -> Any:
+    """An array as a tensor may hold it: a subclass of NumPy's arrays as the plain array that it is.
+
+    Raises TypeError for types that tensors do not have and for masked arrays, ValueError for another byte order.
+
+    >>> import numpy
+    >>> type(held_array(numpy.matrix([[1.0]]))).__name__
+    'ndarray'
+    """
+    if isinstance(array, numpy.ndarray):
+        from_numpy_dtype(array.dtype)
+        if type(array) is not numpy.ndarray:
+            if isinstance(array, numpy.ma.MaskedArray):
+                raise TypeError(
+                    "a tensor has no place for the mask of a numpy.ma.MaskedArray: give array.filled(value), or "
+                    "array.data and ~array.mask to a function of adjoint.masked"
+                )
+            return numpy.asarray(array)
+    return array
+
+
 def _is_other_array(value: object) -> bool:
-    if not hasattr(value, "dtype") or isinstance(value, tuple(_NO_ARRAYS)):
+    if not hasattr(value, "dtype") or isinstance(value, (type, *_NO_ARRAYS)):
         return False
     import array_api_compat
 

@@ -232,7 +232,11 @@ _COMPLEX_PARTS = {np.dtype(np.complex64): _FLOAT32, np.dtype(np.complex128): _FL
 
 
 def _source(rng: Generator | None) -> Generator:
-    return default_generator() if rng is None else rng
+    if rng is None:
+        return default_generator()
+    if not isinstance(rng, Generator):
+        raise TypeError(f"argument 'generator' must be Generator, not {type(rng).__name__}")
+    return rng
 
 
 def _check_floating(dtype: np.dtype[Any], kernel: str) -> None:

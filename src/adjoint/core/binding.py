@@ -10,10 +10,12 @@ import warnings
 
 import numpy
 
-from adjoint.arrays.namespace import is_array
+from adjoint.arrays.namespace import held_array, is_array
 from adjoint.arrays.shapes import normalize_dims
 from adjoint.core import errors
+from adjoint.core.arguments import INTERNAL, explanation
 from adjoint.core.dependence import check_kept
+from adjoint.core.graph import registry
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
@@ -115,7 +117,7 @@ class Arguments:
             elif value is None and self.defaults[place] is None:
                 continue
             elif is_array(value):
-                values[place] = new_tensor(value)
+                values[place] = new_tensor(held_array(value))
                 found = values[place] if found is None else found
             elif self.takes_numbers and isinstance(value, numpy.generic):
                 values[place] = value.item()  # a number like Python's, whose dtype does not count
@@ -141,7 +143,14 @@ class Arguments:
             for place in self.new_axes:
                 values[place] = normalize_dims(values[place], ndim + 1)
         if self.rule.check is not None:
-            self.rule.check(*values)
+            try:
+                self.rule.check(*values)
+            except INTERNAL as error:
+                given = dict(zip(self.names, values, strict=True))
+                better = explanation(registry.signature_of(self.rule), self.name, (), given, error)
+                if better is None:
+                    raise
+                raise better from error
         return values
 
     def number(self, place: cython.int, value):
@@ -152,6 +161,10 @@ class Arguments:
             if current().dual_stack:
                 check_kept(value, f"the number {self.names[place]}= of {self.name}()")
             return value.item()
+        if isinstance(value, numpy.ndarray):
+            if value.ndim == 0:
+                return value.item()
+            raise TypeError(errors.must_be_number(self.name, self.names[place], value))
         if place in self.strict_places and (value is not None or self.defaults[place] is not None):
             raise TypeError(errors.must_be_number(self.name, self.names[place], value))
         return value
@@ -166,7 +179,7 @@ class Arguments:
         result = []
         for i, member in enumerate(members):
             if is_array(member):
-                member = new_tensor(member)
+                member = new_tensor(held_array(member))
             elif not isinstance(member, TensorBase):
                 raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(member).__name__}")
             result.append(member)

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Generator, Iterable
 from typing import Any, TypeVar
 
+from adjoint.core import errors
 from adjoint.core.graph import TensorBase, bump_version, counter_of
 from adjoint.core.modes import EXCHANGE, SET, ModeBlock, current, set_mode
 
@@ -217,6 +218,8 @@ class inference_mode(_GradMode):
 
 def is_inference(input: TensorBase) -> bool:
     """True for a tensor that was made in inference mode."""
+    if not isinstance(input, TensorBase):
+        raise TypeError(errors.must_be_tensor("is_inference", "input", 0, input))
     return input.is_inference()
 
 

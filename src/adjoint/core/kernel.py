@@ -12,6 +12,8 @@ from adjoint.arrays.memory import with_kept_memory
 from adjoint.arrays.namespace import astype, is_array, namespace
 from adjoint.arrays.promotion import promote
 from adjoint.core import errors
+from adjoint.core.arguments import INTERNAL, explanation
+from adjoint.core.graph import registry
 from adjoint.program.fused import Fused
 
 if not cython.compiled:
@@ -217,6 +219,9 @@ class Kernel:
             better = self.rule.explain(error, *raw)
             if better is not None:
                 return better
+        if isinstance(error, INTERNAL):
+            given = dict(zip(self.arguments.names, raw, strict=True))
+            return explanation(registry.signature_of(self.rule), self.name, (), given, error) or error
         if self.rule.kind == "elementwise":
             errors.check_broadcast([a for a in raw if is_array(a)])
         if isinstance(error, numpy.exceptions.AxisError):

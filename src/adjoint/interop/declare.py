@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy
 
+from adjoint.core.arguments import INTERNAL, explanation
 from adjoint.interop.operands import is_tensor, operand, tensor_of, write
 
 Function = Callable[..., Any]
@@ -75,6 +76,15 @@ def _called(body: Function, star: Function | None) -> Function:
 
     @functools.wraps(body)
     def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return converted(args, kwargs)
+        except INTERNAL as error:
+            better = explanation(body, body.__name__, args, kwargs, error)
+            if better is None:
+                raise
+            raise better from error
+
+    def converted(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         values = list(args)
         n = len(values)
         if kwargs:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.core.graph import TensorBase
+from adjoint.core.naming import known_by
 from adjoint.interop.declare import FUNCTIONS
 
 Function = Callable[..., Any]
@@ -47,8 +48,9 @@ def over_tensors(library: str, module: Any) -> dict[str, Function]:
     """
     names = [name.removeprefix(library) for name in FUNCTIONS if name.startswith(library)]
     return {
-        name: for_both(getattr(module, name), FUNCTIONS[library + name])
-        for name in names if "." not in name and hasattr(module, name)
+        name: known_by(for_both(getattr(module, name), FUNCTIONS[library + name]), f"adjoint.{library[:-1]}", name)
+        for name in names
+        if "." not in name and hasattr(module, name)
     }
 
 

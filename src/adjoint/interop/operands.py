@@ -9,7 +9,7 @@ import numpy
 
 from adjoint.arrays.dtypes import dtype as Dtype
 from adjoint.arrays.dtypes import from_numpy_dtype
-from adjoint.arrays.namespace import is_array, namespace
+from adjoint.arrays.namespace import held_array, is_array, namespace
 from adjoint.core.graph import TensorBase, new_tensor, registry
 from adjoint.core.modes import current, is_grad_enabled
 from adjoint.tensor.table import ops
@@ -36,7 +36,7 @@ def tensor_of(value: Any) -> Tensor:
     if is_tensor(value):
         return value
     if is_array(value):
-        return new_tensor(value)
+        return new_tensor(held_array(value))
     if isinstance(value, (list, tuple)) and any(True for _ in tensors_in(value)):
         return ops.stack(promoted(*[tensor_of(member) for member in value]), 0)
     array = numpy.asarray(value)
@@ -201,6 +201,8 @@ def write(out: Any, result: Tensor, name: str, casting: str = "same_kind") -> An
 
     A Tensor is modified in place, with its history. An array has none: if the result has, that is refused.
     """
+    if not is_tensor(out) and not isinstance(out, numpy.ndarray):
+        raise TypeError(f"{name}: return arrays must be of ArrayType: out= is {type(out).__name__}")
     if out.shape != result.shape:
         raise ValueError(f"{name}: output operand has shape {tuple(out.shape)}, the result {tuple(result.shape)}")
     if is_tensor(out):

@@ -14,6 +14,7 @@ import typing as _typing
 import warnings
 
 from adjoint.arrays.random import Generator
+from adjoint.core.arguments import check_functions
 from adjoint.core.grad_mode import no_grad
 from adjoint.tensor.creation import randperm
 from adjoint.tensor.left_out import AttributeOf as _AttributeOf
@@ -113,7 +114,7 @@ def trunc_normal_(
     True
     """
     if mean < a - 2 * std or mean > b + 2 * std:
-        warnings.warn(FAR_MEAN, stacklevel=2)
+        warnings.warn(FAR_MEAN, stacklevel=3)
     width = std * math.sqrt(2.0)
     low, high = (math.erf((bound - mean) / width) for bound in (a, b))
     with no_grad():
@@ -235,7 +236,7 @@ def empty(tensor: Tensor) -> bool:
     """Whether there is nothing to write, of which kaiming_uniform_() and kaiming_normal_() warn."""
     if 0 not in tensor.shape:
         return False
-    warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+    warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=4)
     return True
 
 
@@ -327,3 +328,5 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
 
 if not _typing.TYPE_CHECKING:
     __getattr__ = _AttributeOf(__name__)
+
+check_functions(globals(), __all__)

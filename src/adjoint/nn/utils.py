@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as _typing
 from collections.abc import Iterable
 
+from adjoint.core.arguments import check_functions
 from adjoint.core.grad_mode import no_grad
 from adjoint.tensor.creation import tensor as as_tensor
 from adjoint.tensor.left_out import AttributeOf as _AttributeOf
@@ -149,3 +150,5 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
 
 if not _typing.TYPE_CHECKING:
     __getattr__ = _AttributeOf(__name__)
+
+check_functions(globals(), __all__)

@@ -264,9 +264,15 @@ unary(
 )
 
 
+#: So many terms or steps of a recurrence are taken at most.
+MOST_STEPS = 10**5
+
+
 def _check_dimension(input, p):
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
+    if p > MOST_STEPS:
+        raise RuntimeError(f"mvlgamma(): p may be at most {MOST_STEPS}, as it counts the terms of a sum, but got {p}")
     if kind_of(input._array) == "b":
         raise RuntimeError("The input tensor may not be a boolean tensor.")
 
@@ -593,6 +599,11 @@ def polynomial(xp, input: Array, n: Array, family, order=0):
     degrees = xp.trunc(xp.asarray(n, dtype=xp.float64))
     result = xp.zeros(xp.broadcast_shapes(x.shape, degrees.shape), dtype=xp.float64)
     highest = int(xp.max(degrees, initial=-1))
+    if highest > MOST_STEPS:
+        raise RuntimeError(
+            f"{family}(): the degree may be at most {MOST_STEPS}, as the recurrence takes as many steps, "
+            f"but got {highest}"
+        )
     rising = _polynomials(xp, x, family.removeprefix("shifted_"), order)
     if not degrees.ndim and highest >= 0:
         (values,) = islice(rising, highest, highest + 1)

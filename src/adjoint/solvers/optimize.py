@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.arguments import check_functions
 from adjoint.solvers.colouring import Compression
 from adjoint.solvers.functions import FlatFunction, ScalarFunction, VectorFunction
 from adjoint.tensor.creation import as_tensor
@@ -321,3 +322,6 @@ def root_scalar(
     return optimize.root_scalar(
         function.fun, method=method, x0=x0, **{what: derivatives[what] for what in wanted}, **options
     )
+
+
+check_functions(globals(), ("minimize", "least_squares", "curve_fit", "root", "root_scalar"))

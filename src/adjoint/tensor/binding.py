@@ -7,7 +7,10 @@ from functools import wraps
 from typing import Any
 
 from adjoint.core import errors
+from adjoint.core.arguments import checked
 from adjoint.core.graph import TensorBase
+from adjoint.core.naming import known_by
+from adjoint.core.operation import Operation
 from adjoint.tensor import composites
 from adjoint.tensor.arithmetic import (
     bind_operators,
@@ -50,6 +53,24 @@ _AS_FUNCTIONS = (
     "zero_",
 )  # fmt: skip
 
+# composites that take little longer than a look at their arguments: what they call says which of these is wrong
+_QUICK = frozenset((
+    "alias_copy", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "broadcast_to", "bucketize",
+    "clone", "conj", "conj_physical", "diagonal", "diagonal_copy", "diff", "div", "divide", "fix",
+    "greater", "greater_equal", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "is_conj", "is_neg", "leaky_relu",
+    "less", "less_equal", "linear", "matmul", "matrix_power", "mean", "mish", "multiply", "negative",
+    "not_equal", "outer", "poisson_nll_loss", "polygamma", "positive", "prod", "real", "relu", "relu6",
+    "resolve_conj", "resolve_neg", "silu", "subtract", "sum", "transpose_copy",
+))  # fmt: skip
+# the same of methods, whose first argument is a tensor
+_QUICK_METHODS = _QUICK | {
+    "bool", "chunk", "contiguous", "double", "flatten", "float", "half", "int", "is_contiguous",
+    "long", "narrow", "nonzero", "permute", "ravel", "select", "squeeze",
+    "tensor_split", "view", "view_copy",
+}  # fmt: skip
+# methods of Tensor's own that look into another argument
+_OWN = ("is_same_size", "type_as")
+
 # kinds of tensors that torch has and adjoint does not
 _OTHER_KINDS = (
     "is_ipu", "is_maia", "is_meta", "is_mkldnn", "is_mps", "is_mtia", "is_nested", "is_quantized", "is_sparse",
@@ -70,10 +91,20 @@ def bind() -> None:
             own = f"{name}_" if rule.inplace is True else rule.inplace
             setattr(Tensor, own, make_inplace(operation, own))
     for (namespace, name), declared in COMPOSITES.items():
+        # an operation looks at its arguments itself
+        operation = isinstance(declared.function, Operation)
+        function = declared.function if operation or name in _QUICK else checked(declared.function, name)
+        method = declared.function if declared.method in _QUICK_METHODS else function
         if namespace != "(method)":
-            functions.setdefault(namespace, {})[name] = declared.function
+            functions.setdefault(namespace, {})[name] = function
+            if not operation:
+                known_by(function, f"adjoint.{namespace}".rstrip("."), name)
         if declared.method:
-            setattr(Tensor, declared.method, declared.function)
+            setattr(Tensor, declared.method, method)
+            if not operation and (namespace == "(method)" or method is not function):
+                known_by(method, "adjoint", f"Tensor.{declared.method}")
+    for name in _OWN:
+        setattr(Tensor, name, checked(getattr(Tensor, name)))
     for name in _AS_FUNCTIONS:
         functions[""].setdefault(name, _function_of(getattr(Tensor, name), name))
     for name in _OTHER_KINDS:
@@ -105,8 +136,7 @@ def _function_of(method: Callable[..., Any], name: str) -> Callable[..., Any]:
             raise TypeError(errors.must_be_tensor(name, "input", 0, input))
         return method(input, *args, **kwargs)
 
-    function.__module__, function.__qualname__ = "adjoint", name
-    return function
+    return known_by(function, "adjoint", name)
 
 
 def _reflected(operation: Callable[..., Any]) -> Callable[..., Any]:

@@ -23,7 +23,7 @@ from adjoint.arrays.dtypes import (
 )
 from adjoint.arrays.infer import array_from_data
 from adjoint.arrays.layout import as_memory_format, memory_format, preserve_format, strides_in
-from adjoint.arrays.namespace import is_array, namespace, on_device
+from adjoint.arrays.namespace import held_array, is_array, namespace, on_device
 from adjoint.arrays.numpy_namespace import as_strided
 from adjoint.arrays.promotion import number_as
 from adjoint.arrays.random import Generator
@@ -134,7 +134,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Device = None) -> Tensor:
     if isinstance(data, numpy.ndarray):
         data = from_numpy(data)
     elif is_array(data):
-        data = new_tensor(data)
+        data = new_tensor(held_array(data))
     return data.to(dtype=dtype, device=device)  # type: ignore[no-any-return]
 
 
@@ -219,8 +219,7 @@ def from_numpy(ndarray: numpy.ndarray[Any, Any]) -> Tensor:
     """
     if not isinstance(ndarray, numpy.ndarray):
         raise TypeError(f"expected np.ndarray (got {type_name(ndarray)})")
-    from_numpy_dtype(ndarray.dtype)
-    return new_tensor(numpy.asarray(ndarray))
+    return new_tensor(held_array(ndarray))
 
 
 def zeros(*size: Any, dtype: Any = None, device: Device = None, requires_grad: bool = False, **out: Any) -> Tensor:

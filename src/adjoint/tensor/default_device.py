@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from adjoint.arrays.size import CPU, DEFAULT, as_device, device
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase
+from adjoint.core.naming import known_by
 from adjoint.tensor import creation
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -62,7 +63,7 @@ _Device = device
 #: The public functions of `creation` as users get them.
 PUBLIC: dict[str, Callable[..., Any]] = {name: getattr(creation, name) for name in creation.PUBLIC}
 PUBLIC["range"] = creation.range_
-PUBLIC |= {name: on_default_device(PUBLIC[name]) for name in FOLLOWING}
+PUBLIC |= {name: known_by(on_default_device(PUBLIC[name]), "adjoint", name) for name in FOLLOWING}
 
 
 def get_device(input: Any) -> int:

@@ -582,7 +582,10 @@ def create_selective_checkpoint_contexts(
 
 
 def _name_of(entry: Any) -> str:
-    return entry if isinstance(entry, str) else entry.__name__
+    name = entry if isinstance(entry, str) else getattr(entry, "__name__", None)
+    if name is None:
+        raise TypeError(f"operations are given by their functions or names, but got {type(entry).__name__}")
+    return str(name)
 
 
 def _copies(outs: Any) -> Any:

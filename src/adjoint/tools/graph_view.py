@@ -26,6 +26,8 @@ def nodes_of(targets: Target | Iterable[Target]) -> Iterator[Node]:
     if isinstance(targets, (TensorBase, GradientEdge, Node)):
         targets = [targets]
     stack: list[Any] = [target if isinstance(target, Node) else as_edge(target).node for target in targets]
+    if None in stack:
+        raise ValueError("there is no graph to look at: a tensor neither requires grad nor has a grad_fn")
     seen: set[Node] = set()
     while stack:
         node = stack.pop()

@@ -26,6 +26,7 @@ from adjoint.arrays.dtypes import (
     uint32,
     uint64,
 )
+from adjoint.core.arguments import check_functions as _check_functions
 from adjoint.interop.array_api import fft, linalg, special
 from adjoint.interop.array_api.creation import (
     arange,
@@ -119,3 +120,5 @@ __all__ = [
     "unique_inverse", "unique_values", "unstack", "var", "vecdot", "where", "zeros", "zeros_like",
     *_ELEMENTWISE,
 ]  # fmt: skip
+
+_check_functions(globals(), __all__)

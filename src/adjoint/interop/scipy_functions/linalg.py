@@ -455,7 +455,8 @@ def solveh_banded(ab, b, overwrite_ab=False, overwrite_b=False, lower=False, che
     else:
         others = [ops.roll(conj(ab[u - k : u - k + 1]), (-k,), (1,)) for k in range(1, u + 1)]
         full = ops.cat([ab, *others], 0)
-    assert full.shape == (2 * u + 1, n)
+    if full.shape != (2 * u + 1, n):
+        raise ValueError(f"solveh_banded(): ab must have the diagonals as rows, but has the shape {tuple(ab.shape)}")
     x = ops.banded_solution(full, b, u, u)
     return x[:, 0] if vector else x
 

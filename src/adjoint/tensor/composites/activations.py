@@ -21,7 +21,11 @@ _functional = composite(namespace="nn.functional", method=False)
 
 def _run(name: str, inplace: bool, *arguments: Any) -> Tensor:
     operation = operations[name]
-    return operation.inplace(arguments, {}) if inplace else operation(*arguments)
+    if not inplace:
+        return operation(*arguments)
+    if not isinstance(arguments[0], TensorBase):
+        raise TypeError(errors.must_be_tensor(f"{name}_", "input", 0, arguments[0]))
+    return operation.inplace(arguments, {})
 
 
 def _require_tensor(function: str, input: object, argument: str = "input", place: int = 0) -> None:
@@ -333,9 +337,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 
 @_functional
-def gumbel_softmax(
-    logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
-) -> Tensor:
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """A sample from the Gumbel-softmax distribution (Jang et al. 2017) of unnormalised logarithms of probabilities.
 
     tau: the temperature. hard: the result is one-hot, with the gradient of the soft sample. eps has no effect.
@@ -345,7 +347,7 @@ def gumbel_softmax(
     tensor(1.)
     """
     if eps != 1e-10:
-        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=3)
     if not logits.is_floating_point():
         raise RuntimeError(
             "Exponential distribution is a continuous probability distribution. dtype must be a floating point but you "
@@ -493,7 +495,7 @@ def _warn_of_rank(function: str, ndim: int, spatial: int) -> None:
         "future release. To retain the behavior and silence this warning, please use dropout instead. Note that "
         f"{function} exists to provide channel-wise dropout on inputs with {spatial} spatial dimensions, a channel "
         f"dimension, and an optional batch dimension (i.e. {spatial + 1}D or {spatial + 2}D inputs).",
-        stacklevel=3,
+        stacklevel=4,
     )
 
 
@@ -515,7 +517,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
             "- input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a "
             "future release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain "
             "the 1D channel-wise dropout behavior, please switch to using dropout1d instead.",
-            stacklevel=2,
+            stacklevel=3,
         )
     return _channel_dropout(input, p, training, inplace, batched=True)
 

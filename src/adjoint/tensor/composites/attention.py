@@ -259,7 +259,7 @@ def embedding_bag(
         warnings.warn(
             "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
             "deprecated, and should now be `embedding_bag(input, weight, ...)`.",
-            stacklevel=2,
+            stacklevel=3,
         )
         input, weight = weight, input
     _check_bags(input, weight, offsets, mode, scale_grad_by_freq, sparse, per_sample_weights)

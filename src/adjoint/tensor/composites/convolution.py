@@ -155,7 +155,7 @@ def _padding_to_keep(kernel: Sizes, stride: Sizes, dilation: Sizes) -> tuple[Siz
         "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be "
         "created",
         UserWarning,
-        stacklevel=5,
+        stacklevel=6,
     )
     return tuple([n // 2 for n in total]), tuple([n % 2 for n in total])
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from numpy import generic
 
-from adjoint.arrays.namespace import is_array
+from adjoint.arrays.namespace import held_array, is_array
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.out_dtypes import check_out_dtype
@@ -121,7 +121,7 @@ def as_tensor(function: str, argument: str, position: int, value: object) -> Any
     if isinstance(value, TensorBase):
         return value
     if is_array(value):
-        return new_tensor(value)
+        return new_tensor(held_array(value))
     raise TypeError(errors.must_be_tensor(function, argument, position - 1, value))
 
 

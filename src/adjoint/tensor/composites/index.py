@@ -655,6 +655,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     >>> adjoint.take_along_dim(x, x.argsort(1), 1)
     tensor([[1, 2, 3]])
     """
+    indices = as_tensor("take_along_dim", "indices", 2, indices)
     if indices.dtype.long_name != "Long":
         raise RuntimeError(
             f"adjoint.take_along_dim(): dtype of indices should be Long but got {indices.dtype.long_name}"

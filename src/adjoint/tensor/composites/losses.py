@@ -215,7 +215,7 @@ def kl_div(
             "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides "
             "only by the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the "
             "same as 'batchmean' in the next major release.",
-            stacklevel=2,
+            stacklevel=3,
         )
     reduction = _reduction(reduction, size_average, reduce, "batchmean")
     _require("kl_div", input=input, target=target)

@@ -185,7 +185,7 @@ def multi_head_attention_forward(
     if key_padding_mask is not None and attn_mask is not None and key_padding_mask.dtype is not attn_mask.dtype:
         warnings.warn(
             "Support for mismatched key_padding_mask and attn_mask is deprecated. Use same type for both instead.",
-            stacklevel=2,
+            stacklevel=3,
         )
     if is_causal and attn_mask is None:
         raise RuntimeError(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from adjoint.arrays.dtypes import as_dtype, dtype, promote_types
+from adjoint.arrays.dtypes import dtype as Dtype
 from adjoint.arrays.namespace import is_array
 from adjoint.arrays.shapes import normalize_dim
 from adjoint.core.graph import TensorBase
@@ -74,6 +75,8 @@ def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtype
 
 
 def _check_mean_dtype(dtype: dtype) -> None:
+    if not isinstance(dtype, Dtype):
+        raise TypeError(f"mean(): argument 'dtype' must be adjoint.dtype, not {type(dtype).__name__}")
     if not (dtype.is_floating_point or dtype.is_complex):
         raise RuntimeError(
             "mean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. "
@@ -429,7 +432,7 @@ def _chosen_axis(name: str, ndim: int, dim: int | None, level: int) -> int:
     warnings.warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
         UserWarning,
-        stacklevel=level,
+        stacklevel=level + 1,
     )
     return 0 if ndim in (0, 1, 3) else 1
 

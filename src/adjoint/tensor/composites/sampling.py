@@ -217,7 +217,7 @@ def interpolate(
 
 def _deprecated(name: str) -> None:
     warnings.warn(
-        f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.", UserWarning, stacklevel=3
+        f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.", UserWarning, stacklevel=4
     )
 
 
@@ -260,7 +260,7 @@ def _corners_unsaid() -> None:
         "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
         "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.",
         UserWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
 
 

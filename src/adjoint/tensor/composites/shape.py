@@ -17,9 +17,12 @@ from adjoint.arrays.once import warn_once
 from adjoint.arrays.shapes import broadcast_shapes, check_size, normalize_dim, normalize_dims
 from adjoint.core.errors import sizes
 from adjoint.core.graph import TensorBase, new_tensor
-from adjoint.tensor.composites.declare import composite, ops, takes_out
+from adjoint.tensor.composites.declare import as_tensor, composite, ops, takes_out
 
 Tensor = Any
+
+#: More pieces than an axis has elements are empty ones; so many are made.
+_MOST_PIECES = 1 << 16
 Dims = int | Sequence[int]
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -390,6 +393,7 @@ def repeat_interleave(
     """
     if input is None:
         input, repeats = repeats, None
+    input = as_tensor("repeat_interleave", "input", 1, input)
     numbers = input if repeats is None else repeats
     if isinstance(numbers, TensorBase) and numbers.dtype not in (int32, int64):  # type: ignore[attr-defined]
         own = numbers.dtype.long_name  # type: ignore[attr-defined]
@@ -574,7 +578,9 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """
     given = as_tuple(tensors)
     if indexing is None:
-        warn_once("adjoint.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
+        warn_once(
+            "adjoint.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", stacklevel=2
+        )
         indexing = "ij"
     if not given:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
@@ -761,8 +767,12 @@ def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tenso
         sections = index(indices_or_sections)  # type: ignore[arg-type]
         if sections < 1:
             raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
-        lengths = [n // sections + (i < n % sections) for i in range(sections)]
-        stops = [sum(lengths[: i + 1]) for i in range(sections)]
+        if sections > max(n, _MOST_PIECES):
+            raise RuntimeError(
+                f"tensor_split(): an axis of size {n} is cut into at most {max(n, _MOST_PIECES)} sections, "
+                f"got {sections}"
+            )
+        stops = [(i + 1) * (n // sections) + min(i + 1, n % sections) for i in range(sections)]
         starts = [0, *stops[:-1]]
     before = (slice(None),) * dim
     return tuple(

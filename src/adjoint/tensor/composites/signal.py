@@ -88,7 +88,7 @@ def stft(
             "tensors for all inputs, and return_complex=False will raise an error.\n"
             "Note: you can still call torch.view_as_real on the complex output to recover the old return format.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     if center and align_to_window is not None:
         raise RuntimeError("stft align_to_window should only be set when center = false")
@@ -212,7 +212,7 @@ def istft(
             "The length of signal is shorter than the length parameter. Result is being padded with zeros in the "
             "tail. Please check your center and hop_length settings",
             UserWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
         signal = ops.resize_axes(signal, (signal.ndim - 1,), (stop - start,))
     return signal

@@ -79,7 +79,7 @@ def cov(
     matrix = (rows if weights is None else rows * weights) @ ops.conj_transpose(rows)
     freedom = total - correction * (1 if shares is None else (weights * shares).sum() / total)
     if bool(freedom <= 0):
-        warnings.warn("cov(): degrees of freedom is <= 0", UserWarning, stacklevel=3)
+        warnings.warn("cov(): degrees of freedom is <= 0", UserWarning, stacklevel=4)
         freedom = ops.zeros_like(ops.real(matrix))
     matrix = matrix / freedom
     # a view in any case, as in torch

@@ -1,0 +1,730 @@
+"""Random calls of the whole public surface, in child processes: does any end in a signal, a hang or an internal error?
+
+    python scripts/fuzz_calls.py [--calls 200000] [--seed 0] [--workers 2] [--first 0] [--report FILE]
+    python scripts/fuzz_calls.py --seed 0 --only 4711      # one call, in this process, with its traceback
+    python scripts/fuzz_calls.py --list                    # the functions that are called
+
+A call is an expression, which is what is reported: `A` is adjoint, `T(values, dtype, requires_grad)` makes a tensor.
+Half of the calls are right ones (tests/function_calls.py) of which some arguments are changed; the others are made of
+values of all kinds. Call number n of a seed is always the same. Bad arguments may raise whatever says what is wrong:
+TypeError, ValueError, RuntimeError, IndexError ... What they may not do is
+
+* end the process by a signal,
+* take more than 10 seconds, of processor time or waiting,
+* raise an error of an internal kind (KINDS) that passed through adjoint's own code.
+
+Each child may use so much memory (MEMORY); MemoryError is an answer. Ends with 1 if there is any finding.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib
+import inspect
+import json
+import os
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "src")]
+
+#: Errors that tell of the inside. A ZeroDivisionError, say, is none: Python's own functions answer so.
+KINDS = (
+    AttributeError, AssertionError, KeyError, NameError, RecursionError, SystemError, StopIteration, GeneratorExit,
+    BufferError, ReferenceError,
+)  # fmt: skip
+MEMORY = 3 << 30
+SECONDS = 10
+#: So long may a call wait without using the processor: other processes may hold it.
+SECONDS_ASLEEP = 30
+CALLS_OF_A_CHILD = 400
+
+MODULES = (
+    "", "Tensor", "linalg", "fft", "special", "masked", "nn.functional", "nn.init", "nn.utils", "func", "random",
+    "signal.windows", "testing", "memory", "implicit", "integrate", "optimize", "autograd", "autograd.functional",
+    "autograd.graph", "autograd.forward_ad", "utils.checkpoint", "numpy", "numpy.linalg", "numpy.fft", "scipy.special",
+    "scipy.linalg", "scipy.signal", "scipy.fft", "scipy.stats", "scipy.integrate", "array_api",
+)  # fmt: skip
+METHODS = (
+    "__getitem__", "__setitem__", "__add__", "__mul__", "__matmul__", "__pow__", "__truediv__", "__floordiv__",
+    "__mod__", "__and__", "__lshift__", "__iadd__", "__imul__", "__contains__", "__rpow__", "__len__", "__iter__",
+    "__index__", "__array__", "__eq__", "__lt__", "__neg__", "__invert__", "__deepcopy__", "__format__",
+)  # fmt: skip
+#: What is not called: it ends or changes the process (files, threads, settings, other libraries' state), or waits.
+LEFT_OUT = frozenset(
+    [
+        "save",
+        "load",
+        "tofile",
+        "dump",
+        "dumps",
+        "from_file",
+        "set_num_threads",
+        "seed",
+        "manual_seed",
+        "set_rng_state",
+        "set_state",
+        "set_printoptions",
+        "set_default_dtype",
+        "set_default_device",
+        "set_default_tensor_type",
+        "set_warn_always",
+        "use_deterministic_algorithms",
+        "set_deterministic_debug_mode",
+        "set_limit",
+        "import_module",
+        "save_to_disk",
+        "savez",
+        "savez_compressed",
+        "savetxt",
+        "loadtxt",
+        "genfromtxt",
+        "fromfile",
+        "memmap",
+        "open_memmap",
+        "fromregex",
+        "show_config",
+        "show_runtime",
+        "info",
+        "test",
+        "seterr",
+        "seterrcall",
+        "setbufsize",
+        "set_printoptions",
+        "set_string_function",
+        "set_multithreading_enabled",
+        "register_privateuse1_backend",
+        "set_workers",
+        "set_backend",
+        "set_global_backend",
+        "register_backend",
+        "skip_backend",
+        "frombuffer",
+        "lookfor",
+        "source",
+        "get_include",
+        "enter_dual_level",
+        "exit_dual_level",
+        "set_detect_anomaly",
+        "set_grad_enabled",
+        "share_memory_",
+        "set_override_stale_capture_stream",
+        "from_dlpack",
+        "dlpack",
+        "__dlpack__",
+        "__array__",
+        "ctypeslib",
+        "ndarray",
+        "nditer",
+        "nested_iters",
+        "broadcast",
+        "generic",
+        "flatiter",
+        "set_materialize_grads",
+        "enforce_grad_layout_policy",
+    ]
+)
+
+
+class Values:
+    """The random values that arguments are made of, as expressions."""
+
+    shapes = (
+        "()",
+        "(0,)",
+        "(1,)",
+        "(3,)",
+        "(4,)",
+        "(2, 3)",
+        "(3, 3)",
+        "(3, 2)",
+        "(0, 3)",
+        "(2, 0)",
+        "(2, 3, 3)",
+        "(1, 2, 4, 4)",
+        "(2, 1, 5)",
+        "(1, 1, 1, 1)",
+        "(2, 2, 2, 2, 2)",
+        "(3, 0, 3)",
+    )
+    dtypes = (
+        "float32",
+        "float64",
+        "float64",
+        "int64",
+        "bool",
+        "uint8",
+        "int8",
+        "int32",
+        "float16",
+        "bfloat16",
+        "complex64",
+        "complex128",
+        "uint16",
+        "uint64",
+    )
+    integers = (
+        "0",
+        "1",
+        "2",
+        "3",
+        "-1",
+        "-2",
+        "5",
+        "100",
+        "2**31",
+        "2**31 - 1",
+        "2**62",
+        "2**63 - 1",
+        "2**63",
+        "-2**63",
+        "10**9",
+        "-10**9",
+        "10**30",
+        "2**64",
+    )
+    small = ("0", "1", "2", "3", "-1", "-2", "4", "7")
+    numbers = (
+        "0.5",
+        "1.0",
+        "-1.5",
+        "0.0",
+        "inf",
+        "-inf",
+        "nan",
+        "1e308",
+        "1e-320",
+        "True",
+        "False",
+        "1j",
+        "complex(nan, inf)",
+    )
+    odd = (
+        "None",
+        "None",
+        "'sum'",
+        "'mean'",
+        "'nope'",
+        "''",
+        "b'x'",
+        "[]",
+        "()",
+        "{}",
+        "...",
+        "object()",
+        "slice(None)",
+        "slice(0, 2, -1)",
+        "[1, 'a']",
+        "[[1], [1, 2]]",
+        "{'a': 1}",
+        "set()",
+        "A.float64",
+        "A.int64",
+        "int",
+        "A.Tensor",
+        "A.device('cpu')",
+        "'cpu'",
+        "'cuda'",
+        "A.Size([2, 3])",
+        "range(3)",
+        "numpy.float64(2)",
+        "numpy.int8(3)",
+        "A.channels_last",
+        "A.strided",
+        "A.Generator()",
+        "[None]",
+        "(None, 1)",
+        "'ij,jk->ik'",
+        "'reflect'",
+        "'circular'",
+        "'nearest'",
+        "'bilinear'",
+        "'valid'",
+        "'same'",
+        "'L'",
+        "'U'",
+        "'fro'",
+        "'nuc'",
+        "float('1e400')",
+        "iter([1])",
+        "A",
+        "[nan]",
+        "'constant'",
+        "lambda: 1",
+        "print",
+        "[True, 1]",
+        "numpy.array('x')",
+        "numpy.dtype('f4')",
+    )
+    arrays = (
+        "numpy.ones((2, 3))",
+        "numpy.arange(3)",
+        "numpy.array(2.0)",
+        "numpy.array([1, 2], object)",
+        "numpy.array(['a'])",
+        "numpy.matrix([[1.0, 2.0]])",
+        "numpy.ma.array([1.0, 2.0], mask=[0, 1])",
+        "numpy.zeros(2, 'f8,i4')",
+        "numpy.ones(3, '>f8')",
+        "numpy.ones(3, 'g')",
+        "numpy.array(['2020-01-01'], 'M8[D]')",
+        "numpy.zeros((0, 3))",
+    )
+    functions = (
+        "lambda x: x * 2",
+        "lambda x: (x * x).sum()",
+        "lambda *a, **k: a[0]",
+        "lambda x, y: x * y",
+        "A.sin",
+        "lambda x: None",
+        "lambda x: (x, x.sum())",
+        "A.sum",
+        "lambda x: 3.0",
+    )
+
+    def __init__(self, draw: random.Random) -> None:
+        self.draw = draw
+
+    def tensor(self) -> str:
+        """A tensor: of any type, perhaps without elements, not finite, a view, in need of a gradient."""
+        draw = self.draw
+        shape, dtype = draw.choice(self.shapes), draw.choice(self.dtypes)
+        kind = draw.random()
+        grad = ", True" if draw.random() < 0.4 else ""
+        if kind < 0.6:
+            return f"R({shape}, {dtype!r}{grad})"
+        if kind < 0.7:
+            return f"F({shape}, {draw.choice(('nan', 'inf', '-inf', '0', '1e300', '-1'))}, {dtype!r}{grad})"
+        if kind < 0.8:
+            return f"R({shape}, {dtype!r}{grad}).mT" if shape.count(",") > 1 else f"R((6,), {dtype!r}{grad})[::2]"
+        if kind < 0.9:
+            return f"T({[draw.randint(-3, 3) for _ in range(draw.randint(0, 4))]}, 'int64')"
+        if kind < 0.95:
+            return f"R((3,), {dtype!r}{grad}).expand(2, 3)"
+        return f"(R({shape}, 'float64', True) * 2)"
+
+    def sequence(self) -> str:
+        """A list or tuple of integers, tensors, numbers or anything."""
+        draw = self.draw
+        make = draw.choice([lambda: draw.choice(self.small), lambda: draw.choice(self.integers), self.tensor, self.any])
+        parts = ", ".join(make() for _ in range(draw.randint(0, 3)))
+        return f"[{parts}]" if draw.random() < 0.5 else f"({parts},)" if parts else "()"
+
+    def any(self, depth: int = 0) -> str:
+        """Any value."""
+        draw = self.draw
+        kind = draw.random()
+        if kind < 0.35:
+            return self.tensor()
+        if kind < 0.45:
+            return draw.choice(self.small)
+        if kind < 0.57:
+            return draw.choice(self.integers)
+        if kind < 0.67:
+            return draw.choice(self.numbers)
+        if kind < 0.75 and depth < 2:
+            return self.sequence()
+        if kind < 0.93:
+            return draw.choice(self.odd)
+        return draw.choice(self.arrays if kind < 0.97 else self.functions)
+
+
+class Target(NamedTuple):
+    """A function as it is written, and what it takes: (name, may be left out, by name only), and whether any more."""
+
+    text: str
+    parameters: tuple[tuple[str, bool, bool], ...]
+    open: bool
+
+
+def parameters_of(function: Callable[..., Any], method: bool) -> tuple[tuple[tuple[str, bool, bool], ...], bool]:
+    """The parameters of a function, as far as it tells."""
+    try:
+        given = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return (("x", False, False), ("y", True, False), ("z", True, False)), True
+    if method and given and given[0].kind in (given[0].POSITIONAL_ONLY, given[0].POSITIONAL_OR_KEYWORD):
+        given = given[1:]
+    found = [
+        (each.name, each.default is not each.empty, each.kind is each.KEYWORD_ONLY)
+        for each in given
+        if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
+    ]
+    return tuple(found), any(each.kind is each.VAR_POSITIONAL for each in given)
+
+
+def surface() -> list[Target]:
+    """All public functions, methods and classes."""
+    import adjoint
+
+    targets = []
+    for name in MODULES:
+        parts = f"adjoint.{name}" if name else "adjoint"
+        method = name == "Tensor"
+        space = adjoint.Tensor if method else importlib.import_module(parts)
+        listed = getattr(space, "__all__", dir(space))
+        names = [each for each in listed if not each.startswith("_")] + list(METHODS if method else ())
+        library = importlib.import_module(name) if name.split(".")[0] in ("numpy", "scipy") else None
+        for each in sorted(set(names)):
+            value = getattr(space, each, None)
+            if value is getattr(library, each, ...):
+                continue  # the library's own, which takes no tensors
+            if (
+                each in LEFT_OUT
+                or not callable(value)
+                or (isinstance(value, type) and issubclass(value, BaseException))
+            ):
+                continue
+            text = f"A.{name}.{each}" if name else f"A.{each}"
+            found, more = parameters_of(value, method)
+            targets.append(Target(text, found, more))
+    return targets
+
+
+def right_calls() -> dict[str, list[tuple[list[str], dict[str, str]]]]:
+    """For functions of tests/function_calls.py their arguments as expressions."""
+    import adjoint
+    from function_calls import CALLS, Argument, Maker
+
+    def text(value: Any) -> str:
+        if isinstance(value, Argument):
+            return f"T({value.values.tolist()!r}, {value.dtype.name!r}{'' if value.constant else ', grad'})"
+        if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
+            inner = ", ".join(map(text, value))
+            return f"[{inner}]" if isinstance(value, list) else f"({inner},)" if value else "()"
+        if isinstance(value, (adjoint.dtype, adjoint.device)):
+            return f"A.{value.name}" if isinstance(value, adjoint.dtype) else f"A.device({str(value)!r})"
+        return repr(value)
+
+    found = {}
+    for name, make in CALLS.items():
+        for dtype in ("float64", "complex128", "int64"):
+            with contextlib.suppress(TypeError, ValueError, OverflowError):
+                args, kwargs = make(Maker(getattr(adjoint, dtype)))
+                texts = [text(value) for value in args], {key: text(value) for key, value in kwargs.items()}
+                if not any(part.startswith("<") or " at 0x" in part for part in [*texts[0], *texts[1].values()]):
+                    found.setdefault(name, []).append(texts)
+    return found
+
+
+class Calls:
+    """The calls of one seed."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.targets = surface()
+        self.right = right_calls()
+
+    def text(self, number: int) -> str:
+        """Call number so and so, as an expression."""
+        draw = random.Random(f"{self.seed}:{number}")
+        values = Values(draw)
+        target = draw.choice(self.targets)
+        name = target.text[2:]
+        if name in self.right and draw.random() < 0.75:
+            args, kwargs = self.changed(draw.choice(self.right[name]), target, values)
+        else:
+            args, kwargs = self.made(target, values)
+        if name.startswith("Tensor."):
+            return f"{values.tensor()}.{name.removeprefix('Tensor.')}({self.joined(args, kwargs)})"
+        return f"{target.text}({self.joined(args, kwargs)})"
+
+    @staticmethod
+    def joined(args: list[str], kwargs: dict[str, str]) -> str:
+        return ", ".join([*args, *(f"{key}={value}" for key, value in kwargs.items())])
+
+    @staticmethod
+    def made(target: Target, values: Values) -> tuple[list[str], dict[str, str]]:
+        draw = values.draw
+        args: list[str] = []
+        kwargs: dict[str, str] = {}
+        for name, optional, by_name in target.parameters:
+            if optional and draw.random() < 0.65:
+                continue
+            tensors = name in ("input", "self", "x", "a", "A", "other", "target", "weight", "tensor", "b", "y")
+            value = values.tensor() if tensors and draw.random() < 0.6 else values.any()
+            if by_name or len(args) < len(kwargs) or (optional and draw.random() < 0.8):
+                kwargs[name] = value
+            elif not kwargs:
+                args.append(value)
+            else:
+                kwargs[name] = value
+        if target.open:
+            args += [values.any() for _ in range(draw.choice((0, 1, 1, 2, 3)))] if not kwargs else []
+        if draw.random() < 0.03:
+            args.append(values.any())
+        return args, kwargs
+
+    @staticmethod
+    def changed(
+        given: tuple[list[str], dict[str, str]], target: Target, values: Values
+    ) -> tuple[list[str], dict[str, str]]:
+        draw = values.draw
+        args, kwargs = list(given[0]), dict(given[1])
+        args = [part.replace(", grad)", ", True)" if draw.random() < 0.5 else ")") for part in args]
+        kwargs = {key: part.replace(", grad)", ", True)") for key, part in kwargs.items()}
+        for _ in range(draw.choice((1, 1, 2, 3))):
+            places: list[Any] = [*range(len(args)), *kwargs]
+            more = [name for name, optional, _ in target.parameters[len(args) :] if optional and name not in kwargs]
+            if more and draw.random() < 0.35:
+                kwargs[draw.choice(more)] = values.any()
+            elif places:
+                place = draw.choice(places)
+                own = args[place] if isinstance(place, int) else kwargs[place]
+                new = values.tensor() if own.startswith("T(") and draw.random() < 0.6 else values.any()
+                if own.lstrip("-").isdigit() and draw.random() < 0.6:
+                    new = draw.choice(values.integers)
+                if isinstance(place, int):
+                    args[place] = new
+                else:
+                    kwargs[place] = new
+        return args, kwargs
+
+
+# one call ------------------------------------------------------------------------------------------------------------
+
+
+def names() -> dict[str, Any]:
+    """What expressions refer to."""
+    import numpy
+
+    import adjoint
+
+    def given(values: Any, dtype: str, grad: bool = False) -> Any:
+        made = adjoint.tensor(values, dtype=getattr(adjoint, dtype))
+        return made.requires_grad_() if grad and made.is_floating_point() | made.is_complex() else made
+
+    def drawn(shape: tuple[int, ...], dtype: str, grad: bool = False) -> Any:
+        numbers = numpy.random.default_rng(3).uniform(-2, 2, shape)
+        made = adjoint.tensor(numbers).to(getattr(adjoint, dtype))
+        return made.requires_grad_() if grad and made.is_floating_point() | made.is_complex() else made
+
+    def filled(shape: tuple[int, ...], value: float, dtype: str, grad: bool = False) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            made = adjoint.tensor(numpy.full(shape, value)).to(getattr(adjoint, dtype))
+        return made.requires_grad_() if grad and made.is_floating_point() | made.is_complex() else made
+
+    return {
+        "A": adjoint, "T": given, "R": drawn, "F": filled, "numpy": numpy, "inf": float("inf"), "nan": float("nan"),
+    }  # fmt: skip
+
+
+def carried_out(text: str, known: dict[str, Any]) -> None:
+    """Evaluate a call, and derive its result."""
+    import adjoint
+
+    result = eval(text, dict(known))
+    parts = result if isinstance(result, (tuple, list)) else (result,)
+    for part in parts[:2]:
+        if isinstance(part, adjoint.Tensor) and part.requires_grad and part.numel() < 10**6:
+            part.real.sum().backward() if part.is_complex() else part.sum().backward()
+            break
+
+
+def internal(error: BaseException) -> str | None:
+    """Where adjoint's own code raised an error of an internal kind, or None."""
+    if not isinstance(error, KINDS) or (isinstance(error, AssertionError) and error.args):
+        return None  # PyTorch says some things by an AssertionError, in words
+    own = [
+        f"{Path(frame.filename).name}:{frame.lineno} {frame.name}"
+        for frame in traceback.extract_tb(error.__traceback__)
+        if f"{os.sep}adjoint{os.sep}" in frame.filename or frame.filename.startswith("src/adjoint")
+    ]
+    # what a library says of plain values, which only pass through, is its own answer
+    return own[-1] if own and not own[-1].startswith("namespaces.py") else None
+
+
+def tidied() -> None:
+    """Modes as they are at the start."""
+    import adjoint
+
+    adjoint.set_grad_enabled(True)
+    adjoint.set_default_dtype(adjoint.float32)
+
+
+def child(seed: int, first: int, last: int, place: Path) -> None:
+    """Carry out some calls; say what is found on the standard output, and in a file which call is at work."""
+    said = os.fdopen(os.dup(1), "w")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    warnings.simplefilter("ignore")
+    import numpy
+
+    numpy.seterr(all="ignore")
+    calls, known = Calls(seed), names()
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    at_work = os.open(place, os.O_WRONLY)
+    os.chdir(place.parent)
+    for number in range(first, last):
+        os.pwrite(at_work, f"{number:12d}".encode(), 0)
+        text = calls.text(number)
+        try:
+            carried_out(text, known)
+        except Exception as error:  # every kind is looked at
+            where = internal(error)
+            if where:
+                kind = type(error).__name__
+                said.write(
+                    json.dumps({"number": number, "kind": kind, "where": where, "what": str(error)[:200]}) + "\n"
+                )
+                said.flush()
+        tidied()
+    os.pwrite(at_work, f"{last:12d}".encode(), 0)
+
+
+# many calls ----------------------------------------------------------------------------------------------------------
+
+
+class Worker:
+    """A child process at work on a range of calls, started again behind a call that ended it."""
+
+    def __init__(self, seed: int, first: int, last: int, folder: Path) -> None:
+        self.seed, self.next, self.last = seed, first, last
+        self.place = folder / f"at_work_{first}"
+        self.output = folder / f"found_{first}"
+        self.errors = folder / f"said_{first}"
+        self.findings: list[dict[str, Any]] = []
+        self.start()
+
+    def start(self) -> None:
+        self.place.write_text(f"{self.next:12d}")
+        limits = [str(self.seed), str(self.next), str(self.last), str(self.place)]
+        with self.output.open("w") as output, self.errors.open("w") as errors:
+            self.process = subprocess.Popen(
+                [sys.executable, __file__, "--child", *limits], stdout=output, stderr=errors, stdin=subprocess.DEVNULL
+            )
+        self.at, self.since, self.used = self.next, time.monotonic(), 0.0
+
+    def number(self) -> int:
+        return int(self.place.read_text() or self.next)
+
+    def processor_time(self) -> float:
+        try:
+            fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            return 0.0
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def done(self) -> bool:
+        """Look at the child; true when the range is finished."""
+        code = self.process.poll()
+        number = self.number()
+        if code is None:
+            now, used = time.monotonic(), self.processor_time()
+            if number != self.at:
+                self.at, self.since, self.used = number, now, used
+            elif used - self.used > SECONDS or now - self.since > SECONDS_ASLEEP + SECONDS:
+                self.process.kill()
+                self.process.wait()
+                self.went_on({"number": number, "kind": "hang", "where": "", "what": f"more than {SECONDS} s"})
+            return False
+        if code == 0 and number == self.last:
+            self.gather()
+            return True
+        said = self.errors.read_text()[-300:]
+        kind = f"signal {-code}" if code < 0 else f"exit {code}"
+        self.went_on({"number": number, "kind": kind, "where": "", "what": said})
+        return self.next >= self.last and self.process.poll() is not None
+
+    def gather(self) -> None:
+        self.findings += [json.loads(line) for line in self.output.read_text().splitlines()]
+
+    def went_on(self, finding: dict[str, Any]) -> None:
+        self.gather()
+        self.findings.append(finding)
+        self.next = finding["number"] + 1
+        self.start()
+
+
+def campaign(
+    seed: int, first: int, n_calls: int, workers: int, show: Callable[[int], None]
+) -> Iterator[dict[str, Any]]:
+    """Carry out calls in children; yields the findings."""
+    ranges = [
+        (start, min(start + CALLS_OF_A_CHILD, first + n_calls))
+        for start in range(first, first + n_calls, CALLS_OF_A_CHILD)
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        running: list[Worker] = []
+        finished = 0
+        while ranges or running:
+            while ranges and len(running) < workers:
+                running.append(Worker(seed, *ranges.pop(0), Path(folder)))
+            time.sleep(0.05)
+            for worker in [each for each in running if each.done()]:
+                running.remove(worker)
+                yield from worker.findings
+                finished += 1
+                show(finished * CALLS_OF_A_CHILD)
+
+
+def report(findings: list[dict[str, Any]], seed: int) -> str:
+    """The findings, those of one place together, with the shortest call that led there."""
+    calls = Calls(seed)
+    for finding in findings:
+        finding["call"] = calls.text(finding["number"])
+    kinds = Counter((each["kind"], each["where"]) for each in findings)
+    lines = [f"{len(findings)} findings at {len(kinds)} places"]
+    for (kind, where), count in kinds.most_common():
+        found = min((f for f in findings if (f["kind"], f["where"]) == (kind, where)), key=lambda f: len(f["call"]))
+        lines.append(
+            f"{count:6d}  {kind}  {where}  {found['what'][:160]!r}\n        {found['number']}: {found['call']}"
+        )
+    return "\n".join(lines)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--calls", type=int, default=200_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--first", type=int, default=0, help="the number of the first call")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--only", type=int, help="carry out this call here")
+    parser.add_argument("--report", type=Path, help="where to write the report")
+    parser.add_argument("--list", action="store_true", help="the functions that are called")
+    parser.add_argument("--child", nargs=4, help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def main() -> int:
+    """What the command line asks for; 1 if there is a finding."""
+    asked = arguments()
+    if asked.child:
+        child(*map(int, asked.child[:3]), Path(asked.child[3]))
+        return 0
+    if asked.list:
+        print("\n".join(target.text for target in surface()))
+        return 0
+    if asked.only is not None:
+        text = Calls(asked.seed).text(asked.only)
+        print(text)
+        carried_out(text, names())
+        return 0
+    from rich.progress import Progress
+
+    with Progress() as progress:
+        task = progress.add_task("random calls", total=asked.calls)
+        findings = list(
+            campaign(asked.seed, asked.first, asked.calls, asked.workers, lambda n: progress.update(task, completed=n))
+        )
+    text = report(findings, asked.seed)
+    print(text)
+    if asked.report:
+        asked.report.write_text(text + "\n")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

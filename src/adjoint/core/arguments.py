@@ -1,0 +1,229 @@
+"""What a function says of an argument that is not what it takes.
+
+To check every argument of every function would cost each right call time. So a function takes what it is given, and
+only where it fails with an error that tells of its inside (something has no attribute `ndim`, a table no such key) are
+the arguments looked at, and the one to blame is named. An error for which no argument is to blame stays what it is.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
+from types import TracebackType
+from typing import Any, NamedTuple, TypeVar
+
+import numpy
+
+from adjoint.arrays.dtypes import dtype
+from adjoint.arrays.namespace import is_array
+from adjoint.arrays.random import Generator
+from adjoint.core.graph import TensorBase
+from adjoint.core.naming import known_by
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: What tells of the inside of a function, where its arguments are to blame.
+INTERNAL = (AttributeError, KeyError, AssertionError, UnboundLocalError)
+_PACKAGES = ("adjoint", "numpy", "scipy")
+_DEEPEST = 3
+
+
+class Argument(NamedTuple):
+    """An argument of a call: its name, place (from 1) and annotation, as text."""
+
+    name: str
+    position: int
+    wanted: str
+    value: Any
+
+
+def checked(function: F, name: str = "") -> F:
+    """A function that names the argument to blame where it fails inside.
+
+    >>> checked(lambda x: x.ndim, "rank")(3)
+    Traceback (most recent call last):
+    TypeError: rank(): argument 'x' (position 1) must be Tensor, not int
+    """
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except INTERNAL as error:
+            better = explanation(function, name or function.__name__, args, kwargs, error)
+            if better is None:
+                raise
+            raise better from error
+
+    return call  # type: ignore[return-value]
+
+
+def check_functions(space: dict[str, Any], names: Iterable[str]) -> None:
+    """Put checked functions in the place of those of a module, given as its globals(), that are defined in it."""
+    for name in names:
+        if inspect.isfunction(space[name]) and space[name].__module__.startswith(space["__name__"]):
+            space[name] = known_by(checked(space[name]), space["__name__"], name)
+
+
+def explanation(
+    function: Callable[..., Any] | inspect.Signature,
+    name: str,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    error: Exception,
+) -> Exception | None:
+    """The error that names the argument to blame for an error of the inside of a function, or None."""
+    if not _is_ours(error.__traceback__) or (isinstance(error, AssertionError) and error.args):
+        return None
+    given = list(_arguments(function, args, kwargs))
+    blamed = _blamed(given, error)
+    if blamed is None:
+        return None
+    where = f"{name}(): argument '{blamed.name}' (position {blamed.position})"
+    if isinstance(error, AttributeError) or not _fits(blamed.wanted, blamed.value):
+        if blamed.wanted in ("", "Any") and isinstance(blamed.value, TensorBase):
+            return TypeError(f"{where} must be no {_kind(blamed.value)}")
+        wanted = blamed.wanted if blamed.wanted not in ("", "Any") else "Tensor"
+        return TypeError(f"{where} must be {wanted}, not {_kind(blamed.value)}")
+    return ValueError(f"{where} has no such choice as {blamed.value!r}")
+
+
+def _is_ours(traceback: TracebackType | None) -> bool:
+    """Whether an error was raised by this package or a library below it, and not by a function of the user's."""
+    module = ""
+    while traceback is not None:
+        module = traceback.tb_frame.f_globals.get("__name__") or ""
+        traceback = traceback.tb_next
+    return module.partition(".")[0] in _PACKAGES
+
+
+def _arguments(
+    function: Callable[..., Any] | inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Iterator[Argument]:
+    """The arguments of a call, those of *args under its name."""
+    try:
+        signature = function if isinstance(function, inspect.Signature) else inspect.signature(function)
+        bound = signature.bind_partial(*args, **kwargs).arguments
+    except (TypeError, ValueError):
+        return
+    for position, (name, parameter) in enumerate(signature.parameters.items(), 1):
+        if name not in bound:
+            continue
+        wanted = "" if parameter.annotation is parameter.empty else _text(parameter.annotation)
+        value = bound[name]
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            yield from (Argument(name, position + i, wanted, each) for i, each in enumerate(value))
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            yield from (Argument(key, position + i, wanted, each) for i, (key, each) in enumerate(value.items()))
+        else:
+            yield Argument(name, position, wanted, value)
+
+
+def _text(annotation: Any) -> str:
+    return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+
+
+def _blamed(given: list[Argument], error: Exception) -> Argument | None:
+    """The argument that an error is about, or that is not of the type that its annotation has."""
+    subject = getattr(error, "obj", None)
+    known = subject is not None or str(error).startswith("'NoneType' object")
+    about = [each for each in given if known and _holds(each.value, subject, _DEEPEST)]
+    unfit = [each for each in given if not _fits(each.wanted, each.value)]
+    if isinstance(error, KeyError) and not unfit:
+        about = [each for each in given if error.args and each.value is error.args[0]]
+    both = [each for each in about if each in unfit]
+    return next(iter(both or about or unfit), None)
+
+
+def _holds(value: Any, subject: Any, depth: int) -> bool:
+    if value is subject:
+        return True
+    if isinstance(value, str) and isinstance(subject, str):
+        return subject in value  # a letter of a text that was taken for a list
+    if depth and isinstance(value, (list, tuple, set)):
+        return any(_holds(each, subject, depth - 1) for each in value)
+    return (
+        bool(depth)
+        and isinstance(value, dict)
+        and any(_holds(each, subject, depth - 1) for each in (*value, *value.values()))
+    )
+
+
+def _kind(value: Any) -> str:
+    """What a value is, for a list or tuple what it holds."""
+    if isinstance(value, (list, tuple)) and value and not isinstance(value[0], (list, tuple)):
+        return f"{type(value).__name__} of {type(value[0]).__name__}"
+    return type(value).__name__
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, TensorBase) or is_array(value)
+
+
+def _is_int(value: Any) -> bool:
+    return hasattr(value, "__index__") and not isinstance(value, type)
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, (TensorBase, numpy.ndarray)):
+        return getattr(value, "ndim", 1) == 0
+    return isinstance(value, (int, float, complex, numpy.generic))
+
+
+def _is_sequence(value: Any) -> bool:
+    return hasattr(value, "__len__") and hasattr(value, "__iter__") and not isinstance(value, (str, bytes, type))
+
+
+#: What values of the types are that annotations name; of others nothing is known.
+_TYPES: dict[str, Callable[[Any], bool]] = {
+    "Tensor": _is_tensor,
+    "int": _is_int,
+    "bool": lambda value: isinstance(value, (int, numpy.bool_, TensorBase)),
+    "float": _is_number,
+    "complex": _is_number,
+    "Number": _is_number,
+    "str": lambda value: isinstance(value, str),
+    "None": lambda value: value is None,
+    "dtype": lambda value: isinstance(value, dtype),
+    "Generator": lambda value: isinstance(value, Generator),
+    "Callable": callable,
+    "Sequence": _is_sequence,
+    "list": _is_sequence,
+    "tuple": _is_sequence,
+    "Tensors": _is_sequence,
+}
+
+
+def _fits(wanted: str, value: Any) -> bool:
+    """Whether a value may be of a type, as far as that can be told."""
+    kinds = _alternatives(wanted)
+    heads = [kind.partition("[")[0].rpartition(".")[2] for kind in kinds]
+    if not heads or any(head not in _TYPES for head in heads):
+        return True
+    return any(_fits_one(head, kind, value) for head, kind in zip(heads, kinds, strict=True))
+
+
+def _fits_one(head: str, kind: str, value: Any) -> bool:
+    if not _TYPES[head](value):
+        return False
+    inner = kind.partition("[")[2].removesuffix("]").removesuffix(", ...")
+    if head in ("Sequence", "list", "tuple") and inner and "," not in inner and not isinstance(value, TensorBase):
+        return all(_fits(inner, each) for each in value)
+    return True
+
+
+def _alternatives(wanted: str) -> list[str]:
+    """The parts of `A | B[C | D]` that stand outside of brackets.
+
+    >>> _alternatives("int | Sequence[int | None]")
+    ['int', 'Sequence[int | None]']
+    """
+    parts, depth = [""], 0
+    for letter in wanted:
+        depth += (letter == "[") - (letter == "]")
+        if letter == "|" and not depth:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts if part.strip()]

@@ -1,0 +1,132 @@
+"""Arguments that a function does not take are named, by functions that check none of them beforehand."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+
+import adjoint
+from adjoint.core.arguments import INTERNAL, checked
+from adjoint.tensor import binding
+from adjoint.tensor.composites.declare import COMPOSITES
+
+F = adjoint.nn.functional
+x = adjoint.ones(2, 3)
+
+CALLS = {
+    "no tensor": (lambda: adjoint.t(100), TypeError, "t(): argument 'input' (position 1) must be Tensor, not int"),
+    "a class": (lambda: adjoint.hsplit(adjoint.float64, 1), TypeError, "hsplit(): argument 'input' (position 1)"),
+    "in a list": (
+        lambda: adjoint.broadcast_tensors(x, 7), TypeError, "argument 'tensors' (position 2) must be Tensor, not int",
+    ),
+    "a method's": (lambda: x.take_along_dim("ij"), TypeError, "argument 'indices' (position 2) must be Tensor"),
+    "a dtype": (
+        lambda: adjoint.linalg.vector_norm(x, dtype=2), TypeError, "vector_norm(): argument 'dtype' (position 5)",
+    ),
+    "a generator": (lambda: x.normal_(generator=3), TypeError, "argument 'generator' must be Generator, not int"),
+    "a check of an operation": (lambda: x.masked_fill(-1, x), TypeError, "argument 'mask' (position 2) must be Tensor"),
+    "NumPy's function": (lambda: adjoint.numpy.sin(x, 1), TypeError, "return arrays must be of ArrayType"),
+    "a module's function": (lambda: adjoint.nn.init.dirac_(3), TypeError, "dirac_(): argument 'tensor' (position 1)"),
+    "a solver": (
+        lambda: adjoint.optimize.minimize(adjoint.sum, x, method=adjoint.ones(1)), TypeError, "argument 'method'",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_argument_to_blame_is_named(name):
+    call, kind, message = CALLS[name]
+    with pytest.raises(kind) as caught:
+        call()
+    assert message in str(caught.value)
+
+
+def test_errors_of_functions_that_users_give_stay_what_they_are():
+    def wrong(y):
+        return y.no_such_name
+
+    with pytest.raises(AttributeError, match="no_such_name"):
+        adjoint.vmap(wrong)(x)
+    with pytest.raises(AttributeError, match="no_such_name"):
+        adjoint.optimize.minimize(wrong, x)
+    with pytest.raises(AttributeError, match="no_such_name"):
+        x.clone().apply_(wrong)
+
+
+def test_errors_for_which_no_argument_is_to_blame_stay_what_they_are():
+    def broken(input, key="a"):
+        return {}["b"] if key == "a" else None.name
+
+    for key in "ac":
+        with pytest.raises((KeyError, AttributeError)):
+            checked(broken)(x, key=key)
+
+
+WRONG = (3, "a", None, [], ["a"], (1, None), {}, object(), adjoint.float64, int, 2**70, 1j, numpy.array("x"), slice(1))
+
+
+def _errors_of(function, firsts):
+    for first in firsts:
+        for others in ((), *((value,) for value in WRONG), *((1, value) for value in WRONG), *((x, v) for v in WRONG)):
+            try:
+                function(first, *others)
+            except INTERNAL as error:
+                if not (isinstance(error, AssertionError) and error.args):
+                    yield first, others, error
+            except Exception:
+                continue
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", sorted(binding._QUICK_METHODS))
+def test_quick_composites_need_no_look_at_their_arguments(name):
+    """Those that stand bare in the table raise no error of the inside, methods for a tensor, functions for anything."""
+    found = [declared for (_, own), declared in COMPOSITES.items() if name in (own, declared.method)]
+    assert found
+    for declared in found:
+        firsts = (x, *WRONG) if name in binding._QUICK and declared.namespace != "(method)" else (x,)
+        assert list(_errors_of(declared.function, firsts)) == []
+
+
+ARRAYS = {
+    "matrix": numpy.ones((2, 2)).view(numpy.matrix),
+    "recarray": numpy.ones(2).view(numpy.recarray),
+    "masked": numpy.ma.array([1.0, 2.0], mask=[0, 1]),
+    "structure": numpy.zeros(2, "f8,i4"),
+    "objects": numpy.array([1, 2], object),
+    "other byte order": numpy.ones(2, ">f8"),
+    "longdouble": numpy.ones(2, "g"),
+    "text": numpy.array(["a"]),
+    "dates": numpy.array(["2020"], "M8[Y]"),
+}
+CHANGING = {"save", "load", "set_default_dtype", "seed", "manual_seed", "set_rng_state", "set_default_tensor_type"}
+SPACES = {"": adjoint, "linalg": adjoint.linalg, "special": adjoint.special, "nn.functional": F, "fft": adjoint.fft}
+FUNCTIONS = {
+    f"{space}.{name}": value
+    for space, module in SPACES.items()
+    for name, value in vars(module).items()
+    if callable(value) and not isinstance(value, type) and not name.startswith(("_", "set_")) and name not in CHANGING
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", ARRAYS)
+def test_tensors_hold_plain_arrays_only(kind):
+    """Whichever function takes a raw array, its results hold NumPy's own class and a type that tensors have."""
+    a = ARRAYS[kind]
+    found = []
+    with numpy.errstate(all="ignore"):
+        for name, function in FUNCTIONS.items():
+            for args in ((a,), (a, 0), (a, 2), (a, a), ([a, a],), (a, (2, 2)), (adjoint.ones(2, 2), a)):
+                try:
+                    result = function(*args)
+                except Exception:
+                    continue
+                parts = result if isinstance(result, (tuple, list)) else (result,)
+                found += [
+                    name
+                    for part in parts
+                    if isinstance(part, adjoint.Tensor)
+                    and (type(part._array) is not numpy.ndarray or part._array.dtype.char in "gGOSUMm")
+                ]
+    assert sorted(set(found)) == []
