@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy
+
 from .size import type_name
 
 
@@ -100,3 +102,30 @@ class layout:
 
 
 strided: layout = object.__new__(layout)
+
+
+def copied(array: Any, memo: dict[Any, Any]) -> Any:
+    """A copy for copy.deepcopy: of the memory as a whole, once for all arrays that look into it, with its strides.
+
+    >>> import numpy
+    >>> base = numpy.arange(6.0).reshape(2, 3)
+    >>> memo = {}
+    >>> twin, part = copied(base.T, memo), copied(base[1], memo)
+    >>> twin.strides == base.T.strides, numpy.shares_memory(twin, part)
+    (True, True)
+    """
+    if type(array) is not numpy.ndarray:
+        return array.copy()
+    owner = array
+    while type(owner.base) is numpy.ndarray:
+        owner = owner.base
+    key = "memory", id(owner)
+    if key not in memo:
+        twin = owner.copy(order="K")
+        # the owner is kept too: another array in its place would have the same id
+        memo[key] = twin.ravel(order="K"), owner, twin.strides == owner.strides
+    flat, _, alike = memo[key]
+    if not alike:
+        return array.copy(order="K")
+    offset = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+    return numpy.ndarray(array.shape, array.dtype, flat, offset, array.strides)

@@ -1,5 +1,6 @@
 """The operations: every declared rule, ready to be called on Tensors."""
 
+import copyreg
 from typing import Any
 
 from adjoint.core.graph import registry
@@ -11,6 +12,18 @@ operations.update({name: Operation(rule) for name, rule in TABLE.items()})
 
 #: The namespace of all operations on Tensors.
 ops = TensorOps()
+
+
+def operation_named(name: str) -> Operation:
+    """The operation of a name: what a pickle of it refers to, so that a copy is the operation itself."""
+    return operations[name]
+
+
+def _reduced(operation: Operation) -> tuple[Any, tuple[str]]:
+    return operation_named, (operation.name,)
+
+
+copyreg.pickle(Operation, _reduced)
 
 
 def signature_of(rule: Rule) -> Any:

@@ -16,7 +16,7 @@ import numpy
 
 from adjoint.arrays.dtypes import DTYPES, as_dtype, dtype, from_numpy_dtype, get_default_dtype, kind_of
 from adjoint.arrays.infer import array_from_data
-from adjoint.arrays.layout import as_memory_format, strided
+from adjoint.arrays.layout import as_memory_format, copied, strided
 from adjoint.arrays.namespace import computed, device_of, in_batch_of, is_lazy, no_array, on_device
 from adjoint.arrays.once import warn_once
 from adjoint.arrays.shared_memory import is_pinned, is_shared, shared_bytes
@@ -430,7 +430,7 @@ class Tensor(ArithmeticTensor):
 
         twin = type(self).__new__(type(self))
         memo[id(self)] = twin
-        twin._array = self._array.copy()
+        twin._array = copied(self._array, memo)
         twin._requires = self._requires
         twin._grad = copy.deepcopy(self._grad, memo)
         twin.__dict__.update(copy.deepcopy(_user_attributes(self), memo))
