@@ -149,8 +149,8 @@ class View:
     """How a view was made from its base, so that its history can be made again when the base has moved on.
 
     base: the tensor that owns the memory; never a view itself.
-    replay: the operations that lead from the base to the view, as (operation, arguments after the tensor, number of
-        the output or None).
+    replay: how the base leads to the view: () for the base itself, or (the replay of what the view was made from,
+        (operation, arguments after the tensor, number of the output or None)). A chain of views shares its beginning.
     version: the version of the memory for which the view's grad_fn holds.
     rewritten, rewritten_at: the history that the base got when this view was modified, and the version that this made.
         The view's own is made from it when it is asked for, whatever becomes of the base meanwhile.
@@ -855,7 +855,7 @@ def settled(tensor: TensorBase) -> View:
         if base.dtype != tensor._array.dtype:
             raise RuntimeError(errors.RESHAPED_BASE)
         view.layout = base
-        view.replay = (registry.tensor_ops.as_strided.as_step(base, tensor._array),)
+        view.replay = ((), registry.tensor_ops.as_strided.as_step(base, tensor._array))
     return view
 
 
@@ -889,7 +889,12 @@ def carry_retained(tensor: TensorBase, before, number):
 
 def replay_view(steps, array):
     """The same view of another tensor (recorded) or raw array, of the base's shape."""
-    for operation, others, nr in steps:
+    steps_in_order: list = []
+    while steps:
+        steps, step = steps
+        steps_in_order.append(step)
+    while steps_in_order:
+        operation, others, nr = steps_in_order.pop()
         array = operation.replay(array, others, nr)
     return array
 

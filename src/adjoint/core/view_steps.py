@@ -31,8 +31,7 @@ def note_view(operation, values, result: TensorBase, nr):
     counter = counter_of(source)
     view: View = View.__new__(View)
     view.base = source if outer is None else outer.base
-    step = (operation, tuple(values[1:]), nr)
-    view.replay = (step,) if outer is None else (*outer.replay, step)
+    view.replay = (() if outer is None else outer.replay, (operation, tuple(values[1:]), nr))
     view.layout = source._array if outer is None else outer.layout
     view.version = counter.value
     if separate:
