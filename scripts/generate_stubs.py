@@ -175,6 +175,12 @@ def method(name: str, function: Callable[..., Any]) -> str:
     return head + text
 
 
+def _is_written_out(value: Any) -> bool:
+    """Whether a stub has the definition of something, and does not import it: of functions that have no other stub."""
+    home = getattr(inspect.unwrap(value), "__globals__", {}).get("__name__", "") if callable(value) else ""
+    return any(re.match(r"adjoint$|adjoint\.tensor\.c", name) for name in (value.__module__, home))
+
+
 def module_stub(module: ModuleType, names: list[str]) -> Iterator[str]:
     """The functions of a module, and what else it names, as definitions of a stub."""
     for name in names:
@@ -189,7 +195,7 @@ def module_stub(module: ModuleType, names: list[str]) -> Iterator[str]:
             yield f"{name}: _tensortype\n"
         elif isinstance(value, (float, str, NoneType)):
             yield f"{name}: {annotated(type(value).__name__.removesuffix('Type'))}\n"
-        elif isinstance(value, Operation) or re.match(r"adjoint$|adjoint\.tensor\.c", value.__module__):
+        elif isinstance(value, Operation) or _is_written_out(value):
             yield definitions(name, value)
         elif not hasattr(value, "__qualname__"):
             # an instance of a public class

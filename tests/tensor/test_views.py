@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -730,3 +731,20 @@ def test_reshaping_a_view_to_nothing_in_place(given: tuple[int, ...]) -> None:
     assert view._base is base and other._base is base
     (base.sum() + view.sum() + other.sum()).backward()
     assert x.grad is not None and x.grad.tolist() == (3 * adjoint.ones(given)).tolist()
+
+
+def test_a_chain_of_views_takes_memory_in_proportion_to_its_length():
+    """Each view of a chain knows its own step only, and where to find those before it."""
+    tracemalloc.start()
+    try:
+        x = adjoint.ones(1, requires_grad=True)
+        views = [x * 1]
+        for _ in range(8000):
+            views.append(views[-1].view(1))
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 40e6  # a copy of all steps in each would take 256e6 bytes
+    views[-1].mul_(2)
+    views[4000].sum().backward()
+    assert x.grad.tolist() == [2.0]

@@ -153,7 +153,7 @@ def held_array(array: Any) -> Any:
     Raises TypeError for types that tensors do not have and for masked arrays, ValueError for another byte order.
 
     >>> import numpy
-    >>> type(held_array(numpy.matrix([[1.0]]))).__name__
+    >>> type(held_array(numpy.ones(2).view(numpy.recarray))).__name__
     'ndarray'
     """
     if isinstance(array, numpy.ndarray):
