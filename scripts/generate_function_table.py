@@ -9,6 +9,7 @@ What is measured are the calls in tests/function_calls.py; gaps and their reason
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 import sys
 from collections.abc import Iterable
@@ -95,7 +96,9 @@ def family_of(name: str) -> str:
     rule = getattr(found, "rule", None) or TABLE.get(name)
     if rule is not None:
         return next((title for title in map(title_of, files_of(rule)) if title), next(iter(FAMILIES)))
-    return title_of(getattr(found, "__module__", "")) or METHODS
+    # functions have the names of their public modules
+    home = getattr(inspect.unwrap(found), "__globals__", {}).get("__name__", "") if callable(found) else ""
+    return title_of(home) or title_of(getattr(found, "__module__", "")) or METHODS
 
 
 def title_of(module: str | None) -> str | None:
