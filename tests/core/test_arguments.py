@@ -130,3 +130,17 @@ def test_tensors_hold_plain_arrays_only(kind):
                     and (type(part._array) is not numpy.ndarray or part._array.dtype.char in "gGOSUMm")
                 ]
     assert sorted(set(found)) == []
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: adjoint.func.stack_module_state([1, 2]),
+        lambda: adjoint.func.rearrange(x, 10**9),
+        lambda: x.view(dtype=b"x"),
+        lambda: x.view(dtype=3),
+    ],
+)
+def test_wrong_models_patterns_and_types_are_named(call):
+    with pytest.raises(TypeError):
+        call()

@@ -34,6 +34,8 @@ def rearrange(tensor: Tensor | Sequence[Tensor], pattern: str, **axes_lengths: i
             [2, 5]])
     """
     whole: Tensor = tensor if isinstance(tensor, TensorBase) else ops.stack(tensor)
+    if not isinstance(pattern, str):
+        raise TypeError(f"rearrange(): argument 'pattern' (position 2) must be str, not {type(pattern).__name__}")
     if pattern.count("->") != 1:
         raise ValueError("Pattern must contain a single '->' separator")
     left, right = (read(text) for text in pattern.split("->"))

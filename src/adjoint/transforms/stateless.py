@@ -196,6 +196,9 @@ def stack_module_state(models: Sequence[Any]) -> tuple[Tensors, Tensors]:
     """
     if len(models) == 0:
         raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
+    for model in models:
+        if not hasattr(model, "named_parameters"):
+            raise TypeError(f"stack_module_state: a model has named_parameters(), but got {type(model).__name__}")
     modes = {bool(getattr(model, "training", False)) for model in models}
     if len(modes) > 1:
         raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy
 
+from adjoint.arrays.dtypes import as_dtype
 from adjoint.arrays.dtypes import dtype as dtype_class
 from adjoint.arrays.layout import as_memory_format, lies_so, preserve_format, strides_in
 from adjoint.arrays.namespace import underlying
@@ -125,6 +126,7 @@ def view(input: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Ten
         )
     if dtype is None:
         return ops.view(input, *shape)
+    dtype = as_dtype(dtype, "view")
     check_retyped(input, dtype)
     result = ops.view_bits(input, dtype)
     share_version(result, input)
