@@ -568,6 +568,9 @@ class Program:
                 if target.requires and not advanced:
                     # the view that is written to is recorded
                     target.settle()
+                if advanced and source is not None and source.requires:
+                    # the source is looked at first
+                    source.settle()
                 may_be_written(target if advanced else part, source is not None and source.requires)
             if advanced:
                 self.check_memory(target, [])
@@ -764,6 +767,7 @@ programs = st.lists(st.tuples(numbers, numbers, numbers, numbers), min_size=4, m
     suppress_health_check=list(HealthCheck),
 )
 @example([(0, 0, 0, 0), (0, 0, 0, 0), (13, 127, 0, 0), (0, 0, 0, 0), (14, 12, 0, 0), (1, 110, 50, 0), (6, 2, 0, 0)])
+@example([(0, 0, 0, 0), (61, 0, 1, 0), (125, 0, 0, 0), (0, 0, 0, 0), (14, 117, 0, 0), (66, 0, 73, 25)])
 @given(programs)
 def test_programs(steps: list[tuple[int, int, int, int]]) -> None:
     before = adjoint.is_grad_enabled()
