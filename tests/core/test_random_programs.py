@@ -31,7 +31,16 @@ LARGEST = 24
 
 
 class Refused(Exception):
-    """What the model says may not be done; the text is part of the message of the RuntimeError to come."""
+    """What the model says may not be done; the text, or one of several, is part of the message of the error to come."""
+
+
+def refusal_of(check: Callable[[], Any]) -> tuple[str, ...]:
+    """What a check refuses, none if it passes."""
+    try:
+        check()
+    except Refused as error:
+        return error.args
+    return ()
 
 
 class Memory:
@@ -273,15 +282,15 @@ class Program:
 
     def both(self, plan: Callable[[], Callable[[], None]], action: Callable[[], Any]) -> Any:
         """Run an action that the model allows or refuses; returns what it gave, None if it was refused."""
-        commit, refusal = None, ""
+        commit, refusals = None, ()
         try:
             commit = plan()
         except Refused as error:
-            refusal = str(error)
+            refusals = error.args
         if commit is None:
             with pytest.raises(RuntimeError) as caught:
                 action()
-            assert refusal in str(caught.value)
+            assert any(refusal in str(caught.value) for refusal in refusals)
             return None
         result = action()
         commit()
@@ -568,10 +577,12 @@ class Program:
                 if target.requires and not advanced:
                     # the view that is written to is recorded
                     target.settle()
-                if advanced and source is not None and source.requires:
-                    # the source is looked at first
-                    source.settle()
-                may_be_written(target if advanced else part, source is not None and source.requires)
+                written, of_source = target if advanced else part, source is not None and source.requires
+                stale = refusal_of(source.settle) if advanced and source is not None and of_source else ()
+                if stale:
+                    # which of two refusals is told depends on whether the source broadcasts
+                    raise Refused(*stale, *refusal_of(lambda: may_be_written(written, of_source)))
+                may_be_written(written, of_source)
             if advanced:
                 self.check_memory(target, [])
             else:
