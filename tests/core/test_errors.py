@@ -398,7 +398,7 @@ class OnlySecond(adjoint.autograd.Function):
     [
         lambda a, hook: a.register_hook(hook),
         lambda a, hook: a.grad_fn.register_prehook(lambda gs: (hook(gs[0]),)),
-        lambda a, hook: a.grad_fn.register_hook(lambda inputs, outputs: [hook(g) for g in inputs]),
+        lambda a, hook: a.grad_fn.register_hook(lambda inputs, outputs: tuple(hook(g) for g in inputs)),
     ],
 )
 def test_hooks_see_undefined_cotangents_and_cannot_replace_them(register):

@@ -71,7 +71,7 @@ def places() -> Iterator[tuple[Any, str, Function, str]]:
             continue
         if namespace != "(method)":
             module = sys.modules["adjoint" + (namespace and "." + namespace)]
-            yield module, name, declared.function, event
+            yield module, name, public_form(module, name, declared.function), event
         if declared.method and declared.method in vars(Tensor):
             yield Tensor, declared.method, vars(Tensor)[declared.method], event
     for name in creation.PUBLIC:
@@ -80,6 +80,12 @@ def places() -> Iterator[tuple[Any, str, Function, str]]:
             yield sys.modules["adjoint"], name, PUBLIC[name], event
     for name in names.METHODS:
         yield Tensor, name, vars(Tensor)[name], names.FUNCTIONS.get(name, name)
+
+
+def public_form(owner: Any, name: str, function: Function) -> Function:
+    """What stands under a public name for a function: itself, or what checks its arguments."""
+    own = vars(owner).get(name)
+    return own if getattr(own, "__wrapped__", None) is function else function  # type: ignore[no-any-return]
 
 
 def wrapper_of(event: str, function: Function) -> Function:
