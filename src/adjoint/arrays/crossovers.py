@@ -18,6 +18,8 @@ KEPT_MEMORY = 1 << 13
 UNLOCKED, THREADED = 40_000, 1 << 17
 #: Multiplications from which on loops over vectors are run by several threads.
 THREADED_VECTORS = 1 << 18
+#: From here on a selection without branches pays, and from here on a Fourier transform by several threads.
+BRANCHLESS, THREADED_TRANSFORM = 1 << 13, 1 << 17
 #: Rows shorter than the first are no rows for a program: NumPy runs the steps. Rows longer than the second do not fit a
 #: tile when they are reduced.
 SHORTEST_ROW, LONGEST_ROW = 8, 1 << 15

@@ -15,7 +15,7 @@ import numpy
 
 from adjoint.arrays.products_and_sums import expanded
 
-from . import batched_lapack, scatter, vector_ufuncs
+from . import batched_lapack, crossovers, scatter, vector_ufuncs
 from .shapes import check_size
 
 _SPECIAL = {
@@ -452,9 +452,6 @@ def fast_sum(array: Any, axis: Any = None, dtype: Any = None, keepdims: bool = F
 
 # selections and activations
 
-#: From this number of elements on it pays to select without branches.
-LARGE = 1 << 13
-
 
 def select(condition: Any, first: Any, second: Any) -> Any:
     """numpy.where with a condition; on large arrays without its branch for each element, which is ten times as quick.
@@ -465,7 +462,7 @@ def select(condition: Any, first: Any, second: Any) -> Any:
     >>> select(numpy.array([True, False]), numpy.array([1.0, 2.0]), 0)
     array([1., 0.])
     """
-    if type(condition) is not numpy.ndarray or condition.size < LARGE or condition.dtype != bool:
+    if type(condition) is not numpy.ndarray or condition.size < crossovers.BRANCHLESS or condition.dtype != bool:
         return numpy.where(condition, first, second)
     kind = numpy.result_type(first, second)
     bits = _BITS.get(kind)
@@ -532,9 +529,6 @@ linalg = _LinearAlgebra()
 
 # Fourier transforms ---------------------------------------------------------------------------------------------------
 
-#: From this number of elements on a transform is worth several threads.
-_LARGE_TRANSFORM = 1 << 17
-
 
 class _Fourier:
     """numpy.fft's functions as SciPy has them: single precision stays single, and large arrays use all processors."""
@@ -545,7 +539,7 @@ class _Fourier:
         transform = getattr(scipy.fft, name)
 
         def run(array: Any, **options: Any) -> Any:
-            return transform(array, workers=-1 if array.size >= _LARGE_TRANSFORM else None, **options)
+            return transform(array, workers=-1 if array.size >= crossovers.THREADED_TRANSFORM else None, **options)
 
         setattr(self, name, run)
         return run

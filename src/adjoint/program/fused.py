@@ -159,12 +159,7 @@ class Fused:
     def run(self, values: list, quiet):
         """What `call` does, in whatever memory."""
         result = self.attempt(values, quiet)
-        if result is not None:
-            return result
-        if not self.keywords:
-            return self.function(*values)
-        n = len(values) - len(self.keywords)
-        return self.function(*values[:n], **dict(zip(self.keywords, values[n:])))
+        return self.in_order(*values) if result is None else result
 
     def find(self, values: list):
         """The program for some arguments, or None; functions are traced here."""
