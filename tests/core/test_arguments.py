@@ -16,6 +16,16 @@ x = adjoint.ones(2, 3)
 CALLS = {
     "no tensor": (lambda: adjoint.t(100), TypeError, "t(): argument 'input' (position 1) must be Tensor, not int"),
     "a class": (lambda: adjoint.hsplit(adjoint.float64, 1), TypeError, "hsplit(): argument 'input' (position 1)"),
+    "a module": (
+        lambda: adjoint.meshgrid(adjoint, x[0], indexing="ij"), TypeError, "argument 'tensors' (position 1) must be",
+    ),
+    "a raw array": (
+        lambda: F.max_unpool1d(adjoint.ones(1, 1), numpy.zeros((1, 1), int), 2), TypeError,
+        "argument 'indices' (position 2) must be Tensor, not ndarray",
+    ),
+    "NumPy's flags": (
+        lambda: adjoint.numpy.require([1.0], None, [adjoint.ones(2)]), ValueError, "knows the requirements C, CONTIGU",
+    ),
     "in a list": (
         lambda: adjoint.broadcast_tensors(x, 7), TypeError, "argument 'tensors' (position 2) must be Tensor, not int",
     ),
@@ -65,16 +75,22 @@ def test_errors_for_which_no_argument_is_to_blame_stay_what_they_are():
 WRONG = (3, "a", None, [], ["a"], (1, None), {}, object(), adjoint.float64, int, 2**70, 1j, numpy.array("x"), slice(1))
 
 
+def _error_of(function, *args):
+    """The error of the inside that a call raises, if it does."""
+    try:
+        function(*args)
+    except INTERNAL as error:
+        if not (isinstance(error, AssertionError) and error.args):
+            yield error
+    except Exception:
+        return
+
+
 def _errors_of(function, firsts):
     for first in firsts:
         for others in ((), *((value,) for value in WRONG), *((1, value) for value in WRONG), *((x, v) for v in WRONG)):
-            try:
-                function(first, *others)
-            except INTERNAL as error:
-                if not (isinstance(error, AssertionError) and error.args):
-                    yield first, others, error
-            except Exception:
-                continue
+            for error in _error_of(function, first, *others):
+                yield first, others, error
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -144,3 +160,20 @@ def test_tensors_hold_plain_arrays_only(kind):
 def test_wrong_models_patterns_and_types_are_named(call):
     with pytest.raises(TypeError):
         call()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "value", [numpy.ones((2, 3)), numpy.array(["a"]), numpy, adjoint], ids=["array", "text", "NumPy", "adjoint"]
+)
+@pytest.mark.parametrize("space", sorted(SPACES))
+def test_what_is_no_tensor_gives_no_error_of_the_inside(space, value):
+    """Each of the arguments at the front in turn is a raw array or a module: it is taken, or it is named."""
+    found = []
+    for name, function in FUNCTIONS.items():
+        if name.rpartition(".")[0] == space and name != ".from_dlpack":  # which says, as others do, what is missing
+            for n in (1, 2, 3):
+                for place in range(n):
+                    args = [value if i == place else x for i in range(n)]
+                    found += [(name, args, error) for error in _error_of(function, *args)]
+    assert found == []

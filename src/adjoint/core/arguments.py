@@ -27,6 +27,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 INTERNAL = (AttributeError, KeyError, AssertionError, UnboundLocalError)
 _PACKAGES = ("adjoint", "numpy", "scipy")
 _DEEPEST = 3
+#: Attributes that arrays of other libraries have too, with values that can less than a Tensor's.
+_ATTRIBUTES = ("dtype", "device")
 
 
 class Argument(NamedTuple):
@@ -137,7 +139,7 @@ def _blamed(given: list[Argument], error: Exception) -> Argument | None:
 
 
 def _holds(value: Any, subject: Any, depth: int) -> bool:
-    if value is subject:
+    if value is subject or any(getattr(value, name, None) is subject for name in _ATTRIBUTES if _is_tensor(value)):
         return True
     if isinstance(value, str) and isinstance(subject, str):
         return subject in value  # a letter of a text that was taken for a list

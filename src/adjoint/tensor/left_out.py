@@ -6,6 +6,7 @@ PyTorch is missing without a word.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -392,7 +393,9 @@ class AttributeOf:
             return self.made[name]()
         reason = explained(self.space, name)
         raise AttributeError(
-            f"module {self.module!r} has no attribute {name!r}" + (f": {reason}" if reason else ""), name=name
+            f"module {self.module!r} has no attribute {name!r}" + (f": {reason}" if reason else ""),
+            name=name,
+            obj=sys.modules.get(self.module),
         )
 
 

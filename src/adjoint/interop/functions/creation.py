@@ -99,10 +99,28 @@ def asfortranarray(a, dtype=None, *, like=None):
     return converted(a, dtype, None, 1, "F")
 
 
+#: The flags of require() by their first letters.
+_FLAGS = {
+    "C": "C CONTIGUOUS C_CONTIGUOUS", "F": "F FORTRAN F_CONTIGUOUS", "A": "A ALIGNED", "W": "W WRITEABLE",
+    "O": "O OWNDATA", "E": "E ENSUREARRAY",
+}  # fmt: skip
+_LETTERS = {name: letter for letter, names in _FLAGS.items() for name in names.split()}
+
+
+def _flags(requirements):
+    """The letters of flags, which are given as a list of names, as one name, or as a text of letters."""
+    one = isinstance(requirements, str) and requirements.upper() in _LETTERS
+    given = [requirements] if one else requirements or ()
+    unknown = [each for each in given if not isinstance(each, str) or each.upper() not in _LETTERS]
+    if unknown:
+        raise ValueError(f"require() knows the requirements {', '.join(_LETTERS)}, not {unknown[0]!r}")
+    return {_LETTERS[each.upper()] for each in given}
+
+
 @function("require")
 def require(a, dtype=None, requirements=None, *, like=None):
     """Data as a Tensor laid out as asked: row by row ("C") or column by column ("F")."""
-    wanted = {each[0].upper() for each in ([requirements] if isinstance(requirements, str) else requirements or ())}
+    wanted = _flags(requirements)
     if {"C", "F"} <= wanted:
         raise ValueError("Cannot specify both 'C' and 'F' order")
     result = converted(a, dtype, order="F" if "F" in wanted else None)
