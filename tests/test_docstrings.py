@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import inspect
 import sys
 import warnings
 from pathlib import Path
@@ -33,9 +34,19 @@ def test_examples_of_a_module(name):
     module = importlib.import_module(name)
     with warnings.catch_warnings():
         # names of adjoint such as `float` are not Python's; its functions' examples import what they need
-        outcome = doctest.testmod(module, globs={} if module is adjoint else None, optionflags=doctest.ELLIPSIS)
-    assert outcome.failed == 0
-    assert outcome.attempted or any(other.startswith(name) for other in OTHERS)
+        tests = doctest.DocTestFinder().find(module, globs={} if module is adjoint else None)
+        runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+        for test in tests:
+            if _is_ours(module, test.name):
+                runner.run(test)
+    assert runner.failures == 0
+    assert runner.tries or any(other.startswith(name) for other in OTHERS)
+
+
+def _is_ours(module, name):
+    """False for a function of a library that also takes Tensors: its docstring is the library's."""
+    value = getattr(module, name.removeprefix(f"{module.__name__}."), None)
+    return getattr(inspect.unwrap(value) if callable(value) else None, "__module__", "adjoint").startswith("adjoint")
 
 
 @pytest.mark.parametrize("name", OTHERS)

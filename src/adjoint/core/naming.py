@@ -8,6 +8,13 @@ from typing import Any, TypeVar
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+class KeptByName:
+    """What stands for a function: as functions are, it is pickled by its public name and is its own copy."""
+
+    def __reduce__(self) -> str:
+        return self.__qualname__  # type: ignore[attr-defined,no-any-return]
+
+
 def known_by(function: F, module: str, name: str) -> F:
     """The function, with its public name, by which a pickle of it finds it again wherever it is defined.
 

@@ -70,6 +70,7 @@ class Distribution:
         self._of_scipy = of_scipy
         self._args = args
         self._kwargs = kwargs
+        self.__module__ = "adjoint.scipy.stats"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if holds_tensor(args) or holds_tensor(kwargs):
@@ -77,6 +78,8 @@ class Distribution:
         return self._of_scipy(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name in ("_name", "_of_scipy", "_args", "_kwargs"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         own = FUNCTIONS.get(f"scipy.stats.{self._name}.{name}")
         if self._args or self._kwargs:
             if own is None:
@@ -88,6 +91,10 @@ class Distribution:
             return lambda *args: own(*args, *self._args, **self._kwargs)
         plain = getattr(self._of_scipy, name)
         return plain if own is None else for_both(plain, own)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        # by its name, unless it is frozen
+        return object.__reduce_ex__(self, protocol) if self._args or self._kwargs else self._name
 
     def __repr__(self) -> str:
         return f"<scipy.stats.{self._name}, also over Tensors>"

@@ -19,6 +19,7 @@ from typing import Any as _Any
 
 import numpy as _numpy
 
+from adjoint.core.naming import known_by as _known_by
 from adjoint.interop import protocols as _protocols
 from adjoint.interop.declare import FUNCTIONS as _FUNCTIONS
 from adjoint.interop.namespaces import for_both as _for_both
@@ -27,7 +28,9 @@ globals().update({name: getattr(_numpy, name) for name in _numpy.__all__})
 
 #: Functions whose arguments are data in which there may be Tensors, which NumPy does not look for there.
 _MAKERS = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "require", "full")
-globals().update({name: _for_both(getattr(_numpy, name), _FUNCTIONS[name]) for name in _MAKERS})
+globals().update(
+    {name: _known_by(_for_both(getattr(_numpy, name), _FUNCTIONS[name]), __name__, name) for name in _MAKERS}
+)
 
 __all__ = list(_numpy.__all__)
 

@@ -17,6 +17,7 @@ from adjoint.arrays.pytree import TreeDef, flatten
 from adjoint.core.grad_mode import enable_grad
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.modes import is_grad_enabled
+from adjoint.core.naming import KeptByName
 from adjoint.core.recorder import is_inexact
 from adjoint.tensor.differentiate import grad, needing_grad
 from adjoint.transforms.function import Function, FunctionMeta
@@ -29,7 +30,7 @@ Rules = Rule | dict[str, Rule]
 _RESULT = "y"
 
 
-class CustomFunction:
+class CustomFunction(KeptByName):
     """A function with derivatives of its own, made by `custom`: call it like the plain one."""
 
     def __init__(self, function: Callable[..., Any], vjp: Rules | None, jvp: Rules | None) -> None:

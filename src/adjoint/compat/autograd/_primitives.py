@@ -29,6 +29,7 @@ from adjoint.compat.autograd._nodes import holds_traced, record, trace_primitive
 from adjoint.compat.autograd._tracing import conjugated
 from adjoint.core.graph import TensorBase, needs_grad, new_tensor
 from adjoint.core.modes import current, is_grad_enabled
+from adjoint.core.naming import KeptByName
 from adjoint.tensor.table import ops
 from adjoint.transforms.forward import has_tangent
 from adjoint.transforms.function import Function as CustomFunction
@@ -36,7 +37,7 @@ from adjoint.transforms.function import Function as CustomFunction
 Function = Callable[..., Any]
 
 
-class Primitive:
+class Primitive(KeptByName):
     """A function on plain values whose calls are recorded when boxes are among its arguments.
 
     fun: the function. of_boxes: what is called for boxes if no derivative was defined for it.

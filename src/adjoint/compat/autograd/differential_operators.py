@@ -22,12 +22,13 @@ from adjoint.compat.autograd._tracing import tracing
 from adjoint.compat.autograd._vspaces import vspace
 from adjoint.compat.autograd.wrap_util import unary_to_nary
 from adjoint.core.graph import TensorBase
+from adjoint.core.naming import known_by
 from adjoint.tools import checkpoint as _checkpoints
 
 Function = Callable[..., Any]
 
-make_vjp = unary_to_nary(_make_vjp)
-make_jvp = unary_to_nary(_make_jvp)
+make_vjp = known_by(unary_to_nary(_make_vjp), __name__, "make_vjp")
+make_jvp = known_by(unary_to_nary(_make_jvp), __name__, "make_jvp")
 
 _NOT_SCALAR = (
     "Grad only applies to real scalar-output functions. Try jacobian, elementwise_grad or holomorphic_grad."

@@ -6,6 +6,7 @@ import types
 from typing import Any
 
 from adjoint.compat.autograd._primitives import wrapped
+from adjoint.core.naming import known_by
 
 #: Functions that take shapes, types or files, never boxes.
 PLAIN = frozenset((
@@ -26,4 +27,4 @@ def wrap_namespace(old: types.ModuleType, new: dict[str, Any]) -> None:
         if isinstance(value, types.ModuleType):
             continue
         plain = name in PLAIN or isinstance(value, type) or not callable(value)
-        new[name] = value if plain else wrapped(value)
+        new[name] = value if plain else known_by(wrapped(value), new["__name__"], name)

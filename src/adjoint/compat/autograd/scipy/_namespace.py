@@ -12,6 +12,7 @@ import scipy.special
 
 from adjoint.compat.autograd._boxes import NO_TRACE, unwrap, wrap
 from adjoint.compat.autograd._primitives import Primitive, wrapped
+from adjoint.core.naming import known_by
 from adjoint.interop import scipy_functions
 from adjoint.interop.declare import FUNCTIONS
 
@@ -36,11 +37,13 @@ def wrap_namespace(old: types.ModuleType, new: dict[str, Any]) -> None:
         value = getattr(old, name)
         if isinstance(value, types.ModuleType):
             continue
-        if f"{old.__name__}.{name}" in FUNCTIONS:
-            value = known(f"{old.__name__}.{name}", value)
-        elif isinstance(value, numpy.ufunc):
-            value = wrapped(value)
-        elif callable(value) and not isinstance(value, type):
-            # no derivative, unless its user gives one
-            value = Primitive(value)
+        if callable(value) and not isinstance(value, type):
+            value = known_by(_primitive(f"{old.__name__}.{name}", value), new["__name__"], name)
         new[name] = value
+
+
+def _primitive(name: str, of_scipy: Callable[..., Any]) -> Primitive:
+    if name in FUNCTIONS:
+        return known(name, of_scipy)
+    # others have no derivative, unless their users give one
+    return wrapped(of_scipy) if isinstance(of_scipy, numpy.ufunc) else Primitive(of_scipy)

@@ -9,6 +9,7 @@ import scipy.stats as _stats
 
 from adjoint.compat.autograd._primitives import Primitive as _Primitive
 from adjoint.compat.autograd.scipy._namespace import known as _known
+from adjoint.core.naming import known_by as _known_by
 from adjoint.interop.declare import FUNCTIONS as _FUNCTIONS
 
 __path__: list[str] = []
@@ -21,7 +22,8 @@ def _module_of(name: str) -> _types.ModuleType:
         value = getattr(of_scipy, method)
         if not method.startswith("_") and callable(value):
             own = f"scipy.stats.{name}.{method}"
-            setattr(module, method, _known(own, value) if own in _FUNCTIONS else _Primitive(value))
+            made = _known(own, value) if own in _FUNCTIONS else _Primitive(value)
+            setattr(module, method, _known_by(made, module.__name__, method))
     _sys.modules[module.__name__] = module
     return module
 
