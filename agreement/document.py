@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -65,6 +66,11 @@ COMPANIONS = """\
 Whether both raise or both answer; whether results share memory with the same inputs; and whether a gradient is `None`
 in both where one has zeros, which is no difference of the derivative.
 """
+BEHAVIOUR = """\
+## Differences of behaviour
+
+What no sample of a function shows: of the graph, of hooks, modes and transformations. Each was found by running both.
+"""
 SHORT = {
     "value": "value, shape",
     "second": "second order",
@@ -89,6 +95,7 @@ def page(facts: Mapping[str, str], scores: Sequence[Score]) -> str:
         "## Differences that are explained\n", *explained(scores), "",
         "## Differences that are not\n", *differing(scores), "",
         "## Derivatives that adjoint alone has\n", alone(scores), "",
+        BEHAVIOUR, *behaviour(), "",
         "## Taken with\n", *(f"- {name}: {fact}" for name, fact in facts.items()), "",
     ])  # fmt: skip
 
@@ -129,6 +136,12 @@ def alone(scores: Sequence[Score]) -> str:
     counts = counted(finding for score in scores for finding in score.unmeasured)
     names = ", ".join(f"`{name}` {count}" for name, count in sorted(counts.items()))
     return f"PyTorch raises, or its result requires no gradient: {names}." if names else "None."
+
+
+def behaviour() -> Iterator[str]:
+    """A paragraph for each row of `behaviour.json`: what it is about, what both do, and why adjoint does so."""
+    for row in json.loads(Path(__file__).with_name("behaviour.json").read_text(encoding="utf-8")):
+        yield f"- {row['about']}\n  PyTorch: {row['torch']}\n  adjoint: {row['adjoint']}\n  {row['reason']}"
 
 
 def differing(scores: Sequence[Score]) -> list[str]:

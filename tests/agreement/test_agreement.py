@@ -16,7 +16,7 @@ import pytest
 sys.path.append(str(Path(__file__).parents[2]))  # the package is not installed
 
 from agreement.compare import ASPECTS, DERIVATIVES, Finding, Tolerance, Trial, Verdicts, difference_of_arrays
-from agreement.document import page
+from agreement.document import BEHAVIOUR, behaviour, page
 from agreement.entries import all_entries
 from agreement.judge import CONTIGUOUS, DTYPE, NUMBER, ROUNDING, SLOPES, TRANSPOSED, judge
 from agreement.numbers import close
@@ -274,3 +274,9 @@ def test_choosing_entries():
     options = command.parse(["--entries", "fft.*", "masked", "--tier", "3"])
     names = [entry.name for entry in command.chosen(options)]
     assert "fft.hfft2" in names and "masked.sum" in names and "fft.fft" not in names and "sin" not in names
+
+
+def test_the_page_quotes_the_differences_of_behaviour():
+    said = (Path(__file__).parents[2] / "docs" / "agreement.md").read_text(encoding="utf-8")
+    rows = list(behaviour())
+    assert rows and BEHAVIOUR + "\n" + "\n".join(rows) + "\n" in said

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import threading
 
+import numpy
 import pytest
 
 import adjoint
+from adjoint.core.recorded import operations
+from adjoint.rules import TABLE
 
 
 @pytest.fixture
@@ -224,3 +227,133 @@ def test_a_view_of_a_view_tells_which_it_is(mode, text):
     for part, start in ((y, "A view was created in"), (y[1:], "Output 0 of Slice is a view of a view which was")):
         with pytest.raises(RuntimeError, match=f"{start}.*{text}"):
             part.add_(1)
+
+
+VIEWS = {
+    "slice": lambda t: t[1:],
+    "select": lambda t: t[0],
+    "view": lambda t: t.view(9),
+    "reshape": lambda t: t.reshape(-1),
+    "flatten": lambda t: t.flatten(),
+    "t": lambda t: t.t(),
+    "T": lambda t: t.T,
+    "permute": lambda t: t.permute(1, 0),
+    "expand": lambda t: t.expand(2, 3, 3),
+    "unsqueeze": lambda t: t.unsqueeze(0),
+    "narrow": lambda t: t.narrow(0, 0, 1),
+    "as_strided": lambda t: t.as_strided((2,), (1,)),
+    "diagonal": lambda t: t.diagonal(),
+    "unbind": lambda t: t.unbind(0)[1],
+    "split": lambda t: t.split(1)[1],
+    "chunk": lambda t: t.chunk(2)[0],
+    "view_as": lambda t: t.view_as(t),
+    "detach": lambda t: t.detach(),
+    "data": lambda t: t.data,
+    "view of a view": lambda t: t[1:].t()[0],
+}
+MODES = {"recording": adjoint.enable_grad, "no_grad": adjoint.no_grad, "inference": adjoint.inference_mode}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_view_of_an_inference_tensor_requires_no_grad(name, mode):
+    with adjoint.inference_mode():
+        leaf, unasked = adjoint.ones(3, 3, requires_grad=True), adjoint.ones(3, 3)
+    for made in (leaf, unasked):
+        with MODES[mode]():
+            view = VIEWS[name](made)
+        assert view.is_inference() and view.is_leaf and not view.requires_grad and not view._is_view()
+        assert view.untyped_storage().data_ptr() == made.untyped_storage().data_ptr()
+    # asking the leaf later does not reach views that exist
+    with adjoint.inference_mode():
+        view = VIEWS[name](unasked)
+        unasked.requires_grad_()
+    assert unasked.requires_grad and not view.requires_grad
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_made_in_inference_mode_of_normal_tensors_show_the_flag_of_their_base(name):
+    leaf = adjoint.ones(3, 3, requires_grad=True)
+    with adjoint.inference_mode():
+        view = VIEWS[name](leaf)
+    assert not view.is_inference() and view.is_leaf
+    assert view.requires_grad == (name not in ("detach", "data")) and (", requires_grad=True" in repr(view)) == (
+        view.requires_grad
+    )
+
+
+ALONE = [
+    rule.name for rule in TABLE.values() if rule.inputs == rule.names and len(rule.names) == 1 and rule.has_derivative
+]
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_operations_on_inference_tensors_alone_are_not_recorded_but_copies_are(name):
+    """What has no normal tensor among its arguments takes no part in the graph, as in torch; a copy is the way back."""
+    with adjoint.inference_mode():
+        leaf = adjoint.full((3, 3), 0.5, requires_grad=True)
+        raw = adjoint.eye(3) + 0.1
+        definite = raw.requires_grad_()
+    for made in (leaf, definite):
+        try:
+            with numpy.errstate(all="ignore"):
+                results = operations[name](made)
+        except (RuntimeError, TypeError, ValueError):  # shapes or numbers that the operation does not take
+            continue
+        for result in results if isinstance(results, tuple) else (results,):
+            assert result.requires_grad == operations[name].rule.copies
+
+
+@pytest.mark.parametrize(
+    ("function", "recorded"),
+    [
+        (lambda i, w: i + i, False),
+        (lambda i, w: i * i, False),
+        (lambda i, w: i**2, False),
+        (lambda i, w: i.sum(0), False),
+        (lambda i, w: adjoint.stack([i, i]), False),
+        (lambda i, w: adjoint.stack([i, w]), True),
+        (lambda i, w: i + w, True),
+        (lambda i, w: i.clone(), True),
+        (lambda i, w: i.double(), True),
+        (lambda i, w: i.index_select(0, adjoint.tensor([0])), True),
+        (lambda i, w: i[[0, 1]], True),
+        (lambda i, w: adjoint.ones(3).add_(i), True),
+        # numbers become normal tensors where torch has no overload for them
+        (lambda i, w: i * 2, True),
+        (lambda i, w: 1 + i, True),
+        (lambda i, w: i / 2.0, True),
+    ],
+)
+def test_a_normal_tensor_among_the_arguments_lets_gradients_flow_to_inference_leaves(function, recorded):
+    with adjoint.inference_mode():
+        leaf = adjoint.ones(3, requires_grad=True)
+    result = function(leaf, adjoint.ones(3, requires_grad=True))
+    assert result.requires_grad == recorded
+    if recorded:
+        result.sum().backward()
+        assert leaf.grad is not None and leaf.grad.abs().sum() > 0
+
+
+def test_detach_in_place_does_nothing_in_inference_mode_and_to_inference_tensors(x):
+    y = x * 2
+    with adjoint.inference_mode():
+        assert y.detach_() is y and y[:1].detach_() is not None
+        made = adjoint.ones(2, requires_grad=True)
+    assert y.grad_fn is not None and made.detach_().requires_grad
+
+
+@pytest.mark.parametrize("mode", [adjoint.no_grad, adjoint.inference_mode])
+def test_a_view_without_history_that_shows_the_flag_of_its_base_is_used_by_nothing(x, mode):
+    with mode():
+        view = x[:]
+    assert view.requires_grad and view.is_leaf
+    loss = (view * 2 + x).sum()
+    with pytest.raises(RuntimeError, match="appears to not have been used in the graph"):
+        adjoint.autograd.grad(loss, view, retain_graph=True)
+    unused, slope = adjoint.autograd.grad(loss, [view, x], allow_unused=True, retain_graph=True)
+    assert unused is None and slope.tolist() == [1, 1, 1]
+    adjoint.autograd.backward(loss, inputs=[view])
+    assert view.grad is None and x.grad is None
+    with pytest.raises(AssertionError, match="Expected gradient function to be set"):
+        adjoint.autograd.graph.get_gradient_edge(view)

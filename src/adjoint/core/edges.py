@@ -102,7 +102,8 @@ class GradientEdge(NamedTuple):
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """The edge of a tensor that requires grad; unlike the tensor, it does not keep the values in memory.
 
-    Raises RuntimeError for a tensor that does not require grad, TypeError for what is no tensor.
+    Raises RuntimeError for a tensor that does not require grad, AssertionError for a view that was made while nothing
+    was recorded and requires grad as its base does, TypeError for what is no tensor.
 
     >>> import adjoint
     >>> x = adjoint.ones(2, requires_grad=True)
@@ -116,6 +117,9 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     if not needs_grad(tensor):
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
     node = gradient_edge(tensor)
+    if node is None:
+        # a view without history that shows the flag of its base
+        raise AssertionError("Expected gradient function to be set")
     return GradientEdge(node, tensor._output_nr)
 
 

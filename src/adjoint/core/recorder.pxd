@@ -3,6 +3,7 @@ cimport cython
 from adjoint.arrays.products_and_sums cimport NativeKernel
 from adjoint.core.binding cimport Arguments
 from adjoint.core.graph cimport (
+    NO_VERSION,
     Node,
     TensorBase,
     counter_of,
@@ -35,6 +36,7 @@ cdef class Recorder:
     cdef list ranked_types
     cdef object results
     cpdef object mask(self, list values)
+    cdef bint is_left_out(self, list values)
     cpdef Plan plan(self, object mask, bint is_complex)
     cdef Plan real_plan(self, int mask)
     cdef object record(self, tuple values, Plan plan, bint half, object out, TensorBase result)

@@ -16,6 +16,7 @@ from adjoint.core.results import results_type
 if not cython.compiled:
     # the compiled form has them from the .pxd
     from adjoint.core.graph import (
+        NO_VERSION,
         Node,
         TensorBase,
         counter_of,
@@ -59,14 +60,35 @@ class Recorder:
         """Which inputs need a gradient: bit k for input k, or a tuple of truth values for a sequence."""
         if self.arguments.sequence >= 0:
             flags = tuple([needs_grad(member) for member in values[self.arguments.sequence]])
-            return flags if any(flags) else 0
+            return flags if any(flags) and not self.is_left_out(values) else 0
         mask: cython.int = 0
+        inference: cython.bint = False
         k: cython.int
         for k in range(len(self.arguments.inputs)):
             value = values[self.arguments.inputs[k]]
             if isinstance(value, TensorBase) and needs_grad(value):
                 mask |= 1 << k
-        return mask
+                inference |= cython.cast(TensorBase, value)._counter is NO_VERSION
+        return 0 if inference and self.is_left_out(values) else mask
+
+    def is_left_out(self, values):
+        """True if all arrays among the arguments are inference tensors: nothing but a copy of them is recorded.
+
+        What is given as a number or a raw array becomes a tensor that is none, as far as torch has no overload for it.
+        """
+        if self.rule.copies:
+            return False
+        for place, value in enumerate(values):
+            for member in value if isinstance(value, (tuple, list)) else (value,):
+                if isinstance(member, TensorBase):
+                    if cython.cast(TensorBase, member)._counter is not NO_VERSION:
+                        return False
+                elif isinstance(member, _ndarray):
+                    return False
+            if isinstance(value, (int, float, complex)) and place in self.arguments.inputs:
+                if self.arguments.names[place] not in self.rule.nodes_with_number:
+                    return False
+        return True
 
     def plan(self, mask, is_complex) -> Plan:
         """The plan for these inputs, derived once."""
@@ -104,6 +126,9 @@ class Recorder:
 
     def record_quick(self, x, y, plan: Plan, out, result: TensorBase):
         """What `record` does, for one or two inputs of which a plan saves nothing but themselves and the result."""
+        tensor: TensorBase = x if plan.needs_first else y
+        if tensor._counter is NO_VERSION and self.is_left_out([x, y]):
+            return
         if not plan.is_simple:
             values = (x,) if y is None else (x, y)
             self.record((*values, *self.tail) if self.tail else values, plan, False, out, result)
@@ -115,7 +140,6 @@ class Recorder:
         if node_type is None:
             node_type = self.node_type_for((x, y)) if y is None or self.native is None else self.ranked_type(x, y)
         node: OpNode = new_node(node_type, OpNode)
-        tensor: TensorBase
         first: cython.int = 0
         second: cython.int = 0
         node.plan = plan

@@ -1,6 +1,7 @@
-from adjoint.core.graph cimport TensorBase, View, counter_of
+from adjoint.core.graph cimport NO_VERSION, TensorBase, View, counter_of, new_tensor
 from adjoint.core.modes cimport ThreadState, current
 
 cdef object _ndarray
 
 cpdef object note_view(object operation, list values, TensorBase result, object nr)
+cdef TensorBase base_of(TensorBase source)

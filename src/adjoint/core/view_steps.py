@@ -12,7 +12,7 @@ from adjoint.core import errors
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
-    from adjoint.core.graph import TensorBase, View, counter_of
+    from adjoint.core.graph import NO_VERSION, TensorBase, View, counter_of, new_tensor
     from adjoint.core.modes import ThreadState, current
 
 _ndarray = numpy.ndarray
@@ -30,7 +30,7 @@ def note_view(operation, values, result: TensorBase, nr):
     state: ThreadState = current()
     counter = counter_of(source)
     view: View = View.__new__(View)
-    view.base = source if outer is None else outer.base
+    view.base = base_of(source) if outer is None else outer.base
     view.replay = (() if outer is None else outer.replay, (operation, tuple(values[1:]), nr))
     view.layout = source._array if outer is None else outer.layout
     view.version = counter.value
@@ -48,6 +48,15 @@ def note_view(operation, values, result: TensorBase, nr):
     result._view = view
     # a view of what was made outside of a differentiated function is not made inside
     result._level = source._level
+
+
+def base_of(source: TensorBase) -> TensorBase:
+    """What a view of a tensor has as its base: for an inference tensor, which has no views, no more than its memory."""
+    if source._counter is not NO_VERSION:
+        return source
+    memory: TensorBase = new_tensor(source._array)
+    memory._counter = NO_VERSION
+    return memory
 
 
 def as_strided_step(operation, base, array):

@@ -284,6 +284,7 @@ class Rule:
         explain: Function | None = None,
         batching: str | None = None,
         repeats: bool = False,
+        copies: bool = False,
     ) -> None:
         self.name = name
         self._kernel = kernel
@@ -318,6 +319,8 @@ class Rule:
         self.explain = explain
         # in place, every element is given the same value, so that elements may lie in the same memory
         self.repeats = repeats
+        # the result is the input's values in memory of its own: also of an inference tensor it takes part in the graph
+        self.copies = copies
         self.vjps: list[Formula] = []
         self.jvps: dict[str, Formula] = {}
         self.batch_form: Formula | None = None

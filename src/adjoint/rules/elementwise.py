@@ -887,7 +887,7 @@ IMAGINARY_PART = "Casting complex values to real discards the imaginary part"
 # copies and types ---------------------------------------------------------------------------------------------------
 
 
-@linear(method=False, function=False)
+@linear(method=False, function=False, copies=True)
 def clone(xp, input: Array):
     """A copy with the same values and layout; expanded input is laid out anew, row by row."""
     if 0 in getattr(input, "strides", ()):
@@ -900,7 +900,7 @@ def _(g):
     return g
 
 
-@linear(method=False, function=False, node="CloneBackward0")
+@linear(method=False, function=False, node="CloneBackward0", copies=True)
 def clone_with_strides(xp, input: Array, strides=None):
     """A copy with the given strides, counted in elements, under which no two elements meet (None: row-major)."""
     if strides is None or not input.size or not hasattr(input, "strides"):
@@ -933,7 +933,7 @@ def row_major_copy(xp, input):
     return result
 
 
-@linear(method=False, function=False, node="ToCopyBackward0")
+@linear(method=False, function=False, node="ToCopyBackward0", copies=True)
 def cast(xp, input: Array, dtype):
     """A copy with another data type; a complex number gives its real part to a real type."""
     wanted = dtype.numpy
@@ -948,7 +948,7 @@ def _(g):
     return g
 
 
-@linear(method=False, function=False, node="ToCopyBackward0")
+@linear(method=False, function=False, node="ToCopyBackward0", copies=True)
 def moved(xp, input: Array, target, source):
     """The values on another device; `source` is where they come from."""
     result = on_device(input, target)

@@ -97,7 +97,9 @@ def backward(
             check_requires_grad(tensor, index)
             if isinstance(tensor, TensorBase) and not tensor.is_leaf:
                 tensor.retain_grad()  # type: ignore[attr-defined]
-            captures[as_edge(tensor).node] = []
+            node = as_edge(tensor).node
+            if node is not None:
+                captures[node] = []
     run_backward(edges_of(roots), cotangents, retain, create_graph, captures, 0, True)
 
 
@@ -168,7 +170,9 @@ def grad(
     for place, tensor in enumerate(wanted):
         check_requires_grad(tensor, place)
         node, nr, _ = as_edge(tensor)
-        captures.setdefault(node, []).append((nr, place))
+        if node is not None:
+            # a view without history that shows the flag of its base is not used by anything
+            captures.setdefault(node, []).append((nr, place))
     retain = create_graph if retain_graph is None else retain_graph
     captured = run_backward(edges_of(roots), cotangents, retain, create_graph, captures, len(wanted), False)
     gradients = finished(captured, wanted, allow_unused or materialize_grads, create_graph, materialize_grads)

@@ -328,7 +328,7 @@ class Tensor(ArithmeticTensor):
             name = "Invalid"
         if name is not None:
             suffixes.append(f"grad_fn=<{name}>")
-        elif self._requires:
+        elif self.requires_grad:
             suffixes.append("requires_grad=True")
         stack = current().dual_stack
         tangent = registry.tangent_of(self, stack[-1]) if stack else None
@@ -680,7 +680,12 @@ class Tensor(ArithmeticTensor):
         return like(result, self)  # type: ignore[no-any-return]
 
     def detach_(self) -> Tensor:
-        """Take the tensor out of the graph that made it, so that it becomes a leaf."""
+        """Take the tensor out of the graph that made it, so that it becomes a leaf.
+
+        As in torch, nothing happens in inference mode and to inference tensors.
+        """
+        if current().inference or self.is_inference():
+            return self
         if self._view is not None:
             raise RuntimeError(errors.DETACH_OF_VIEW)
         errors.check_captured(self, "detach_")

@@ -1,0 +1,117 @@
+"""Hooks on tensors and nodes, retain_grad and inputs=: every combination gives the same gradients in the same order."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import adjoint
+
+HOOKS = ("hook", "other hook", "prehook", "other prehook", "posthook", "retain_grad")
+ON_TENSORS = ("hook", "other hook")
+FACTORS = {"hook": 10.0, "other hook": 100.0, "prehook": 1000.0, "other prehook": 7.0, "posthook": 3.0}
+CHOSEN = [chosen for n in range(4) for chosen in itertools.permutations(HOOKS, n)]
+MIDDLES: dict[str, Callable[[Any], Any]] = {
+    "operation": lambda x: x * 2,
+    "one of several results": lambda x: (x * 2).unbind(0)[0],
+    "view": lambda x: (x * 2)[:1],
+}
+
+
+class Program:
+    """z = 5 y w, where y comes from x, with hooks on y and its node; `log` has what ran and what it was given."""
+
+    def __init__(self, middle: str, chosen: tuple[str, ...]) -> None:
+        self.log: list[tuple[str, float]] = []
+        self.x = adjoint.tensor([1.0, 1.0], requires_grad=True)
+        self.w = adjoint.tensor(3.0, requires_grad=True)
+        self.y = MIDDLES[middle](self.x)
+        for name in chosen:
+            if name == "retain_grad":
+                self.y.retain_grad()
+            elif "post" in name:
+                self.y.grad_fn.register_hook(self.on_node(name))
+            elif "pre" in name:
+                self.y.grad_fn.register_prehook(self.on_node(name))
+            else:
+                self.y.register_hook(self.on_tensor(name))
+        self.z = (self.y * 5 * self.w).sum()
+
+    def on_tensor(self, name: str) -> Callable[[Any], Any]:
+        def hook(gradient: Any) -> Any:
+            self.log.append((name, number(gradient)))
+            return gradient * FACTORS[name]
+
+        return hook
+
+    def on_node(self, name: str) -> Callable[..., Any]:
+        def hook(gradients: Any, *received: Any) -> Any:
+            self.log.append((name, number(next(g for g in gradients if g is not None))))
+            return tuple(None if g is None else g * FACTORS[name] for g in gradients)
+
+        return hook
+
+    def gradients(self, names: str, create_graph: bool = False) -> list[float]:
+        """What grad() gives for some of x, y and w, and Y: the edge of y."""
+        known = {"x": self.x, "y": self.y, "w": self.w, "Y": adjoint.autograd.graph.get_gradient_edge(self.y)}
+        found = adjoint.autograd.grad(self.z, [known[name] for name in names], create_graph=create_graph)
+        return [number(g) for g in found]
+
+
+def number(tensor: Any) -> float:
+    return float(tensor.detach().reshape(-1)[0])
+
+
+def expected(chosen: tuple[str, ...]) -> tuple[float, float, list[str]]:
+    """The gradients of y and x, and the order: a tensor's hooks before its node's, each kind as registered."""
+    on_y = [name for name in chosen if name in ON_TENSORS]
+    before = [name for name in chosen if "prehook" in name]
+    after = [name for name in chosen if name == "posthook"]
+    y = 15.0
+    for name in on_y:
+        y *= FACTORS[name]
+    x = 2 * y
+    for name in before + after:
+        x *= FACTORS[name]
+    return y, x, on_y + before + after
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("middle", MIDDLES)
+def test_gradients_do_not_depend_on_which_others_are_asked_for(middle, create_graph):
+    for chosen in CHOSEN:
+        y, x, order = expected(chosen)
+        for names in ("x", "yx", "xy", "Yx", "xw", "yxyY", "wyx"):
+            program = Program(middle, chosen)
+            known = {"x": x, "y": y, "Y": y, "w": 10.0 * program.y.numel()}
+            assert program.gradients(names, create_graph) == [known[name] for name in names], (chosen, names)
+            assert [name for name, _ in program.log] == order
+            assert program.x.grad is None and program.w.grad is None
+            if "retain_grad" in chosen:
+                assert number(program.y.grad) == y
+
+
+@pytest.mark.parametrize("middle", MIDDLES)
+def test_at_the_end_of_a_pass_only_the_hooks_of_the_tensor_run(middle):
+    for chosen in CHOSEN:
+        y, _, order = expected(chosen)
+        for names in ("y", "Y", "yw", "yY"):
+            program = Program(middle, chosen)
+            assert program.gradients(names)[0] == y
+            assert [name for name, _ in program.log] == [name for name in order if name in ON_TENSORS]
+
+
+@pytest.mark.parametrize("middle", MIDDLES)
+def test_backward_gives_what_grad_gives(middle):
+    for chosen in CHOSEN:
+        y, x, order = expected(chosen)
+        for inputs in (None, "x", "xy", "yx"):
+            program = Program(middle, chosen)
+            known = {"x": program.x, "y": program.y}
+            program.z.backward(inputs=inputs and [known[name] for name in inputs])
+            assert number(program.x.grad) == x and [name for name, _ in program.log] == order
+            if "retain_grad" in chosen or "y" in (inputs or ""):
+                assert number(program.y.grad) == y
