@@ -603,3 +603,26 @@ def test_marking_what_is_no_input_as_dirty_warns():
     said = r"^ctx\.mark_dirty\(\) received a tensor that was not an input\. Only input Tensors that have been mutated"
     with pytest.warns(UserWarning, match=said):
         made(forward).apply(leaf(1.0))
+
+
+@pytest.mark.parametrize("returned", [1, 2, 3])
+def test_the_node_of_once_differentiable_has_an_edge_for_each_result_of_backward(returned):
+    def backward(ctx, g):
+        found = (g * 2, None, g * 3)[:returned]
+        return found if returned > 1 else found[0]
+
+    function = made(lambda ctx, *args: args[0] * 2, once_differentiable(backward))
+    x, y, g = leaf(1.0, 2.0), leaf(1.0, 2.0), leaf(1.0, 1.0)
+    arguments = (x, 3, y)[:returned]
+    wanted = [x] if returned < 3 else [x, y]
+    found = grad(function.apply(*arguments), wanted, g, create_graph=True)
+    node = found[0].grad_fn
+    assert node.name() == "torch::autograd::Error"
+    assert all(result.grad_fn is node and result.requires_grad for result in found)
+    assert [result.output_nr for result in found] == [0, 2][: len(found)]
+    behind = [target and target.name() for target, _ in node.next_functions]
+    assert behind == ["torch::autograd::AccumulateGrad", None, "torch::autograd::AccumulateGrad"][:returned]
+    for result in found:
+        with pytest.raises(RuntimeError, match="differentiate twice"):
+            result.sum().backward(retain_graph=True)
+    assert x.grad is None and g.grad is None

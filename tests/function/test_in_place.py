@@ -4,6 +4,7 @@ import pytest
 
 import adjoint
 from adjoint.autograd import Function, grad
+from adjoint.autograd import forward_ad as fwAD
 
 CUSTOM = "This view was created inside a custom Function .or because an input was returned as-is."
 MULTIPLE = "This view is the output of a function that returns multiple views"
@@ -137,9 +138,7 @@ def test_modified_view(place):
 
 
 def test_modified_view_that_needed_no_gradient():
-    function = made(
-        lambda ctx, x, target: (ctx.mark_dirty(target), target.copy_(x))[1], lambda ctx, g: (g * 3, None)
-    )
+    function = made(lambda ctx, x, target: (ctx.mark_dirty(target), target.copy_(x))[1], lambda ctx, g: (g * 3, None))
     x = leaf(1.0, 2.0)
     base = adjoint.ones(4, dtype=adjoint.float64)
     function.apply(x, base[:2])
@@ -220,3 +219,82 @@ def test_retained_gradient_follows_the_modified_tensor():
     DOUBLE.apply(y)
     (y * 3).sum().backward()
     assert values(y.grad) == [3.0]
+
+
+# tangents of what was modified ----------------------------------------------------------------------------------------
+
+AS_IT_WAS = "is not modifying the forward mode gradients inplace"
+NOT_RETURNED = "is not returning the forward mode gradients as-is"
+TANGENTS = {
+    "modified": (lambda t: t.mul_(2), None),
+    "modified by nothing": (lambda t: t.add_(0), None),
+    "modified twice": (lambda t: t.mul_(1).mul_(2), None),
+    "modified through a view": (lambda t: (t[:].mul_(2), t)[1], None),
+    "as it was": (lambda t: t, AS_IT_WAS),
+    "a new one": (lambda t: t * 2, AS_IT_WAS),
+    "a copy": (lambda t: t.clone(), AS_IT_WAS),
+    "a view": (lambda t: t.view_as(t), AS_IT_WAS),
+    "detached": (lambda t: t.detach(), AS_IT_WAS),
+    "none": (lambda t: None, AS_IT_WAS),
+    "modified, and a new one": (lambda t: t.mul_(2) * 1, AS_IT_WAS),
+    "modified, and a view": (lambda t: t.mul_(2).view_as(t), NOT_RETURNED),
+    "modified, and detached": (lambda t: t.mul_(2).detach(), NOT_RETURNED),
+    "a modified copy": (lambda t: t.clone().mul_(2), NOT_RETURNED),
+}
+
+
+@pytest.mark.parametrize("with_setup", [False, True])
+@pytest.mark.parametrize("n_outputs", [1, 2])
+@pytest.mark.parametrize("how", TANGENTS)
+def test_jvp_modifies_the_tangent_of_a_modified_input_and_returns_it(how, n_outputs, with_setup):
+    push, message = TANGENTS[how]
+
+    class Double(Function):
+        def jvp(ctx, t, s):
+            return push(t) if n_outputs == 1 else (push(t), s)
+
+        def backward(ctx, *gradients):
+            return gradients[0] * 2, None
+
+    def forward(x, y):
+        x.mul_(2)
+        return x if n_outputs == 1 else (x, y * 1)
+
+    def with_ctx(ctx, x, y):
+        ctx.mark_dirty(x)
+        return forward(x, y)
+
+    if with_setup:
+        Double.forward = staticmethod(forward)
+        Double.setup_context = staticmethod(lambda ctx, inputs, output: ctx.mark_dirty(inputs[0]))
+    else:
+        Double.forward = staticmethod(with_ctx)
+    with fwAD.dual_level():
+        x = fwAD.make_dual(adjoint.ones(2), adjoint.full((2,), 3.0)) * 1
+        y = fwAD.make_dual(adjoint.ones(2), adjoint.ones(2))
+        tangent = fwAD.unpack_dual(x).tangent
+        if message is not None:
+            with pytest.raises(RuntimeError, match=message):
+                Double.apply(x, y)
+            return
+        result = Double.apply(x, y)
+        result = result if n_outputs == 1 else result[0]
+        assert result is x and fwAD.unpack_dual(x).tangent is tangent
+        assert tangent.tolist() == ([3, 3] if how == "modified by nothing" else [6, 6])
+
+
+def test_what_is_returned_as_it_is_may_have_any_tangent_if_it_had_none():
+    class Same(Function):
+        def forward(ctx, x, y):
+            return x
+
+        def jvp(ctx, t, s):
+            return s * 5
+
+    with fwAD.dual_level():
+        y = fwAD.make_dual(adjoint.ones(2), adjoint.ones(2))
+        result = Same.apply(adjoint.ones(2), y)
+        assert fwAD.unpack_dual(result).tangent.tolist() == [5, 5]
+        x = fwAD.make_dual(adjoint.ones(2), adjoint.ones(2))
+        with pytest.raises(RuntimeError, match=r"is returning a view .* but the jvp is not returning a view"):
+            Same.apply(x, y)

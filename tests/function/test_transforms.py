@@ -85,9 +85,7 @@ DERIVATIVES = {
     "jvp of grad": lambda f: (
         lambda x, y: func.jvp(func.grad(lambda y: f(x, y).sum()), (y,), (x,))  # x is a constant
     ),
-    "vjp of jvp": lambda f: (
-        lambda x, y: func.vjp(lambda y: func.jvp(lambda x: f(x, y), (x,), (y,))[1], y)[1](x)
-    ),
+    "vjp of jvp": lambda f: lambda x, y: func.vjp(lambda y: func.jvp(lambda x: f(x, y), (x,), (y,))[1], y)[1](x),
 }
 
 
@@ -317,7 +315,7 @@ def test_tangents_are_hidden_from_forward_and_shown_to_jvp():
         (
             lambda ctx, x: (ctx.mark_dirty(x), x.mul_(2))[1],
             lambda ctx, t: t * 2,
-            "An inplace custom Function is not returning the forward mode gradients as-is",
+            "An inplace custom Function is not modifying the forward mode gradients inplace",
         ),
     ],
 )

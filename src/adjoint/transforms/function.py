@@ -36,6 +36,7 @@ from adjoint.core.modes import current, is_grad_enabled
 from adjoint.core.noting import CUSTOM
 from adjoint.core.recorded import announce
 from adjoint.core.recorder import is_inexact
+from adjoint.tensor.differentiate import needing_grad
 from adjoint.tensor.table import ops
 from adjoint.tensor.volatile import among, volatile_function
 from adjoint.transforms import forward
@@ -72,6 +73,10 @@ DIRTY_VIEW_OF_SEVERAL = (
 DIRTY_NO_INPUT = (
     "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be "
     "passed to ctx.mark_dirty()."
+)
+DIRTY_TANGENT_AS_IT_WAS = (
+    "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is modifying an "
+    "input inplace, then the jvp function must modify the corresponding gradient inplace."
 )
 DIRTY_TANGENT = (
     "An inplace custom Function is not returning the forward mode gradients as-is. If the forward is modifying an "
@@ -485,17 +490,42 @@ def evaluate(cls: type[Function], args: tuple[Any, ...], levels: tuple[int, ...]
             given_tangent(node, value, t, id(value) in dirty, level, coming)
             for value, t in zip(args, tangents, strict=True)
         ]
+        versions = [None if t is None else version_of(t) for t in given]
         found = pushed(node, given, len(outputs))
         modified = {id(value): place for place, value in enumerate(args) if id(value) in dirty}
         for nr, (output, t) in enumerate(zip(outputs, found, strict=True)):
             place = modified.get(id(output))
             if place is None:
-                note_tangent(node, nr, output, t, level, args, given)
+                note_tangent(node, nr, output, t, level, args, tangents)
+            elif tangents[place] is not None:
+                check_modified(t, tangents[place], versions[place])
             elif t is not given[place]:
-                if tangents[place] is not None:
-                    raise RuntimeError(DIRTY_TANGENT)
+                check_tangent_shape(output, t)
                 given[place].copy_(t)
     return node, outputs, single
+
+
+def check_modified(returned: Tensor | None, given: Tensor, version: int) -> None:
+    """Raise RuntimeError unless jvp modified the tangent of a modified input in place, and returned that very tensor.
+
+    As in torch, the first message is for what has the version that the tangent had before, whatever tensor it is.
+    """
+    if returned is None or (version_of(returned) == version and not given.is_inference()):
+        raise RuntimeError(DIRTY_TANGENT_AS_IT_WAS)
+    if returned is not given:
+        raise RuntimeError(DIRTY_TANGENT)
+
+
+def check_tangent_shape(output: Tensor, tangent: Tensor | None) -> None:
+    """Raise RuntimeError if jvp returned nothing for an output, or a tangent of another shape."""
+    if tangent is None:
+        raise RuntimeError(DIRTY_TANGENT_AS_IT_WAS)
+    if tangent._array.shape != output._array.shape:
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+            f"supported. Tensor is of size {errors.sizes(output._array.shape)} while the given forward gradient is of "
+            f"size {errors.sizes(tangent._array.shape)}."
+        )
 
 
 def given_tangent(
@@ -532,9 +562,9 @@ def pushed(node: Any, tangents: list[Any], n_outputs: int) -> tuple[Any, ...]:
 
 
 def note_tangent(
-    node: Any, nr: int, output: Any, tangent: Tensor | None, level: int, args: Sequence[Any], given: Sequence[Any]
+    node: Any, nr: int, output: Any, tangent: Tensor | None, level: int, args: Sequence[Any], tangents: Sequence[Any]
 ) -> None:
-    """Give an output its tangent. Raises RuntimeError if it cannot be that."""
+    """Give an output its tangent; `tangents` are those of the arguments. Raises RuntimeError if it cannot be that."""
     constant = any(output is other for other in node.non_differentiable or ())
     if not isinstance(output, TensorBase) or constant or not is_inexact(output._array.dtype):
         if tangent is not None:
@@ -547,16 +577,11 @@ def note_tangent(
         if output._view is not None:
             forward.set_tangent(output, level, None)
         return
-    if tangent._array.shape != output._array.shape:
-        raise RuntimeError(
-            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
-            f"supported. Tensor is of size {errors.sizes(output._array.shape)} while the given forward gradient is of "
-            f"size {errors.sizes(tangent._array.shape)}."
-        )
-    check_view(output, tangent, args, given)
+    check_view(output, tangent, args, tangents)
+    check_tangent_shape(output, tangent)
     tangent = forward.fit(tangent, output)
     if output._view is None:
-        tangent = forward.apart(tangent, {"": [t for t in given if t is not None]})
+        tangent = forward.apart(tangent, {"": [t for t in tangents if t is not None]})
     forward.set_tangent(output, level, tangent)
     if output._node is node:
         if node._ad_tangents is None:
@@ -564,11 +589,11 @@ def note_tangent(
         node._ad_tangents[nr] = output._tangents
 
 
-def check_view(output: Tensor, tangent: Tensor, args: Sequence[Any], given: Sequence[Any]) -> None:
+def check_view(output: Tensor, tangent: Tensor, args: Sequence[Any], tangents: Sequence[Any]) -> None:
     """Raise RuntimeError if an output is a view of an input, and its tangent none of that input's tangent."""
     if output._view is None:
         return
-    for value, t in zip(args, given, strict=True):
+    for value, t in zip(args, tangents, strict=True):
         if isinstance(value, TensorBase) and base_of(value) is output._view.base and t is not None:
             if tangent._view is None:
                 raise RuntimeError(
@@ -764,23 +789,32 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
         if not is_grad_enabled() or not any(isinstance(g, TensorBase) and g.requires_grad for g in args):
             return outputs
         if isinstance(outputs, tuple):
-            return tuple([guarded(output) for output in outputs])
-        return guarded(outputs)
+            return guarded(outputs)
+        return guarded((outputs,))[0]
 
     return wrapper
 
 
-def guarded(output: Any) -> Any:
-    """A result that raises when it is differentiated."""
-    if not isinstance(output, TensorBase):
-        return output
-    result = output.detach()
+def guarded(outputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Results of one node that raises when they are differentiated; its edges lead to leaves with their values."""
+    arrays = [output._array if isinstance(output, TensorBase) else None for output in outputs]
     node = new_node(Error, FunctionNode)
     node.function = refused
-    node._ad_n_outputs, node._ad_shape, node._ad_dtype = 1, output._array.shape, output._array.dtype
+    shapes, kinds = zip(*[(None, None) if a is None else (a.shape, a.dtype) for a in arrays], strict=True)
+    node._ad_n_outputs = len(arrays)
+    node._ad_shape, node._ad_dtype = (shapes[0], kinds[0]) if len(arrays) == 1 else (shapes, kinds)
+    leaves = [
+        None if array is None or not is_inexact(array.dtype) else needing_grad(output.detach())
+        for array, output in zip(arrays, outputs, strict=True)
+    ]
+    # nothing else holds the leaves: their nodes do
+    node._ad_set_edges(tuple([None if leaf is None else gradient_edge(leaf) for leaf in leaves]))
     node._ad_sequence_nr = next_sequence_nr()
-    result._node = node
-    return result
+    results = [output if array is None else output.detach() for array, output in zip(arrays, outputs, strict=True)]
+    for nr, leaf in enumerate(leaves):
+        if leaf is not None:
+            results[nr]._node, results[nr]._output_nr = node, nr
+    return tuple(results)
 
 
 # for old code ---------------------------------------------------------------------------------------------------------
