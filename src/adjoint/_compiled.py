@@ -16,6 +16,7 @@ COMPILED = (
     "adjoint.arrays.vectors",
     "adjoint.program.machine",
     "adjoint.program.fused",
+    "adjoint.core.interceptors",
     "adjoint.core.modes",
     "adjoint.core.graph",
     "adjoint.core.engine",

@@ -50,7 +50,7 @@ BLOCKS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
     "inside": lambda: batches.inside(((7, 3),)),
     "transforming": lambda: batches.transforming("grad"),
     "differentiating": lambda: dependence.differentiating([adjoint.ones(2, requires_grad=True)]),
-    "runner": lambda: checkpoint._Runner(lambda operation, raw, half: operation.run(raw, half)),
+    "selective": lambda: checkpoint._Selective(lambda operation, raw, run: run()),
     "recording": lambda: grad_mode.recording(False),
 }
 #: Those of the whole process; what a hook does to them stays.

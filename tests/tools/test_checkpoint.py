@@ -13,6 +13,8 @@ import pytest
 
 import adjoint
 from adjoint.autograd import forward_ad, grad
+from adjoint.core.interceptors import Interceptor
+from adjoint.core.modes import current
 from adjoint.func import jacfwd, jacrev
 from adjoint.utils.checkpoint import (
     CheckpointError,
@@ -305,18 +307,17 @@ def test_kept_results_stand_for_recomputed_ones() -> None:
     forward, again = create_selective_checkpoint_contexts(["matmul"])
     with forward:
         f(x)
-    from adjoint.core.modes import current
+
+    class Spy(Interceptor):
+        def kernel(self, operation, raw, half, position):
+            calls.append(operation.name)
+            return operation.proceed_to_kernel(raw, half, position)
 
     with again:
-        runner = current().runner
-
-        def spy(operation, raw, half):
-            before = operation.run
-            calls.append(operation.name)
-            return runner(operation, raw, half) if before else None
-
-        current().runner = spy
+        # outside of the checkpoint
+        current().interceptors = (Spy(0), *current().interceptors)
         y = f(x)
+        current().interceptors = current().interceptors[1:]
     assert calls == ["matmul", "exp"] and y.tolist() == f(x).tolist()
 
 

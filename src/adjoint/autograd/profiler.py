@@ -2,7 +2,7 @@
 
 import typing as _typing
 
-from adjoint.core.modes import current as _current
+from adjoint.core.noting import noter_now as _noter_now
 from adjoint.tensor.left_out import AttributeOf as _AttributeOf
 from adjoint.tools.profiler.activities import KinetoStepTracker, ProfilerActivity
 from adjoint.tools.profiler.events import DeviceType, EventList, FunctionEvent, MemRecordsAcc
@@ -36,7 +36,7 @@ __all__ = [
 
 def _profiler_enabled() -> bool:
     """True while a profiler is on in the calling thread."""
-    return _current().profiler is not None
+    return _noter_now() is not None
 
 
 if not _typing.TYPE_CHECKING:

@@ -10,6 +10,7 @@ from adjoint.arrays.namespace import namespace, underlying
 from adjoint.core import errors
 from adjoint.core.finite import watch_forward
 from adjoint.core.graph import Node, TensorBase
+from adjoint.core.interceptors import ANOMALY, Interceptor
 from adjoint.core.locations import Location, warn_caller
 from adjoint.core.modes import EXCHANGE, ModeBlock, current, set_anomaly
 
@@ -116,23 +117,24 @@ def is_anomaly_check_nan_enabled() -> bool:
     return bool(current().check_nan)
 
 
-class Watch:
+class Watch(Interceptor):
     """Looks at the work of each node of one backward pass.
 
     zeros: for nodes that get zeros from a node that made them, as where() does for what it did not select, that node.
     """
 
     def __init__(self) -> None:
+        super().__init__(ANOMALY)
         self.zeros: dict[Node, Node] = {}
 
-    def evaluate(self, run: Any, node: Node) -> Any:
+    def node(self, run: Any, node: Node, position: int) -> Any:
         """Let a node do its work, hooks included; if it raises or makes NaN, warn with the traceback of its making."""
         state = current()
         # until the next node runs: sums of cotangents count as this node's work; the pass restores what was before
         state.evaluating = node
         received = run.received(node)
         try:
-            pulled = run.evaluate(node)
+            pulled = run.proceed(node, position)
         except BaseException as error:
             warn_about(node, error)
             raise

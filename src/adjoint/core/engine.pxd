@@ -16,6 +16,7 @@ from adjoint.core.graph cimport (
     output_number,
     shape_of,
 )
+from adjoint.core.interceptors cimport Interceptor, interceptor_at
 from adjoint.core.modes cimport ThreadState, current
 from adjoint.core.noting cimport Noter
 
@@ -32,7 +33,7 @@ cdef class Run:
     cdef list captured
     cdef dict foreign
     cdef list ready
-    cdef object watch
+    cdef tuple interceptors
     cdef Noter noter
     cdef list callbacks
     cdef object called_at
@@ -49,7 +50,7 @@ cdef class Run:
     cdef object go_quietly(self, list roots)
     cdef object process(self, Node node)
     cdef object sum(self, object first, object second)
-    cpdef object watched(self, Node node)
+    cpdef object proceed(self, Node node, int position)
     cpdef object received(self, Node node)
     cpdef list evaluate(self, Node node)
     cdef list pull(self, Node node, object cotangent)

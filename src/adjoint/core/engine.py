@@ -33,6 +33,7 @@ from adjoint.arrays.memory import with_kept_memory
 from adjoint.arrays.products_and_sums import one_like
 from adjoint.core import errors
 from adjoint.core.anomaly import Watch, note_release
+from adjoint.core.interceptors import PROFILER
 from adjoint.core.locations import caller
 from adjoint.core.modes import adopt
 
@@ -55,6 +56,7 @@ if not cython.compiled:
         output_number,
         shape_of,
     )
+    from adjoint.core.interceptors import Interceptor, interceptor_at
     from adjoint.core.modes import ThreadState, current
 
 
@@ -92,9 +94,9 @@ class Run:
 
     captures: what to hand back instead of accumulating, as {node: [(output number, place in the result)]}, or None
     to accumulate into every leaf; then only nodes from which a captured one can be reached take part.
-    watch: in anomaly mode does each node's work in place of `evaluate`, as watch.evaluate(run, node), and calls it in
-    turn. noter: what notes the nodes that run and what they compute, around all that, or None. callbacks: what is to be
-    called when all nodes have run, or None. called_at: the user's line, while locations are recorded.
+    interceptors: those of the thread, and in anomaly mode one more; they stand around each node. noter: the one among
+    them that notes what nodes compute, or None. callbacks: what is to be called when all nodes have run, or None.
+    called_at: the user's line, while locations are recorded.
     """
 
     def __init__(self, retain_graph, create_graph, captures, accumulate, n_captures):
@@ -107,8 +109,8 @@ class Run:
         self.foreign = None
         self.ready = []
         state: ThreadState = current()
-        self.watch = Watch() if state.anomaly else None
-        self.noter = state.profiler
+        self.interceptors = (*state.interceptors, Watch()) if state.anomaly else state.interceptors
+        self.noter = interceptor_at(self.interceptors, PROFILER)
         self.callbacks = None
         self.called_at = caller() if state.locations else None
 
@@ -275,16 +277,13 @@ class Run:
 
     def process(self, node: Node):
         """Let one node pull its cotangent back and deliver the results."""
-        if self.noter is not None:
-            self.pass_on(node, self.noter.evaluate(self, node))
-        elif self.watch is None:
-            self.pass_on(node, self.evaluate(node))
-        else:
-            self.pass_on(node, self.watch.evaluate(self, node))
+        self.pass_on(node, self.proceed(node, -1) if self.interceptors else self.evaluate(node))
 
-    def watched(self, node: Node):
-        """What a node delivers, as seen by anomaly mode if it is on."""
-        return self.evaluate(node) if self.watch is None else self.watch.evaluate(self, node)
+    def proceed(self, node: Node, position):
+        """What the interceptors behind a position make of a node, and then the node; see `evaluate`."""
+        if position + 1 < len(self.interceptors):
+            return cython.cast(Interceptor, self.interceptors[position + 1]).node(self, node, position + 1)
+        return self.evaluate(node)
 
     def received(self, node: Node):
         """What a node has received so far."""

@@ -9,8 +9,9 @@ import numpy
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 from adjoint.arrays.namespace import is_array, namespace
 from adjoint.core.errors import explained, sizes
+from adjoint.core.interceptors import INSPECTION, Interceptor
 from adjoint.core.locations import caller, described
-from adjoint.core.modes import SET, ModeBlock, current
+from adjoint.core.modes import INTERCEPT, ModeBlock, current
 
 
 class watch_forward(ModeBlock):
@@ -34,8 +35,7 @@ class watch_forward(ModeBlock):
     """
 
     def __init__(self, nan: bool = True, inf: bool = True) -> None:
-        self.nan = nan
-        self.inf = inf
+        self._inspection = Inspection(nan, inf)
         # the error takes the place of NumPy's warnings
         self._silence: list[Any] = []
 
@@ -43,10 +43,25 @@ class watch_forward(ModeBlock):
         silence = numpy.errstate(all="ignore")
         silence.__enter__()
         self._silence.append(silence)
-        return ((SET, "inspector", self.inspect),)
+        return ((INTERCEPT, "interceptors", (INSPECTION, self._inspection)),)
 
     def left(self, error: BaseException | None) -> None:
         self._silence.pop().__exit__(None, None, None)
+
+
+class Inspection(Interceptor):
+    """Looks at the results of kernels."""
+
+    def __init__(self, nan: bool, inf: bool) -> None:
+        super().__init__(INSPECTION)
+        self.nan = nan
+        self.inf = inf
+
+    def kernel(self, operation: Any, raw: list[Any], half: Any, position: int) -> Any:
+        """Run a kernel and raise FloatingPointError if its results have what is not wanted."""
+        results = operation.proceed_to_kernel(raw, half, position)
+        self.inspect(operation, raw, results)
+        return results
 
     def inspect(self, operation: Any, arguments: list[Any], results: Any) -> None:
         """Raise FloatingPointError if these results of an operation have what is not wanted."""

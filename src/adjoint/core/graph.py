@@ -47,15 +47,10 @@ class Registry:
 
     tensor_type: type = type(None)
     tensor_ops: object = None
-    # forward mode: running an operation on tensors with tangents, and asking for a tangent
-    dual_apply: object = None
-    dual_in_place: object = None
+    # forward mode: asking for a tangent
     tangent_of: object = None
     has_tangent: object = None
     copy_tangents: object = None
-    # what becomes of an operation, or one in place, with volatile tensors among its arguments
-    volatile_apply: object = None
-    volatile_in_place: object = None
     # what an operation gives whose arguments are of classes with a say of their own, and how many such
     # classes there are
     override: object = None

@@ -1,4 +1,5 @@
 cimport cython
+from adjoint.core.interceptors cimport interceptor_at, with_interceptor
 
 cdef extern from "Python.h":
     ctypedef struct PyObject
@@ -35,9 +36,7 @@ cdef class ThreadState:
     cdef public tuple saved_hooks
     cdef public object saved_hooks_refused
     cdef public object saving
-    cdef public object runner
-    cdef public object inspector
-    cdef public object profiler
+    cdef public tuple interceptors
     cdef public int volatile
     cdef public tuple before_write
     cdef public tuple transforms
@@ -73,6 +72,6 @@ cpdef list change_modes(object wanted)
 cpdef object undo_modes(list done)
 cpdef object set_mode(str name, object value)
 cpdef tuple set_anomaly(bint enabled, bint check_nan)
-cpdef object count_volatile(int more)
+cpdef object count_volatile(int more, object interceptor)
 cpdef bint thread_is_inferring()
 cpdef object with_plain_results(object function, tuple arguments)

@@ -12,6 +12,9 @@ import threading
 import weakref
 
 if not cython.compiled:
+    # the compiled form has them from the .pxd
+    from adjoint.core.interceptors import interceptor_at, with_interceptor
+
     _local = threading.local()
 
 _KEY = "adjoint.core.modes"
@@ -19,8 +22,9 @@ _KEY = "adjoint.core.modes"
 _states: list = []
 # anomaly mode belongs to all threads, those to come too: (is it on, does it look for NaN)
 _anomaly = (False, True)
-# how many volatile tensors there are; they too belong to all threads
+# how many volatile tensors there are, and what looks for them; they too belong to all threads
 _volatile = 0
+_volatile_interceptor = None
 _last_number = 0
 _last_state = None
 #: The modes of a thread, each with its value in a new one: what is here is handed over to threads that work for
@@ -47,9 +51,7 @@ MODES = {
     "saved_hooks": (),
     "saving": None,
     "saved_hooks_refused": None,
-    "runner": None,
-    "inspector": None,
-    "profiler": None,
+    "interceptors": (),
     "volatile": 0,
     "before_write": (),
     "transforms": (),
@@ -60,8 +62,9 @@ MODES = {
 }
 #: What a block does to a mode: give it a value; the same, to restore another value than it has now; put a member at the
 #: end of a tuple; add to a number, which others may add to meanwhile; give an attribute of another object, as (object,
-#: value), a value. Under the name "anomaly" the value is what `set_anomaly` takes.
-SET, EXCHANGE, PUSH, ADD, ATTRIBUTE = range(5)
+#: value), a value; put an interceptor, or none, in its place of the chain, as (place, interceptor). Under the name
+#: "anomaly" the value is what `set_anomaly` takes.
+SET, EXCHANGE, PUSH, ADD, ATTRIBUTE, INTERCEPT = range(6)
 # how many threads are in inference mode or inside a transformation, so that new tensors are marked
 _inferring = 0
 
@@ -86,7 +89,7 @@ class ThreadState:
     """The modes of one thread.
 
     grad_enabled: operations on tensors that require a gradient are recorded.
-    unusual: how many things that the fast paths do not know of are on (dual levels, saved-tensor hooks ...). This and
+    unusual: how many things that the fast paths do not know of are on (interceptors, saved-tensor hooks ...). This and
         `locations` follow from the others, see `recount`.
     dual_stack: the numbers of the forward-mode levels that operations are to heed, the innermost last.
     open_levels: those of all levels that are open; an operation at an inner one is run with only the outer ones heeded.
@@ -106,9 +109,7 @@ class ThreadState:
     saved_hooks: pairs of functions that pack and unpack what is saved, the innermost last.
     saving: the node whose saved tensor a pack hook is looking at, None if it is not known.
     saved_hooks_refused: why such pairs may not be used now, or None.
-    runner: what runs kernels instead of `Operation.run`, as runner(operation, raw arguments, half), or None.
-    inspector: what looks at the results of kernels, as inspector(operation, raw arguments, results), or None.
-    profiler: what runs operations and watches backward passes to note what they cost (see tools/profiler), or None.
+    interceptors: what stands in between, around operations, kernels and nodes, the outermost first (interceptors.py).
     volatile: how many volatile tensors there are in the process (see tools/legacy.py).
     before_write: functions that are called with every tensor that is going to be modified in place.
     outer: what `keep` kept last.
@@ -133,20 +134,17 @@ class ThreadState:
         """Take over the modes that belong to all threads; all of them are off in this one."""
         self.anomaly, self.check_nan = _anomaly
         self.volatile = _volatile
+        self.interceptors = (_volatile_interceptor,) if _volatile else ()
         self.recount()
 
     def recount(self):
         """Count anew what is unusual; to be called when one of these modes has changed."""
         self.locations = self.anomaly + len(self.locators)
         self.unusual = (
-            len(self.open_levels)
+            len(self.interceptors)
             + len(self.saved_hooks)
             + len(self.node_hooks)
             + self.locations
-            + self.volatile
-            + (self.runner is not None)
-            + (self.inspector is not None)
-            + (self.profiler is not None)
         )
 
     def take(self, other):
@@ -176,9 +174,7 @@ class ThreadState:
         self.saved_hooks = other.saved_hooks
         self.saving = other.saving
         self.saved_hooks_refused = other.saved_hooks_refused
-        self.runner = other.runner
-        self.inspector = other.inspector
-        self.profiler = other.profiler
+        self.interceptors = other.interceptors
         self.volatile = other.volatile
         self.before_write = other.before_write
         self.transforms = other.transforms
@@ -255,15 +251,19 @@ def set_anomaly(enabled: bool, check_nan: bool) -> tuple:
     return before
 
 
-def count_volatile(more):
-    """Note, in all threads, that there are so many more volatile tensors."""
-    global _volatile
+def count_volatile(more, interceptor):
+    """Note, in all threads, that there are so many more volatile tensors; where there are any, this looks for them."""
+    global _volatile, _volatile_interceptor
     _volatile += more
+    _volatile_interceptor = interceptor
+    place: cython.int = interceptor.place
+    wanted = interceptor if _volatile else None
     state: ThreadState
     for reference in list(_states):
         state = reference()
         while state is not None:
             state.volatile += more
+            state.interceptors = with_interceptor(state.interceptors, place, wanted)
             state.recount()
             state = state.outer
 
@@ -291,6 +291,12 @@ def change(state: ThreadState, how, name, value):
         owner, value = value
         before = owner, getattr(owner, name)
         setattr(owner, name, value)
+        return before
+    if how == INTERCEPT:
+        place, interceptor = value
+        before = place, interceptor_at(state.interceptors, place)
+        state.interceptors = with_interceptor(state.interceptors, place, interceptor)
+        state.recount()
         return before
     before = getattr(state, name)
     if how == EXCHANGE:

@@ -1,6 +1,7 @@
 cimport cython
 from adjoint.core.graph cimport AccumulateGrad, Node, TensorBase, new_tensor
-from adjoint.core.modes cimport ThreadState, current
+from adjoint.core.interceptors cimport Interceptor, interceptor_at
+from adjoint.core.modes cimport ThreadState, change_modes, current
 from adjoint.core.in_place cimport CopySlices
 from adjoint.core.recorded cimport OpNode
 
@@ -8,7 +9,7 @@ cdef extern from "Python.h":
     unsigned long PyThread_get_thread_ident()
 
 
-cdef class Noter:
+cdef class Noter(Interceptor):
     cdef public list notes
     cdef public bint detailed
     cdef public object before
@@ -16,9 +17,10 @@ cdef class Noter:
     cdef object __weakref__
     cpdef object call(self, object name, object function, list values, object scope=*)
     cpdef object note(self, object name, object begun, object result, object scope=*)
-    cpdef object evaluate(self, object run, Node node)
     cpdef list pull(self, Node node, object cotangent)
 
 
+cpdef object noter_now()
+cpdef Noter noter_alone(ThreadState state)
 cpdef object thread_ident()
 cpdef long long number_of_result(object result)

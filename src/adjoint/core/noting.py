@@ -17,15 +17,19 @@ if not cython.compiled:
 
     from adjoint.core.graph import AccumulateGrad, Node, TensorBase, new_tensor
     from adjoint.core.in_place import CopySlices
-    from adjoint.core.modes import ThreadState, current
+    from adjoint.core.interceptors import Interceptor, interceptor_at
+    from adjoint.core.modes import ThreadState, change_modes, current
     from adjoint.core.recorded import OpNode
+
+from adjoint.core.interceptors import PROFILER
+from adjoint.core.modes import INTERCEPT
 
 #: Whose work an event is, under torch's numbers; CUSTOM is a function of the user's, under its own name.
 OPERATION, NODE, USER, CUSTOM = 0, 1, 7, -1
 
 
 @cython.cclass
-class Noter:
+class Noter(Interceptor):
     """Notes operations, and nodes of backward passes, of the threads in whose modes it stands.
 
     notes: of each (name, start, end, thread, sequence number, scope); times in nanoseconds of `time.perf_counter_ns`.
@@ -33,31 +37,36 @@ class Noter:
     """
 
     def __init__(self):
+        Interceptor.__init__(self, PROFILER)
         self.notes = []
         self.detailed = False
         self.before = None
 
     def start(self):
         """Stand in the modes of the calling thread, in place of who stands there."""
-        state: ThreadState = current()
-        self.before = state.profiler
-        state.profiler = self
-        state.recount()
+        self.before = noter_now()
+        change_modes(((INTERCEPT, "interceptors", (PROFILER, self)),))
 
     def stop(self):
         """Undo what `start` did."""
-        state: ThreadState = current()
-        if state.profiler is self:
-            state.profiler = self.before
-            state.recount()
+        noter: Noter = noter_now()
+        if noter is self:
+            change_modes(((INTERCEPT, "interceptors", (PROFILER, self.before)),))
             return
-        noter: Noter = state.profiler
         while noter is not None:
             # one that started later goes on
             if noter.before is self:
                 noter.before = self.before
                 return
             noter = noter.before
+
+    def operation(self, operation, values, position):
+        """Run an operation and note it."""
+        return self.call(operation.name, proceeding(operation.proceed, position), values)
+
+    def in_place(self, operation, values, position):
+        """Run an operation in place and note it."""
+        return self.call(operation.name + "_", proceeding(operation.proceed_in_place, position), values)
 
     def call(self, name, function, values, scope=OPERATION):
         """Run something on bound arguments and note it."""
@@ -76,18 +85,18 @@ class Noter:
         ended = perf_counter_ns()
         self.notes.append((name, begun, ended, thread_ident(), number_of_result(result), scope))
 
-    def evaluate(self, run, node: Node):
+    def node(self, run, node, position):
         """Let a node of a backward pass do its work, hooks included, and note it."""
         if self.detailed:
-            return self.evaluate_in_detail(run, node)
+            return self.evaluate_in_detail(run, node, position)
         begun = perf_counter_ns()
         try:
-            return run.watched(node)
+            return run.proceed(node, position)
         finally:
             ended = perf_counter_ns()
             number: cython.longlong = -1
             if not isinstance(node, AccumulateGrad):
-                number = node._ad_sequence_nr
+                number = cython.cast(Node, node)._ad_sequence_nr
             self.notes.append((node.name(), begun, ended, thread_ident(), number, NODE))
 
     def pull(self, node: Node, cotangent):
@@ -99,6 +108,24 @@ class Noter:
         else:
             pulled = node._ad_pull([None if g is None else new_tensor(g) for g in cotangent], True)
         return [None if g is None else cython.cast(TensorBase, g)._array for g in pulled]
+
+
+def proceeding(proceed, position):
+    """A function of values: what goes on behind a position of the chain."""
+    return lambda values: proceed(values, position)
+
+
+def noter_now():
+    """What notes the operations of the calling thread, or None."""
+    state: ThreadState = current()
+    return interceptor_at(state.interceptors, PROFILER)
+
+
+def noter_alone(state: ThreadState):
+    """The same where nothing else is unusual, else None."""
+    if state.unusual != 1 or len(state.interceptors) != 1:
+        return None
+    return interceptor_at(state.interceptors, PROFILER)
 
 
 def thread_ident():

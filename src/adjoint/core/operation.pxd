@@ -13,9 +13,10 @@ from adjoint.core.graph cimport (
     version_of,
 )
 from adjoint.core.in_place cimport check_writable, overwritten, rebase
+from adjoint.core.interceptors cimport Interceptor
 from adjoint.core.kernel cimport Kernel
 from adjoint.core.modes cimport ThreadState, current
-from adjoint.core.noting cimport Noter
+from adjoint.core.noting cimport Noter, noter_alone
 from adjoint.core.recorded cimport OpNode
 from adjoint.core.recorder cimport Recorder
 from adjoint.core.view_steps cimport note_view
@@ -55,7 +56,10 @@ cdef class Operation:
     cpdef object call(self, list args, dict kwargs)
     cdef object noted(self, list given)
     cpdef object apply(self, list values)
-    cpdef object carry_out(self, list values)
+    cpdef object proceed(self, list values, int position)
+    cdef object carry_out(self, list values)
+    cpdef object proceed_to_kernel(self, list raw, object half, int position)
+    cpdef object proceed_in_place(self, list values, int position)
     cdef object record_in_place(self, TensorBase tensor, list values, object mask, bint is_complex, bint half, object out)
 
 

@@ -34,9 +34,10 @@ if not cython.compiled:
         version_of,
     )
     from adjoint.core.in_place import check_writable, overwritten, rebase
+    from adjoint.core.interceptors import Interceptor
     from adjoint.core.kernel import Kernel
     from adjoint.core.modes import ThreadState, current
-    from adjoint.core.noting import Noter
+    from adjoint.core.noting import Noter, noter_alone
     from adjoint.core.recorded import OpNode
     from adjoint.core.recorder import Recorder
     from adjoint.core.view_steps import note_view
@@ -181,10 +182,8 @@ class Operation:
         The profiler steps aside meanwhile, and notes the result.
         """
         state: ThreadState = current()
-        if state.unusual != 1 or state.profiler is None:
-            return self.apply([*given, *self.tail])
-        noter: Noter = state.profiler
-        if noter.detailed:
+        noter: Noter = noter_alone(state)
+        if noter is None or noter.detailed:
             return self.apply([*given, *self.tail])
         result = None
         state.unusual = 0
@@ -219,27 +218,22 @@ class Operation:
         """Run the operation on bound arguments and record it if a gradient is needed."""
         if _overriding and any_overrides(values):
             return registry.override(self, values, False)
+        values = self.arguments.prepare(values)
         state: ThreadState = current()
-        if state.unusual and state.profiler is not None:
-            return cython.cast(Noter, state.profiler).call(self.name, self.carry_out, values)
+        return self.proceed(values, -1) if state.unusual else self.carry_out(values)
+
+    def proceed(self, values, position):
+        """What interceptors behind a position make of the operation on prepared arguments, and then the operation."""
+        chain: tuple = cython.cast(ThreadState, current()).interceptors
+        if position + 1 < len(chain):
+            return cython.cast(Interceptor, chain[position + 1]).operation(self, values, position + 1)
         return self.carry_out(values)
 
     def carry_out(self, values):
-        """What `apply` does, unobserved."""
-        values = self.arguments.prepare(values)
+        """Run the operation on prepared arguments and record it if a gradient is needed."""
         state: ThreadState = current()
-        if state.dual_stack and not state.forward_off:
-            dual = registry.dual_apply(self, values)
-            if dual is not None:
-                return dual
-        if state.volatile:
-            constant = registry.volatile_apply(self, values)
-            if constant is not None:
-                return constant
         raw, half, is_complex = self.kernel.unwrap(values)
-        outs = self.kernel.run(raw, half) if state.runner is None else state.runner(self, raw, half)
-        if state.inspector is not None:
-            state.inspector(self, raw, outs)
+        outs = self.proceed_to_kernel(raw, half, -1) if state.interceptors else self.kernel.run(raw, half)
         mask = self.recorder.mask(values) if state.grad_enabled and self.differentiable else 0
         if self.rule.outputs is None:
             result: TensorBase = new_tensor(outs)
@@ -257,6 +251,13 @@ class Operation:
             for nr, tensor in enumerate(tensors):
                 note_view(self, values, tensor, nr)
         return self.recorder.named(tensors) if self.rule.outputs else tuple(tensors)
+
+    def proceed_to_kernel(self, raw, half, position):
+        """What the interceptors behind a position make of a kernel on raw arguments, and then the kernel."""
+        chain: tuple = cython.cast(ThreadState, current()).interceptors
+        if position + 1 < len(chain):
+            return cython.cast(Interceptor, chain[position + 1]).kernel(self, raw, half, position + 1)
+        return self.kernel.run(raw, half)
 
     def run(self, raw, half):
         """Call the kernel on raw arguments; see `Kernel.run`."""
@@ -335,14 +336,18 @@ class Operation:
         if state.grad_enabled and (tensor._requires or tensor._view is not None):
             errors.check_in_place(tensor, 0)
         values = self.arguments.prepare(bound)
-        if state.volatile and registry.volatile_in_place(self, values):
-            return values[0]
-        if not (state.dual_stack and not state.forward_off and registry.dual_in_place(self, values)):
-            if state.profiler is not None:
-                cython.cast(Noter, state.profiler).call(self.name + "_", self.run_in_place, values)
-            else:
-                self.run_in_place(values)
+        if state.unusual:
+            self.proceed_in_place(values, -1)
+        else:
+            self.run_in_place(values)
         return values[0]
+
+    def proceed_in_place(self, values, position):
+        """The same as `proceed` for the operation in place; returns what was written into."""
+        chain: tuple = cython.cast(ThreadState, current()).interceptors
+        if position + 1 < len(chain):
+            return cython.cast(Interceptor, chain[position + 1]).in_place(self, values, position + 1)
+        return self.run_in_place(values)
 
     def run_in_place(self, values):
         """Write the result of prepared arguments into the first of them, and record that."""
@@ -356,9 +361,7 @@ class Operation:
         array = tensor._array
         # elements that meet may all be given one value, but its gradient would count them several times
         check_memory(array, raw[1:] if self.is_elementwise else (), self.rule.repeats and not mask & 2)
-        out = self.kernel.run(raw, half)
-        if state.inspector is not None:
-            state.inspector(self, raw, out)
+        out = self.proceed_to_kernel(raw, half, -1) if state.interceptors else self.kernel.run(raw, half)
         if type(out) is not _ndarray:
             errors.check_batch(self.name, array, out)
         errors.check_in_place_result(self.name, array, out)

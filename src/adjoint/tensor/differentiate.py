@@ -18,6 +18,7 @@ from adjoint.core.edges import GradientEdge, as_edge
 from adjoint.core.engine import gradients_of, run_backward
 from adjoint.core.graph import TensorBase, new_tensor, output_dtype, output_shape, registry
 from adjoint.core.modes import current
+from adjoint.core.noting import noter_now
 from adjoint.core.recorded import TensorOps
 from adjoint.tensor.older_names import older_names
 from adjoint.tensor.stochastic import is_reinforced
@@ -346,7 +347,7 @@ def make_cotangent(target: Target, given: Any, index: int, create_graph: bool) -
             raise errors.NO_GRAD_FN.error(index=index)
         if not is_reinforced(target):
             check_implicit(array)
-        profiler = current().profiler
+        profiler = noter_now()
         raw = ones_like(array) if profiler is None else profiler.call("ones_like", lambda _: ones_like(array), [array])
         return new_tensor(raw) if create_graph else raw
     if not isinstance(given, TensorBase):

@@ -9,7 +9,8 @@ import warnings
 import weakref
 from typing import Any
 
-from adjoint.core.graph import TensorBase, registry
+from adjoint.core.graph import TensorBase
+from adjoint.core.interceptors import VOLATILE, Interceptor
 from adjoint.core.modes import ADD, SET, ModeBlock, count_volatile, current
 
 DEPRECATED = "volatile is deprecated. Use `with adjoint.no_grad():` instead."
@@ -23,8 +24,8 @@ def is_volatile(tensor: Any) -> bool:
 def make_volatile(tensor: Any, on: bool = True) -> None:
     """Let a tensor be volatile, or not any more."""
     if on and not is_volatile(tensor):
-        count_volatile(1)
-        finalizer = weakref.finalize(tensor, count_volatile, -1)
+        count_volatile(1, _VOLATILE_TENSORS)
+        finalizer = weakref.finalize(tensor, count_volatile, -1, _VOLATILE_TENSORS)
         finalizer.atexit = False
         tensor.__dict__["_volatile"] = finalizer
     elif not on and is_volatile(tensor):
@@ -65,31 +66,36 @@ class _Unwatched(ModeBlock):
         return (SET, "grad_enabled", False), (ADD, "volatile", -current().volatile)
 
 
-def volatile_apply(operation: Any, values: list[Any]) -> Any:
-    """An operation on volatile tensors, not recorded; None if there are none among its arguments."""
-    if not among(values):
-        return None
-    with _Unwatched():
-        result = operation.apply(list(values))
-    for tensor in result if isinstance(result, tuple) else (result,):
+class VolatileTensors(Interceptor):
+    """Looks for volatile tensors among the arguments of operations."""
+
+    def __init__(self) -> None:
+        super().__init__(VOLATILE)
+
+    def operation(self, operation: Any, values: list[Any], position: int) -> Any:
+        """An operation, which is not recorded if there are any; its results are volatile then."""
+        if not current().volatile or not among(values):
+            return operation.proceed(values, position)
+        with _Unwatched():
+            result = operation.proceed(values, position)
+        for tensor in result if isinstance(result, tuple) else (result,):
+            make_volatile(tensor)
+        return result
+
+    def in_place(self, operation: Any, values: list[Any], position: int) -> Any:
+        """An operation in place; its tensor loses its history and is volatile if there are any.
+
+        A leaf that requires grad is written to under no_grad and stays what it is.
+        """
+        tensor = values[0]
+        if not current().volatile or not among(values) or (tensor.requires_grad and tensor.is_leaf):
+            return operation.proceed_in_place(values, position)
+        with _Unwatched():
+            operation.proceed_in_place(values, position)
+        if tensor._view is None:
+            tensor._node = None
         make_volatile(tensor)
-    return result
-
-
-def volatile_in_place(operation: Any, values: list[Any]) -> bool:
-    """An operation in place with volatile arguments; its tensor loses its history.
-
-    False if there are none, and for a leaf that requires grad, which is written to under no_grad and stays what it is.
-    """
-    tensor = values[0]
-    if not among(values) or (tensor.requires_grad and tensor.is_leaf):
-        return False
-    with _Unwatched():
-        operation.run_in_place(list(values))
-    if tensor._view is None:
-        tensor._node = None
-    make_volatile(tensor)
-    return True
+        return tensor
 
 
 def volatile_function(run: Any) -> Any:
@@ -102,5 +108,4 @@ def volatile_function(run: Any) -> Any:
     return node, outputs, single
 
 
-registry.volatile_apply = volatile_apply
-registry.volatile_in_place = volatile_in_place
+_VOLATILE_TENSORS = VolatileTensors()

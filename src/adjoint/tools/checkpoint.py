@@ -24,7 +24,8 @@ from adjoint.core import errors
 from adjoint.core.engine import run_number
 from adjoint.core.grad_mode import enable_grad
 from adjoint.core.graph import SavedTensor, TensorBase, needs_grad
-from adjoint.core.modes import ATTRIBUTE, SET, ModeBlock, current
+from adjoint.core.interceptors import CHECKPOINT, Interceptor
+from adjoint.core.modes import ATTRIBUTE, INTERCEPT, ModeBlock, current
 from adjoint.core.recorded import OpNode, pack_by_mode, save_input, unpacked
 from adjoint.core.saved_hooks import saved_tensors_hooks
 from adjoint.tensor.differentiate import needing_grad
@@ -559,8 +560,8 @@ def create_selective_checkpoint_contexts(
 
     kept: defaultdict[str, list[Any]] = defaultdict(list)
 
-    def first_run(operation: Any, raw: list[Any], half: Any) -> Any:
-        outs = operation.run(raw, half)
+    def first_run(operation: Any, raw: list[Any], run: Callable[[], Any]) -> Any:
+        outs = run()
         decision = policy(SelectiveCheckpointContext(is_recompute=False, op_output=outs), operation, *raw)
         if decision is True or decision in _KEPT:
             kept[operation.name].append(outs if allow_cache_entry_mutation else _copies(outs))
@@ -570,15 +571,15 @@ def create_selective_checkpoint_contexts(
 
     counts: defaultdict[str, int] = defaultdict(int)
 
-    def recomputation(operation: Any, raw: list[Any], half: Any) -> Any:
+    def recomputation(operation: Any, raw: list[Any], run: Callable[[], Any]) -> Any:
         number = counts[operation.name]
         counts[operation.name] += 1
         known = kept[operation.name]
         if number >= len(known) or known[number] is None:
-            return operation.run(raw, half)
+            return run()
         return known[number]
 
-    return _Runner(first_run), _Runner(recomputation, counts.clear)
+    return _Selective(first_run), _Selective(recomputation, counts.clear)
 
 
 def _name_of(entry: Any) -> str:
@@ -592,13 +593,34 @@ def _copies(outs: Any) -> Any:
     return [out.copy() for out in outs] if isinstance(outs, list) else outs.copy()
 
 
-class _Runner(ModeBlock):
-    """A block in which kernels are run by a function."""
+class _Selective(ModeBlock):
+    """A block in which kernels are run by a function of the operation, raw arguments, and what runs the kernel."""
 
     def __init__(self, run: Callable[..., Any], begin: Callable[[], None] = lambda: None) -> None:
-        self.run = run
+        self.interceptor = _KeptKernels(run)
         self.begin = begin
 
     def changes(self) -> Any:
         self.begin()
-        return ((SET, "runner", self.run),)
+        return ((INTERCEPT, "interceptors", (CHECKPOINT, self.interceptor)),)
+
+
+class _KeptKernels(Interceptor):
+    def __init__(self, run: Callable[..., Any]) -> None:
+        super().__init__(CHECKPOINT)
+        self.run = run
+
+    def kernel(self, operation: Any, raw: list[Any], half: Any, position: int) -> Any:
+        return self.run(operation, raw, lambda: operation.proceed_to_kernel(raw, half, position))
+
+    def in_place(self, operation: Any, values: list[Any], position: int) -> Any:
+        # what is written into a tensor is not kept: this one steps out of the chain
+        with _KernelsOfNoCheckpoint():
+            return operation.proceed_in_place(values, position - 1)
+
+
+class _KernelsOfNoCheckpoint(ModeBlock):
+    """A block in which no checkpoint stands in between."""
+
+    def changes(self) -> Any:
+        return ((INTERCEPT, "interceptors", (CHECKPOINT, None)),)

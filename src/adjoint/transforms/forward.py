@@ -19,7 +19,8 @@ from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 from adjoint.core import errors
 from adjoint.core.graph import Tangents, TensorBase, registry, replay_view
 from adjoint.core.in_place import is_shared, own_strides
-from adjoint.core.modes import PUSH, SET, ModeBlock, current
+from adjoint.core.interceptors import DUAL_LEVELS, Interceptor
+from adjoint.core.modes import INTERCEPT, PUSH, SET, ModeBlock, current
 from adjoint.core.operation import Operation
 from adjoint.core.recorded import OpNode
 from adjoint.core.view_steps import shares_memory
@@ -58,7 +59,8 @@ def new_level() -> int:
 
 def opening(number: int) -> Any:
     """The changes that open a level."""
-    return (PUSH, "dual_stack", number), (PUSH, "open_levels", number)
+    intercepted = (INTERCEPT, "interceptors", (DUAL_LEVELS, DUALS))
+    return (PUSH, "dual_stack", number), (PUSH, "open_levels", number), intercepted
 
 
 def forget_level(level: int) -> None:
@@ -114,6 +116,32 @@ def copy_tangents(source: Tensor, target: Tensor) -> None:
     for number, tangent in (source._tangents or {}).items():
         if tangent is not None:
             set_tangent(target, number, ops.clone(tangent))
+
+
+class DualLevels(Interceptor):
+    """Gives the results of operations their tangents."""
+
+    def __init__(self) -> None:
+        super().__init__(DUAL_LEVELS)
+
+    def operation(self, operation: Operation, values: list[Any], position: int) -> Any:
+        """Run an operation whose arguments may have tangents."""
+        state = current()
+        if state.dual_stack and not state.forward_off:
+            result = apply(operation, values)
+            if result is not None:
+                return result
+        return operation.proceed(values, position)
+
+    def in_place(self, operation: Operation, values: list[Any], position: int) -> Tensor:
+        """The same for an operation in place: value and tangent are written."""
+        if current().forward_off:
+            return operation.proceed_in_place(values, position)
+        write(operation, values, position)
+        return values[0]
+
+
+DUALS = DualLevels()
 
 
 def apply(operation: Operation, values: list[Any]) -> Any:
@@ -264,7 +292,7 @@ def steps(array: Any) -> tuple[int, ...]:
     return tuple(step // array.itemsize for step, n in zip(strides, array.shape, strict=False) if n > 1)
 
 
-def apply_in_place(operation: Operation, values: list[Any]) -> bool:
+def apply_in_place(operation: Operation, values: list[Any], position: int) -> bool:
     """The same for an operation in place: writes value and tangent; False if no argument has a tangent."""
     state = current()
     *outer, number = state.dual_stack
@@ -273,30 +301,30 @@ def apply_in_place(operation: Operation, values: list[Any]) -> bool:
         if not tangents_of(operation, values, number):
             if not outer:
                 return False
-            write(operation, values)
+            write(operation, values, position)
             return True
         if kind_of(target._array) in "biu" or not operation.rule.vjps:
-            write(operation, values)
+            write(operation, values, position)
             return True
     # what is written over may be needed again, by the tangent and by its derivative
     before = ops.clone(target)
     result = operation.apply([before if value is target else value for value in values])
     with outside(tuple(outer)):
-        write(operation, values)
+        write(operation, values, position)
         tangent = tangent_of(result, number)
         # other views of the same memory share in the tangent's memory too
         own = tangent_of(target, number)
         own = make_zero_tangent(target, number, tangent) if own is None else own
         copy = operations["copy"]
         given = copy.arguments.bind((own, ops.zeros_like(own) if tangent is None else tangent), {})
-        write(copy, copy.arguments.prepare(given))
+        write(copy, copy.arguments.prepare(given), position)
     return True
 
 
-def write(operation: Operation, values: list[Any]) -> None:
+def write(operation: Operation, values: list[Any], position: int) -> None:
     """Run an operation in place at the levels that are open, which may be none."""
-    if not current().dual_stack or not apply_in_place(operation, values):
-        operation.run_in_place(list(values))
+    if not current().dual_stack or not apply_in_place(operation, values, position):
+        operation.proceed_in_place(list(values), position)
 
 
 def make_zero_tangent(tensor: Tensor, number: int, coming: Tensor | None) -> Tensor:
@@ -411,8 +439,6 @@ def has_tangent(tensor: Tensor) -> bool:
     return any(tangent_of(tensor, number) is not None for number in current().dual_stack)
 
 
-registry.dual_apply = apply
-registry.dual_in_place = apply_in_place
 registry.tangent_of = tangent_of
 registry.has_tangent = has_tangent
 registry.copy_tangents = copy_tangents

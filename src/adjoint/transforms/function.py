@@ -33,7 +33,7 @@ from adjoint.core.graph import (
 )
 from adjoint.core.in_place import rebase
 from adjoint.core.modes import current, is_grad_enabled
-from adjoint.core.noting import CUSTOM
+from adjoint.core.noting import CUSTOM, noter_now
 from adjoint.core.recorded import announce
 from adjoint.core.recorder import is_inexact
 from adjoint.tensor.differentiate import needing_grad
@@ -624,7 +624,7 @@ class VmapInfo(NamedTuple):
 
 def apply_in_transforms(cls: type[Function], args: tuple[Any, ...]) -> Any:
     """Call a function where dual levels, batches or anything else unusual is on."""
-    profiler = current().profiler
+    profiler = noter_now()
     if profiler is not None:
         return profiler.call(cls.__name__, functools.partial(apply_unobserved, cls), list(args), CUSTOM)
     return apply_unobserved(cls, args)

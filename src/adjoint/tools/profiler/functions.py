@@ -13,7 +13,7 @@ from functools import cache, wraps
 from typing import Any
 
 from adjoint.arrays.forks import new_lock
-from adjoint.core.modes import current
+from adjoint.core.noting import noter_now
 from adjoint.core.recorded import operations
 from adjoint.tensor import creation
 from adjoint.tensor.composites.declare import COMPOSITES
@@ -93,7 +93,7 @@ def wrapper_of(event: str, function: Function) -> Function:
 
     @wraps(function)
     def noted(*args: Any, **kwargs: Any) -> Any:
-        noter = current().profiler
+        noter = noter_now()
         if noter is None:
             return function(*args, **kwargs)
         return noter.call(event, lambda _: function(*args, **kwargs), [*args, *kwargs.values()])

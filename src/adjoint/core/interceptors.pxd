@@ -1,0 +1,13 @@
+cimport cython
+
+
+cdef class Interceptor:
+    cdef readonly int place
+    cpdef object operation(self, object operation, list values, int position)
+    cpdef object in_place(self, object operation, list values, int position)
+    cpdef object kernel(self, object operation, list raw, object half, int position)
+    cpdef object node(self, object run, object node, int position)
+
+
+cpdef tuple with_interceptor(tuple chain, int place, object interceptor)
+cpdef object interceptor_at(tuple chain, int place)

@@ -1,0 +1,56 @@
+"""What may stand in between: between the call of an operation and its kernel, and around the nodes of a backward pass.
+
+The modes of a thread have a chain of interceptors, empty at almost all times. Each method of one is called in place of
+the work that its name says, and has that done by `proceed`, `proceed_in_place`, `proceed_to_kernel` of the operation or
+`proceed` of the pass: these call the next in the chain, or do the work behind the last one.
+"""
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from adjoint.arrays import _cython_shim as cython
+
+#: Places in the chain, the outermost first; there is at most one interceptor in each.
+PROFILER, DUAL_LEVELS, VOLATILE, CHECKPOINT, INSPECTION, ANOMALY = range(6)
+
+
+@cython.cclass
+class Interceptor:
+    """One member of a chain; what a subclass does not define lets everything pass.
+
+    place: one of the constants above. position: of this one in the chain, for those that go on with what is behind it.
+    """
+
+    def __init__(self, place):
+        self.place = place
+
+    def operation(self, operation, values: list, position):
+        """Run an operation on prepared arguments; returns its results."""
+        return operation.proceed(values, position)
+
+    def in_place(self, operation, values: list, position):
+        """Run an operation in place on prepared arguments; returns the first of them, which is written into."""
+        return operation.proceed_in_place(values, position)
+
+    def kernel(self, operation, raw: list, half, position):
+        """Run a kernel on raw arguments; returns its results, see `Kernel.run`."""
+        return operation.proceed_to_kernel(raw, half, position)
+
+    def node(self, run, node, position):
+        """Let a node of a backward pass do its work, hooks included; returns what it delivers, None for nothing."""
+        return run.proceed(node, position)
+
+
+def with_interceptor(chain: tuple, place, interceptor) -> tuple:
+    """A chain with another interceptor, or None, in a place."""
+    before = [other for other in chain if other.place < place]
+    behind = [other for other in chain if other.place > place]
+    return (*before, *([] if interceptor is None else [interceptor]), *behind)
+
+
+def interceptor_at(chain: tuple, place):
+    """The interceptor that a chain has in a place, or None."""
+    for interceptor in chain:
+        if interceptor.place == place:
+            return interceptor
+    return None
