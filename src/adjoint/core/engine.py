@@ -281,8 +281,11 @@ class Run:
 
     def proceed(self, node: Node, position):
         """What the interceptors behind a position make of a node, and then the node; see `evaluate`."""
-        if position + 1 < len(self.interceptors):
-            return cython.cast(Interceptor, self.interceptors[position + 1]).node(self, node, position + 1)
+        interceptor: Interceptor
+        for place in range(position + 1, len(self.interceptors)):
+            interceptor = self.interceptors[place]
+            if interceptor.has_node:
+                return interceptor.node(self, node, place)
         return self.evaluate(node)
 
     def received(self, node: Node):

@@ -3,6 +3,11 @@ cimport cython
 
 cdef class Interceptor:
     cdef readonly int place
+    cdef readonly bint has_operation
+    cdef readonly bint has_in_place
+    cdef readonly bint has_kernel
+    cdef readonly bint has_node
+    cdef bint defines(self, str name)
     cpdef object operation(self, object operation, list values, int position)
     cpdef object in_place(self, object operation, list values, int position)
     cpdef object kernel(self, object operation, list raw, object half, int position)

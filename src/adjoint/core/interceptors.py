@@ -10,19 +10,27 @@ try:
 except ModuleNotFoundError:
     from adjoint.arrays import _cython_shim as cython
 
-#: Places in the chain, the outermost first; there is at most one interceptor in each.
+#: Places in the chain, the outermost first; there is at most one interceptor in each. A profiler's is a `Noter`.
 PROFILER, DUAL_LEVELS, VOLATILE, CHECKPOINT, INSPECTION, ANOMALY = range(6)
 
 
 @cython.cclass
 class Interceptor:
-    """One member of a chain; what a subclass does not define lets everything pass.
+    """One member of a chain; for what a subclass does not define it is passed over.
 
     place: one of the constants above. position: of this one in the chain, for those that go on with what is behind it.
     """
 
     def __init__(self, place):
         self.place = place
+        self.has_operation = self.defines("operation")
+        self.has_in_place = self.defines("in_place")
+        self.has_kernel = self.defines("kernel")
+        self.has_node = self.defines("node")
+
+    def defines(self, name):
+        """True if a method is a subclass's own."""
+        return getattr(type(self), name) is not getattr(Interceptor, name)
 
     def operation(self, operation, values: list, position):
         """Run an operation on prepared arguments; returns its results."""

@@ -140,12 +140,7 @@ class ThreadState:
     def recount(self):
         """Count anew what is unusual; to be called when one of these modes has changed."""
         self.locations = self.anomaly + len(self.locators)
-        self.unusual = (
-            len(self.interceptors)
-            + len(self.saved_hooks)
-            + len(self.node_hooks)
-            + self.locations
-        )
+        self.unusual = len(self.interceptors) + len(self.saved_hooks) + len(self.node_hooks) + self.locations
 
     def take(self, other):
         """Have the modes of another state; no signal comes in between."""

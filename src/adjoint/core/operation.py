@@ -225,8 +225,11 @@ class Operation:
     def proceed(self, values, position):
         """What interceptors behind a position make of the operation on prepared arguments, and then the operation."""
         chain: tuple = cython.cast(ThreadState, current()).interceptors
-        if position + 1 < len(chain):
-            return cython.cast(Interceptor, chain[position + 1]).operation(self, values, position + 1)
+        interceptor: Interceptor
+        for place in range(position + 1, len(chain)):
+            interceptor = chain[place]
+            if interceptor.has_operation:
+                return interceptor.operation(self, values, place)
         return self.carry_out(values)
 
     def carry_out(self, values):
@@ -255,8 +258,11 @@ class Operation:
     def proceed_to_kernel(self, raw, half, position):
         """What the interceptors behind a position make of a kernel on raw arguments, and then the kernel."""
         chain: tuple = cython.cast(ThreadState, current()).interceptors
-        if position + 1 < len(chain):
-            return cython.cast(Interceptor, chain[position + 1]).kernel(self, raw, half, position + 1)
+        interceptor: Interceptor
+        for place in range(position + 1, len(chain)):
+            interceptor = chain[place]
+            if interceptor.has_kernel:
+                return interceptor.kernel(self, raw, half, place)
         return self.kernel.run(raw, half)
 
     def run(self, raw, half):
@@ -345,8 +351,11 @@ class Operation:
     def proceed_in_place(self, values, position):
         """The same as `proceed` for the operation in place; returns what was written into."""
         chain: tuple = cython.cast(ThreadState, current()).interceptors
-        if position + 1 < len(chain):
-            return cython.cast(Interceptor, chain[position + 1]).in_place(self, values, position + 1)
+        interceptor: Interceptor
+        for place in range(position + 1, len(chain)):
+            interceptor = chain[place]
+            if interceptor.has_in_place:
+                return interceptor.in_place(self, values, place)
         return self.run_in_place(values)
 
     def run_in_place(self, values):

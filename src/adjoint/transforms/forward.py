@@ -128,7 +128,7 @@ class DualLevels(Interceptor):
         """Run an operation whose arguments may have tangents."""
         state = current()
         if state.dual_stack and not state.forward_off:
-            result = apply(operation, values)
+            result = apply(operation, values, position)
             if result is not None:
                 return result
         return operation.proceed(values, position)
@@ -144,7 +144,7 @@ class DualLevels(Interceptor):
 DUALS = DualLevels()
 
 
-def apply(operation: Operation, values: list[Any]) -> Any:
+def apply(operation: Operation, values: list[Any], position: int) -> Any:
     """Run an operation whose arguments may have tangents; None if none has one at the innermost level."""
     state = current()
     stack = state.dual_stack
@@ -160,7 +160,8 @@ def apply(operation: Operation, values: list[Any]) -> Any:
                 for view in result if isinstance(result, tuple) else (result,):
                     set_tangent(view, number, None)
             return result
-        result = operation.apply(list(values))
+        # where no level is left, nothing before this position has anything to do
+        result = operation.apply(list(values)) if outer else operation.proceed(values, position)
         tangent = derived(operation, tangents, values, result)
     finally:
         state.dual_stack = stack

@@ -1,0 +1,167 @@
+"""The chain of interceptors: its order, its places, and what each is asked."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
+from typing import Any
+
+import pytest
+
+import adjoint
+from adjoint.autograd import forward_ad, graph
+from adjoint.autograd.profiler import profile
+from adjoint.core import interceptors
+from adjoint.core.interceptors import Interceptor, with_interceptor
+from adjoint.core.modes import INTERCEPT, ModeBlock, current
+from adjoint.tensor.volatile import make_volatile
+from adjoint.utils.checkpoint import create_selective_checkpoint_contexts
+
+PLACES = range(interceptors.ANOMALY)
+OTHERS = [place for place in PLACES if place != interceptors.PROFILER]
+#: What switches an interceptor on, in the order of their places.
+BLOCKS: list[Callable[[], AbstractContextManager[Any]]] = [
+    profile,
+    forward_ad.dual_level,
+    lambda: create_selective_checkpoint_contexts(["mul"])[0],
+    graph.watch_forward,
+]
+
+
+class Asked(Interceptor):
+    """Notes what it is asked, and that this is done."""
+
+    def __init__(self, place: int, notes: list[tuple[Any, ...]]) -> None:
+        super().__init__(place)
+        self.notes = notes
+
+    def operation(self, operation: Any, values: list[Any], position: int) -> Any:
+        return self.note("operation", operation.name, lambda: operation.proceed(values, position))
+
+    def in_place(self, operation: Any, values: list[Any], position: int) -> Any:
+        return self.note("in_place", operation.name, lambda: operation.proceed_in_place(values, position))
+
+    def kernel(self, operation: Any, raw: list[Any], half: Any, position: int) -> Any:
+        return self.note("kernel", operation.name, lambda: operation.proceed_to_kernel(raw, half, position))
+
+    def node(self, run: Any, node: Any, position: int) -> Any:
+        return self.note("node", node.name(), lambda: run.proceed(node, position))
+
+    def note(self, what: str, name: str, proceed: Callable[[], Any]) -> Any:
+        self.notes.append((what, name, self.place))
+        result = proceed()
+        self.notes.append((what, name, "done", self.place))
+        return result
+
+
+class intercepted(ModeBlock):
+    """A block in which an interceptor stands in its place."""
+
+    def __init__(self, interceptor: Interceptor) -> None:
+        self.interceptor = interceptor
+
+    def changes(self) -> Any:
+        return ((INTERCEPT, "interceptors", (self.interceptor.place, self.interceptor)),)
+
+
+def volatile() -> adjoint.Tensor:
+    tensor = adjoint.ones(2)
+    make_volatile(tensor)
+    return tensor
+
+
+def around(*names: tuple[str, str]) -> list[tuple[Any, ...]]:
+    """What two interceptors, in places 1 and 4, note of these, each inside of the one before."""
+    begun = [(*name, place) for name in names for place in (1, 4)]
+    ended = [(*name, "done", place) for name in reversed(names) for place in (4, 1)]
+    return begun + ended
+
+
+def test_each_is_asked_around_the_next() -> None:
+    notes: list[tuple[Any, ...]] = []
+    x = adjoint.tensor([2.0, 3.0], requires_grad=True)
+    with intercepted(Asked(4, notes)), intercepted(Asked(1, notes)):
+        y = x.sin()
+        assert notes == around(("operation", "sin"), ("kernel", "sin"))
+        notes.clear()
+        y.mul_(2.0)
+        assert notes == around(("in_place", "mul"), ("kernel", "mul"))
+        notes.clear()
+        y.backward(adjoint.ones(2))
+    nodes = ["MulBackward0", "SinBackward0", "torch::autograd::AccumulateGrad"]
+    begun = [(note[1], note[2]) for note in notes if note[0] == "node" and len(note) == 3]
+    assert begun == [(name, place) for name in nodes for place in (1, 4)]
+    assert x.grad.tolist() == (2 * x.detach().cos()).tolist()
+    assert current().unusual == 0 and current().interceptors == ()
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(len(BLOCKS)), 2)), ids=str)
+def test_the_order_of_places_is_not_that_of_blocks(order: tuple[int, ...]) -> None:
+    with ExitStack() as stack:
+        for number in order:
+            stack.enter_context(BLOCKS[number]())
+        places = [interceptor.place for interceptor in current().interceptors]
+        assert len(places) == len(order) and places == sorted(places)
+    assert current().interceptors == () and current().unusual == 0
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_later_one_takes_the_place_of_an_earlier_one_until_its_block_ends(place: int) -> None:
+    first, second = Asked(place, []), Asked(place, [])
+    with intercepted(first):
+        with intercepted(second):
+            assert current().interceptors == (second,)
+        assert current().interceptors == (first,)
+    assert current().interceptors == ()
+    assert with_interceptor((first,), place, None) == ()
+
+
+def test_one_that_defines_nothing_is_passed_over() -> None:
+    def function(x: adjoint.Tensor) -> adjoint.Tensor:
+        y = (x * 3.0).sin()
+        y.mul_(x)
+        return adjoint.stack([y, x]).sum()
+
+    def gradient() -> list[float]:
+        x = adjoint.tensor([0.5, 1.5], requires_grad=True)
+        function(x).backward()
+        return x.grad.tolist()
+
+    expected = gradient()
+    with ExitStack() as stack:
+        for place in OTHERS:
+            stack.enter_context(intercepted(Interceptor(place)))
+        assert len(current().interceptors) == len(OTHERS)
+        assert gradient() == expected
+
+
+def test_volatile_tensors_are_looked_for_while_there_are_any() -> None:
+    v = volatile()
+    w = volatile()
+    assert [interceptor.place for interceptor in current().interceptors] == [interceptors.VOLATILE]
+    del v
+    assert [interceptor.place for interceptor in current().interceptors] == [interceptors.VOLATILE]
+    del w
+    assert current().interceptors == ()
+
+
+def test_all_together() -> None:
+    """A selective checkpoint under forward mode, a profiler, an inspection and anomaly mode."""
+    x = adjoint.tensor([0.5, 1.5], requires_grad=True)
+    v = volatile()
+    with profile() as prof, forward_ad.dual_level(), graph.watch_forward():
+        dual = forward_ad.make_dual(x, adjoint.ones(2))
+        with create_selective_checkpoint_contexts(["mul"])[0]:
+            y = dual * dual
+            y.mul_(2.0)
+            assert not (y * v).requires_grad
+        primal, tangent = forward_ad.unpack_dual(y)
+        assert tangent.tolist() == [2.0, 6.0]
+        with pytest.raises(FloatingPointError):
+            (primal - 0.5).log()
+        gradient = adjoint.autograd.grad(primal.sum(), x)[0]
+    assert gradient.tolist() == [2.0, 6.0]
+    names = [event.name for event in prof.function_events]
+    assert "aten::mul" in names and "aten::mul_" in names and "MulBackward0" in names
+    del v, y
