@@ -18,7 +18,8 @@ from adjoint.core.modes import INTERCEPT, ModeBlock, current
 from adjoint.tensor.volatile import make_volatile
 from adjoint.utils.checkpoint import create_selective_checkpoint_contexts
 
-PLACES = range(interceptors.ANOMALY)
+#: That of forward mode's levels follows from the levels that are heeded.
+PLACES = [place for place in range(interceptors.ANOMALY) if place != interceptors.DUAL_LEVELS]
 OTHERS = [place for place in PLACES if place != interceptors.PROFILER]
 #: What switches an interceptor on, in the order of their places.
 BLOCKS: list[Callable[[], AbstractContextManager[Any]]] = [
@@ -36,17 +37,17 @@ class Asked(Interceptor):
         super().__init__(place)
         self.notes = notes
 
-    def operation(self, operation: Any, values: list[Any], position: int) -> Any:
-        return self.note("operation", operation.name, lambda: operation.proceed(values, position))
+    def operation(self, operation: Any, values: list[Any]) -> Any:
+        return self.note("operation", operation.name, lambda: operation.proceed(values, self.place))
 
-    def in_place(self, operation: Any, values: list[Any], position: int) -> Any:
-        return self.note("in_place", operation.name, lambda: operation.proceed_in_place(values, position))
+    def in_place(self, operation: Any, values: list[Any]) -> Any:
+        return self.note("in_place", operation.name, lambda: operation.proceed_in_place(values, self.place))
 
-    def kernel(self, operation: Any, raw: list[Any], half: Any, position: int) -> Any:
-        return self.note("kernel", operation.name, lambda: operation.proceed_to_kernel(raw, half, position))
+    def kernel(self, operation: Any, raw: list[Any], half: Any) -> Any:
+        return self.note("kernel", operation.name, lambda: operation.proceed_to_kernel(raw, half, self.place))
 
-    def node(self, run: Any, node: Any, position: int) -> Any:
-        return self.note("node", node.name(), lambda: run.proceed(node, position))
+    def node(self, run: Any, node: Any) -> Any:
+        return self.note("node", node.name(), lambda: run.proceed(node, self.place))
 
     def note(self, what: str, name: str, proceed: Callable[[], Any]) -> Any:
         self.notes.append((what, name, self.place))
@@ -72,16 +73,16 @@ def volatile() -> adjoint.Tensor:
 
 
 def around(*names: tuple[str, str]) -> list[tuple[Any, ...]]:
-    """What two interceptors, in places 1 and 4, note of these, each inside of the one before."""
-    begun = [(*name, place) for name in names for place in (1, 4)]
-    ended = [(*name, "done", place) for name in reversed(names) for place in (4, 1)]
+    """What two interceptors, in places 2 and 4, note of these, each inside of the one before."""
+    begun = [(*name, place) for name in names for place in (2, 4)]
+    ended = [(*name, "done", place) for name in reversed(names) for place in (4, 2)]
     return begun + ended
 
 
 def test_each_is_asked_around_the_next() -> None:
     notes: list[tuple[Any, ...]] = []
     x = adjoint.tensor([2.0, 3.0], requires_grad=True)
-    with intercepted(Asked(4, notes)), intercepted(Asked(1, notes)):
+    with intercepted(Asked(4, notes)), intercepted(Asked(2, notes)):
         y = x.sin()
         assert notes == around(("operation", "sin"), ("kernel", "sin"))
         notes.clear()
@@ -91,7 +92,7 @@ def test_each_is_asked_around_the_next() -> None:
         y.backward(adjoint.ones(2))
     nodes = ["MulBackward0", "SinBackward0", "torch::autograd::AccumulateGrad"]
     begun = [(note[1], note[2]) for note in notes if note[0] == "node" and len(note) == 3]
-    assert begun == [(name, place) for name in nodes for place in (1, 4)]
+    assert begun == [(name, place) for name in nodes for place in (2, 4)]
     assert x.grad.tolist() == (2 * x.detach().cos()).tolist()
     assert current().unusual == 0 and current().interceptors == ()
 

@@ -309,9 +309,9 @@ def test_kept_results_stand_for_recomputed_ones() -> None:
         f(x)
 
     class Spy(Interceptor):
-        def kernel(self, operation, raw, half, position):
+        def kernel(self, operation, raw, half):
             calls.append(operation.name)
-            return operation.proceed_to_kernel(raw, half, position)
+            return operation.proceed_to_kernel(raw, half, self.place)
 
     with again:
         # outside of the checkpoint

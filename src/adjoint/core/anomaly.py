@@ -127,14 +127,14 @@ class Watch(Interceptor):
         super().__init__(ANOMALY)
         self.zeros: dict[Node, Node] = {}
 
-    def node(self, run: Any, node: Node, position: int) -> Any:
+    def node(self, run: Any, node: Node) -> Any:
         """Let a node do its work, hooks included; if it raises or makes NaN, warn with the traceback of its making."""
         state = current()
         # until the next node runs: sums of cotangents count as this node's work; the pass restores what was before
         state.evaluating = node
         received = run.received(node)
         try:
-            pulled = run.proceed(node, position)
+            pulled = run.proceed(node, self.place)
         except BaseException as error:
             warn_about(node, error)
             raise

@@ -279,13 +279,12 @@ class Run:
         """Let one node pull its cotangent back and deliver the results."""
         self.pass_on(node, self.proceed(node, -1) if self.interceptors else self.evaluate(node))
 
-    def proceed(self, node: Node, position):
-        """What the interceptors behind a position make of a node, and then the node; see `evaluate`."""
+    def proceed(self, node: Node, place):
+        """What the interceptors behind a place make of a node, and then the node; see `evaluate`."""
         interceptor: Interceptor
-        for place in range(position + 1, len(self.interceptors)):
-            interceptor = self.interceptors[place]
-            if interceptor.has_node:
-                return interceptor.node(self, node, place)
+        for interceptor in self.interceptors:
+            if interceptor.place > place and interceptor.has_node:
+                return interceptor.node(self, node)
         return self.evaluate(node)
 
     def received(self, node: Node):

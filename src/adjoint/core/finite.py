@@ -57,9 +57,9 @@ class Inspection(Interceptor):
         self.nan = nan
         self.inf = inf
 
-    def kernel(self, operation: Any, raw: list[Any], half: Any, position: int) -> Any:
+    def kernel(self, operation: Any, raw: list[Any], half: Any) -> Any:
         """Run a kernel and raise FloatingPointError if its results have what is not wanted."""
-        results = operation.proceed_to_kernel(raw, half, position)
+        results = operation.proceed_to_kernel(raw, half, self.place)
         self.inspect(operation, raw, results)
         return results
 

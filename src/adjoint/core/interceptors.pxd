@@ -8,10 +8,10 @@ cdef class Interceptor:
     cdef readonly bint has_kernel
     cdef readonly bint has_node
     cdef bint defines(self, str name)
-    cpdef object operation(self, object operation, list values, int position)
-    cpdef object in_place(self, object operation, list values, int position)
-    cpdef object kernel(self, object operation, list raw, object half, int position)
-    cpdef object node(self, object run, object node, int position)
+    cpdef object operation(self, object operation, list values)
+    cpdef object in_place(self, object operation, list values)
+    cpdef object kernel(self, object operation, list raw, object half)
+    cpdef object node(self, object run, object node)
 
 
 cpdef tuple with_interceptor(tuple chain, int place, object interceptor)

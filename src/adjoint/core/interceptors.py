@@ -2,7 +2,7 @@
 
 The modes of a thread have a chain of interceptors, empty at almost all times. Each method of one is called in place of
 the work that its name says, and has that done by `proceed`, `proceed_in_place`, `proceed_to_kernel` of the operation or
-`proceed` of the pass: these call the next in the chain, or do the work behind the last one.
+`proceed` of the pass, which it gives its place: these call the next in the chain, or do the work behind the last one.
 """
 
 try:
@@ -18,7 +18,7 @@ PROFILER, DUAL_LEVELS, VOLATILE, CHECKPOINT, INSPECTION, ANOMALY = range(6)
 class Interceptor:
     """One member of a chain; for what a subclass does not define it is passed over.
 
-    place: one of the constants above. position: of this one in the chain, for those that go on with what is behind it.
+    place: one of the constants above.
     """
 
     def __init__(self, place):
@@ -32,21 +32,21 @@ class Interceptor:
         """True if a method is a subclass's own."""
         return getattr(type(self), name) is not getattr(Interceptor, name)
 
-    def operation(self, operation, values: list, position):
+    def operation(self, operation, values: list):
         """Run an operation on prepared arguments; returns its results."""
-        return operation.proceed(values, position)
+        return operation.proceed(values, self.place)
 
-    def in_place(self, operation, values: list, position):
+    def in_place(self, operation, values: list):
         """Run an operation in place on prepared arguments; returns the first of them, which is written into."""
-        return operation.proceed_in_place(values, position)
+        return operation.proceed_in_place(values, self.place)
 
-    def kernel(self, operation, raw: list, half, position):
+    def kernel(self, operation, raw: list, half):
         """Run a kernel on raw arguments; returns its results, see `Kernel.run`."""
-        return operation.proceed_to_kernel(raw, half, position)
+        return operation.proceed_to_kernel(raw, half, self.place)
 
-    def node(self, run, node, position):
+    def node(self, run, node):
         """Let a node of a backward pass do its work, hooks included; returns what it delivers, None for nothing."""
-        return run.proceed(node, position)
+        return run.proceed(node, self.place)
 
 
 def with_interceptor(chain: tuple, place, interceptor) -> tuple:

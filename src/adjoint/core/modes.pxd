@@ -48,6 +48,7 @@ cdef class ThreadState:
     cdef object __weakref__
     cdef object follow_process(self)
     cpdef object recount(self)
+    cpdef object heed(self, tuple levels)
     cpdef object take(self, ThreadState other)
     cpdef object keep(self)
     cpdef object restore(self)

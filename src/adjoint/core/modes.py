@@ -11,6 +11,8 @@ except ModuleNotFoundError:
 import threading
 import weakref
 
+from adjoint.core.interceptors import DUAL_LEVELS
+
 if not cython.compiled:
     # the compiled form has them from the .pxd
     from adjoint.core.interceptors import interceptor_at, with_interceptor
@@ -25,6 +27,8 @@ _anomaly = (False, True)
 # how many volatile tensors there are, and what looks for them; they too belong to all threads
 _volatile = 0
 _volatile_interceptor = None
+# what gives the results of operations their tangents
+_dual_levels = None
 _last_number = 0
 _last_state = None
 #: The modes of a thread, each with its value in a new one: what is here is handed over to threads that work for
@@ -90,7 +94,7 @@ class ThreadState:
 
     grad_enabled: operations on tensors that require a gradient are recorded.
     unusual: how many things that the fast paths do not know of are on (interceptors, saved-tensor hooks ...). This and
-        `locations` follow from the others, see `recount`.
+        `locations` follow from the others, see `recount`. So does the interceptor of `dual_stack`.
     dual_stack: the numbers of the forward-mode levels that operations are to heed, the innermost last.
     open_levels: those of all levels that are open; an operation at an inner one is run with only the outer ones heeded.
     public_level: the number of the level that forward_ad has open, -1 for none.
@@ -140,7 +144,15 @@ class ThreadState:
     def recount(self):
         """Count anew what is unusual; to be called when one of these modes has changed."""
         self.locations = self.anomaly + len(self.locators)
+        interceptor = _dual_levels if self.dual_stack else None
+        if interceptor_at(self.interceptors, DUAL_LEVELS) is not interceptor:
+            self.interceptors = with_interceptor(self.interceptors, DUAL_LEVELS, interceptor)
         self.unusual = len(self.interceptors) + len(self.saved_hooks) + len(self.node_hooks) + self.locations
+
+    def heed(self, levels: tuple):
+        """Let operations heed these levels of forward mode."""
+        self.dual_stack = levels
+        self.recount()
 
     def take(self, other):
         """Have the modes of another state; no signal comes in between."""
@@ -261,6 +273,12 @@ def count_volatile(more, interceptor):
             state.interceptors = with_interceptor(state.interceptors, place, wanted)
             state.recount()
             state = state.outer
+
+
+def heed_levels_by(interceptor):
+    """Declare the interceptor that stands in the chain while levels of forward mode are heeded."""
+    global _dual_levels
+    _dual_levels = interceptor
 
 
 def thread_is_inferring() -> bool:

@@ -60,13 +60,13 @@ class Noter(Interceptor):
                 return
             noter = noter.before
 
-    def operation(self, operation, values, position):
+    def operation(self, operation, values):
         """Run an operation and note it."""
-        return self.call(operation.name, proceeding(operation.proceed, position), values)
+        return self.call(operation.name, proceeding(operation.proceed), values)
 
-    def in_place(self, operation, values, position):
+    def in_place(self, operation, values):
         """Run an operation in place and note it."""
-        return self.call(operation.name + "_", proceeding(operation.proceed_in_place, position), values)
+        return self.call(operation.name + "_", proceeding(operation.proceed_in_place), values)
 
     def call(self, name, function, values, scope=OPERATION):
         """Run something on bound arguments and note it."""
@@ -85,13 +85,13 @@ class Noter(Interceptor):
         ended = perf_counter_ns()
         self.notes.append((name, begun, ended, thread_ident(), number_of_result(result), scope))
 
-    def node(self, run, node, position):
+    def node(self, run, node):
         """Let a node of a backward pass do its work, hooks included, and note it."""
         if self.detailed:
-            return self.evaluate_in_detail(run, node, position)
+            return self.evaluate_in_detail(run, node)
         begun = perf_counter_ns()
         try:
-            return run.proceed(node, position)
+            return run.proceed(node, PROFILER)
         finally:
             ended = perf_counter_ns()
             number: cython.longlong = -1
@@ -110,12 +110,12 @@ class Noter(Interceptor):
         return [None if g is None else cython.cast(TensorBase, g)._array for g in pulled]
 
 
-def proceeding(proceed, position):
-    """A function of values: what goes on behind a position of the chain."""
-    return lambda values: proceed(values, position)
+def proceeding(proceed):
+    """A function of values: what goes on behind a profiler's place in the chain."""
+    return lambda values: proceed(values, PROFILER)
 
 
-def noter_now():
+def noter_now() -> object:
     """What notes the operations of the calling thread, or None."""
     state: ThreadState = current()
     return interceptor_at(state.interceptors, PROFILER)

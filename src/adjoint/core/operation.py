@@ -222,14 +222,13 @@ class Operation:
         state: ThreadState = current()
         return self.proceed(values, -1) if state.unusual else self.carry_out(values)
 
-    def proceed(self, values, position):
-        """What interceptors behind a position make of the operation on prepared arguments, and then the operation."""
+    def proceed(self, values, place):
+        """What interceptors behind a place make of the operation on prepared arguments, and then the operation."""
         chain: tuple = cython.cast(ThreadState, current()).interceptors
         interceptor: Interceptor
-        for place in range(position + 1, len(chain)):
-            interceptor = chain[place]
-            if interceptor.has_operation:
-                return interceptor.operation(self, values, place)
+        for interceptor in chain:
+            if interceptor.place > place and interceptor.has_operation:
+                return interceptor.operation(self, values)
         return self.carry_out(values)
 
     def carry_out(self, values):
@@ -255,14 +254,13 @@ class Operation:
                 note_view(self, values, tensor, nr)
         return self.recorder.named(tensors) if self.rule.outputs else tuple(tensors)
 
-    def proceed_to_kernel(self, raw, half, position):
-        """What the interceptors behind a position make of a kernel on raw arguments, and then the kernel."""
+    def proceed_to_kernel(self, raw, half, place):
+        """What the interceptors behind a place make of a kernel on raw arguments, and then the kernel."""
         chain: tuple = cython.cast(ThreadState, current()).interceptors
         interceptor: Interceptor
-        for place in range(position + 1, len(chain)):
-            interceptor = chain[place]
-            if interceptor.has_kernel:
-                return interceptor.kernel(self, raw, half, place)
+        for interceptor in chain:
+            if interceptor.place > place and interceptor.has_kernel:
+                return interceptor.kernel(self, raw, half)
         return self.kernel.run(raw, half)
 
     def run(self, raw, half):
@@ -348,14 +346,13 @@ class Operation:
             self.run_in_place(values)
         return values[0]
 
-    def proceed_in_place(self, values, position):
+    def proceed_in_place(self, values, place):
         """The same as `proceed` for the operation in place; returns what was written into."""
         chain: tuple = cython.cast(ThreadState, current()).interceptors
         interceptor: Interceptor
-        for place in range(position + 1, len(chain)):
-            interceptor = chain[place]
-            if interceptor.has_in_place:
-                return interceptor.in_place(self, values, place)
+        for interceptor in chain:
+            if interceptor.place > place and interceptor.has_in_place:
+                return interceptor.in_place(self, values)
         return self.run_in_place(values)
 
     def run_in_place(self, values):
@@ -400,15 +397,15 @@ class Operation:
         node._ad_shape = array.shape
         node._ad_dtype = numpy_dtype(array.dtype)
         node._ad_sequence_nr = next_sequence_nr()
-        if current().unusual:
+        state: ThreadState = current()
+        if state.open_levels:
             # forward mode writes the tangent of the result next
             if tensor._tangents is None:
                 tensor._tangents = Tangents()
             node.note_tangents(0, tensor._tangents)
-            rebase(tensor, node)
+        rebase(tensor, node)
+        if state.unusual:
             node.finish(tuple(values))
-        else:
-            rebase(tensor, node)
 
 
 def check_memory(array, sources, repeats):

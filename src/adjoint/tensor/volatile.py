@@ -72,26 +72,26 @@ class VolatileTensors(Interceptor):
     def __init__(self) -> None:
         super().__init__(VOLATILE)
 
-    def operation(self, operation: Any, values: list[Any], position: int) -> Any:
+    def operation(self, operation: Any, values: list[Any]) -> Any:
         """An operation, which is not recorded if there are any; its results are volatile then."""
         if not current().volatile or not among(values):
-            return operation.proceed(values, position)
+            return operation.proceed(values, self.place)
         with _Unwatched():
-            result = operation.proceed(values, position)
+            result = operation.proceed(values, self.place)
         for tensor in result if isinstance(result, tuple) else (result,):
             make_volatile(tensor)
         return result
 
-    def in_place(self, operation: Any, values: list[Any], position: int) -> Any:
+    def in_place(self, operation: Any, values: list[Any]) -> Any:
         """An operation in place; its tensor loses its history and is volatile if there are any.
 
         A leaf that requires grad is written to under no_grad and stays what it is.
         """
         tensor = values[0]
         if not current().volatile or not among(values) or (tensor.requires_grad and tensor.is_leaf):
-            return operation.proceed_in_place(values, position)
+            return operation.proceed_in_place(values, self.place)
         with _Unwatched():
-            operation.proceed_in_place(values, position)
+            operation.proceed_in_place(values, self.place)
         if tensor._view is None:
             tensor._node = None
         make_volatile(tensor)

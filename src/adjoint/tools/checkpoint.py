@@ -610,13 +610,13 @@ class _KeptKernels(Interceptor):
         super().__init__(CHECKPOINT)
         self.run = run
 
-    def kernel(self, operation: Any, raw: list[Any], half: Any, position: int) -> Any:
-        return self.run(operation, raw, lambda: operation.proceed_to_kernel(raw, half, position))
+    def kernel(self, operation: Any, raw: list[Any], half: Any) -> Any:
+        return self.run(operation, raw, lambda: operation.proceed_to_kernel(raw, half, self.place))
 
-    def in_place(self, operation: Any, values: list[Any], position: int) -> Any:
+    def in_place(self, operation: Any, values: list[Any]) -> Any:
         # what is written into a tensor is not kept: this one steps out of the chain
         with _KernelsOfNoCheckpoint():
-            return operation.proceed_in_place(values, position - 1)
+            return operation.proceed_in_place(values, self.place)
 
 
 class _KernelsOfNoCheckpoint(ModeBlock):

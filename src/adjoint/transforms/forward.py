@@ -20,7 +20,7 @@ from adjoint.core import errors
 from adjoint.core.graph import Tangents, TensorBase, registry, replay_view
 from adjoint.core.in_place import is_shared, own_strides
 from adjoint.core.interceptors import DUAL_LEVELS, Interceptor
-from adjoint.core.modes import INTERCEPT, PUSH, SET, ModeBlock, current
+from adjoint.core.modes import PUSH, SET, ModeBlock, current, heed_levels_by
 from adjoint.core.operation import Operation
 from adjoint.core.recorded import OpNode
 from adjoint.core.view_steps import shares_memory
@@ -59,8 +59,7 @@ def new_level() -> int:
 
 def opening(number: int) -> Any:
     """The changes that open a level."""
-    intercepted = (INTERCEPT, "interceptors", (DUAL_LEVELS, DUALS))
-    return (PUSH, "dual_stack", number), (PUSH, "open_levels", number), intercepted
+    return (PUSH, "dual_stack", number), (PUSH, "open_levels", number)
 
 
 def forget_level(level: int) -> None:
@@ -124,32 +123,28 @@ class DualLevels(Interceptor):
     def __init__(self) -> None:
         super().__init__(DUAL_LEVELS)
 
-    def operation(self, operation: Operation, values: list[Any], position: int) -> Any:
+    def operation(self, operation: Operation, values: list[Any]) -> Any:
         """Run an operation whose arguments may have tangents."""
-        state = current()
-        if state.dual_stack and not state.forward_off:
-            result = apply(operation, values, position)
+        if not current().forward_off:
+            result = apply(operation, values)
             if result is not None:
                 return result
-        return operation.proceed(values, position)
+        return operation.proceed(values, self.place)
 
-    def in_place(self, operation: Operation, values: list[Any], position: int) -> Tensor:
+    def in_place(self, operation: Operation, values: list[Any]) -> Tensor:
         """The same for an operation in place: value and tangent are written."""
         if current().forward_off:
-            return operation.proceed_in_place(values, position)
-        write(operation, values, position)
+            return operation.proceed_in_place(values, self.place)
+        write(operation, values)
         return values[0]
 
 
-DUALS = DualLevels()
-
-
-def apply(operation: Operation, values: list[Any], position: int) -> Any:
+def apply(operation: Operation, values: list[Any]) -> Any:
     """Run an operation whose arguments may have tangents; None if none has one at the innermost level."""
     state = current()
     stack = state.dual_stack
     number, outer = stack[-1], stack[:-1]
-    state.dual_stack = outer
+    state.heed(outer)
     try:
         tangents = tangents_of(operation, values, number)
         if not tangents:
@@ -160,11 +155,10 @@ def apply(operation: Operation, values: list[Any], position: int) -> Any:
                 for view in result if isinstance(result, tuple) else (result,):
                     set_tangent(view, number, None)
             return result
-        # where no level is left, nothing before this position has anything to do
-        result = operation.apply(list(values)) if outer else operation.proceed(values, position)
+        result = operation.apply(list(values)) if outer else operation.proceed(values, DUAL_LEVELS)
         tangent = derived(operation, tangents, values, result)
     finally:
-        state.dual_stack = stack
+        state.heed(stack)
     outputs = (result,) if operation.rule.outputs is None else tuple(result)
     found = (tangent,) if operation.rule.outputs is None else tangent or (None,) * len(outputs)
     for output, t in zip(outputs, found, strict=True):
@@ -293,7 +287,7 @@ def steps(array: Any) -> tuple[int, ...]:
     return tuple(step // array.itemsize for step, n in zip(strides, array.shape, strict=False) if n > 1)
 
 
-def apply_in_place(operation: Operation, values: list[Any], position: int) -> bool:
+def apply_in_place(operation: Operation, values: list[Any]) -> bool:
     """The same for an operation in place: writes value and tangent; False if no argument has a tangent."""
     state = current()
     *outer, number = state.dual_stack
@@ -302,30 +296,30 @@ def apply_in_place(operation: Operation, values: list[Any], position: int) -> bo
         if not tangents_of(operation, values, number):
             if not outer:
                 return False
-            write(operation, values, position)
+            write(operation, values)
             return True
         if kind_of(target._array) in "biu" or not operation.rule.vjps:
-            write(operation, values, position)
+            write(operation, values)
             return True
     # what is written over may be needed again, by the tangent and by its derivative
     before = ops.clone(target)
     result = operation.apply([before if value is target else value for value in values])
     with outside(tuple(outer)):
-        write(operation, values, position)
+        write(operation, values)
         tangent = tangent_of(result, number)
         # other views of the same memory share in the tangent's memory too
         own = tangent_of(target, number)
         own = make_zero_tangent(target, number, tangent) if own is None else own
         copy = operations["copy"]
         given = copy.arguments.bind((own, ops.zeros_like(own) if tangent is None else tangent), {})
-        write(copy, copy.arguments.prepare(given), position)
+        write(copy, copy.arguments.prepare(given))
     return True
 
 
-def write(operation: Operation, values: list[Any], position: int) -> None:
+def write(operation: Operation, values: list[Any]) -> None:
     """Run an operation in place at the levels that are open, which may be none."""
-    if not current().dual_stack or not apply_in_place(operation, values, position):
-        operation.proceed_in_place(list(values), position)
+    if not current().dual_stack or not apply_in_place(operation, values):
+        operation.proceed_in_place(list(values), DUAL_LEVELS)
 
 
 def make_zero_tangent(tensor: Tensor, number: int, coming: Tensor | None) -> Tensor:
@@ -440,6 +434,7 @@ def has_tangent(tensor: Tensor) -> bool:
     return any(tangent_of(tensor, number) is not None for number in current().dual_stack)
 
 
+heed_levels_by(DualLevels())
 registry.tangent_of = tangent_of
 registry.has_tangent = has_tangent
 registry.copy_tangents = copy_tangents

@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 
 from adjoint.core.grad_mode import _GradMode, set_grad_enabled
 from adjoint.core.graph import TensorBase
-from adjoint.core.interceptors import DUAL_LEVELS
-from adjoint.core.modes import INTERCEPT, SET, change_modes, current
+from adjoint.core.modes import SET, change_modes, current
 from adjoint.tensor.table import ops
 from adjoint.tensor.tensor import Tensor
-from adjoint.transforms.forward import DUALS, around, dual, forget_level, new_level, opening, taken_apart, tangent_of
+from adjoint.transforms.forward import around, dual, forget_level, new_level, opening, taken_apart, tangent_of
 
 # torch counts levels from 0, and here the count ends there; -1 is no level. The number that the one open level has
 # among all derivations of the thread is kept with its other modes.
@@ -68,7 +67,6 @@ def exit_dual_level(*, level: int | None = None) -> None:
             (SET, "dual_stack", state.dual_stack[:-1]),
             (SET, "open_levels", fewer),
             (SET, "public_level", _NONE),
-            (INTERCEPT, "interceptors", (DUAL_LEVELS, DUALS if fewer else None)),
         )
     )
     forget_level(number)

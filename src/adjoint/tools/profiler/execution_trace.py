@@ -57,14 +57,14 @@ class _Observer(Noter):
             self.open.pop()
             self.add(number, title, given, described(self, [result]), number_of_result(result), OPERATION)
 
-    def evaluate_in_detail(self, run: Any, node: Node, position: int) -> Any:
+    def evaluate_in_detail(self, run: Any, node: Node) -> Any:
         """Run a node and note it; a profiler outside notes it, too."""
         number = self.number()
         self.open.append(number)
         try:
             if self.before is not None:
-                return self.before.node(run, node, position)
-            return run.proceed(node, position)
+                return self.before.node(run, node)
+            return run.proceed(node, self.place)
         finally:
             self.open.pop()
             sequence = getattr(node, "_ad_sequence_nr", -1)

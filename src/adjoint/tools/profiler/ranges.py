@@ -45,13 +45,13 @@ class Ranges(Noter):
         finally:
             self.pop()
 
-    def evaluate_in_detail(self, run: Any, node: Node, position: int) -> Any:
+    def evaluate_in_detail(self, run: Any, node: Node) -> Any:
         """Run a node inside a range that says which number it was given when it was made."""
         stashed = "" if isinstance(node, AccumulateGrad) else f", stashed seq={node._ad_sequence_nr}"
         sizes = self.sizes(as_list(run.received(node))) if self.shapes else ""
         self.push(f"{node.name()}{stashed}{sizes}")
         try:
-            return run.proceed(node, position)
+            return run.proceed(node, self.place)
         finally:
             self.pop()
 

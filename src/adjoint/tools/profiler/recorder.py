@@ -111,7 +111,7 @@ class Recorder(Noter):
             first = result[0] if isinstance(result, tuple) else result
             arrays.recorded(first._node)
 
-    def evaluate_in_detail(self, run: Any, node: Node, position: int) -> Any:
+    def evaluate_in_detail(self, run: Any, node: Node) -> Any:
         """Let a node do its work and note it with shapes and memory."""
         arrays = self.arrays
         received = as_list(run.received(node))
@@ -125,7 +125,7 @@ class Recorder(Noter):
         start = perf_counter_ns()
         pulled = None
         try:
-            pulled = run.proceed(node, position)
+            pulled = run.proceed(node, self.place)
         finally:
             if arrays is not None:
                 arrays.take([node.variable._grad] if leaf else pulled, node.name(), self.running)
