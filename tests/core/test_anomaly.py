@@ -117,11 +117,56 @@ def test_normal_gradients_are_unchanged() -> None:
     assert x.grad.tolist() == [2 if x[0] >= x[0] ** 2 else 3, 12] or x.grad.tolist() == [2.5, 12]
 
 
-def test_where_warnings_are_errors_the_traceback_is_a_note(zero: adjoint.Tensor) -> None:
-    with set_detect_anomaly(True), pytest.raises(RuntimeError, match="SqrtBackward0' returned nan") as caught:
+def failing_hook(x: adjoint.Tensor) -> None:
+    def fail(gradient: adjoint.Tensor) -> None:
+        raise KeyError("mine")
+
+    y = x.exp()  # the culprit
+    y.register_hook(fail)
+    y.sum().backward()
+
+
+def nan_of_the_first_order(x: adjoint.Tensor) -> None:
+    loss_with_nan(x).backward()
+
+
+def nan_of_the_second_order(x: adjoint.Tensor) -> None:
+    root = (x * 1).sqrt().sum()  # the culprit
+    (slope,) = adjoint.autograd.grad(root, x, create_graph=True)
+    (slope * 0).sum().backward()
+
+
+FAILURES = {
+    failing_hook: (KeyError, ["Error detected in ExpBackward0"]),
+    nan_of_the_first_order: (RuntimeError, ["Error detected in SqrtBackward0"]),
+    nan_of_the_second_order: (
+        RuntimeError,
+        ["Error detected in ", "Previous calculation was induced by SqrtBackward0"],
+    ),
+}
+
+
+@pytest.mark.parametrize("failing", FAILURES)
+def test_where_warnings_are_errors_the_traceback_is_printed(failing, zero, capsys) -> None:
+    error, said = FAILURES[failing]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", RuntimeWarning)  # NumPy's, of the forward pass
+        with set_detect_anomaly(True), pytest.raises(error) as caught:
+            failing(zero)
+    assert caught.value.__cause__ is None
+    assert not any("Error detected" in note for note in getattr(caught.value, "__notes__", ()))
+    printed = capsys.readouterr()
+    parts = printed.err.split("UserWarning: ")[1:]
+    assert not printed.out and len(parts) == len(said)
+    assert all(text in part for text, part in zip(said, parts, strict=True)) and "# the culprit" in parts[-1]
+
+
+def test_where_warnings_are_errors_and_there_is_no_stderr(zero, monkeypatch, capsys) -> None:
+    monkeypatch.setattr("sys.stderr", None)
+    with set_detect_anomaly(True), pytest.raises(RuntimeError, match="SqrtBackward0' returned nan"):
         loss_with_nan(zero).backward()
-    note = caught.value.__notes__[-1]
-    assert note.startswith("Error detected in SqrtBackward0. Traceback") and "# the culprit" in note
+    assert not capsys.readouterr().out
 
 
 def test_batches_of_cotangents(zero: adjoint.Tensor) -> None:

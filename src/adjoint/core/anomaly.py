@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -135,8 +136,8 @@ class Watch(Interceptor):
         received = run.received(node)
         try:
             pulled = run.proceed(node, self.place)
-        except BaseException as error:
-            warn_about(node, error)
+        except BaseException:
+            warn_about(node)
             raise
         if pulled is not None and state.check_nan:
             self.check(node, received, pulled)
@@ -150,7 +151,7 @@ class Watch(Interceptor):
                 text = f"Function '{errors.name_of(node)}' returned nan values in its {i}th output."
                 text += self.origin(node, received, value)
                 error = errors.explained(RuntimeError(text), "nan-in-gradient")
-                warn_about(node, error)
+                warn_about(node)
                 raise error
 
     def follow_zeros(self, node: Node, received: Any, pulled: list[Any]) -> None:
@@ -223,13 +224,17 @@ def note_release(node: Node, location: Location) -> None:
             freed.__dict__["_ad_freed_at"] = location
 
 
-def warn_about(node: Node, error: BaseException) -> None:
-    """Show where a node was made, and the nodes whose backward passes made it; as notes where warnings are errors."""
+def warn_about(node: Node) -> None:
+    """Show where a node was made, and the nodes whose backward passes made it.
+
+    Where warnings are errors they are printed as Python prints warnings: the error of the pass is the one to be raised.
+    """
     for text in history(node):
         try:
             warn_caller(text)
-        except UserWarning:
-            error.add_note(text)
+        except UserWarning as warning:
+            if sys.stderr is not None:
+                print(f"{type(warning).__name__}: {warning}", file=sys.stderr)
 
 
 def history(node: Node) -> Iterator[str]:
