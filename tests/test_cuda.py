@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import gc
 import importlib
 import inspect
 import sys
@@ -11,12 +13,16 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy
 import pytest
 
 import adjoint
 import stand_in_cupy
+from adjoint.arrays.namespace import device_of
 from adjoint.tensor import creation
 from adjoint.tensor.default_device import FOLLOWING
+from adjoint.tools import checkpoint as checkpoints
+from adjoint.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
 
 without = pytest.mark.skipif(adjoint.cuda.is_available(), reason="there is a device")
 
@@ -332,3 +338,45 @@ def test_a_default_that_is_not_there() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert adjoint.ones(2).is_cpu
+
+
+# checkpoints ----------------------------------------------------------------------------------------------------------
+
+POLICIES = list(CheckpointPolicy)
+
+
+def recomputed(x: adjoint.Tensor, policy: CheckpointPolicy, mapped: bool) -> tuple[list[Any], list[int]]:
+    """Where the kept results wait between the passes, and how often exp ran."""
+    runs = []
+
+    def choose(context: Any, operation: Any, *arguments: Any) -> CheckpointPolicy:
+        if operation.name == "exp":
+            runs.append(1)
+            return policy
+        return CheckpointPolicy.PREFER_RECOMPUTE
+
+    def steps(x: adjoint.Tensor) -> adjoint.Tensor:
+        return (x * 2).exp().sin()
+
+    contexts = functools.partial(create_selective_checkpoint_contexts, choose)
+    y = checkpoint(adjoint.vmap(steps) if mapped else steps, x, use_reentrant=False, context_fn=contexts)
+    gc.collect()
+    waiting = [
+        array for each in gc.get_objects() if isinstance(each, checkpoints._KeptResults) for array in each.arrays
+    ]
+    y.sum().backward()
+    return waiting, runs
+
+
+@pytest.mark.parametrize("mapped", [False, True])
+@pytest.mark.parametrize("policy", POLICIES)
+def test_what_a_policy_offloads_waits_in_the_hosts_memory(device: types.ModuleType, policy, mapped) -> None:
+    host = adjoint.tensor([[0.1, 0.2]], requires_grad=True)
+    there = host.detach().cuda().requires_grad_()
+    waiting, runs = recomputed(there, policy, mapped)
+    assert runs == [1]  # recomputation asks no policy
+    places = [device_of(array).type for array in waiting]
+    expected = {"SAVE": ["cuda"], "CPU_OFFLOAD": ["cpu"], "RECOMPUTE": []}[policy.name.split("_", 1)[1]]
+    assert places == expected
+    recomputed(host, policy, mapped)
+    assert there.grad.is_cuda and numpy.allclose(there.grad.cpu().numpy(), host.grad.numpy())

@@ -408,3 +408,28 @@ def test_checkpoints_inside_checkpoints_with_and_without_early_stop(inside: str,
     expected = derivatives(nested(lambda function, value: function(value)).sum())
     for found, wanted in zip(actual, expected, strict=True):
         assert found == pytest.approx(wanted, rel=1e-12)
+
+
+def test_what_is_run_again_has_its_batches_at_the_levels_of_the_first_run() -> None:
+    def member(x):
+        return (x * 2).exp().sin()
+
+    mapped = adjoint.vmap(member)
+    plain = adjoint.tensor([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]], requires_grad=True)
+    programs = {
+        "once": lambda f, x: f(x),
+        "twice": lambda f, x: f(f(x)),
+        "in a batch": lambda f, x: adjoint.vmap(f)(adjoint.stack([x, 2 * x])),
+        "nested batches": lambda f, x: adjoint.vmap(lambda row: f(row[None]))(x),
+    }
+    for name, program in programs.items():
+        (expected,) = adjoint.autograd.grad(program(mapped, plain).sum(), plain)
+        for early_stop in (True, False):
+            kept = functools.partial(checkpoint, mapped, use_reentrant=False, early_stop=early_stop)
+            for outer in (kept, lambda x, kept=kept: checkpoint(kept, x, use_reentrant=False)):
+                result = program(outer, plain).sum()
+                for _ in range(2):
+                    (found,) = adjoint.autograd.grad(result, plain, retain_graph=True)
+                    assert found.shape == plain.shape and adjoint.allclose(found, expected), name
+                (batch,) = adjoint.autograd.grad(result, plain, adjoint.ones(2), is_grads_batched=True)
+                assert adjoint.allclose(batch, expected.expand(2, 2, 3)), name

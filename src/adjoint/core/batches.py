@@ -1,11 +1,12 @@
 """The batches that vmap is running in the calling thread, and the transformations that functions run under."""
 
-from collections.abc import Iterable
+import threading
+from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import Any, NamedTuple
 
 from adjoint.core.graph import TensorBase
-from adjoint.core.modes import PUSH, SET, Level, ModeBlock, current
+from adjoint.core.modes import ATTRIBUTE, PUSH, SET, Level, ModeBlock, current
 
 _numbers = count(1)
 _levels = count(1)
@@ -22,11 +23,41 @@ class Batch(NamedTuple):
     randomness: str | None = None
 
 
+class _Numbering(threading.local):
+    """Where the calling thread takes the numbers of new levels from."""
+
+    numbers: Iterator[int] = _numbers
+
+
+_numbering = _Numbering()
+
+
+class numbering(ModeBlock):
+    """A with block whose batches get, one after the other, the levels in a list; those of further ones are added to it.
+
+    So a function that is run again in place of its first run has its batches at the levels that they had there.
+    """
+
+    def __init__(self, levels: list[int]) -> None:
+        self.levels = levels
+
+    def changes(self) -> Any:
+        return ((ATTRIBUTE, "numbers", (_numbering, given_or_next(self.levels, _numbering.numbers))),)
+
+
+def given_or_next(levels: list[int], others: Iterator[int]) -> Iterator[int]:
+    """The levels in a list, then others, which are added to it."""
+    yield from tuple(levels)
+    for level in others:
+        levels.append(level)
+        yield level
+
+
 class running(ModeBlock):
     """A with block in which a batch of a new level, higher than all before, is run."""
 
     def __init__(self, size: int, randomness: str | None = None) -> None:
-        self.batch = Batch(next(_numbers), size, randomness)
+        self.batch = Batch(next(_numbering.numbers), size, randomness)
 
     def changes(self) -> Any:
         return ((PUSH, "batches", self.batch),)

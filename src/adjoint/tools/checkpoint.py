@@ -19,14 +19,16 @@ from typing import Any
 
 from adjoint.arrays import pytree, random
 from adjoint.arrays.dtypes import from_numpy_dtype
+from adjoint.arrays.namespace import CPU, device_of
 from adjoint.arrays.size import Size
 from adjoint.core import errors
+from adjoint.core.batches import numbering
 from adjoint.core.engine import run_number
 from adjoint.core.grad_mode import enable_grad
 from adjoint.core.graph import SavedTensor, TensorBase, needs_grad
 from adjoint.core.interceptors import CHECKPOINT, Interceptor
 from adjoint.core.modes import ATTRIBUTE, INTERCEPT, ModeBlock, current
-from adjoint.core.recorded import OpNode, pack_by_mode, save_input, unpacked
+from adjoint.core.recorded import OpNode, operations, pack_by_mode, save_input, unpacked
 from adjoint.core.saved_hooks import saved_tensors_hooks
 from adjoint.tensor.differentiate import needing_grad
 from adjoint.tools.reentrant import checkpoint_reentrant
@@ -197,6 +199,8 @@ class Region:
         # tensors are saved as the graph saves them, so that checkpoints around this one hold them only as places
         self.arguments = pytree.map(lambda value: _keep(value, self.levels), (args, kwargs))
         self.again = again
+        # the levels of the batches that the first run runs
+        self.batches: list[int] = []
         self.early_stop: bool = options["early_stop"]
         self.check: bool = options["check"]
         self.debug: bool = options["debug"]
@@ -256,6 +260,7 @@ class Region:
 
         with (
             _in_levels(self.levels) as levels,
+            numbering(self.batches),
             random.replayed(self.random_state),
             enable_grad(),
             self.again(),
@@ -406,7 +411,7 @@ def checkpoint(
     if not current().grad_enabled:
         with forward:
             return function(*args, **kwargs)
-    with saved_tensors_hooks(region.pack, region.unpack), forward:
+    with saved_tensors_hooks(region.pack, region.unpack), numbering(region.batches), forward:
         return function(*args, **kwargs)
 
 
@@ -500,7 +505,11 @@ def _left_part(n: int, snapshots: int) -> int:
 
 
 class CheckpointPolicy(enum.Enum):
-    """What becomes of the result of an operation in a selective checkpoint: kept, or computed again."""
+    """What becomes of the result of an operation in a selective checkpoint: kept, or computed again.
+
+    With CPU_OFFLOAD it waits in the host's memory, and is brought back to its device for the recomputation; what lies
+    in the host's memory already stays there, as with SAVE.
+    """
 
     MUST_SAVE = 0
     PREFER_SAVE = 1
@@ -513,12 +522,8 @@ class CheckpointPolicy(enum.Enum):
 #: Names of operations that a selective checkpoint never asks its policy about: they compute nothing.
 SAC_IGNORED_OPS: frozenset[str] = frozenset(("detach",))
 
-_KEPT = (
-    CheckpointPolicy.MUST_SAVE,
-    CheckpointPolicy.PREFER_SAVE,
-    CheckpointPolicy.MUST_CPU_OFFLOAD,
-    CheckpointPolicy.PREFER_CPU_OFFLOAD,
-)
+_SAVED = (CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE)
+_OFFLOADED = (CheckpointPolicy.MUST_CPU_OFFLOAD, CheckpointPolicy.PREFER_CPU_OFFLOAD)
 
 
 class SelectiveCheckpointContext:
@@ -563,8 +568,8 @@ def create_selective_checkpoint_contexts(
     def first_run(operation: Any, raw: list[Any], run: Callable[[], Any]) -> Any:
         outs = run()
         decision = policy(SelectiveCheckpointContext(is_recompute=False, op_output=outs), operation, *raw)
-        if decision is True or decision in _KEPT:
-            kept[operation.name].append(outs if allow_cache_entry_mutation else _copies(outs))
+        if decision is True or decision in _SAVED or decision in _OFFLOADED:
+            kept[operation.name].append(_KeptResults(outs, decision in _OFFLOADED, not allow_cache_entry_mutation))
         else:
             kept[operation.name].append(None)
         return outs
@@ -577,7 +582,7 @@ def create_selective_checkpoint_contexts(
         known = kept[operation.name]
         if number >= len(known) or known[number] is None:
             return run()
-        return known[number]
+        return known[number].given_back()
 
     return _Selective(first_run), _Selective(recomputation, counts.clear)
 
@@ -589,8 +594,28 @@ def _name_of(entry: Any) -> str:
     return str(name)
 
 
-def _copies(outs: Any) -> Any:
-    return [out.copy() for out in outs] if isinstance(outs, list) else outs.copy()
+class _KeptResults:
+    """What an operation returned, until the recomputation: on its device, or in the host's memory."""
+
+    def __init__(self, outs: Any, offloaded: bool, copied: bool) -> None:
+        self.is_sequence = isinstance(outs, (list, tuple))
+        arrays = outs if self.is_sequence else [outs]
+        self.places = [device_of(array) for array in arrays]
+        moved = [_moved(array, CPU) for array in arrays] if offloaded else arrays
+        self.arrays = [
+            array.copy() if copied and array is before else array for array, before in zip(moved, arrays, strict=True)
+        ]
+
+    def given_back(self) -> Any:
+        """The same where it came from."""
+        arrays = [_moved(array, place) for array, place in zip(self.arrays, self.places, strict=True)]
+        return arrays if self.is_sequence else arrays[0]
+
+
+def _moved(array: Any, target: Any) -> Any:
+    """An array, which may be of a batch, on another device; itself where it lies there already."""
+    source = device_of(array)
+    return array if source == target else operations["moved"].run([array, target, source], None)
 
 
 class _Selective(ModeBlock):
