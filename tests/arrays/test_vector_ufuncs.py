@@ -89,23 +89,34 @@ def test_special_values_are_those_of_the_original(kind: Any, name: str) -> None:
     np.testing.assert_array_equal(np.signbit(found[signed]), np.signbit(expected[signed]))
 
 
+def assert_same(kind: Any, found: Any, expected: Any) -> None:
+    """The same bits. Without loops of our own NumPy's compute, which take other ways for other strides: to 4 units."""
+    if kind is None:
+        np.testing.assert_array_max_ulp(found, expected, 4)
+    else:
+        np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_any_size_and_layout(kind: Any, name: str) -> None:
     ufunc = vector_ufuncs.of(name)
     for n in (0, 1, 7, 8, 127, 128, 129, 300):
         values = arguments(name, RNG.uniform(0.1, 0.95, 2 * n) * (1 if name in UP_TO_ONE else 5) + (name in FROM_ONE))
         whole = ufunc(*values)
-        np.testing.assert_array_equal(ufunc(*[v[::2] for v in values]), whole[::2])
-        np.testing.assert_array_equal(ufunc(*[v[::-1] for v in values]), whole[::-1])
+        assert_same(kind, ufunc(*[v[::2] for v in values]), whole[::2])
+        assert_same(kind, ufunc(*[v[::-1] for v in values]), whole[::-1])
         spread = np.zeros((2 * n, 3))
         ufunc(*values, out=spread[:, 1])
-        np.testing.assert_array_equal(spread, whole[:, None] * [0, 1, 0])
+        assert_same(kind, spread, whole[:, None] * [0, 1, 0])
         inside = values[0].copy()
         ufunc(inside, *values[1:], out=inside)
-        np.testing.assert_array_equal(inside, whole)
+        assert_same(kind, inside, whole)
     if ufunc.nin == 2:
         with np.errstate(all="ignore"):
-            np.testing.assert_array_equal(ufunc(ORDINARY, 1.5), ufunc(ORDINARY, np.full(ORDINARY.shape, 1.5)))
+            one, many = ufunc(ORDINARY, 1.5), ufunc(ORDINARY, np.full(ORDINARY.shape, 1.5))
+        defined = ~np.isnan(many)
+        np.testing.assert_array_equal(np.isnan(one), ~defined)
+        assert_same(kind, one[defined], many[defined])
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -60,8 +60,8 @@ class NativeKernel:
         >>> import numpy
         >>> from adjoint.arrays.products_and_sums import PRODUCT
         >>> result = PRODUCT.run(numpy.array([[1.0, 2.0]]), numpy.array([3.0, 4.0]))
-        >>> result is None or result.tolist()
-        [11.0]
+        >>> result is None or result.tolist() == [11.0]
+        True
         """
         return self.one(a) if b is None else self.two(a, b)
 
