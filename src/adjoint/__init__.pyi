@@ -1177,7 +1177,7 @@ from adjoint import memory as memory
 
 from adjoint.arrays.layout import memory_format as memory_format
 
-def meshgrid(*tensors: Any, indexing: builtins.str | None = None) -> builtins.tuple[Tensor, ...]:
+def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: builtins.str | None = None) -> builtins.tuple[Tensor, ...]:
     """Views of vectors, each repeated along the axes of all others."""
 
 def min(input: Tensor, dim: Any = None, keepdim: builtins.bool = False, *, other: Any = None) -> Any:

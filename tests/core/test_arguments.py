@@ -19,6 +19,12 @@ CALLS = {
     "a module": (
         lambda: adjoint.meshgrid(adjoint, x[0], indexing="ij"), TypeError, "argument 'tensors' (position 1) must be",
     ),
+    "the class": (
+        lambda: adjoint.meshgrid(x[0], adjoint.Tensor, indexing="ij"), TypeError, "argument 'tensors' (position 2)",
+    ),
+    "numbers in an iterable": (
+        lambda: adjoint.nn.utils.vector_to_parameters(x[0], numpy.arange(3)), TypeError, "argument 'parameters'",
+    ),
     "a raw array": (
         lambda: F.max_unpool1d(adjoint.ones(1, 1), numpy.zeros((1, 1), int), 2), TypeError,
         "argument 'indices' (position 2) must be Tensor, not ndarray",
@@ -164,7 +170,9 @@ def test_wrong_models_patterns_and_types_are_named(call):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
-    "value", [numpy.ones((2, 3)), numpy.array(["a"]), numpy, adjoint], ids=["array", "text", "NumPy", "adjoint"]
+    "value",
+    [numpy.ones((2, 3)), numpy.array(["a"]), numpy, adjoint, adjoint.Tensor, [numpy.arange(3)]],
+    ids=["array", "text", "NumPy", "adjoint", "the class", "a list of arrays"],
 )
 @pytest.mark.parametrize("space", sorted(SPACES))
 def test_what_is_no_tensor_gives_no_error_of_the_inside(space, value):

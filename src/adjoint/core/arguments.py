@@ -191,10 +191,13 @@ _TYPES: dict[str, Callable[[Any], bool]] = {
     "Generator": lambda value: isinstance(value, Generator),
     "Callable": callable,
     "Sequence": _is_sequence,
+    "Iterable": lambda value: hasattr(value, "__iter__") and not isinstance(value, type),
     "list": _is_sequence,
     "tuple": _is_sequence,
     "Tensors": _is_sequence,
 }
+#: Types whose values hold others; what an iterator holds is left alone.
+_OF_MANY = ("Sequence", "Iterable", "list", "tuple")
 
 
 def _fits(wanted: str, value: Any) -> bool:
@@ -210,7 +213,7 @@ def _fits_one(head: str, kind: str, value: Any) -> bool:
     if not _TYPES[head](value):
         return False
     inner = kind.partition("[")[2].removesuffix("]").removesuffix(", ...")
-    if head in ("Sequence", "list", "tuple") and inner and "," not in inner and not isinstance(value, TensorBase):
+    if head in _OF_MANY and inner and "," not in inner and _is_sequence(value) and not isinstance(value, TensorBase):
         return all(_fits(inner, each) for each in value)
     return True
 

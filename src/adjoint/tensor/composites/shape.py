@@ -563,7 +563,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
 
 
 @composite(method=False)
-def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
+def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -> tuple[Tensor, ...]:
     """Views of vectors, each repeated along the axes of all others.
 
     indexing: "ij", one axis for each vector in turn, or "xy", with the first two axes exchanged.
