@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import adjoint
+from adjoint.autograd import gradcheck, gradgradcheck
 from adjoint.func import jvp, vjp
 
 RNG = np.random.default_rng(0)
@@ -175,3 +176,30 @@ def test_masked_logaddexp_where_all_is_masked_out() -> None:
         for i in range(2):
             for j in range(2):
                 np.testing.assert_allclose(found[i][j].numpy(), curvature if i == j else -curvature, atol=1e-15)
+
+
+SMOOTH_AT_TIES = {
+    "logcumsumexp": lambda x: adjoint.logcumsumexp(x, 0),
+    "logcumsumexp of columns": lambda x: adjoint.logcumsumexp(x.mT, 1),
+    "logsumexp": lambda x: adjoint.logsumexp(x, 0),
+    "masked.logsumexp": lambda x: adjoint.masked.logsumexp(x, 0, mask=adjoint.tensor([[True], [True], [False]])),
+    "logaddexp": lambda x: adjoint.logaddexp(x[0], x[1]),
+    "logaddexp2": lambda x: adjoint.logaddexp2(x[0], x[1]),
+    "softmax": lambda x: adjoint.softmax(x, 0),
+    "log_softmax": lambda x: adjoint.log_softmax(x, 0),
+    "hypot": lambda x: adjoint.hypot(x[0], x[1]),
+    "vector_norm": lambda x: adjoint.linalg.vector_norm(x, 3.0, 0),
+}
+
+
+OF_COMPLEX = ("logcumsumexp", "logcumsumexp of columns", "logsumexp")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [(n, "float64") for n in SMOOTH_AT_TIES] + [(n, "complex128") for n in OF_COMPLEX]
+)
+def test_equal_elements_are_no_kinks_to_any_order(name: str, kind: str) -> None:
+    x = adjoint.tensor([[1.0, 0.5], [1.0, 0.7], [1.0, 0.5]], dtype=getattr(adjoint, kind), requires_grad=True)
+    function = SMOOTH_AT_TIES[name]
+    assert gradcheck(function, (x,), check_forward_ad=True)
+    assert gradgradcheck(function, (x,), check_fwd_over_rev=True)

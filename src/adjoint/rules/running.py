@@ -83,7 +83,7 @@ def logcumsumexp(xp, input: Array, dim):
 
 def _ratio(ops, before, after):
     # exp(before - after), of equal infinities too; where there is nothing so far, with a logarithm of -inf, 0
-    nothing, same = after == -inf, before == after
+    nothing, same = after == -inf, (before == after) & ops.isinf(before)
     return ops.where(nothing, 0, ops.exp(ops.where(same | nothing, 0, before) - ops.where(same | nothing, 0, after)))
 
 
