@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from adjoint.arrays.random import default_generator as _default
 from adjoint.arrays.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+from adjoint.core.draws import draws_apart
 
 # default_generator is here too: it is made when it is first asked for
 __all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 
 
-@contextmanager
-def fork_rng(devices: Any = None, enabled: bool = True, **others: Any) -> Iterator[None]:
+def fork_rng(devices: Any = None, enabled: bool = True, **others: Any) -> AbstractContextManager[None]:
     """Put the default generator back into the state it had before the block; devices are for torch's sake.
 
     >>> import adjoint
@@ -23,14 +22,7 @@ def fork_rng(devices: Any = None, enabled: bool = True, **others: Any) -> Iterat
     >>> bool((adjoint.rand(2) == x).all())
     True
     """
-    if not enabled:
-        yield
-        return
-    state = get_rng_state()
-    try:
-        yield
-    finally:
-        set_rng_state(state)
+    return draws_apart() if enabled else nullcontext()
 
 
 def __getattr__(name: str) -> Any:

@@ -4,13 +4,19 @@ A program is run again and again, and an exception raised in it after a random t
 While that is still handled, with all its frames alive, every mode must be as before, and then the program must give the
 right result. tests/core/test_interrupts.py calls this.
 
-Outside of this is what Python leaves open: a mode that is switched by a call (`set_grad_enabled(False)` and its kin, in
-torch too, also as the head of a with statement), the blocks of contextlib and of NumPy, and in Python 3.14 the moment
+A mode that is switched by a call (`set_grad_enabled(False)` and its kin) stays switched where the signal ends the
+program before the call that switches it back, or ends that call before its first step; so it is in torch. So it is,
+too, where the call is the head of a block that is not yet begun. The next call switches it back. Outside of this is what
+Python leaves open: the blocks of NumPy, of CUDA's tools and of contextlib.ExitStack, and in Python 3.14 the moment
 between the call of `__enter__` and the block.
+
+In the plain form `__exit__` is a function of Python, which a signal may end before its first step, as it may torch's
+blocks. What is looked at there is that graphs stay whole: what follows is right where modes are those of a new thread.
 """
 
 from __future__ import annotations
 
+import copy
 import random
 import signal
 import sys
@@ -23,13 +29,17 @@ import numpy as np
 
 import adjoint
 from adjoint import func
-from adjoint.autograd import forward_ad, graph
+from adjoint.arrays import threads
+from adjoint.arrays.random import default_generator
+from adjoint.autograd import forward_ad, gradcheck, graph
 from adjoint.compat import autograd as hips
 from adjoint.compat.autograd import numpy as boxed
 from adjoint.compat.autograd._nodes import trace_stack
 from adjoint.compat.autograd._tracing import _depth
-from adjoint.core import engine
+from adjoint.core import engine, modes
 from adjoint.core.modes import MODES, current
+from adjoint.tensor import formatting
+from adjoint.tensor.formatting import printoptions
 from adjoint.tools.checkpoint import _Switches
 from adjoint.utils.checkpoint import checkpoint, set_checkpoint_early_stop
 
@@ -67,6 +77,7 @@ class Storm:
             function()
             self.armed = False
         except Interrupt:
+            REMEDIES.get(function.__name__, int)()
             check_modes()
             return True
         finally:
@@ -75,16 +86,58 @@ class Storm:
         return False
 
 
+def leaf() -> Any:
+    return adjoint.from_numpy(VALUES.copy()).requires_grad_()
+
+
+class Model:
+    """An object with a parameter."""
+
+    def __init__(self) -> None:
+        self.weight = adjoint.from_numpy(VALUES.copy())
+
+    def named_parameters(self) -> Any:
+        yield "weight", self.weight
+
+    def named_buffers(self) -> Any:
+        yield from ()
+
+    def __call__(self, x: Any) -> Any:
+        return (self.weight * x).sum()
+
+
+MODEL = Model()
+CHECKED = leaf()
+#: What programs change and change back, besides the modes: (object, name of its attribute).
+ATTRIBUTES = [
+    (_Switches, "early_stop"), (_Switches, "debug"), (_depth, "count"), (_depth, "in_graph"), (trace_stack, "top"),
+    (engine, "_active_runs"), (formatting, "_options"), (MODEL, "weight"), (default_generator(), "_numpy"),
+    *((adjoint.backends.cudnn, name) for name in ("enabled", "benchmark", "deterministic", "allow_tf32")),
+]  # fmt: skip
+BEFORE = [copy.copy(getattr(*place)) if place[0] is engine else getattr(*place) for place in ATTRIBUTES]
+
+
 def check_modes() -> None:
     state = current()
     wrong = {name: getattr(state, name) for name, value in MODES.items() if getattr(state, name) != value}
-    others = (_Switches.early_stop, _Switches.debug, _depth.count, trace_stack.top, len(engine._active_runs))
-    if wrong or others != (None, None, 0, -1, 0):
+    others = [
+        place for place, value in zip(ATTRIBUTES, BEFORE, strict=True)
+        if getattr(*place) is not value and getattr(*place) != value
+    ]  # fmt: skip
+    if CHECKED.tolist() != VALUES.tolist():
+        others.append((CHECKED, "tolist"))
+    if not threads.compiled:
+        start_anew()
+    elif wrong or others:
         raise SystemExit(f"left behind: {wrong} {others}")
 
 
-def leaf() -> Any:
-    return adjoint.from_numpy(VALUES.copy()).requires_grad_()
+def start_anew() -> None:
+    """Have the modes of a new thread, and what belongs to all threads as it was."""
+    modes._local.__dict__.clear()
+    for place, value in zip(ATTRIBUTES, BEFORE, strict=True):
+        setattr(*place, copy.copy(value) if place[0] is engine else value)
+    CHECKED._array[...] = VALUES
 
 
 def gradient(x: Any, y: Any) -> list[float]:
@@ -224,6 +277,48 @@ def a_graph_that_goes_on() -> Any:
 def the_hips_layer() -> Any:
     f = lambda x: boxed.sum(boxed.sin(x) * x)
     return [hips.grad(f)(VALUES).tolist(), hips.hessian(f)(VALUES).tolist()]
+
+
+@program
+def settings() -> Any:
+    """Blocks that change what belongs to all threads."""
+    x = adjoint.from_numpy(VALUES)
+    with printoptions(precision=2), adjoint.backends.cudnn.flags(True, True):
+        text = str(x / 3)
+    with adjoint.random.fork_rng():
+        adjoint.manual_seed(2)
+        adjoint.rand(2)
+    called = func.functional_call(MODEL, {"weight": x * 2}, (x,)).item()
+    return [text, called, gradcheck(lambda x: x * x, (CHECKED,)), MODEL(x).item()]
+
+
+SWITCHES = (
+    (adjoint.set_grad_enabled, True), (adjoint.autograd.set_multithreading_enabled, True),
+    (adjoint.autograd.set_detect_anomaly, False),
+)  # fmt: skip
+
+
+def switched_back() -> None:
+    for switch, usual in SWITCHES:
+        switch(usual)
+
+
+@program
+def calls_that_switch() -> Any:
+    """A call that is struck has switched or not, and the next one switches back."""
+    x = leaf()
+    found = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for switch, usual in SWITCHES:
+            switch(not usual)
+            found.append((x * 2).requires_grad)
+            switch(usual)
+    return found, gradient(x, x * 3)
+
+
+#: What the user does after an interrupt, where it takes more than going on.
+REMEDIES = {"calls_that_switch": switched_back}
 
 
 def duration(function: Callable[[], Any]) -> float:

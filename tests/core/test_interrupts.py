@@ -12,10 +12,8 @@ from pathlib import Path
 import pytest
 
 import adjoint
-from adjoint.arrays import threads
 
 pytestmark = [
-    pytest.mark.skipif(not threads.compiled, reason="the plain form can be interrupted while it switches a mode"),
     pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no timer that sends signals"),
     pytest.mark.skipif(sys.version_info >= (3, 14), reason="here Python looks for signals before a block begins"),
 ]

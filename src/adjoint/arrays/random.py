@@ -5,10 +5,9 @@ The streams are NumPy's: reproducible for a seed, and different from PyTorch's.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -209,20 +208,6 @@ def get_rng_state() -> Any:
 def set_rng_state(state: Any) -> None:
     """Continue the default generator from a state that ``get_rng_state`` gave."""
     default_generator().set_state(state)
-
-
-@contextlib.contextmanager
-def replayed(state: Any) -> Iterator[None]:
-    """A block that draws random numbers from a state on and leaves the generator as it was; for None, as usual."""
-    if state is None:
-        yield
-        return
-    before = get_rng_state()
-    set_rng_state(state)
-    try:
-        yield
-    finally:
-        set_rng_state(before)
 
 
 # --- draws --------------------------------------------------------------------------------------------------

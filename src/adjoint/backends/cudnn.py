@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys as _sys
+from contextlib import ContextDecorator as _ContextDecorator
+from typing import Any as _Any
+
+from adjoint.core.modes import ATTRIBUTE as _ATTRIBUTE
+from adjoint.core.modes import ModeBlock as _ModeBlock
 
 __all__ = [
     "allow_tf32",
@@ -58,14 +62,7 @@ def set_flags(
     return before
 
 
-@contextmanager
-def flags(
-    enabled: bool = False,
-    benchmark: bool = False,
-    benchmark_limit: int | None = 10,
-    deterministic: bool = False,
-    allow_tf32: bool = True,
-) -> Iterator[None]:
+class flags(_ModeBlock, _ContextDecorator):
     """A block with other switches.
 
     >>> import adjoint
@@ -73,8 +70,21 @@ def flags(
     ...     adjoint.backends.cudnn.benchmark
     True
     """
-    before = set_flags(enabled, benchmark, benchmark_limit, deterministic, allow_tf32)
-    try:
-        yield
-    finally:
-        set_flags(*before)
+
+    def __init__(
+        self,
+        enabled: bool = False,
+        benchmark: bool = False,
+        benchmark_limit: int | None = 10,
+        deterministic: bool = False,
+        allow_tf32: bool = True,
+    ) -> None:
+        self.switches = {
+            "enabled": enabled, "benchmark": benchmark, "deterministic": deterministic, "allow_tf32": allow_tf32,
+        }  # fmt: skip
+        if benchmark_limit is not None:
+            self.switches["benchmark_limit"] = benchmark_limit
+
+    def changes(self) -> tuple[_Any, ...]:
+        """What the block changes: attributes of this module."""
+        return tuple((_ATTRIBUTE, name, (_sys.modules[__name__], value)) for name, value in self.switches.items())

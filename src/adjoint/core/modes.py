@@ -66,9 +66,11 @@ MODES = {
 }
 #: What a block does to a mode: give it a value; the same, to restore another value than it has now; put a member at the
 #: end of a tuple; add to a number, which others may add to meanwhile; give an attribute of another object, as (object,
-#: value), a value; put an interceptor, or none, in its place of the chain, as (place, interceptor). Under the name
-#: "anomaly" the value is what `set_anomaly` takes.
-SET, EXCHANGE, PUSH, ADD, ATTRIBUTE, INTERCEPT = range(6)
+#: value), a value, or take it away, as (object, ABSENT); write values to the memory of an array, as (array, values); put
+#: an interceptor, or none, in its place of the chain, as (place, interceptor). Under the name "anomaly" the value is what
+#: `set_anomaly` takes.
+SET, EXCHANGE, PUSH, ADD, ATTRIBUTE, MEMORY, INTERCEPT = range(7)
+ABSENT = object()
 # how many threads are in inference mode or inside a transformation, so that new tensors are marked
 _inferring = 0
 
@@ -302,8 +304,16 @@ def change(state: ThreadState, how, name, value):
         return value
     if how == ATTRIBUTE:
         owner, value = value
-        before = owner, getattr(owner, name)
-        setattr(owner, name, value)
+        before = owner, getattr(owner, name, ABSENT)
+        if value is not ABSENT:
+            setattr(owner, name, value)
+        elif before[1] is not ABSENT:
+            delattr(owner, name)
+        return before
+    if how == MEMORY:
+        array, value = value
+        before = array, array.copy()
+        array[...] = value
         return before
     if how == INTERCEPT:
         place, interceptor = value
@@ -331,6 +341,10 @@ def change(state: ThreadState, how, name, value):
 
 def undo(state: ThreadState, how, name, kept):
     """Undo one change; a member of a tuple is taken out if it is still there."""
+    if how == MEMORY:
+        array, value = kept
+        array[...] = value
+        return
     if how != PUSH:
         change(state, SET if how == EXCHANGE else how, name, -kept if how == ADD else kept)
         return
@@ -343,11 +357,18 @@ def undo(state: ThreadState, how, name, kept):
 
 
 def change_modes(wanted) -> list:
-    """Change modes of the calling thread, given as (how, name, value), in one step; returns what `undo_modes` needs."""
+    """Change modes of the calling thread, given as (how, name, value), in one step; returns what `undo_modes` needs.
+
+    If one cannot be changed, none is.
+    """
     state: ThreadState = current()
     done: list = [state]
-    for how, name, value in wanted:
-        done.append((how, name, change(state, how, name, value)))
+    try:
+        for how, name, value in wanted:
+            done.append((how, name, change(state, how, name, value)))
+    except BaseException:
+        undo_modes(done)
+        raise
     return done
 
 

@@ -17,6 +17,7 @@ import sys
 import time
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
@@ -25,6 +26,7 @@ import numpy
 from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.core.grad_mode import no_grad
 from adjoint.core.hooks import RemovableHandle
+from adjoint.core.modes import ATTRIBUTE, ModeBlock
 from adjoint.tensor.creation import from_numpy
 from adjoint.tensor.tensor import Tensor
 
@@ -211,14 +213,9 @@ class GradientReducer:
                 bucket.give_back(self.divisor)
         self._collected = self._shared = self._done = 0
 
-    @contextlib.contextmanager
-    def no_sync(self) -> Iterator[None]:
+    def no_sync(self) -> AbstractContextManager[None]:
         """Within it, backward passes accumulate on each rank alone; the next pass outside exchanges all of it."""
-        before, self._paused = self._paused, True
-        try:
-            yield
-        finally:
-            self._paused = before
+        return _Paused(self)
 
     def remove(self) -> None:
         """Take the hooks off the parameters and free the communicators. Must be called on every rank."""
@@ -321,6 +318,16 @@ def broadcast_parameters(parameters: Iterable[Tensor], comm: Any = None, root: i
             value = numpy.ascontiguousarray(parameter._array).reshape(parameter._array.shape)
             comm.Bcast(value.reshape(-1).view(numpy.uint8), root)
             parameter.copy_(from_numpy(value))
+
+
+class _Paused(ModeBlock):
+    """A block in which a reducer does not exchange."""
+
+    def __init__(self, reducer: GradientReducer) -> None:
+        self.reducer = reducer
+
+    def changes(self) -> tuple[Any, ...]:
+        return ((ATTRIBUTE, "_paused", (self.reducer, True)),)
 
 
 @contextlib.contextmanager

@@ -7,14 +7,16 @@ is formatted once, and the rows are laid out from the strings.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import ContextDecorator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from adjoint.arrays.size import CPU
+from adjoint.core.modes import ATTRIBUTE, ModeBlock
 
 from ..arrays.dtypes import bool_, from_numpy_dtype, get_default_complex_dtype, get_default_dtype, int64
 from ..arrays.namespace import device_of, is_lazy, on_device
@@ -66,24 +68,34 @@ def set_printoptions(
         ValueError: there is no such profile.
     """
     global _options
+    _options = _changed(precision, threshold, edgeitems, linewidth, profile, sci_mode)
+
+
+def _changed(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> PrintOptions:
+    """The options as they are with some of them changed."""
     if profile is not None and profile not in _PROFILES:
         raise ValueError(f"profile must be one of {', '.join(map(repr, _PROFILES))}, got {profile!r}")
     base = _options if profile is None else _PROFILES[profile]
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    _options = replace(base, sci_mode=sci_mode, **changes)
+    return replace(base, sci_mode=sci_mode, **changes)
 
 
-@contextmanager
-def printoptions(**options: Any) -> Iterator[None]:
+class printoptions(ModeBlock, ContextDecorator):
     """``set_printoptions`` for the duration of a with block."""
-    global _options
-    saved = _options
-    set_printoptions(**options)
-    try:
-        yield
-    finally:
-        _options = saved
+
+    def __init__(self, **options: Any) -> None:
+        self.options = options
+
+    def changes(self) -> tuple[Any, ...]:
+        return ((ATTRIBUTE, "_options", (sys.modules[__name__], _changed(**self.options))),)
 
 
 def format_tensor(

@@ -23,6 +23,7 @@ from adjoint.arrays.namespace import CPU, device_of
 from adjoint.arrays.size import Size
 from adjoint.core import errors
 from adjoint.core.batches import numbering
+from adjoint.core.draws import drawing_from
 from adjoint.core.engine import run_number
 from adjoint.core.grad_mode import enable_grad
 from adjoint.core.graph import SavedTensor, TensorBase, needs_grad
@@ -261,7 +262,7 @@ class Region:
         with (
             _in_levels(self.levels) as levels,
             numbering(self.batches),
-            random.replayed(self.random_state),
+            drawing_from(self.random_state),
             enable_grad(),
             self.again(),
             saved_tensors_hooks(pack, lambda kept: kept),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from adjoint.arrays import random
+from adjoint.core.draws import drawing_from
 from adjoint.core.engine import accumulates
 from adjoint.core.grad_mode import enable_grad
 from adjoint.core.graph import TensorBase, needs_grad
@@ -73,7 +74,7 @@ class CheckpointFunction(Function):
         args = list(ctx.others)
         for i, tensor in zip(ctx.places, detach_variable(ctx.saved_tensors), strict=True):
             args[i] = tensor
-        with random.replayed(ctx.random_state), enable_grad():
+        with drawing_from(ctx.random_state), enable_grad():
             outputs = ctx.function(*args)
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         pairs = [

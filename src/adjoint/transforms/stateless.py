@@ -7,17 +7,15 @@ name and a Tensor, and has its tensors as attributes under these names.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from adjoint.core.graph import TensorBase
+from adjoint.core.modes import ATTRIBUTE, ModeBlock
 from adjoint.tensor.table import ops
 
 Tensor = Any
 Tensors = dict[str, Tensor]
-
-_ABSENT = object()
 
 
 def functional_call(
@@ -153,21 +151,15 @@ def _owner(module: Any, name: str) -> tuple[Any, str]:
     return module, last
 
 
-@contextmanager
-def replaced(module: Any, values: Tensors) -> Iterator[None]:
+class replaced(ModeBlock):
     """A block in which attributes of an object, under dotted names, are others."""
-    places = [(_owner(module, name), value) for name, value in values.items()]
-    before = [getattr(*place, _ABSENT) for place, _ in places]
-    try:
-        for (owner, name), value in places:
-            setattr(owner, name, value)
-        yield
-    finally:
-        for ((owner, name), _), value in zip(places, before, strict=True):
-            if value is not _ABSENT:
-                setattr(owner, name, value)
-            elif hasattr(owner, name):
-                delattr(owner, name)
+
+    def __init__(self, module: Any, values: Tensors) -> None:
+        self.module, self.values = module, values
+
+    def changes(self) -> tuple[Any, ...]:
+        places = [(*_owner(self.module, name), value) for name, value in self.values.items()]
+        return tuple((ATTRIBUTE, name, (owner, value)) for owner, name, value in places)
 
 
 def stack_module_state(models: Sequence[Any]) -> tuple[Tensors, Tensors]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy
@@ -12,6 +11,7 @@ import numpy
 from adjoint.arrays.dtypes import complex128, float64, from_numpy_dtype
 from adjoint.arrays.size import Size
 from adjoint.core.graph import new_tensor
+from adjoint.core.modes import MEMORY, ModeBlock
 from adjoint.tensor.tensor import Tensor
 
 from . import messages
@@ -69,16 +69,14 @@ def tensor_of(array: Array) -> Tensor:
     return cast(Tensor, new_tensor(array))
 
 
-@contextmanager
-def at(x: Tensor, values: Array) -> Iterator[None]:
+class at(ModeBlock):
     """Have other values in a tensor's memory for a while, unnoticed by its version: whoever refers to it sees them."""
-    memory = x._array
-    before = memory.copy()
-    memory[...] = values
-    try:
-        yield
-    finally:
-        memory[...] = before
+
+    def __init__(self, x: Tensor, values: Array) -> None:
+        self.wanted = ((MEMORY, "", (x._array, values)),)
+
+    def changes(self) -> tuple[Any, ...]:
+        return self.wanted
 
 
 class Evaluation:
