@@ -6,8 +6,8 @@ right result. tests/core/test_interrupts.py calls this.
 
 A mode that is switched by a call (`set_grad_enabled(False)` and its kin) stays switched where the signal ends the
 program before the call that switches it back, or ends that call before its first step; so it is in torch. So it is,
-too, where the call is the head of a block that is not yet begun. The next call switches it back. Outside of this is what
-Python leaves open: the blocks of NumPy, of CUDA's tools and of contextlib.ExitStack, and in Python 3.14 the moment
+too, where the call is the head of a block that is not yet begun. The next call switches it back. Outside of this is
+what Python leaves open: the blocks of NumPy, of CUDA's tools and of contextlib.ExitStack, and in Python 3.14 the moment
 between the call of `__enter__` and the block.
 
 In the plain form `__exit__` is a function of Python, which a signal may end before its first step, as it may torch's

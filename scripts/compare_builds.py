@@ -1,0 +1,184 @@
+"""Do results depend on the compiler's settings? Builds the package with several of them, and compares all bits.
+
+    python scripts/compare_builds.py [--settings c11 native ...] [--keep FOLDER]
+
+Each build stands in a folder of its own. In each, every public function is called as in tests/function_calls.py and
+derived, and every elementwise operation on long arrays with special values, for each kind of processor that this one
+can stand in for. A setting whose compiler is missing is named and left out. Ends with 1
+if any result differs from those of the first build. Takes some two minutes for each setting.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+#: What stands in the environment of a build; CFLAGS come before the package's own flags.
+SETTINGS = {
+    "default": {},
+    "c11": {"CFLAGS": "-std=c11"},
+    "no contraction": {"CFLAGS": "-ffp-contract=off"},
+    "contraction": {"CFLAGS": "-ffp-contract=fast"},
+    "native": {"CFLAGS": "-O3 -march=native"},
+    "clang": {"CC": "clang", "LDSHARED": "clang -shared"},
+}
+DTYPES = ("float64", "float32", "float16", "bfloat16", "complex128", "complex64")
+#: So many elements: whole blocks of 128, whole vectors, and some more.
+LENGTH = 1031
+#: Whose values are decided by the clock, or that answer with no arrays.
+LEFT_OUT = frozenset(("seed", "initial_seed", "get_rng_state"))
+
+
+# in a build ----------------------------------------------------------------------------------------------------------
+
+
+def bits(values: Any) -> str:
+    """A name for the bits of arrays; one for all NaN, whose sign and payload C leaves open."""
+    import numpy
+
+    found = hashlib.sha256()
+    for value in values:
+        array = numpy.ascontiguousarray(value.detach()._array)
+        found.update(f"{array.dtype}{array.shape}".encode())
+        if array.dtype.kind in "fcV":
+            array = array.copy()
+            parts = array.view(array.real.dtype) if array.dtype.kind == "c" and array.size else array
+            parts[parts != parts] = numpy.nan
+        found.update(array.tobytes())
+    return found.hexdigest()[:16]
+
+
+def of_calls() -> Iterator[tuple[str, str]]:
+    """Every function of tests/function_calls.py in every type that it takes, with its gradients."""
+    import adjoint
+    import function_calls
+    from function_probe import Problem
+
+    for name in sorted(set(function_calls.CALLS) - LEFT_OUT):
+        for dtype in DTYPES:
+            with contextlib.suppress(Exception):  # types that it does not take
+                problem = Problem(name, dtype)
+                leaves = [leaf.requires_grad_() for leaf in problem.starts()]
+                results = problem.run(leaves)
+                yield f"{name} {dtype}", bits(results)
+                wanted = [y for y in results if y.requires_grad]
+                found = adjoint.autograd.grad(
+                    wanted, leaves, [adjoint.ones_like(y) for y in wanted], allow_unused=True
+                )  # fmt: skip
+                yield f"{name} {dtype} gradient", bits([g for g in found if g is not None])
+
+
+def of_elementwise(kind: int | None) -> Iterator[tuple[str, str]]:
+    """Every elementwise operation on long arrays, and its gradients."""
+    import numpy
+
+    import adjoint
+    from adjoint.rules.declare import TABLE
+    from adjoint.tensor.table import ops
+
+    draw = numpy.random.default_rng(0)
+    special = [0.0, -0.0, numpy.inf, -numpy.inf, numpy.nan, 5e-324, 1e-310, -1e-300, 1e300, 1.0, -1.0, 0.5, 8.0]
+    numbers = numpy.concatenate([draw.uniform(-1, 1, 500), draw.normal(size=300) * 8, draw.uniform(-700, 700, 300)])
+    first = draw.permutation(numpy.concatenate([numbers, special]))[:LENGTH]
+    for name, rule in sorted(TABLE.items()):
+        for dtype in DTYPES[:2] if rule.kind == "elementwise" else ():
+            values = [first, *(draw.permutation(first) for _ in rule.inputs[1:])]
+            with contextlib.suppress(Exception):
+                leaves = [adjoint.tensor(each).to(getattr(adjoint, dtype)).requires_grad_() for each in values]
+                result = getattr(ops, name)(*leaves)
+                yield f"{name} long {dtype} kind {kind}", bits([result])
+                found = adjoint.autograd.grad(result, leaves, adjoint.ones_like(result), allow_unused=True)
+                yield f"{name} long {dtype} kind {kind} gradient", bits([g for g in found if g is not None])
+
+
+def results() -> dict[str, str]:
+    """What the build that is imported computes: by call, a name for the bits."""
+    sys.path.insert(0, str(ROOT / "tests"))
+    import numpy
+
+    from adjoint.arrays import vector_ufuncs, vectors
+
+    warnings.simplefilter("ignore")
+    numpy.seterr(all="ignore")
+    if not vector_ufuncs.compiled:
+        raise SystemExit("this build has no compiled form")
+    found = dict(of_calls())
+    for kind in vector_ufuncs.kinds():
+        vector_ufuncs.use_kind(kind)
+        vectors.use_kind(kind)
+        found |= dict(of_elementwise(kind))
+    return found
+
+
+# all builds ----------------------------------------------------------------------------------------------------------
+
+
+def built(folder: Path, setting: dict[str, str]) -> None:
+    """A build of the working copy's sources in a folder."""
+    ignored = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
+    shutil.copytree(ROOT / "src", folder / "src", ignore=ignored)
+    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy2(ROOT / name, folder)
+    if (ROOT / "build" / "cython").is_dir():
+        shutil.copytree(ROOT / "build" / "cython", folder / "build" / "cython")
+    command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
+    environment = {**os.environ, **setting, "ADJOINT_REQUIRE_EXT": "1", "PYTHONPATH": str(folder / "src")}
+    subprocess.run(command, cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL)
+
+
+def computed(folder: Path) -> dict[str, str]:
+    """What the build in a folder computes."""
+    environment = {**os.environ, "PYTHONPATH": str(folder / "src"), "ADJOINT_REQUIRE_EXT": "1"}
+    command = [sys.executable, __file__, "--results"]
+    done = subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True, text=True)
+    return json.loads(done.stdout.splitlines()[-1])  # type: ignore[no-any-return]
+
+
+def compared(names: list[str], place: Path) -> int:
+    """Build and compare; the number of results that differ."""
+    expected: dict[str, str] = {}
+    n_different = 0
+    for name in names:
+        setting = SETTINGS[name]
+        if shutil.which(setting.get("CC", sys.executable)) is None:
+            print(f"{name}: there is no {setting['CC']} here", flush=True)
+            continue
+        folder = place / name.replace(" ", "_")
+        built(folder, setting)
+        found = computed(folder)
+        expected = expected or found
+        different = sorted(key for key in expected.keys() | found.keys() if expected.get(key) != found.get(key))
+        n_different += len(different)
+        print(f"{name}: {len(found)} results, {len(different)} differ", *different[:50], sep="\n    ", flush=True)
+    return n_different
+
+
+def main() -> int:
+    """What the command line asks for; 1 if a result differs."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--settings", nargs="+", choices=SETTINGS, default=list(SETTINGS))
+    parser.add_argument("--keep", type=Path, help="a new folder in which the builds stay")
+    parser.add_argument("--results", action="store_true", help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.results:
+        print(json.dumps(results()))
+        return 0
+    with contextlib.ExitStack() as stack:
+        place = asked.keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        return 1 if compared(asked.settings, place) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
