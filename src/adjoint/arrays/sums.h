@@ -86,7 +86,7 @@ static PyObject *adj_total(int kind, PyObject *object) {
     if (out == NULL) return NULL;
     char *to = PyArray_BYTES(out);
     memset(to, 0, PyArray_ITEMSIZE(a));
-    if (fetestexcept(FE_ALL_EXCEPT)) feclearexcept(FE_ALL_EXCEPT);
+    adj_clear_flags(FE_ALL_EXCEPT);
     /* the result is the first operand and has no stride: NumPy's loops know this as a sum, and add in pairs */
     adj_add(precision, n, to, PyArray_BYTES(a), PyArray_ITEMSIZE(a), to, 0);
     if (kind == ADJ_AVERAGE) {
@@ -95,8 +95,8 @@ static PyObject *adj_total(int kind, PyObject *object) {
         else
             *(double *)to /= (double)n;
     }
-    if (fetestexcept(ADJ_REPORTED_FLAGS)) {
-        feclearexcept(FE_ALL_EXCEPT);
+    if (adj_flags(ADJ_REPORTED_FLAGS)) {
+        adj_clear_flags(FE_ALL_EXCEPT);
         Py_DECREF(out);
         Py_RETURN_NONE;
     }

@@ -196,9 +196,9 @@ static void adj_run_both(const adj_replaced *replaced, const void **inputs, npy_
         for (int k = 0; k < replaced->n_inputs; k++) adj_take(inputs[k], i, replaced->size, others + k, n);
         n++;
     }
-    feclearexcept(ADJ_REPORTED_FLAGS);
+    adj_clear_flags(ADJ_REPORTED_FLAGS);
     adj_run_replaced(replaced, outside, n, &results);
-    *flags |= fetestexcept(ADJ_REPORTED_FLAGS);
+    *flags |= adj_flags(ADJ_REPORTED_FLAGS);
     if (n < count) adj_run_formula(replaced, inputs, count, inside, 0, out);
     n = 0;
     for (npy_intp i = 0; i < count; i++)
@@ -208,7 +208,7 @@ static void adj_run_both(const adj_replaced *replaced, const void **inputs, npy_
 /* Elements in blocks: in each the values are those that a block of this one element would have. */
 static void adj_run_function(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {
     const adj_replaced *replaced = (const adj_replaced *)data;
-    int n_inputs = replaced->n_inputs, size = replaced->size, dense = 1, flags = fetestexcept(ADJ_REPORTED_FLAGS);
+    int n_inputs = replaced->n_inputs, size = replaced->size, dense = 1, flags = adj_flags(ADJ_REPORTED_FLAGS);
     for (int k = 0; k <= n_inputs; k++) dense &= steps[k] == size;
     if (dense && replaced->function == NULL) {
         replaced->loop.function(args, dimensions, steps, replaced->loop.data);
@@ -234,8 +234,8 @@ static void adj_run_function(char **args, const npy_intp *dimensions, const npy_
     }
     if (replaced->function == NULL) return;
     /* a formula's own steps may raise flags that its result does not deserve */
-    if (fetestexcept(ADJ_REPORTED_FLAGS) == flags) return;
-    feclearexcept(ADJ_REPORTED_FLAGS);
+    if (adj_flags(ADJ_REPORTED_FLAGS) == flags) return;
+    adj_clear_flags(ADJ_REPORTED_FLAGS);
     if (flags) feraiseexcept(flags);
 }
 

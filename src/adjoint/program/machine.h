@@ -130,11 +130,11 @@ static void adj_work(void *of) {
     char *memory = (char *)malloc((size_t)job->scratch + ADJ_ALIGNMENT);
     if (memory == NULL) { ADJ_JOIN(&job->flags, ADJ_NO_MEMORY); return; }
     char *scratch = (char *)(((uintptr_t)memory + ADJ_ALIGNMENT - 1) & ~(uintptr_t)(ADJ_ALIGNMENT - 1));
-    feclearexcept(FE_ALL_EXCEPT);
+    adj_clear_flags(FE_ALL_EXCEPT);
     npy_intp piece;
     while ((piece = ADJ_CLAIM(&job->next)) < job->n_pieces) adj_run_piece(job, piece, scratch);
-    int flags = fetestexcept(ADJ_REPORTED_FLAGS);
-    feclearexcept(FE_ALL_EXCEPT);
+    int flags = adj_flags(ADJ_REPORTED_FLAGS);
+    adj_clear_flags(FE_ALL_EXCEPT);
     free(memory);
     if (flags) ADJ_JOIN(&job->flags, flags);
 }
@@ -158,11 +158,11 @@ static void adj_run_row(const adj_job *job, char *scratch) {
 static void adj_work_here(adj_job *job, int quiet) {
     char memory[ADJ_STACK_SCRATCH + ADJ_ALIGNMENT];
     char *scratch = (char *)(((uintptr_t)memory + ADJ_ALIGNMENT - 1) & ~(uintptr_t)(ADJ_ALIGNMENT - 1));
-    if (!quiet && fetestexcept(ADJ_REPORTED_FLAGS)) feclearexcept(ADJ_REPORTED_FLAGS);
+    if (!quiet) adj_clear_flags(ADJ_REPORTED_FLAGS);
     if (job->n_rows == 1 && job->tile == job->n_columns) adj_run_row(job, scratch);
     else
         for (npy_intp piece = 0; piece < job->n_pieces; piece++) adj_run_piece(job, piece, scratch);
-    if (!quiet && (job->flags = fetestexcept(ADJ_REPORTED_FLAGS))) feclearexcept(ADJ_REPORTED_FLAGS);
+    if (!quiet && (job->flags = adj_flags(ADJ_REPORTED_FLAGS))) adj_clear_flags(ADJ_REPORTED_FLAGS);
 }
 
 /* A piece is several tiles: dealing out costs little then, and an interrupted thread delays the others little. */
@@ -338,7 +338,7 @@ typedef PyObject *(*adj_array_maker)(PyArray_Descr *descr, int ndim, npy_intp *s
 static int adj_bind(const adj_elementwise *p, PyObject **given, adj_job *job, adj_register *registers, double *numbers,
                     PyObject **made, adj_array_maker kept, npy_intp large, int flat_only) {
     PyArrayObject *arrays[ADJ_MOST_INPUTS], *full = NULL;
-    int plain = 1, fortran = 1, n = p->n_inputs, single = p->size == 4;
+    int same = 1, c_order = 1, fortran = 1, n = p->n_inputs, single = p->size == 4;
     job->n_rows = job->n_columns = job->n_pieces = job->scratch = 0;
     job->flags = 0;
     for (int k = n; k < p->n_registers; k++) registers[k] = p->registers[k];
@@ -357,19 +357,17 @@ static int adj_bind(const adj_elementwise *p, PyObject **given, adj_job *job, ad
         if (descr == p->descr && p->input_types[k] != p->type_num) return 0;
         if (!PyArray_ISALIGNED(a)) return 0;
         registers[k].base = PyArray_BYTES(a);
-        if (full == NULL) full = a;
-        else if (PyArray_NDIM(a) && PyArray_NDIM(full)) plain = plain && PyArray_SAMESHAPE(a, full);
-        else if (PyArray_NDIM(a)) full = a;
+        if (PyArray_NDIM(a) == 0) { if (full == NULL) full = a; continue; }
+        if (full == NULL || PyArray_NDIM(full) == 0) full = a;
+        else same = same && adj_same_shape(a, full);
+        c_order = c_order && PyArray_IS_C_CONTIGUOUS(a);
+        fortran = fortran && PyArray_IS_F_CONTIGUOUS(a);
     }
     if (full == NULL) return 0;
     npy_intp broadcast[NPY_MAXDIMS], *shape = broadcast, size;
     int ndim = PyArray_NDIM(full);
-    for (int k = 0; k < n; k++)
-        if (arrays[k] != NULL && PyArray_NDIM(arrays[k])) {
-            plain = plain && PyArray_IS_C_CONTIGUOUS(arrays[k]);
-            fortran = fortran && PyArray_IS_F_CONTIGUOUS(arrays[k]) && PyArray_SAMESHAPE(arrays[k], full);
-        }
-    if (plain || fortran) {
+    fortran = fortran && !c_order;
+    if (same && (c_order || fortran)) {
         shape = PyArray_DIMS(full);
         size = 1;
         for (int i = 0; i < ndim; i++) size *= shape[i];
@@ -399,7 +397,7 @@ static int adj_bind(const adj_elementwise *p, PyObject **given, adj_job *job, ad
         if (size && !adj_collapse(n, arrays, registers, ndim, shape, &job->n_rows, &job->n_columns)) return 0;
     }
     Py_INCREF(p->descr);
-    fortran = fortran && !plain;
+    fortran = fortran && same;
     PyObject *result;
     if (size >= large) result = kept(p->descr, ndim, shape, fortran);
     else
