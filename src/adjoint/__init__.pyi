@@ -138,7 +138,7 @@ def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def any(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """True where any of the elements over axes is not 0."""
 
-def arange(start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False) -> Tensor:
+def arange(start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """Numbers from start (0) up to but not including end, `step` apart."""
 
 def arccos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -599,7 +599,7 @@ def embedding(weight: Tensor, indices: Tensor, padding_idx: builtins.int = -1, s
 def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: builtins.bool = False, mode: builtins.int = 0, sparse: builtins.bool = False, per_sample_weights: Tensor | None = None, include_last_offset: builtins.bool = False, padding_idx: builtins.int | None = None) -> builtins.tuple[Tensor, Tensor, Tensor, Tensor]:
     """As nn.functional.embedding_bag() of one row of indices, with the weight first and the mode as a number."""
 
-def empty(*size: Any, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, **out: Any) -> Tensor:
+def empty(*size: Any, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, **out: Any) -> Tensor:
     """Memory of the given shape and no particular content."""
 
 def empty_like(input: Tensor, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, memory_format: Any = None, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
@@ -655,7 +655,7 @@ def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def expm1_(input: Tensor) -> Tensor:
     """In-place version of expm1()."""
 
-def eye(n: builtins.int, m: builtins.int | None = None, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False) -> Tensor:
+def eye(n: builtins.int, m: builtins.int | None = None, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """The n by m matrix with ones on the diagonal."""
 
 def feature_alpha_dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
@@ -747,10 +747,10 @@ def from_numpy(ndarray: _numpy.ndarray[Any, Any]) -> Tensor:
 def frombuffer(buffer: Any, *, dtype: Any, count: builtins.int = -1, offset: builtins.int = 0, requires_grad: builtins.bool = False) -> Tensor:
     """A one-dimensional tensor over the memory of an object that has Python's buffer protocol."""
 
-def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False) -> Tensor:
+def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """A number repeated to the given shape; its type decides the dtype where none is given."""
 
-def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False) -> Tensor:
+def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """A number repeated to the shape of a tensor, with its dtype unless another is given."""
 
 from adjoint import func as func
@@ -1033,7 +1033,7 @@ def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 from adjoint import linalg as linalg
 
-def linspace(start: Any, end: Any, steps: builtins.int, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False) -> Tensor:
+def linspace(start: Any, end: Any, steps: builtins.int, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """`steps` numbers from start to end, both included, evenly spaced."""
 
 from adjoint.tensor.files import load as load
@@ -1098,7 +1098,7 @@ def logit(input: Tensor, eps: builtins.float | None = None, *, out: Tensor | Non
 def logit_(input: Tensor, eps: builtins.float | None = None) -> Tensor:
     """In-place version of logit()."""
 
-def logspace(start: Any, end: Any, steps: builtins.int, base: builtins.float = 10.0, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False) -> Tensor:
+def logspace(start: Any, end: Any, steps: builtins.int, base: builtins.float = 10.0, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """`steps` numbers from base**start to base**end, evenly spaced on a logarithmic scale."""
 
 def logsumexp(input: Tensor, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -1311,7 +1311,7 @@ def numel(input: Tensor) -> builtins.int:
 
 from adjoint import numpy as numpy
 
-def ones(*size: Any, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, **out: Any) -> Tensor:
+def ones(*size: Any, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, **out: Any) -> Tensor:
     """Ones of the given shape."""
 
 def ones_like(input: Tensor, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, memory_format: Any = None, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
@@ -1401,7 +1401,7 @@ def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def rad2deg_(input: Tensor) -> Tensor:
     """In-place version of rad2deg()."""
 
-def rand(*size: Any, generator: _Generator | None = None, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, **out: Any) -> Tensor:
+def rand(*size: Any, generator: _Generator | None = None, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, **out: Any) -> Tensor:
     """Random numbers, uniform in [0, 1)."""
 
 def rand_like(input: Tensor, *, generator: _Generator | None = None, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, memory_format: Any = None, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
@@ -1413,7 +1413,7 @@ def randint(*bounds: Any, generator: _Generator | None = None, dtype: Any = None
 def randint_like(input: Tensor, *bounds: builtins.int, low: builtins.int | None = None, high: builtins.int | None = None, generator: _Generator | None = None, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, memory_format: Any = None, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
     """Random integers of the shape and, unless another is given, the dtype of a tensor, between bounds as in randint()."""
 
-def randn(*size: Any, generator: _Generator | None = None, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, **out: Any) -> Tensor:
+def randn(*size: Any, generator: _Generator | None = None, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, **out: Any) -> Tensor:
     """Random numbers of the standard normal distribution; complex ones have variance 1 in all."""
 
 def randn_like(input: Tensor, *, generator: _Generator | None = None, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, memory_format: Any = None, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
@@ -1765,7 +1765,7 @@ def triangular_solve(b: Tensor, A: Tensor, upper: builtins.bool = True, transpos
 def tril(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """The matrices' lower triangles, zeros above the given diagonal."""
 
-def tril_indices(row: builtins.int, col: builtins.int, offset: builtins.int = 0, *, dtype: Any = None, device: Device = None, layout: Any = None, requires_grad: builtins.bool = False) -> Tensor:
+def tril_indices(row: builtins.int, col: builtins.int, offset: builtins.int = 0, *, dtype: Any = None, device: Device = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """The places in the lower triangle of a row by col matrix, as two rows of indices."""
 
 def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: builtins.float = 1.0, p: builtins.float = 2.0, eps: builtins.float = 1e-06, swap: builtins.bool = False, reduction: builtins.int = 0) -> Tensor:
@@ -1774,7 +1774,7 @@ def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, marg
 def triu(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """The matrices' upper triangles, zeros below the given diagonal."""
 
-def triu_indices(row: builtins.int, col: builtins.int, offset: builtins.int = 0, *, dtype: Any = None, device: Device = None, layout: Any = None, requires_grad: builtins.bool = False) -> Tensor:
+def triu_indices(row: builtins.int, col: builtins.int, offset: builtins.int = 0, *, dtype: Any = None, device: Device = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """The places in the upper triangle of a row by col matrix, as two rows of indices."""
 
 def true_divide(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
@@ -1886,7 +1886,7 @@ from adjoint import xpu as xpu
 def zero_(input: Tensor) -> Tensor:
     """In-place version of zero()."""
 
-def zeros(*size: Any, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, **out: Any) -> Tensor:
+def zeros(*size: Any, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, **out: Any) -> Tensor:
     """Zeros of the given shape."""
 
 def zeros_like(input: Tensor, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, memory_format: Any = None, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:

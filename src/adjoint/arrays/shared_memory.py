@@ -45,6 +45,21 @@ def pinned_bytes(size: int) -> numpy.ndarray[Any, Any]:
     return numpy.asarray(Pinned(importlib.import_module("cupy").cuda.alloc_pinned_memory(max(size, 1)), size))
 
 
+def pinned(array: Any) -> Any:
+    """A copy of an array in pinned memory, with its strides unless elements meet or lie in reverse.
+
+    Raises RuntimeError without a device.
+    """
+    steps = [(n, step) for n, step in zip(array.shape, array.strides, strict=True) if n > 1]
+    if array.size == 0 or any(step <= 0 for _, step in steps):
+        copy = pinned_bytes(array.nbytes).view(array.dtype).reshape(array.shape)
+    else:
+        size = array.itemsize + sum((n - 1) * step for n, step in steps)
+        copy = numpy.ndarray(array.shape, array.dtype, pinned_bytes(size), 0, array.strides)
+    copy[...] = array
+    return copy
+
+
 def owners(array: Any) -> Iterator[Any]:
     """An array and what its memory belongs to, one after the other."""
     while array is not None:

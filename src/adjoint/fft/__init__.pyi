@@ -27,7 +27,7 @@ def fft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, no
 def fft2(input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: builtins.str | None = None) -> Tensor:
     """The Fourier transform, the sum of x[j] exp(-2 pi i j k / n) over j; over two axes."""
 
-def fftfreq(n: builtins.int, d: builtins.float = 1.0, *, out: Tensor | None = None, dtype: _dtype | None = None, layout: Any = None, device: Any = None, requires_grad: builtins.bool = False) -> Tensor:
+def fftfreq(n: builtins.int, d: builtins.float = 1.0, *, out: Tensor | None = None, dtype: _dtype | None = None, layout: Any = None, device: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """The frequencies, in cycles per unit of the sample spacing d, of the elements of a transform of size n."""
 
 def fftn(input: Tensor, s: Dims = None, dim: Dims = None, norm: builtins.str | None = None) -> Tensor:
@@ -81,7 +81,7 @@ def rfft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, n
 def rfft2(input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: builtins.str | None = None) -> Tensor:
     """The first half of the Fourier transform of a real signal; over two axes."""
 
-def rfftfreq(n: builtins.int, d: builtins.float = 1.0, *, out: Tensor | None = None, dtype: _dtype | None = None, layout: Any = None, device: Any = None, requires_grad: builtins.bool = False) -> Tensor:
+def rfftfreq(n: builtins.int, d: builtins.float = 1.0, *, out: Tensor | None = None, dtype: _dtype | None = None, layout: Any = None, device: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """The frequencies of the elements of rfft() of size n: the first half of fftfreq(), all positive."""
 
 def rfftn(input: Tensor, s: Dims = None, dim: Dims = None, norm: builtins.str | None = None) -> Tensor:

@@ -270,7 +270,6 @@ def _filled(
     if dtype is None and target is not None:
         dtype = target.dtype
     rest.pop("layout", None)
-    rest.pop("pin_memory", None)
     if rest:
         raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(rest))}'")
     result = _wrapped(make(check_shape(name, size), _kind(dtype, name)), requires_grad, name, device)

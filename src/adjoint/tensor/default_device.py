@@ -11,6 +11,7 @@ from adjoint.core import errors
 from adjoint.core.graph import TensorBase
 from adjoint.core.naming import known_by
 from adjoint.tensor import creation
+from adjoint.tensor.pinning import pinnable
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -19,6 +20,13 @@ FOLLOWING = (
     "tensor", "as_tensor", "asarray", "zeros", "ones", "empty", "full", "empty_strided", "arange", "linspace",
     "logspace", "eye", "rand", "randn", "randint", "randperm", "scalar_tensor", "tril_indices", "triu_indices",
     "empty_permuted", "range",
+)  # fmt: skip
+
+
+#: Functions whose tensors lie in pinned memory where pin_memory=True asks for that; so do windows and the like.
+PINNED = (
+    *(name for name in FOLLOWING if name not in ("as_tensor", "asarray", "range")),
+    "zeros_like", "ones_like", "empty_like", "full_like", "rand_like", "randn_like", "randint_like",
 )  # fmt: skip
 
 
@@ -63,6 +71,7 @@ _Device = device
 #: The public functions of `creation` as users get them.
 PUBLIC: dict[str, Callable[..., Any]] = {name: getattr(creation, name) for name in creation.PUBLIC}
 PUBLIC["range"] = creation.range_
+PUBLIC |= {name: known_by(pinnable(PUBLIC[name]), "adjoint", name) for name in PINNED}
 PUBLIC |= {name: known_by(on_default_device(PUBLIC[name]), "adjoint", name) for name in FOLLOWING}
 
 

@@ -12,7 +12,7 @@ from adjoint.arrays.dtypes import as_dtype, dtype, get_default_dtype
 from adjoint.arrays.infer import array_from_data
 from adjoint.arrays.namespace import device_of, namespace, on_device
 from adjoint.arrays.numpy_namespace import as_strided, memory_of
-from adjoint.arrays.shared_memory import is_pinned, is_shared, pinned_bytes, shared_bytes
+from adjoint.arrays.shared_memory import is_pinned, is_shared, pinned, shared_bytes
 from adjoint.arrays.size import device, type_name
 from adjoint.core.graph import TensorBase, VersionCounter, counter_of
 
@@ -311,13 +311,6 @@ def flat_bytes(array: Any) -> Any:
     start, stop = bounds(array)
     first = address(memory)
     return memory[start - first : stop - first] if stop > start else memory[:0]
-
-
-def pinned(array: Any) -> Any:
-    """A copy of an array in pinned memory. Raises RuntimeError without a device."""
-    copy = pinned_bytes(array.nbytes).view(array.dtype).reshape(array.shape)
-    copy[...] = array
-    return copy
 
 
 def moved_to_shared(storage: UntypedStorage) -> None:

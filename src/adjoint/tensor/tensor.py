@@ -33,6 +33,7 @@ from adjoint.tensor.arithmetic import ArithmeticTensor, is_operand
 from adjoint.tensor.differentiate import backward, needing_grad
 from adjoint.tensor.formatting import format_tensor
 from adjoint.tensor.older_names import older_names
+from adjoint.tensor.pinning import pinnable
 from adjoint.tensor.protocols import doors
 from adjoint.tensor.stochastic import reinforce
 from adjoint.tensor.storage import (
@@ -607,6 +608,7 @@ class Tensor(ArithmeticTensor):
         """
         return like(new_tensor(array_from_arguments(data, self.dtype, device)), self)  # type: ignore[no-any-return]
 
+    @pinnable
     def new_empty_strided(
         self, size: Any, stride: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None
     ) -> Tensor:
@@ -615,21 +617,25 @@ class Tensor(ArithmeticTensor):
         made = creation.empty_strided(size, stride, dtype=kind, requires_grad=requires_grad, device=self._place(device))
         return like(made, self)  # type: ignore[no-any-return]
 
+    @pinnable
     def new_zeros(self, *size: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
         """Zeros with this tensor's dtype."""
         made = creation.zeros(*size, dtype=dtype or self.dtype, device=self._place(device), **options)
         return batched_as(self, made)
 
+    @pinnable
     def new_ones(self, *size: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
         """Ones with this tensor's dtype."""
         made = creation.ones(*size, dtype=dtype or self.dtype, device=self._place(device), **options)
         return batched_as(self, made)
 
+    @pinnable
     def new_empty(self, *size: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
         """Memory of no particular content with this tensor's dtype."""
         made = creation.empty(*size, dtype=dtype or self.dtype, device=self._place(device), **options)
         return batched_as(self, made)
 
+    @pinnable
     def new_full(
         self, size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None
     ) -> Tensor:

@@ -455,19 +455,19 @@ class Tensor(TensorBase):
     def new(self, *data: Any, device: Any = None) -> Tensor:
         """A tensor of this one's dtype: of the shape given, or with a copy of the data. Older: see new_tensor()."""
 
-    def new_empty_strided(self, size: Any, stride: Any, *, dtype: Any = None, requires_grad: builtins.bool = False, device: Any = None) -> Tensor:
+    def new_empty_strided(self, size: Any, stride: Any, *, dtype: Any = None, requires_grad: builtins.bool = False, device: Any = None, pin_memory: builtins.bool = False) -> Tensor:
         """Memory of no particular content with this tensor's dtype, seen with the given sizes and strides."""
 
-    def new_zeros(self, *size: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
+    def new_zeros(self, *size: Any, dtype: Any = None, device: Any = None, pin_memory: builtins.bool = False, **options: Any) -> Tensor:
         """Zeros with this tensor's dtype."""
 
-    def new_ones(self, *size: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
+    def new_ones(self, *size: Any, dtype: Any = None, device: Any = None, pin_memory: builtins.bool = False, **options: Any) -> Tensor:
         """Ones with this tensor's dtype."""
 
-    def new_empty(self, *size: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
+    def new_empty(self, *size: Any, dtype: Any = None, device: Any = None, pin_memory: builtins.bool = False, **options: Any) -> Tensor:
         """Memory of no particular content with this tensor's dtype."""
 
-    def new_full(self, size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: builtins.bool = False, device: Any = None) -> Tensor:
+    def new_full(self, size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: builtins.bool = False, device: Any = None, pin_memory: builtins.bool = False) -> Tensor:
         """A number repeated, with this tensor's dtype."""
 
     def _place(self, given: Any) -> Any:

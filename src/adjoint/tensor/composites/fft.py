@@ -13,6 +13,7 @@ from adjoint.arrays.shapes import normalize_dim
 from adjoint.core.graph import new_tensor
 from adjoint.rules.fft import SWAPPED_NORM
 from adjoint.tensor.composites.declare import composite, into, ops, torch_call
+from adjoint.tensor.pinning import pinnable
 
 Tensor = Any
 Dims = int | Sequence[int] | None
@@ -246,6 +247,7 @@ def _frequencies(
 
 
 @composite(namespace="fft", method=False)
+@pinnable
 def fftfreq(
     n: int,
     d: float = 1.0,
@@ -271,6 +273,7 @@ def fftfreq(
 
 
 @composite(namespace="fft", method=False)
+@pinnable
 def rfftfreq(
     n: int,
     d: float = 1.0,

@@ -25,6 +25,7 @@ from adjoint.core.recorded import operations, raw_ops
 from adjoint.tensor.composites.declare import composite, into
 from adjoint.tensor.composites.underived import without_derivative
 from adjoint.tensor.creation import _SAME_OF_BATCH, _differing, _drawn, _wrapped
+from adjoint.tensor.pinning import pinnable
 from adjoint.tensor.stochastic import bernoulli_score, multinomial_score, normal_score, remember
 
 Tensor = Any
@@ -317,6 +318,7 @@ def multinomial(
 
 
 @composite(method=False)
+@pinnable
 def normal(
     mean: Tensor | float = 0.0, std: Tensor | float = 1.0, size: Any = None, *, generator: Generator | None = None,
     out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,

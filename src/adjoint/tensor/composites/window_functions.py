@@ -12,6 +12,7 @@ from adjoint.arrays.dtypes import as_dtype, get_default_dtype, is_half
 from adjoint.arrays.size import type_name
 from adjoint.tensor.composites.declare import composite
 from adjoint.tensor.creation import _wrapped
+from adjoint.tensor.pinning import pinnable
 
 Tensor = Any
 
@@ -101,7 +102,7 @@ def _publish(window: Any, name: str, formula: str, shown: str, part: str = "", a
         name=name.capitalize(), size="size n", formula=formula, function=function, shown=shown, part=part,
         arguments=arguments,
     )  # fmt: skip
-    composite(method=False)(window)
+    composite(method=False)(pinnable(window))
 
 
 _declare("hann", "(1 - cos(2 pi k / N)) / 2", cosines(0.5, -0.5), "[0.0000, 0.5000, 1.0000, 0.5000]")
