@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import adjoint
 from adjoint.func import debug_unwrap, functional_call, functionalize, grad, rearrange, stack_module_state, vmap
+from adjoint.transforms.rearrange import DimensionBindError
 
 
 class Part:
@@ -253,12 +254,17 @@ def test_rearrange_takes_several_and_has_derivatives() -> None:
         ("a b c -> a b c", {}, r"dimensions in pattern \(3\) must be equal"),
         ("a a -> a", {}, "duplicate dimension 'a'"),
         ("a b -> a b", {"z": 2}, "not found in rearrange expression"),
-        ("a b -> a b", {"a": 5}, "cannot be made of"),
-        ("(a c) b -> a c b", {"a": 4}, "cannot be made of"),
-        ("(a c) b -> a c b", {}, "cannot infer the sizes of 2 dimensions at once: a, c"),
-        ("1 b -> b", {}, "cannot be made of"),
+        ("a b -> a b", {"a": 5}, r"Dimension sizes to do not match \(2 != 5\) when matching dimension pack \(a,\)"),
+        ("(a c) b -> a c b", {"a": 4}, r"does not evenly fit into larger dimension: 2 vs \(4, '\?'\)"),
+        ("(a c) b -> a c b", {}, "cannot infer the sizes of two dimensions at once a and c"),
+        ("1 b -> b", {}, r"Dimension sizes to do not match \(2 != 1\)"),
+        ("(a c) b -> a c b", {"a": 1, "c": 3}, r"Dimension sizes to do not match \(2 != 3\) when .* pack \(a, c\)"),
+        ("(a c) b -> a c b", {"a": 0}, "does not evenly fit"),
+        ("(a c) b -> a c b", {"a": -2}, "does not evenly fit"),
+        ("a 2 -> a", {}, "only supports unnamed axes of size 1, got 2"),
         ("a _ -> a _", {}, "Invalid axis identifier: _"),
-        ("a 2 -> a 2", {}, "Invalid axis identifier: 2"),
+        ("a 2 -> a 2", {}, "only supports unnamed axes of size 1"),
+        ("a 2b -> a 2b", {}, "Invalid axis identifier: 2b not a valid python identifier"),
         ("a b -> ((a) b)", {}, "one-level"),
         ("a b -> (a b", {}, "Imbalanced"),
         ("a b -> a) b", {}, "Imbalanced"),
@@ -267,8 +273,17 @@ def test_rearrange_takes_several_and_has_derivatives() -> None:
     ],
 )
 def test_bad_patterns(pattern: str, lengths: dict[str, int], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    of_lengths = any(part in message for part in ("do not match", "evenly", "infer"))
+    with pytest.raises(ValueError, match=message) as caught:
         rearrange(adjoint.ones(2, 3), pattern, **lengths)
+    assert type(caught.value) is (DimensionBindError if of_lengths else ValueError)
+
+
+@pytest.mark.parametrize("length", [2.0, "2", True, None, numpy.int64(2)])
+@pytest.mark.parametrize("pattern", ["(a b) c -> a b c", "a c -> c a", "a b c d -> a"])
+def test_lengths_are_ints(pattern: str, length: Any) -> None:
+    with pytest.raises(TypeError, match=r"rearrange axis lengths must be integers, got: <class '\w+"):
+        rearrange(adjoint.ones(2, 3), pattern, a=length)
 
 
 # behind transforms ----------------------------------------------------------------------------------------------------

@@ -15,6 +15,10 @@ Tensor = Any
 Side = list[list[str]]
 
 
+class DimensionBindError(ValueError):
+    """Lengths of axes do not follow from the shape of a tensor and what is given, or contradict it."""
+
+
 def rearrange(tensor: Tensor | Sequence[Tensor], pattern: str, **axes_lengths: int) -> Tensor:
     """A tensor with its axes in another order, split or merged, as in "b (h w) c -> b c h w".
 
@@ -24,7 +28,8 @@ def rearrange(tensor: Tensor | Sequence[Tensor], pattern: str, **axes_lengths: i
             from, 1 is an axis of that length, ... stands for all that are not named.
         axes_lengths: lengths of named axes; of those that one axis is split into, all but one are needed.
 
-    Raises ValueError for a pattern that does not hold together or does not fit the tensor.
+    Raises ValueError for a pattern that does not hold together or does not fit the tensor, DimensionBindError, which is
+    one, for lengths that do not fit, and TypeError for lengths that are no ints.
 
     >>> import adjoint
     >>> x = adjoint.arange(6)
@@ -81,22 +86,27 @@ def read(text: str) -> Side:
 
 def check_name(token: str) -> None:
     """Raise ValueError unless this may stand in a pattern."""
-    if token in ("...", "1"):
+    if token == "..." or token.isdecimal():
         return
-    if not token.isidentifier() or token[0] == "_" or token[-1] == "_":
-        raise ValueError(
-            f"Invalid axis identifier: {token}: axes have Python's names without an underscore at either end, and the "
-            "only number is 1"
-        )
+    if token[0] == "_" or token[-1] == "_":
+        raise ValueError(f"Invalid axis identifier: {token} axis name should should not start or end with underscore")
+    if not token.isidentifier():
+        raise ValueError(f"Invalid axis identifier: {token} not a valid python identifier")
 
 
 def check(left: Side, right: Side, pattern: str, given: dict[str, int]) -> None:
-    """Raise ValueError unless both sides have the same names, and those with a length."""
+    """Raise ValueError unless both sides have the same names, and those with a length; TypeError for no length."""
     if any("..." in axis and len(axis) > 1 for axis in left):
         raise ValueError(f"Ellipsis is parenthesis in the left side is not allowed: {pattern}")
     here, there = ({name for axis in side for name in axis} - {"1"} for side in (left, right))
     if "..." in there - here:
         raise ValueError(f"Ellipsis found in right side, but not left side of a pattern {pattern}")
+    for length in given.values():
+        if type(length) is not int:
+            raise TypeError(f"rearrange axis lengths must be integers, got: {type(length)}")
+    number = next((name for name in (*here, *there) if name.isdecimal()), None)
+    if number is not None:
+        raise ValueError(f"rearrange only supports unnamed axes of size 1, got {number}")
     if here != there:
         raise ValueError(
             f"Identifiers only on one side of rearrange expression (should be on both): {sorted(here ^ there)}"
@@ -129,15 +139,23 @@ def unfolded(left: Side, right: Side, ndim: int) -> tuple[Side, Side]:
 
 
 def lengths_of(left: Side, shape: tuple[int, ...], given: dict[str, int]) -> dict[str, int]:
-    """The length of each name. Raises ValueError where it does not follow, or does not fit."""
+    """The length of each name. Raises DimensionBindError where it does not follow, or does not fit."""
     lengths = {"1": 1}
     for axis, size in zip(left, shape, strict=True):
         known = {name: 1 if name.startswith("1 ") else given.get(name) for name in axis}
         open_names = [name for name, length in known.items() if length is None]
         if len(open_names) > 1:
-            raise ValueError(f"cannot infer the sizes of {len(open_names)} dimensions at once: {', '.join(open_names)}")
+            raise DimensionBindError(
+                f"cannot infer the sizes of two dimensions at once {open_names[0]} and {open_names[1]}"
+            )
         filled = prod(length for length in known.values() if length is not None)
-        if filled == 0 or size % filled or (not open_names and filled != size):
-            raise ValueError(f"an axis of length {size} cannot be made of ({' '.join(axis)}) with {known}")
+        if not open_names and filled != size:
+            names = ", ".join(name.split(" ")[0] for name in axis) + "," * (len(axis) == 1)
+            raise DimensionBindError(
+                f"Dimension sizes to do not match ({size} != {filled}) when matching dimension pack ({names})"
+            )
+        if any(length is not None and length < 0 for length in known.values()) or filled == 0 or size % filled:
+            shown = tuple("?" if length is None else length for length in known.values())
+            raise DimensionBindError(f"inferred dimension does not evenly fit into larger dimension: {size} vs {shown}")
         lengths |= {name: size // filled if length is None else length for name, length in known.items()}
     return lengths
