@@ -18,8 +18,8 @@ import adjoint
 from adjoint.arrays.layout import layout, memory_format
 from adjoint.core.graph import TensorBase
 from adjoint.core.operation import Operation
+from adjoint.functions.composite import COMPOSITES
 from adjoint.tensor.arithmetic import ArithmeticTensor
-from adjoint.tensor.composites.declare import COMPOSITES
 from adjoint.tensor.left_out import NoMethod
 from adjoint.tensor.signatures import result_name
 from adjoint.tensor.table import operations

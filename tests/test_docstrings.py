@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import adjoint
+from adjoint.functions.composite import COMPOSITES
 from adjoint.rules.declare import TABLE
-from adjoint.tensor.composites.declare import COMPOSITES
 
 SOURCE = Path(adjoint.__file__).parents[1]
 MODULES = [

@@ -10,7 +10,7 @@ import pytest
 
 import function_calls
 import function_probe
-from adjoint.tensor.binding import functions
+from adjoint.functions.binding import functions
 
 ROOT = Path(__file__).parents[1]
 TABLE = runpy.run_path(str(ROOT / "scripts" / "generate_function_table.py"))

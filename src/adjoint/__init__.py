@@ -71,9 +71,9 @@ from adjoint.core.grad_mode import (
     set_grad_enabled,
 )
 from adjoint.core.modes import is_grad_enabled
+from adjoint.functions.binding import functions as _functions
 from adjoint.interop import guests as _guests
 from adjoint.interop.dlpack import from_dlpack, to_dlpack
-from adjoint.tensor.binding import functions as _functions
 from adjoint.tensor.default_device import PUBLIC as _made
 from adjoint.tensor.default_device import (
     get_default_device,

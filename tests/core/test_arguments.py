@@ -7,8 +7,8 @@ import pytest
 
 import adjoint
 from adjoint.core.arguments import INTERNAL, checked
+from adjoint.functions.composite import COMPOSITES
 from adjoint.tensor import binding
-from adjoint.tensor.composites.declare import COMPOSITES
 
 F = adjoint.nn.functional
 x = adjoint.ones(2, 3)

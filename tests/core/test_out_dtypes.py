@@ -7,7 +7,7 @@ import pytest
 import adjoint
 from adjoint.core.out_dtypes import _SAID
 from adjoint.core.recorded import operations
-from adjoint.tensor.composites.declare import COMPOSITES
+from adjoint.functions.composite import COMPOSITES
 
 A = adjoint.tensor([[2.0, 1.0], [0.0, 3.0]], dtype=adjoint.float64)
 V = adjoint.tensor([1.0, 2.0], dtype=adjoint.float64)

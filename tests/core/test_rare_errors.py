@@ -10,7 +10,7 @@ from adjoint.arrays.namespace import namespace
 from adjoint.arrays.numpy_namespace import strided, sum_at
 from adjoint.autograd import Function, forward_ad, graph
 from adjoint.core.recorded import unpacked
-from adjoint.tensor.composites.declare import composite
+from adjoint.functions.composite import composite
 from adjoint.utils.checkpoint import CheckpointError, checkpoint
 
 

@@ -27,7 +27,7 @@ from adjoint.program.fused import Fused
 from adjoint.rules import TABLE, Rule, derive
 from adjoint.tensor.differentiate import grad
 from adjoint.tensor.table import ops as tensor_ops
-from adjoint.tensor.transpose import transposed_jvp
+from adjoint.tensor.transposed_jvp import transposed_jvp
 
 NUMPY = raw_ops(np.zeros(0))
 STEP = 1e-6

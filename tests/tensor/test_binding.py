@@ -8,8 +8,8 @@ import pytest
 
 import adjoint
 from adjoint import Tensor
-from adjoint.tensor.binding import functions
-from adjoint.tensor.composites.declare import COMPOSITES
+from adjoint.functions.binding import functions
+from adjoint.functions.composite import COMPOSITES
 from adjoint.tensor.table import operations
 
 A = [7.0, -7.0, 2.5]

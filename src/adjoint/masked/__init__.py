@@ -2,7 +2,7 @@
 
 import typing as _typing
 
-from adjoint.tensor.binding import functions as _functions
+from adjoint.functions.binding import functions as _functions
 from adjoint.tensor.left_out import AttributeOf as _AttributeOf
 
 globals().update(_functions["masked"])

@@ -15,6 +15,7 @@ import numpy as np
 from adjoint.arrays.dtypes import finfo
 from adjoint.arrays.linalg_errors import LinAlgError
 from adjoint.arrays.namespace import underlying
+from adjoint.functions.binding import functions
 from adjoint.solvers.convergence import ConvergenceError
 from adjoint.solvers.flat import (
     Flat,
@@ -27,7 +28,6 @@ from adjoint.solvers.flat import (
     to_numpy,
 )
 from adjoint.solvers.linear import METHODS, LinearSystem, solution
-from adjoint.tensor.binding import functions
 from adjoint.tensor.creation import from_numpy
 from adjoint.tensor.table import ops
 from adjoint.transforms import func

@@ -14,6 +14,7 @@ import numpy as np
 from adjoint.arrays.dtypes import float32, float64
 from adjoint.core.grad_mode import no_grad
 from adjoint.core.graph import TensorBase
+from adjoint.functions.binding import functions
 from adjoint.solvers.convergence import ConvergenceError
 from adjoint.solvers.flat import (
     Flat,
@@ -24,7 +25,6 @@ from adjoint.solvers.flat import (
     pushed_forward,
     to_numpy,
 )
-from adjoint.tensor.binding import functions
 from adjoint.tensor.creation import as_tensor, from_numpy
 from adjoint.tensor.table import ops
 from adjoint.transforms import func

@@ -281,7 +281,7 @@ class Tensor(ArithmeticTensor):
 
     @real.setter
     def real(self, value: Any) -> None:
-        setitem(self.real, ..., value)
+        self.real[...] = value
 
     @property
     def imag(self) -> Tensor:
@@ -290,7 +290,7 @@ class Tensor(ArithmeticTensor):
 
     @imag.setter
     def imag(self, value: Any) -> None:
-        setitem(self.imag, ..., value)
+        self.imag[...] = value
 
     def is_floating_point(self) -> bool:
         """True for float16, bfloat16, float32 and float64."""
@@ -406,12 +406,6 @@ class Tensor(ArithmeticTensor):
                 f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
             )
         return bool(ops.eq(self, element).any().item())
-
-    def __getitem__(self, index: Any) -> Tensor:
-        return getitem(self, index)
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        setitem(self, index, value)
 
     def __pos__(self) -> Tensor:
         return self.positive()
@@ -875,4 +869,3 @@ set_tensor_type(Tensor, ArithmeticTensor, ops)
 no_array(Tensor)
 
 from adjoint.tensor import creation  # noqa: E402  (needs the class to exist)
-from adjoint.tensor.composites.index import getitem, setitem  # noqa: E402  (needs the class to exist)

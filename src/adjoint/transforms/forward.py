@@ -27,7 +27,7 @@ from adjoint.core.view_steps import shares_memory
 from adjoint.rules.derive import jvp
 from adjoint.tensor.table import operations, ops
 from adjoint.tensor.tensor import batched_as
-from adjoint.tensor.transpose import transposed_jvp
+from adjoint.tensor.transposed_jvp import transposed_jvp
 
 Tensor = Any
 

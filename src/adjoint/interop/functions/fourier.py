@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from adjoint.functions.binding import functions
 from adjoint.interop.declare import Array, function
 from adjoint.interop.operands import cast, inexact, kind_of, plain
-from adjoint.tensor.binding import functions
 
 _fft = functions["fft"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy
 
 from adjoint.core.graph import new_tensor
+from adjoint.functions.binding import functions
 from adjoint.interop.declare import Array, function
 from adjoint.interop.functions.reductions import sum as total
 from adjoint.interop.operands import axes_of, inexact, kind_of, plain, promoted, values_of
-from adjoint.tensor.binding import functions
 from adjoint.tensor.table import ops
 
 _linalg = functions["linalg"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy
 
 from adjoint.core.graph import new_tensor
+from adjoint.functions.binding import functions
 from adjoint.interop import ufuncs
 from adjoint.interop.declare import Array, Operand, function
 from adjoint.interop.functions.linalg import lstsq
@@ -12,7 +13,6 @@ from adjoint.interop.functions.products import _convolved
 from adjoint.interop.functions.reductions import sum as total
 from adjoint.interop.functions.shapes import atleast_1d, vander
 from adjoint.interop.operands import inexact, kind_of, number, promoted, tensor_of, values_of
-from adjoint.tensor.binding import functions
 from adjoint.tensor.table import ops
 
 

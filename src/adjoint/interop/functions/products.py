@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy
 
 from adjoint.core.graph import new_tensor
+from adjoint.functions.binding import functions
 from adjoint.interop import ufuncs
 from adjoint.interop.declare import Array, Arrays, function
 from adjoint.interop.operands import axes_of, axis_of, cast, kind_of, plain, promoted
-from adjoint.tensor.binding import functions
 from adjoint.tensor.table import ops
 
 _public, _linalg = functions[""], functions["linalg"]

@@ -15,8 +15,8 @@ from typing import Any
 from adjoint.arrays.forks import new_lock
 from adjoint.core.noting import noter_now
 from adjoint.core.recorded import operations
+from adjoint.functions.composite import COMPOSITES
 from adjoint.tensor import creation
-from adjoint.tensor.composites.declare import COMPOSITES
 from adjoint.tensor.default_device import PUBLIC
 from adjoint.tensor.tensor import Tensor
 from adjoint.tools.profiler import names

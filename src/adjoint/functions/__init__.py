@@ -1,0 +1,47 @@
+"""Public functions made of declared operations, one file per family."""
+
+import importlib
+
+FAMILIES = (
+    "activations",
+    "arithmetic",
+    "aten",
+    "attention",
+    "calculus",
+    "contract",
+    "convolution",
+    "counting",
+    "distances",
+    "factorizations",
+    "fft",
+    "fractional",
+    "index",
+    "linalg",
+    "losses",
+    "masked",
+    "matrices",
+    "multihead",
+    "normalization",
+    "pointwise",
+    "pooling",
+    "python_calls",
+    "random",
+    "recurrent",
+    "recurrent_layers",
+    "reduce",
+    "sampling",
+    "segments",
+    "shape",
+    "signal",
+    "signal_windows",
+    "special",
+    "statistics",
+    "views",
+    "window_functions",
+)
+
+
+def load_families() -> None:
+    """Import every family, so that the table of public functions is full."""
+    for family in FAMILIES:
+        importlib.import_module(f"{__name__}.{family}")

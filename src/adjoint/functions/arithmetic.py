@@ -1,0 +1,168 @@
+"""Composites over elementwise operations: division with rounding, comparisons of whole tensors, dtype methods."""
+
+from __future__ import annotations
+
+from inspect import signature
+from typing import Any
+
+import numpy
+
+from adjoint.arrays import dtypes
+from adjoint.arrays.dtypes import dtype
+from adjoint.arrays.namespace import underlying
+from adjoint.arrays.shapes import broadcast_shapes
+from adjoint.core import errors
+from adjoint.core.graph import TensorBase, new_tensor
+from adjoint.core.recorded import operations
+from adjoint.functions.composite import composite, ops, takes_out
+
+Tensor = Any
+_ROUNDED = {None: "true_divide", "floor": "floor_divide", "trunc": "trunc_divide"}
+
+
+def _divide_operation(rounding_mode: str | None) -> Any:
+    if rounding_mode not in _ROUNDED:
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+        )
+    return operations[_ROUNDED[rounding_mode]]
+
+
+@composite()
+@takes_out
+def div(input: Tensor, other: Tensor, *, rounding_mode: str | None = None) -> Tensor:
+    """input / other, broadcast; rounding_mode "floor" or "trunc" rounds the quotient, whose derivative is 0 then.
+
+    >>> import adjoint
+    >>> adjoint.div(adjoint.tensor([5.0, -5.0]), 2, rounding_mode="floor")
+    tensor([ 2., -3.])
+    """
+    return _divide_operation(rounding_mode)(input, other)
+
+
+@composite(namespace=None, name="div_")
+def div_(input: Tensor, other: Tensor, *, rounding_mode: str | None = None) -> Tensor:
+    """In-place version of div()."""
+    return _divide_operation(rounding_mode).inplace((input, other), {})
+
+
+@composite(name="divide")
+@takes_out
+def divide(input: Tensor, other: Tensor, *, rounding_mode: str | None = None) -> Tensor:
+    """Alias of div()."""
+    return div(input, other, rounding_mode=rounding_mode)
+
+
+def _alias(name: str, of: str, inplace: bool = True) -> None:
+    operation = operations[of]
+
+    def alias(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return operation(input, *args, **kwargs)
+
+    alias.__name__ = alias.__qualname__ = name
+    alias.__doc__ = f"Alias of {of}()."
+    alias.__signature__ = signature(operation)  # type: ignore[attr-defined]
+    composite(name=name)(alias)
+
+
+for _name, _of in {
+    "multiply": "mul", "subtract": "sub", "negative": "neg", "absolute": "abs", "arcsin": "asin", "arccos": "acos",
+    "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "arctan2": "atan2",
+    "greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le", "not_equal": "ne", "fix": "trunc",
+    "clip": "clamp",
+}.items():  # fmt: skip
+    _alias(_name, _of)
+
+
+def _check_tensors(function: str, input: object, other: object) -> None:
+    for place, (name, value) in enumerate((("input", input), ("other", other))):
+        if not isinstance(value, TensorBase):
+            raise TypeError(errors.must_be_tensor(function, name, place, value))
+
+
+@composite()
+def isclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> Tensor:
+    """Elementwise abs(input - other) <= atol + rtol * abs(other).
+
+    Raises RuntimeError if the dtypes differ or the shapes do not broadcast.
+
+    >>> import adjoint
+    >>> adjoint.isclose(adjoint.tensor([1.0, 2.0]), adjoint.tensor([1.0 + 1e-9, 2.1]))
+    tensor([ True, False])
+    """
+    _check_tensors("isclose", input, other)
+    if input.dtype is not other.dtype:
+        raise RuntimeError(f"{input.dtype.long_name} did not match {other.dtype.long_name}")
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if value < 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value:g}")
+    broadcast_shapes(tuple(input.shape), tuple(other.shape))
+    a, b = input._array, other._array
+    if type(a) is numpy.ndarray and type(b) is numpy.ndarray:
+        return new_tensor(numpy.asarray(numpy.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)))
+    input, other = input.detach(), other.detach()
+    near = ops.abs(input - other) <= atol + rtol * ops.abs(other)
+    close = (near & ops.isfinite(other)) | (input == other)
+    return close | (ops.isnan(input) & ops.isnan(other)) if equal_nan else close
+
+
+@composite()
+def allclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> bool:
+    """True if all elements are close: abs(input - other) <= atol + rtol * abs(other).
+
+    Raises RuntimeError if the dtypes differ or the shapes do not broadcast.
+
+    >>> import adjoint
+    >>> adjoint.allclose(adjoint.tensor([1.0]), adjoint.tensor([1.0 + 1e-9]))
+    True
+    """
+    _check_tensors("allclose", input, other)
+    if _is_batched(input) or _is_batched(other):
+        raise RuntimeError("vmap over torch.allclose isn't supported yet.")
+    return bool(isclose(input, other, rtol, atol, equal_nan)._array.all())
+
+
+def _is_batched(tensor: Tensor) -> bool:
+    return underlying(tensor._array) is not tensor._array
+
+
+#: So many elements are compared before the next ones are looked at.
+_PIECE = 1 << 12
+
+
+@composite()
+def equal(input: Tensor, other: Tensor) -> bool:
+    """True if two tensors have the same shape and elements.
+
+    >>> import adjoint
+    >>> adjoint.equal(adjoint.tensor([1, 2]), adjoint.tensor([1, 2]))
+    True
+    """
+    _check_tensors("equal", input, other)
+    if _is_batched(input) or _is_batched(other):
+        raise RuntimeError("Batching rule not implemented for aten::equal. We could not generate a fallback.")
+    first, second = input._array, other._array
+    if first.shape != second.shape:
+        return False
+    if isinstance(first, numpy.ndarray) and isinstance(second, numpy.ndarray):
+        # in pieces, as a difference is mostly seen at once
+        first, second = first.reshape(-1), second.reshape(-1)
+        pieces = [slice(start, start + _PIECE) for start in range(0, first.size, _PIECE)]
+        return all((first[piece] == second[piece]).all() for piece in pieces)
+    return bool((first == second).all())
+
+
+def _conversion(name: str, target: dtype) -> None:
+    def convert(self: Tensor, memory_format: Any = None) -> Tensor:
+        return self.to(target, memory_format=memory_format)
+
+    convert.__doc__ = f"The tensor as {target}."
+    composite(namespace=None, name=name)(convert)
+
+
+for _name, _target in {**dtypes.ALIASES, "byte": dtypes.uint8, "bfloat16": dtypes.bfloat16}.items():
+    _conversion(_name, _target)

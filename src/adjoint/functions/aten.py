@@ -1,0 +1,337 @@
+"""Functions of torch itself that take other arguments than their namesakes in nn.functional.
+
+There a reduction is a number (0 none, 1 mean, 2 sum) and none unless given, the parameters of normalisations come in
+another order, and switches of cuDNN, which make no difference here, stand at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from adjoint.arrays.dtypes import float64
+from adjoint.arrays.shapes import normalize_dim
+from adjoint.arrays.size import type_name
+from adjoint.functions import activations, contract, losses, normalization
+from adjoint.functions.composite import COMPOSITES, composite, ops
+from adjoint.tensor import creation
+
+Tensor = Any
+_REDUCTIONS = ("none", "mean", "sum")
+
+_function = composite(method=False)
+
+
+def _reduction(function: str, number: int) -> str:
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise TypeError(f"{function}(): argument 'reduction' must be int, not {type_name(number)}")
+    if number not in range(3):
+        raise ValueError(f"{number} is not a valid value for reduction: 0 is none, 1 mean, 2 sum")
+    return _REDUCTIONS[number]
+
+
+# losses ---------------------------------------------------------------------------------------------------------------
+
+
+@_function
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    pos_weight: Tensor | None = None,
+    reduction: int = 0,
+) -> Tensor:
+    """nn.functional.binary_cross_entropy_with_logits() with the reduction as a number."""
+    kind = _reduction("binary_cross_entropy_with_logits", reduction)
+    return losses.binary_cross_entropy_with_logits(input, target, weight, reduction=kind, pos_weight=pos_weight)
+
+
+@_function
+def cosine_embedding_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
+) -> Tensor:
+    """nn.functional.cosine_embedding_loss() with the reduction as a number."""
+    kind = _reduction("cosine_embedding_loss", reduction)
+    return losses.cosine_embedding_loss(input1, input2, target, margin, reduction=kind)
+
+
+@_function
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 0) -> Tensor:
+    """nn.functional.hinge_embedding_loss() with the reduction as a number."""
+    return losses.hinge_embedding_loss(input, target, margin, reduction=_reduction("hinge_embedding_loss", reduction))
+
+
+@_function
+def kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: bool = False) -> Tensor:
+    """nn.functional.kl_div() with the reduction as a number."""
+    return losses.kl_div(input, target, reduction=_reduction("kl_div", reduction), log_target=log_target)
+
+
+@_function
+def margin_ranking_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
+) -> Tensor:
+    """nn.functional.margin_ranking_loss() with the reduction as a number."""
+    kind = _reduction("margin_ranking_loss", reduction)
+    return losses.margin_ranking_loss(input1, input2, target, margin, reduction=kind)
+
+
+@_function
+def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
+    """nn.functional.poisson_nll_loss() with all arguments, the reduction as a number."""
+    kind = _reduction("poisson_nll_loss", reduction)
+    return losses.poisson_nll_loss(input, target, log_input=log_input, full=full, eps=eps, reduction=kind)
+
+
+@_function
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2.0,
+    eps: float = 1e-06,
+    swap: bool = False,
+    reduction: int = 0,
+) -> Tensor:
+    """nn.functional.triplet_margin_loss() with the reduction as a number."""
+    kind = _reduction("triplet_margin_loss", reduction)
+    return losses.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=kind)
+
+
+@_function
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor | Sequence[int],
+    target_lengths: Tensor | Sequence[int],
+    blank: int = 0,
+    reduction: int = 0,
+    zero_infinity: bool = False,
+) -> Tensor:
+    """nn.functional.ctc_loss() with the reduction as a number."""
+    kind = _reduction("ctc_loss", reduction)
+    return losses.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, kind, zero_infinity)
+
+
+# normalisation --------------------------------------------------------------------------------------------------------
+
+
+@_function
+def batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Tensor:
+    """nn.functional.batch_norm() with weight and bias first."""
+    return normalization.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+@_function
+def instance_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Tensor:
+    """nn.functional.instance_norm() with weight and bias first."""
+    return normalization.instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
+
+
+@_function
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-05,
+    cudnn_enable: bool = True,
+) -> Tensor:
+    """nn.functional.layer_norm()."""
+    return normalization.layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+@_function
+def group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-05,
+    cudnn_enabled: bool = True,
+) -> Tensor:
+    """nn.functional.group_norm()."""
+    return normalization.group_norm(input, num_groups, weight, bias, eps)
+
+
+# Normalisations that also return what they divided by. These statistics are constants for the derivative.
+
+
+@_function
+def native_layer_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """nn.functional.layer_norm(), the mean, and one over the standard deviation, with axes of length one."""
+    output = normalization.layer_norm(input, normalized_shape, weight, bias, eps)
+    axes = tuple(range(input.ndim - len(normalized_shape), input.ndim))
+    return output, *_statistics(input, axes, eps, keepdim=True)
+
+
+@_function
+def native_group_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    N: int,
+    C: int,
+    HxW: int,
+    group: int,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """nn.functional.group_norm(), the mean, and one over the standard deviation, both of shape (N, group).
+
+    N samples with C channels of HxW elements each. Raises RuntimeError if the input has another number of elements.
+    """
+    if input.numel() != N * C * HxW:
+        raise RuntimeError(f"Expected input to have N * C * HxW = {N * C * HxW} elements, but got {input.numel()}")
+    output = normalization.group_norm(input, group, weight, bias, eps)
+    return output, *_statistics(ops.reshape(input, (N, group, -1)), (2,), eps, keepdim=False)
+
+
+@_function
+def native_batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """nn.functional.batch_norm(), the mean, and one over the standard deviation of a channel; empty in evaluation.
+
+    Raises RuntimeError for an input without elements in training.
+    """
+    if training and 0 in input._array.shape:
+        sizes = list(input._array.shape)
+        raise RuntimeError(f"input tensor must have at least one element, but got input_sizes = {sizes}")
+    output = normalization.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    if not training:
+        return output, creation.empty(0, dtype=input.dtype), creation.empty(0, dtype=input.dtype)
+    return output, *_statistics(input, (0, *range(2, input.ndim)), eps, keepdim=False)
+
+
+def _statistics(input: Tensor, axes: tuple[int, ...], eps: float, keepdim: bool) -> tuple[Tensor, Tensor]:
+    input = input.detach()
+    variance = input.var(axes, correction=0, keepdim=keepdim)
+    return input.mean(axes, keepdim=keepdim), ops.rsqrt(variance + eps)
+
+
+@_function
+def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
+    """Zeros in place of each element with probability p, the others divided by 1 - p; and where elements were kept.
+
+    Nothing is dropped if train is False. Raises ValueError unless p is between 0 and 1.
+    """
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if train is False or p == 0:
+        return input * 1, creation.ones(tuple(input.shape), dtype=bool)
+    kept = creation.rand(tuple(input.shape), dtype=float64) >= p
+    return input * kept * (0.0 if p == 1 else 1 / (1 - p)), kept
+
+
+@_function
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
+    """The norms of the slices along one axis, which is kept beside axes of length one; of all elements for dim -1.
+
+    >>> import adjoint
+    >>> adjoint.norm_except_dim(adjoint.tensor([[3.0, 4.0], [6.0, 8.0]]))
+    tensor([[ 5.],
+            [10.]])
+    """
+    if dim == -1:
+        return v.norm(pow)
+    if dim == 0 and not v.ndim:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    axis = normalize_dim(dim, v.ndim)
+    slices = v.movedim(axis, 0).unsqueeze(1).flatten(1)
+    return slices.norm(pow, 1).reshape([n if i == axis else 1 for i, n in enumerate(v.shape)])
+
+
+# others ---------------------------------------------------------------------------------------------------------------
+
+
+@_function
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """nn.functional.bilinear()."""
+    return contract.bilinear(input1, input2, weight, bias)
+
+
+_DROPOUTS = {
+    "alpha_dropout": "nn.functional.alpha_dropout()",
+    "feature_alpha_dropout": "nn.functional.feature_alpha_dropout()",
+    "feature_dropout": "Dropout of whole channels, those of nn.functional.dropout2d(), of an input (N, C, ...),",
+}
+
+
+def _dropout(name: str, of: Callable[..., Tensor]) -> None:
+    def dropout(input: Tensor, p: float, train: bool) -> Tensor:
+        return of(input, p, train)
+
+    def dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+        return of(input, p, train, True)
+
+    for own, function, form in ((name, dropout, ""), (f"{name}_", dropout_, "in place")):
+        function.__name__ = function.__qualname__ = own
+        function.__doc__ = f"{_DROPOUTS[name]} with all arguments, {form}".removesuffix(", ") + "."
+        composite(method=False, name=own)(function)
+
+
+_dropout("alpha_dropout", activations.alpha_dropout)
+_dropout("feature_alpha_dropout", activations.feature_alpha_dropout)
+_dropout("feature_dropout", activations.feature_dropout)
+
+
+@_function
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+    """One-dimensional convolution of a (time, batch, channels) tensor.
+
+    input: (T, N, C_in). weight: (width, C_in, C_out). bias: (C_out). pad: zeros put before and after in time.
+    Returns a tensor of shape (T + 2 * pad - width + 1, N, C_out). Raises RuntimeError for other numbers of axes or
+    channels that do not fit.
+
+    >>> import adjoint
+    >>> adjoint.conv_tbc(adjoint.ones(4, 1, 2), adjoint.ones(3, 2, 1), adjoint.zeros(1), 1).flatten()
+    tensor([4., 6., 6., 4.])
+    """
+    for value, ndim, message in zip((input, weight, bias), (3, 3, 1), _AXES, strict=True):
+        if value.ndim != ndim:
+            raise RuntimeError(message)
+    if input.shape[2] != weight.shape[1]:
+        raise RuntimeError("Input dim 2 (input channels) is not == dim 1 in the weight tensor")
+    if weight.shape[2] != bias.shape[0]:
+        raise RuntimeError("Bias size must equal dim 2 in the weight tensor (output channels).")
+    conv1d = COMPOSITES["nn.functional", "conv1d"].function
+    by_channel = conv1d(ops.permute(input, (1, 2, 0)), ops.permute(weight, (2, 1, 0)), bias, padding=pad)
+    return ops.clone_with_strides(ops.permute(by_channel, (2, 0, 1)))
+
+
+_AXES = (
+    "Input must have 3 dims: time, batch, in_channel",
+    "Weight tensor must have 3 dims: kernel_width, in_channels, out_channels.",
+    "Bias must be 1-D",
+)
+composite(namespace="nn.functional", method=False)(conv_tbc)

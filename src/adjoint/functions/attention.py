@@ -1,0 +1,452 @@
+"""Embeddings and attention of nn.functional."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy
+
+from adjoint.arrays.dtypes import bool_, int32, int64
+from adjoint.arrays.namespace import underlying
+from adjoint.core import errors
+from adjoint.core.grad_mode import no_grad
+from adjoint.core.graph import TensorBase, new_tensor
+from adjoint.functions.activations import dropout
+from adjoint.functions.composite import composite, ops
+from adjoint.tensor.creation import arange, ones
+
+Tensor = Any
+
+_functional = composite(namespace="nn.functional", method=False)
+
+
+def _require(function: str, **tensors: object) -> None:
+    for place, (name, value) in enumerate(tensors.items()):
+        if not isinstance(value, TensorBase):
+            raise TypeError(errors.must_be_tensor(function, name, place, value))
+
+
+# embedding ----------------------------------------------------------------------------------------------------------
+
+
+@_functional
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """Vectors with a 1 at the place that each index names and 0 elsewhere, of int64.
+
+    num_classes: the length of the vectors; -1 is one more than the largest index.
+    Raises RuntimeError for an index that is negative or too large, and for other dtypes than int64.
+
+    >>> import adjoint
+    >>> adjoint.nn.functional.one_hot(adjoint.tensor([0, 2]))
+    tensor([[1, 0, 0],
+            [0, 0, 1]])
+    """
+    _require("one_hot", tensor=tensor)
+    if tensor.dtype is not int64:
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    raw = underlying(tensor._array)
+    if not raw.size and num_classes <= 0:
+        raise RuntimeError("Can not infer total number of classes from empty tensor.")
+    if raw.size and raw.min() < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    if num_classes == -1:
+        num_classes = int(raw.max()) + 1
+    elif raw.size and raw.max() >= num_classes:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    if isinstance(tensor._array, numpy.ndarray):
+        found = numpy.zeros((tensor._array.size, num_classes), numpy.int64)
+        found[numpy.arange(tensor._array.size), tensor._array.reshape(-1)] = 1
+        return new_tensor(found.reshape(*tensor._array.shape, num_classes))
+    return (ops.unsqueeze(tensor, -1) == arange(num_classes)).to(int64)
+
+
+def _check_indices(function: str, input: Tensor) -> None:
+    if input.dtype not in (int64, int32):
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"torch.{input.dtype.long_name}Tensor instead (while checking arguments for {function})"
+        )
+
+
+def _renormalize(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
+    """Shorten the rows that are used to the norm max_norm, in place and without history."""
+    with no_grad():
+        weight = weight.detach()
+        # an index that occurs twice writes the same row twice
+        places = ops.reshape(indices, (-1,))
+        rows = ops.index_select(weight, 0, places)
+        norms = ops.linalg_vector_norm(rows, norm_type, 1, True)
+        shorter = ops.where(norms > max_norm, rows * (max_norm / (norms + 1e-7)), rows)
+        weight.index_copy_(0, places, shorter)
+
+
+@_functional
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """The rows of weight (V, D) that the indices in input name, as a tensor of its shape and D.
+
+    padding_idx: the row of this number gets no gradient. max_norm: rows that are used are first shortened to this norm,
+    in place. scale_grad_by_freq: gradients are divided by how often their index occurs. sparse: has no effect, the
+    gradient is dense.
+    Raises IndexError for an index out of range, RuntimeError for a weight that is no matrix and for other dtypes.
+
+    >>> import adjoint
+    >>> weight = adjoint.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> adjoint.nn.functional.embedding(adjoint.tensor([1, 1, 0]), weight)
+    tensor([[3., 4.],
+            [3., 4.],
+            [1., 2.]])
+    """
+    _require("embedding", weight=weight, indices=input)
+    if padding_idx is not None:
+        rows = weight.shape[0]
+        assert -rows <= padding_idx < rows, "Padding_idx must be within num_embeddings"
+        padding_idx = padding_idx % rows
+    _check_indices("embedding", input)
+    if max_norm is not None:
+        _renormalize(weight, input, max_norm, norm_type)
+    return _embedding(weight, input, -1 if padding_idx is None else padding_idx, scale_grad_by_freq)
+
+
+def _embedding(weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool) -> Tensor:
+    if weight.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    _check_indices("embedding", indices)
+    return ops.embedding(weight, indices, padding_idx, scale_grad_by_freq)
+
+
+@composite(method=False, name="embedding")
+def top_embedding(
+    weight: Tensor,
+    indices: Tensor,
+    padding_idx: int = -1,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """As nn.functional.embedding(), with the weight first.
+
+    >>> import adjoint
+    >>> adjoint.embedding(adjoint.tensor([[1.0, 2.0], [3.0, 4.0]]), adjoint.tensor([1]))
+    tensor([[3., 4.]])
+    """
+    _require("embedding", weight=weight, indices=indices)
+    return _embedding(weight, indices, padding_idx, scale_grad_by_freq)
+
+
+# bags -----------------------------------------------------------------------------------------------------------------
+
+
+def _check_bags(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None,
+    mode: str,
+    scale_grad_by_freq: bool,
+    sparse: bool,
+    per_sample_weights: Tensor | None,
+) -> None:
+    if weight.ndim != 2:
+        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
+    if input.ndim not in (1, 2):
+        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
+    if input.ndim == 2 and offsets is not None:
+        raise ValueError(
+            "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
+            f"sequences. However, found offsets of type {type(offsets)}"
+        )
+    if input.ndim == 1 and offsets is None:
+        raise ValueError("offsets has to be a 1D Tensor but got None")
+    if offsets is not None and offsets.ndim != 1:
+        raise ValueError("offsets has to be a 1D Tensor")
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError("mode has to be one of sum, mean or max")
+    if mode == "max" and scale_grad_by_freq:
+        raise ValueError("max mode does not support scaling the gradient by the frequency")
+    if mode == "max" and sparse:
+        raise ValueError("max mode does not support sparse weights")
+    if per_sample_weights is None:
+        return
+    if per_sample_weights.shape != input.shape:
+        raise ValueError(
+            f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have "
+            f"the same shape as the input ({input.shape})"
+        )
+    if mode != "sum":
+        raise NotImplementedError(
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got "
+            f"mode='{mode}'). Please open a feature request on GitHub."
+        )
+    if per_sample_weights.dtype is not weight.dtype:
+        raise RuntimeError(
+            "Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 "
+            f"'per_sample_weights'; but type torch.{weight.dtype.long_name}Tensor does not equal "
+            f"torch.{per_sample_weights.dtype.long_name}Tensor (while checking arguments for embedding_bag)"
+        )
+
+
+def _starts(offsets: Tensor, n: int, include_last_offset: bool) -> Any:
+    """Where the bags begin, as an array, with one more entry: where the last one ends."""
+    starts = underlying(offsets._array)
+    if include_last_offset and not starts.size:
+        raise RuntimeError("include_last_offset: number of offset should be at least 1")
+    if starts.size and starts[0] != 0:
+        raise RuntimeError(
+            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
+            f"However, got {starts[0]}"
+        )
+    if starts.size and starts[-1] > n:
+        raise RuntimeError(
+            f"offsets[-1] can not be greater than input's length {n} but got offsets[-1] of {starts[-1]}"
+        )
+    return starts if include_last_offset else numpy.append(starts, n)
+
+
+def _largest(rows: Tensor, counts: Tensor) -> Tensor:
+    """The largest of the rows (B, n, D) that count in each bag, 0 without any; the first of equal ones is taken."""
+    counts = counts[..., None]
+    if not rows.shape[1]:
+        return ops.sum(rows, 1)
+    largest = ops.max(ops.where(counts, rows, -math.inf), 1, False).values
+    return ops.where(counts.any(1), largest, 0)
+
+
+def _in_rows(starts: Any) -> tuple[Any, Any]:
+    """Bags of different lengths as rows of one: the places of their indices, and which of these there are."""
+    lengths = numpy.maximum(numpy.diff(starts), 0)
+    column = numpy.arange(lengths.max(initial=0))
+    there = column < lengths[:, None]
+    return numpy.where(there, starts[:-1, None] + column, 0), there
+
+
+@_functional
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    """The sum, mean or max of the rows of weight that each bag of indices names; 0 for an empty bag.
+
+    Shapes: input (B, n), a bag in each row, or (n) with the places in offsets where bags begin (and, if
+    include_last_offset, where the last one ends); weight (V, D); the result is (B, D). per_sample_weights: factors of
+    the rows, for mode "sum". padding_idx: indices of this number are left out. The rest is as in embedding().
+    Raises ValueError or RuntimeError for shapes, dtypes and indices that do not fit.
+
+    >>> import adjoint
+    >>> weight = adjoint.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> adjoint.nn.functional.embedding_bag(adjoint.tensor([0, 1, 1]), weight, adjoint.tensor([0, 1]), mode="sum")
+    tensor([[1., 2.],
+            [6., 8.]])
+    """
+    _require("embedding_bag", weight=weight, indices=input)
+    if weight.dtype is int64 and input.is_floating_point():
+        warnings.warn(
+            "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
+            "deprecated, and should now be `embedding_bag(input, weight, ...)`.",
+            stacklevel=3,
+        )
+        input, weight = weight, input
+    _check_bags(input, weight, offsets, mode, scale_grad_by_freq, sparse, per_sample_weights)
+    _check_indices("embedding_bag", input)
+    size = weight.shape[0]
+    if padding_idx is not None and not -size <= padding_idx < size:
+        raise RuntimeError(
+            f"padding_idx must be within the number of embeddings, -{size} through {size - 1}, but got {padding_idx}"
+        )
+    raw = underlying(input._array)
+    outside = (raw < 0) | (raw >= size)
+    if outside.any():
+        raise RuntimeError(
+            f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {raw[outside][0]}"
+        )
+    padding = -1 if padding_idx is None else padding_idx % size
+    if max_norm is not None:
+        _renormalize(weight, input, max_norm, norm_type)
+    return _bags(input, weight, offsets, scale_grad_by_freq, mode, per_sample_weights, include_last_offset, padding)
+
+
+def _bags(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None,
+    scale_grad_by_freq: bool,
+    mode: str,
+    per_sample_weights: Tensor | None,
+    include_last_offset: bool,
+    padding: int,
+) -> Tensor:
+    rows = _embedding(weight, input, padding, scale_grad_by_freq)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights[..., None]
+    counts = input != padding if padding >= 0 else ops.ones_like(input) > 0
+    if mode == "max":
+        if offsets is None:
+            return _largest(rows, counts)
+        places, there = _in_rows(_starts(offsets, input.shape[0], include_last_offset))
+        return _largest(ops.index(rows, (places,)), ops.index(counts, (places,)) & new_tensor(there))
+    if offsets is None:
+        sums, numbers = [ops.sum(x, 1) for x in (ops.where(counts[..., None], rows, 0), counts.to(weight.dtype))]
+    else:
+        starts = _starts(offsets, input.shape[0], include_last_offset)
+        # what stands behind the last bag goes into one more, which is left out
+        bags = numpy.searchsorted(starts, numpy.arange(input.shape[0]), side="right") - 1
+        sums, numbers = [
+            ops.sum_at(x, (starts.size, *x.shape[1:]), (bags,))[:-1]
+            for x in (ops.where(counts[..., None], rows, 0), counts.to(weight.dtype))
+        ]
+    return sums if mode == "sum" else sums / ops.clamp(numbers, min=1)[..., None]
+
+
+_MODES = ("sum", "mean", "max")
+
+
+@composite(method=False, name="embedding_bag")
+def top_embedding_bag(
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """As nn.functional.embedding_bag() of one row of indices, with the weight first and the mode as a number.
+
+    mode: 0 for the sum, 1 for the mean, 2 for the maximum.
+
+    Returns the bags; the bag that each index lies in; how many indices count in each bag, if they are counted (not for
+    mode 0); and for mode 2 the index that each element of the result comes from, else the third result again.
+
+    >>> import adjoint
+    >>> weight = adjoint.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> adjoint.embedding_bag(weight, adjoint.tensor([0, 1, 1]), adjoint.tensor([0, 1]))[:2]
+    (tensor([[1., 2.],
+            [6., 8.]]), tensor([0, 1, 1]))
+    """
+    if mode not in range(3):
+        raise RuntimeError("`mode` must be sum, mean, or max.")
+    _require("embedding_bag", weight=weight, indices=indices, offsets=offsets)
+    if indices.ndim != 1:
+        raise RuntimeError(f"input has to be a 1D Tensor, but got Tensor of dimension {indices.ndim}")
+    bags = embedding_bag(
+        indices, weight, offsets, None, 2.0, scale_grad_by_freq, _MODES[mode], sparse, per_sample_weights,
+        include_last_offset, padding_idx,
+    )  # fmt: skip
+    starts = _starts(offsets, indices.shape[0], include_last_offset)
+    bag_of = numpy.searchsorted(starts, numpy.arange(indices.shape[0]), side="right") - 1
+    places, there = _in_rows(starts)
+    found = ops.index(indices, (places,))
+    counted = new_tensor(there) if padding_idx is None else new_tensor(there) & (found != padding_idx % len(weight))
+    sizes = counted.sum(1) if mode else ops.zeros_like(offsets[: len(bags)])
+    origins = sizes.clone()
+    if mode == 2:
+        rows = ops.where(counted[..., None], ops.embedding(weight.detach(), found), -math.inf)
+        origins = _origins(rows, ops.where(counted, found, 0))
+    return bags, new_tensor(bag_of).to(indices.dtype), sizes, origins
+
+
+def _origins(rows: Tensor, indices: Tensor) -> Tensor:
+    """The index (B, n) of the row (B, n, D) that has the largest element of its bag; 0 in a bag without any."""
+    if not rows.shape[1]:
+        return ops.sum(rows, 1).to(indices.dtype)
+    return ops.gather(indices, 1, ops.max(rows, 1, False).indices)
+
+
+# attention ----------------------------------------------------------------------------------------------------------
+
+
+def _check_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool) -> None:
+    _require("scaled_dot_product_attention", query=query, key=key, value=value)
+    if min(query.ndim, key.ndim, value.ndim) < 2:
+        raise RuntimeError(
+            "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
+            f"{query.ndim} key.dim: {key.ndim} and value.dim: {value.ndim} instead."
+        )
+    if not query.dtype is key.dtype is value.dtype:
+        kinds = [tensor.dtype.c_name for tensor in (query, key, value)]
+        raise RuntimeError(
+            "Expected query, key, and value to have the same dtype, but got query.dtype: {} key.dtype: {} and "
+            "value.dtype: {} instead.".format(*kinds)
+        )
+    if not (query.is_floating_point() or query.is_complex()):
+        raise RuntimeError(f"expected scalar type Float but found {query.dtype.long_name}")
+    if attn_mask is None:
+        return
+    if is_causal:
+        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+    if attn_mask.dtype not in (bool_, query.dtype) and attn_mask.dtype.c_name != "float":
+        raise RuntimeError(
+            "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
+            f"{attn_mask.dtype.c_name} and  query.dtype: {query.dtype.c_name} instead."
+        )
+
+
+def _with_query_heads(heads: Tensor, wanted: int) -> Tensor:
+    """Keys or values for groups of queries: each head repeated for all queries that share it."""
+    if wanted % heads.shape[-3]:
+        raise RuntimeError("Number of heads in key and value must divide the number of heads in ")
+    return heads.repeat_interleave(wanted // heads.shape[-3], heads.ndim - 3)
+
+
+@_functional
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    """softmax(query @ key^T * scale + mask) @ value: for each query a mean of values, by how well their keys fit.
+
+    Shapes: query (..., L, E), key (..., S, E), value (..., S, V); the result is (..., L, V).
+    attn_mask: broadcasts to (..., L, S); True where a query may attend to a key, or numbers to be added. is_causal:
+    query i may attend to keys up to i. scale: 1 / sqrt(E) unless given. dropout_p: the share of weights that are zeroed
+    at random. enable_gqa: key and value have fewer heads (axis -3), each for a group of queries'.
+    A query that may attend to nothing gives 0. Raises RuntimeError for shapes, dtypes and masks that do not fit.
+
+    >>> import adjoint
+    >>> q, k = adjoint.tensor([[0.0, 0.0]]), adjoint.tensor([[1.0, 0.0], [0.0, 1.0]])
+    >>> adjoint.nn.functional.scaled_dot_product_attention(q, k, k)
+    tensor([[0.5000, 0.5000]])
+    """
+    _check_attention(query, key, value, attn_mask, is_causal)
+    if enable_gqa:
+        heads = query.shape[-3]
+        key, value = _with_query_heads(key, heads), _with_query_heads(value, heads)
+    if scale is None:
+        scale = 1 / math.sqrt(query.shape[-1])
+    scores = ops.matmul(query * scale, key.mT)
+    if is_causal:
+        attn_mask = ones(query.shape[-2], key.shape[-2], dtype=bool_).tril()
+    if attn_mask is None:
+        weights = ops.safe_softmax(scores, -1)
+    elif attn_mask.dtype is bool_:
+        weights = ops.safe_softmax(ops.where(attn_mask, scores, -math.inf), -1)
+    else:
+        weights = ops.safe_softmax(scores + attn_mask.to(query.dtype), -1)
+    if dropout_p > 0:
+        if dropout_p > 1:
+            raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {dropout_p:g}")
+        weights = dropout(weights, dropout_p)
+    return ops.matmul(weights, value)

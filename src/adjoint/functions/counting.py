@@ -1,0 +1,589 @@
+"""Searching in sorted sequences, unique elements, histograms: composites without derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from adjoint.arrays.dtypes import from_numpy_dtype, int32, int64, is_half, kind_of
+from adjoint.arrays.namespace import namespace, underlying
+from adjoint.arrays.promotion import upcast
+from adjoint.arrays.shapes import normalize_dim
+from adjoint.arrays.size import Size
+from adjoint.core import errors
+from adjoint.core.graph import TensorBase, new_tensor
+from adjoint.core.results import results_of
+from adjoint.functions.composite import composite, ops, takes_out
+from adjoint.functions.underived import without_derivative
+
+Tensor = Any
+
+_DYNAMIC = (
+    "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{name}."
+)
+
+
+def _array_of(function: str, tensor: object, name: str = "input", *, dynamic: str | None = None) -> Any:
+    """The raw array of an argument; a batch is refused where the shape of the result depends on values."""
+    if not isinstance(tensor, TensorBase):
+        raise TypeError(errors.must_be_tensor(function, name, 0, tensor))
+    array = tensor._array
+    if underlying(array) is not array:
+        raise RuntimeError(_DYNAMIC.format(name=dynamic or function))
+    return array
+
+
+# sorted sequences ---------------------------------------------------------------------------------------------------
+
+_SEARCH = "adjoint.searchsorted(): "
+
+
+def _side(right: bool, side: str | None) -> bool:
+    """Whether to search for places behind equal elements."""
+    if side is None:
+        return right
+    if side not in ("left", "right"):
+        raise RuntimeError(f"{_SEARCH}side can only be 'left' or 'right' but got {side}")
+    if side == "left" and right:
+        raise RuntimeError(f"{_SEARCH}side and right can't be set to opposites, got side of left while right was True")
+    return side == "right"
+
+
+def _check_sequences(sorted_sequence: Tensor, input: Tensor | float, sorter: Tensor | None) -> None:
+    n = sorted_sequence.ndim
+    if n == 0:
+        raise RuntimeError(f"{_SEARCH}boundaries tensor should have positive dimension, but got 0 dimension")
+    is_tensor = isinstance(input, TensorBase)
+    shape = tuple(input.shape) if is_tensor else ()  # type: ignore[attr-defined]
+    if n > 1 and not shape:
+        raise RuntimeError(
+            f"{_SEARCH}input value can be a scalar only when boundaries tensor dimension is 1, but we got boundaries "
+            f"tensor dim({n}) and input value's dim(0) numel(1)"
+        )
+    if n > 1 and (len(shape) != n or shape[:-1] != sorted_sequence.shape[:-1]):
+        raise RuntimeError(
+            f"{_SEARCH}boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and "
+            f"input value tensor must match, but we got boundaries tensor {errors.sizes(sorted_sequence.shape)} and "
+            f"input value tensor {errors.sizes(shape)}"
+        )
+    if sorter is None:
+        return
+    if sorter.shape != sorted_sequence.shape:
+        raise RuntimeError(
+            f"{_SEARCH}boundary and sorter must have the same size, but got boundary tensor "
+            f"{errors.sizes(sorted_sequence.shape)}and got sorter tensor {errors.sizes(sorter.shape)}"
+        )
+    if sorter.dtype is not int64:
+        raise RuntimeError(f"{_SEARCH}sorter must be a tensor of long dtype but got dtype {sorter.dtype.long_name}")
+    places = underlying(sorter._array)
+    if places.size and (places.min() < 0 or places.max() >= sorted_sequence.shape[-1]):
+        raise RuntimeError(f"{_SEARCH}sorter index out of range")
+
+
+def _places(
+    sequence: Tensor, input: Any, right: bool, sorter: Tensor | None, out_int32: bool, out: Tensor | None
+) -> Tensor:
+    found = ops.sorted_places(sequence, input, right, sorter)
+    if out_int32:
+        found = found.to(int32)
+    if out is None:
+        return found
+    return ops.clone(found, out=out)
+
+
+@composite(method=False)
+def searchsorted(
+    sorted_sequence: Tensor, input: Tensor | float, *, out_int32: bool = False, right: bool = False,
+    side: str | None = None, out: Tensor | None = None, sorter: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """Where each value would be put into a sequence, sorted along the last axis, to keep it sorted.
+
+    A value goes before equal elements, or behind them if `right` (or side "right"). `sorter` holds the indices that
+    sort an unsorted sequence. The result has the shape of input, whose leading axes are those of the sequences
+    where there are several; its dtype is int64, or int32.
+
+    Raises RuntimeError for shapes that do not fit and for opposite sides.
+
+    >>> import adjoint
+    >>> adjoint.searchsorted(adjoint.tensor([1, 3, 5]), adjoint.tensor([0, 3, 6]))
+    tensor([0, 1, 3])
+    """
+    if not isinstance(sorted_sequence, TensorBase):
+        raise TypeError(errors.must_be_tensor("searchsorted", "sorted_sequence", 0, sorted_sequence))
+    behind = _side(right, side)
+    _check_sequences(sorted_sequence, input, sorter)
+    return _places(sorted_sequence, input, behind, sorter, out_int32, out)
+
+
+@composite(method=False)
+def bucketize(
+    input: Tensor | float, boundaries: Tensor, *, out_int32: bool = False, right: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """The number of the bucket, between sorted boundaries, that each value lies in.
+
+    A value that is a boundary belongs to the bucket below it, or to the one above if `right`. The result has the shape
+    of input; its dtype is int64, or int32. Raises RuntimeError unless the boundaries have one axis.
+
+    >>> import adjoint
+    >>> adjoint.bucketize(adjoint.tensor([0.5, 1.0, 7.0]), adjoint.tensor([1.0, 2.0]))
+    tensor([0, 0, 2])
+    """
+    if not isinstance(boundaries, TensorBase):
+        raise TypeError(errors.must_be_tensor("bucketize", "boundaries", 1, boundaries))
+    if boundaries.ndim != 1:  # type: ignore[attr-defined]
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")  # type: ignore[attr-defined]
+    return _places(boundaries, input, right, None, out_int32, out)
+
+
+# membership and counts ----------------------------------------------------------------------------------------------
+
+
+@composite(method=False)
+def isin(
+    elements: Tensor | complex,
+    test_elements: Tensor | complex,
+    *,
+    assume_unique: bool = False,
+    invert: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """True for those elements that are among the test elements; for those that are not, if `invert`.
+
+    Either may be a number, but not both. Raises RuntimeError for truth values and complex numbers.
+
+    >>> import adjoint
+    >>> adjoint.isin(adjoint.tensor([1, 2, 3]), adjoint.tensor([3, 1]))
+    tensor([ True, False,  True])
+    """
+    tensors = [each for each in (elements, test_elements) if isinstance(each, TensorBase)]
+    if not tensors:
+        raise TypeError(errors.must_be_tensor("isin", "elements", 0, elements))
+    for each in tensors:
+        kind: Any = each.dtype  # type: ignore[attr-defined]
+        if kind.is_complex or kind.name == "bool":
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {kind.long_name}")
+    if isinstance(test_elements, TensorBase):
+        found = ops.among(elements, ops.reshape(test_elements, (-1,)), invert)
+    else:
+        found = (ops.ne if invert else ops.eq)(elements, test_elements)
+    return found if out is None else ops.clone(found, out=out)
+
+
+@composite()
+def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0, *, out: Tensor | None = None) -> Tensor:
+    """How many elements lie in each of `bins` equal parts of [min, max]; of their own range if these are equal.
+
+    The result has the dtype of input. Raises RuntimeError for a range that is not finite or in the wrong order.
+
+    >>> import adjoint
+    >>> adjoint.histc(adjoint.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
+    tensor([0., 2., 1., 0.])
+    """
+    if not isinstance(input, TensorBase):
+        raise TypeError(errors.must_be_tensor("histc", "input", 0, input))
+    if not input.is_floating_point():  # type: ignore[attr-defined]
+        raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{input.dtype.long_name}'")  # type: ignore[attr-defined]
+    if bins <= 0:
+        raise RuntimeError(f"adjoint.histogram(): bins must be > 0, but got {bins} for dimension 0")
+    if min > max:
+        raise RuntimeError("adjoint.histc: max must be larger than min")
+    found = ops.row_histogram(ops.reshape(input, (-1,)), bins, min, max)
+    return found if out is None else ops.clone(found, out=out)
+
+
+@composite()
+@takes_out
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    """The indices of the first `size` elements that are not zero, as rows; filled up with `fill_value`.
+
+    Raises RuntimeError for a negative size.
+
+    >>> import adjoint
+    >>> adjoint.nonzero_static(adjoint.tensor([0, 5, 7]), size=3)
+    tensor([[ 1],
+            [ 2],
+            [-1]])
+    """
+    if size < 0:
+        raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
+    places = ops.nonzero_places(ops.reshape(input, (-1,)), size)
+    if not input.ndim:
+        return places[:, None][:, :0]
+    if input.numel():
+        rows = ops.stack(list(unravel_index(places, tuple(input.shape))), 1)
+    else:
+        rows = ops.expand(places[:, None], (size, input.ndim))
+    return ops.where(places[:, None] < 0, fill_value, rows)
+
+
+# unique elements ----------------------------------------------------------------------------------------------------
+
+
+def _no_complex(array: Any) -> None:
+    if kind_of(array) == "c":
+        raise NotImplementedError(f"\"unique\" not implemented for '{from_numpy_dtype(array.dtype).long_name}'")
+
+
+def _as_rows(array: Any, dim: int | None) -> tuple[Any, int]:
+    """The elements, or the slices along an axis, as rows of a matrix; and the axis."""
+    if dim is None:
+        return array.reshape(-1, 1), 0
+    if not array.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    dim = normalize_dim(dim, array.ndim)
+    rows = namespace(array).moveaxis(array, dim, 0)
+    if not array.size and (array.shape[dim] or any(n == 0 for n in rows.shape[1:])):
+        raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
+    return rows.reshape(len(rows), -1 if rows.size else 1), dim
+
+
+def _groups(array: Any, dim: int | None, sort: bool, each: bool) -> tuple[Any, Any, Any]:
+    """For equal elements or slices: where the first of each group is, the group of each, and the size of each group.
+
+    The group of each is None where it is not asked for and not needed either.
+
+    Groups are numbered in order of their values if they are to be sorted, else in the order in which they come, and
+    then only neighbours belong together. NaN differs from everything.
+    """
+    xp = namespace(array)
+    rows, _ = _as_rows(upcast(array), dim)
+    n = len(rows)
+    if kind_of(rows) == "b":
+        rows = rows.astype(xp.uint8)
+    order = xp.lexsort(rows.T[::-1]) if sort and n else xp.arange(n)
+    ordered = rows[order] if sort else rows
+    starts = xp.ones(n, dtype=bool)
+    changes = ordered[1:] != ordered[:-1]
+    starts[1:] = changes[:, 0] if changes.shape[1] == 1 else xp.any(changes, axis=1)
+    if not sort:
+        places = xp.nonzero(starts)[0]
+        return places, xp.cumsum(starts) - 1 if each else None, xp.diff(places, append=n)
+    groups = xp.empty(n, dtype=xp.int64)
+    groups[order] = xp.cumsum(starts) - 1
+    places = xp.nonzero(starts)[0]
+    return order[places], groups, xp.diff(places, append=n)
+
+
+def _unique(array: Any, sort: bool, return_inverse: bool, return_counts: bool, dim: int | None) -> Any:
+    _no_complex(array)
+    xp = namespace(array)
+    if sort and dim is None and not return_inverse:
+        # no need to know where the elements were: sorting is several times faster than finding their order
+        values, counts = xp.unique(upcast(array), return_counts=True, equal_nan=False)
+        values = new_tensor(values.astype(array.dtype, copy=False))
+        return (values, new_tensor(counts)) if return_counts else values
+    firsts, groups, counts = _groups(array, dim, sort, return_inverse)
+    values = array.reshape(-1)[firsts] if dim is None else xp.take(array, firsts, axis=normalize_dim(dim, array.ndim))
+    found = [values]
+    if return_inverse:
+        found.append(groups.reshape(array.shape) if dim is None else groups)
+    if return_counts:
+        found.append(counts)
+    tensors = tuple(new_tensor(each) for each in found)
+    return tensors if len(tensors) > 1 else tensors[0]
+
+
+@composite()
+def unique(
+    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:  # fmt: skip
+    """The different elements, or the different slices along an axis, in order.
+
+    Returns:
+        The values; with return_inverse also where each element of input is among them (of the shape of input, or of
+        one axis with dim), with return_counts also how often each occurs. NaN differs from NaN. The values require
+        a gradient if input does, as in torch, but there is no derivative: to ask for one raises NotImplementedError.
+
+    >>> import adjoint
+    >>> adjoint.unique(adjoint.tensor([3, 1, 3]), return_counts=True)
+    (tensor([1, 3]), tensor([1, 2]))
+    """
+    name = "_unique2" if dim is None else "unique_dim"
+    found = _unique(_array_of("unique", input, dynamic=name), True, return_inverse, return_counts, dim)
+    return _first_underived(found, input, name)
+
+
+def _first_underived(found: Any, input: Tensor, name: str) -> Any:
+    """The values among the results require a gradient if the input does, but there is no derivative."""
+    values = found[0] if isinstance(found, tuple) else found
+    without_derivative(values, (input,), NotImplementedError(f"the derivative for '{name}' is not implemented."))
+    return found
+
+
+@composite()
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """The elements, or the slices along an axis, without those that equal the one before them.
+
+    Returns:
+        The values; with return_inverse also where each element of input is among them (of the shape of input, or of
+        one axis with dim), with return_counts also how many there were of each in a row.
+
+    >>> import adjoint
+    >>> adjoint.unique_consecutive(adjoint.tensor([1, 1, 2, 1]))
+    tensor([1, 2, 1])
+    """
+    found = _unique(_array_of("unique_consecutive", input), False, return_inverse, return_counts, dim)
+    return _first_underived(found, input, "unique_consecutive")
+
+
+# histograms ---------------------------------------------------------------------------------------------------------
+
+
+@results_of("histogram")
+class Histogram(NamedTuple):
+    """Counts, and the edges of the bins."""
+
+    hist: Tensor
+    bin_edges: Tensor
+
+
+@results_of("histogramdd")
+class Histogramdd(NamedTuple):
+    """Counts, and for each coordinate the edges of the bins."""
+
+    hist: Tensor
+    bin_edges: tuple[Tensor, ...]
+
+
+def _edges(xp: Any, points: Any, bins: Any, bounds: tuple[float, float] | None, d: int) -> Any:
+    """The edges of the bins of one coordinate."""
+    if isinstance(bins, TensorBase):
+        edges = bins._array
+        if edges.ndim != 1:
+            raise RuntimeError(
+                f"adjoint.histogramdd: bins tensor should have one dimension, but got {edges.ndim} dimensions in the "
+                f"bins tensor for dimension {d}"
+            )
+        if not edges.size:
+            raise RuntimeError(
+                "adjoint.histogramdd: bins tensor should have at least 1 element, but got 0 elements in the bins "
+                f"tensor for dimension {d}"
+            )
+        return edges
+    if bins <= 0:
+        raise RuntimeError(f"adjoint.histogram(): bins must be > 0, but got {bins} for dimension {d}")
+    low, high = _bounds(xp, points, bounds, d)
+    return xp.linspace(low, high, bins + 1).astype(points.dtype)
+
+
+def _bounds(xp: Any, points: Any, bounds: tuple[float, float] | None, d: int) -> tuple[float, float]:
+    if bounds is None:
+        low, high = (float(xp.min(points)), float(xp.max(points))) if points.size else (0.0, 1.0)
+    else:
+        low, high = bounds
+    if not abs(low) + abs(high) < float("inf"):
+        raise RuntimeError(f"adjoint.histogramdd: dimension {d}'s range [{low:g}, {high:g}] is not finite")
+    if low > high:
+        raise RuntimeError(
+            f"adjoint.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for dimension {d}"
+        )
+    return (low - 0.5, high + 0.5) if low == high else (low, high)
+
+
+def _bins_of(xp: Any, points: Any, edges: Any) -> Any:
+    """The bin of each point between the first and the last edge, the last of which belongs to the last bin."""
+    last = len(edges) - 2
+    if last < 0 or not points.size:
+        return xp.zeros(len(points), dtype=int)
+    # equal bins, up to rounding, are found by division; other ones by search
+    span = edges[-1] - edges[0]
+    if span > 0:
+        found = xp.minimum(((points - edges[0]) * ((last + 1) / span)).astype(int), last)
+        found -= points < edges[found]
+        found += (points >= edges[found + 1]) & (found < last)
+        if ((points >= edges[found]) & ((points < edges[found + 1]) | (found == last))).all():
+            return found
+    return xp.minimum(xp.searchsorted(edges, points, side="right") - 1, last)
+
+
+def _counts(xp: Any, points: Any, edges: list[Any], weight: Any, density: bool) -> Any:
+    """Points (one in each row) counted by bins; the last bin of each coordinate holds its upper edge too."""
+    shape = tuple(len(each) - 1 for each in edges)
+    inside = xp.ones(len(points), dtype=bool)
+    for column, each in zip(points.T, edges, strict=True):
+        inside &= (column >= each[0]) & (column <= each[-1])
+    weights = None if weight is None else weight.reshape(-1)[inside]
+    bins = [_bins_of(xp, column[inside], each) for column, each in zip(points.T, edges, strict=True)]
+    flat = xp.ravel_multi_index(bins, shape) if inside.any() else xp.zeros(0, dtype=int)
+    n = 1
+    for length in shape:
+        n *= length
+    counts = xp.bincount(flat, weights, n).reshape(shape)
+    if density:
+        volumes = counts.sum()
+        for axis, each in enumerate(edges):
+            volumes = volumes * xp.diff(each).reshape([-1 if i == axis else 1 for i in range(len(edges))])
+        counts = counts / volumes
+    return counts.astype(points.dtype)
+
+
+def _points(function: str, input: Tensor, weight: Tensor | None, shape: tuple[int, ...]) -> tuple[Any, Any]:
+    """The raw input and weights, checked."""
+    array = _array_of(function, input)
+    if not input.is_floating_point():
+        raise NotImplementedError(f"\"histogramdd\" not implemented for '{input.dtype.long_name}'")
+    if weight is None:
+        return array, None
+    if tuple(weight.shape) != shape[:-1]:
+        raise RuntimeError(
+            "adjoint.histogramdd: if weight tensor is provided it should have the same shape as the input tensor "
+            f"excluding its innermost dimension, but got input with shape {errors.sizes(shape)} and weight with shape "
+            f"{errors.sizes(weight.shape)}"
+        )
+    if weight.dtype is not input.dtype:
+        raise RuntimeError(
+            "adjoint.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same "
+            f"dtype, but got input({input.dtype.c_name}), and weight({weight.dtype.c_name})"
+        )
+    return array, _array_of(function, weight, "weight")
+
+
+def _check_bins(input: Tensor, bins: Sequence[Any]) -> None:
+    for d, each in enumerate(bins):
+        if isinstance(each, TensorBase) and each.dtype is not input.dtype:  # type: ignore[attr-defined]
+            raise RuntimeError(
+                "adjoint.histogramdd: input tensor and bins tensors should have the same dtype, but got input with "
+                f"dtype {input.dtype.c_name} and bins for dimension {d} with dtype {each.dtype.c_name}"  # type: ignore[attr-defined]
+            )
+
+
+@composite()
+@takes_out
+def histogram(
+    input: Tensor, bins: int | Tensor, *, range: Sequence[float] | None = None, weight: Tensor | None = None,
+    density: bool = False,
+) -> Histogram:  # fmt: skip
+    """How many elements lie in each bin, or the sum of their weights; the last bin holds its upper edge too.
+
+    bins: the edges, or how many equal bins there are in `range` (by default from the least to the largest element).
+    density: divide by the total and by the width of each bin.
+
+    Returns (hist, bin_edges), of the dtype of input. Raises RuntimeError for bins, ranges or weights that do not fit.
+
+    >>> import adjoint
+    >>> adjoint.histogram(adjoint.tensor([1.0, 2.0, 1.0]), bins=2, range=(0.0, 3.0)).hist
+    tensor([2., 1.])
+    """
+    array, weights = _points("histogram", input, weight, (*_flat_shape(input), 1))
+    _check_bins(input, [bins])
+    xp = namespace(array)
+    points = upcast(array).reshape(-1, 1)
+    edges = _edges(xp, points, bins, None if range is None else tuple(range), 0)  # type: ignore[arg-type]
+    counts = _counts(xp, points, [edges], weights, density)
+    return Histogram(*(_underived("histogram", _of_type(each, array), input, bins, weight) for each in (counts, edges)))
+
+
+def _underived(function: str, result: Tensor, *inputs: Any) -> Tensor:
+    return without_derivative(result, inputs, NotImplementedError(f"derivative for {function} is not implemented"))
+
+
+def _flat_shape(input: Tensor) -> tuple[int, ...]:
+    return tuple(getattr(input, "shape", ()))
+
+
+def _of_type(array: Any, model: Any) -> Tensor:
+    return new_tensor(array.astype(model.dtype, copy=False) if is_half(model.dtype) else array)
+
+
+@composite(method=False)
+def histogramdd(
+    input: Tensor, bins: int | Sequence[int] | Sequence[Tensor], *, range: Sequence[float] | None = None,
+    weight: Tensor | None = None, density: bool = False,
+) -> Histogramdd:  # fmt: skip
+    """How many points lie in each bin of a grid; the last axis of input holds the coordinates of a point.
+
+    bins: for each coordinate the edges or how many equal bins there are, or one number for all. range: the least and
+    the largest value of each coordinate, one after the other. density: divide by the total and each bin's volume.
+
+    Returns (hist, bin_edges), the latter a tuple. Raises RuntimeError for bins, ranges or weights that do not fit.
+
+    >>> import adjoint
+    >>> points = adjoint.tensor([[0.0, 0.0], [1.0, 1.0], [1.0, 0.0]])
+    >>> adjoint.histogramdd(points, bins=2).hist
+    tensor([[1., 0.],
+            [1., 1.]])
+    """
+    if input.ndim < 2:
+        raise RuntimeError("adjoint.histogramdd: input tensor should have at least 2 dimensions")
+    array, weights = _points("histogramdd", input, weight, tuple(input.shape))
+    n = array.shape[-1]
+    each_bins = [bins] * n if isinstance(bins, int) else list(bins)
+    if len(each_bins) != n:
+        raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
+    if range is not None and len(range) != 2 * n:
+        raise RuntimeError(
+            f"adjoint.histogramdd: for a {n}-dimensional histogram range should have {2 * n} elements, but got "
+            f"{len(range)}"
+        )
+    _check_bins(input, each_bins)
+    xp = namespace(array)
+    points = upcast(array).reshape(-1, n)
+    ranges = [None] * n if range is None else list(zip(range[::2], range[1::2], strict=True))
+    edges = [
+        _edges(xp, points[:, d], each, bound, d) for d, (each, bound) in enumerate(zip(each_bins, ranges, strict=True))
+    ]
+    counts = _counts(xp, points, edges, weights, density)
+    given = (input, *each_bins, weight)
+    hist, *bounds = (_underived("histogramdd", _of_type(each, array), *given) for each in (counts, *edges))
+    return Histogramdd(hist, tuple(bounds))
+
+
+# indices and shapes -------------------------------------------------------------------------------------------------
+
+
+@composite(method=False)
+def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
+    """The coordinates, one tensor for each axis, of places in an array of the given shape counted in row-major order.
+
+    Raises TypeError for indices that are no integers, ValueError for a negative length.
+
+    >>> import adjoint
+    >>> adjoint.unravel_index(adjoint.tensor([4, 7]), (3, 4))
+    (tensor([1, 1]), tensor([0, 3]))
+    """
+    if indices.is_complex() or indices.is_floating_point() or indices.dtype.name == "bool":
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    lengths = (shape,) if isinstance(shape, int) else tuple(shape)
+    for n in lengths:
+        if not isinstance(n, int):
+            raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(n)}")
+    if any(n < 0 for n in lengths):
+        raise ValueError(f"'shape' cannot have negative values, but got {tuple(lengths)}")
+    indices = indices.long()
+    coordinates = []
+    step = 1
+    for n in reversed(lengths):
+        coordinates.append(ops.remainder(ops.floor_divide(indices, step), n))
+        step *= n
+    return tuple(reversed(coordinates))
+
+
+@composite(method=False)
+def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
+    """The common shape that shapes broadcast to.
+
+    Raises RuntimeError where lengths differ and none is 1, ValueError for a negative length.
+
+    >>> import adjoint
+    >>> adjoint.broadcast_shapes((3, 1), (4,))
+    adjoint.Size([3, 4])
+    """
+    sizes = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
+    ndim = max(map(len, sizes), default=0)
+    result = [1] * ndim
+    for place, size in enumerate(sizes):
+        for i, n in enumerate(size, start=ndim - len(size)):
+            if n < 0:
+                raise ValueError("Attempting to broadcast a dimension with negative length!")
+            if result[i] == 1:
+                result[i] = n
+            elif n not in (1, result[i]):
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {n} at {i - ndim}! Mismatching argument at index "
+                    f"{place} had {size}; but expected shape should be broadcastable to {result}"
+                )
+    return Size(result)

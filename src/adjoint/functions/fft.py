@@ -1,0 +1,295 @@
+"""The functions of adjoint.fft: three forms (one axis, two, any) of six transforms, and what belongs to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import index
+from typing import Any, NamedTuple
+
+import numpy
+
+from adjoint.arrays.dtypes import as_dtype, dtype, from_numpy_dtype, get_default_dtype, is_half
+from adjoint.arrays.shapes import normalize_dim
+from adjoint.core.graph import new_tensor
+from adjoint.functions.composite import composite, into, ops, torch_call
+from adjoint.rules.fft import SWAPPED_NORM
+from adjoint.tensor.pinning import pinnable
+
+Tensor = Any
+Dims = int | Sequence[int] | None
+
+# what a transform is applied to --------------------------------------------------------------------------------------
+
+
+def _norm(norm: str | None) -> str:
+    if norm is not None and norm not in SWAPPED_NORM:
+        raise RuntimeError(f'Invalid normalization mode: "{norm}"')
+    return norm or "backward"
+
+
+def _inexact(input: Tensor) -> Tensor:
+    """The input itself, or whole numbers in the default type."""
+    kind = input._array.dtype
+    if is_half(kind):
+        raise RuntimeError(f"Unsupported dtype {from_numpy_dtype(kind).long_name}")
+    return input if kind.kind in "fc" else ops.cast(input, get_default_dtype())
+
+
+def _resized(input: Tensor, dims: tuple[int, ...], sizes: tuple[int, ...]) -> Tensor:
+    if all(input.shape[dim] == n for dim, n in zip(dims, sizes, strict=True)):
+        return input
+    return ops.resize_axes(input, dims, sizes)
+
+
+def _full(input: Tensor, dims: tuple[int, ...], sizes: tuple[int, ...], norm: str, inverse: bool) -> Tensor:
+    """From a whole signal to its whole spectrum, or back."""
+    if not dims:
+        return ops.cast(input, input.dtype.to_complex())
+    return ops.fft_c2c(_resized(input, dims, sizes), dims, norm, inverse)
+
+
+def _to_half(input: Tensor, dims: tuple[int, ...], sizes: tuple[int, ...], norm: str, inverse: bool) -> Tensor:
+    """From a real signal to half of its spectrum; with the sign of the inverse that is the conjugate."""
+    result = ops.fft_r2c(_resized(input, dims, sizes), dims, SWAPPED_NORM[norm] if inverse else norm)
+    return ops.conj(result) if inverse else result
+
+
+def _from_half(input: Tensor, dims: tuple[int, ...], sizes: tuple[int, ...], norm: str, inverse: bool) -> Tensor:
+    """From half a spectrum to the real signal; with the sign of the forward transform from the conjugate."""
+    given = _resized(input, dims, (*sizes[:-1], sizes[-1] // 2 + 1))
+    if not inverse:
+        given, norm = ops.conjugated(given), SWAPPED_NORM[norm]
+    return ops.fft_c2r(given, dims, norm, sizes[-1])
+
+
+class _Transform(NamedTuple):
+    """One of the six transforms: how it runs, and what its documentation says."""
+
+    run: Callable[..., Tensor]
+    inverse: bool
+    text: str
+
+
+_TRANSFORMS = {
+    "fft": _Transform(_full, False, "The Fourier transform, the sum of x[j] exp(-2 pi i j k / n) over j"),
+    "ifft": _Transform(_full, True, "The inverse Fourier transform, the mean of X[k] exp(2 pi i j k / n) over k"),
+    "rfft": _Transform(_to_half, False, "The first half of the Fourier transform of a real signal"),
+    "irfft": _Transform(_from_half, True, "The real signal of which the first half of the spectrum is given"),
+    "hfft": _Transform(_from_half, False, "The real spectrum of a Hermitian signal of which the first half is given"),
+    "ihfft": _Transform(_to_half, True, "The first half of the Hermitian signal whose spectrum is real"),
+}
+_SHAPES = {_full: [4, 6], _to_half: [4, 4], _from_half: [4, 10]}
+
+# arguments ------------------------------------------------------------------------------------------------------------
+
+
+def _whole(name: str, argument: str, place: int, value: Any) -> int:
+    try:
+        return index(value)
+    except TypeError:
+        raise TypeError(
+            f"fft_{name}(): argument '{argument}' (position {place}) must be int, not {type(value).__name__}"
+        ) from None
+
+
+def _axis(dim: int, ndim: int) -> int:
+    if not ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return normalize_dim(dim, ndim)
+
+
+def _listed(values: Any) -> tuple[int, ...]:
+    return tuple(map(index, values)) if isinstance(values, (tuple, list)) else (index(values),)
+
+
+def _axes_and_sizes(name: str, input: Tensor, s: Dims, dim: Dims) -> tuple[tuple[int, ...], list[int]]:
+    """The axes to transform, and to which size each is to be brought (-1: its own)."""
+    sizes = None if s is None else _listed(s)
+    if dim is not None:
+        dims = tuple([_axis(d, input.ndim) for d in _listed(dim)])
+        if len(set(dims)) < len(dims):
+            raise RuntimeError("FFT dims must be unique")
+        if sizes is not None and len(sizes) != len(dims):
+            raise RuntimeError("When given, dim and shape arguments must have the same length")
+    else:
+        n = input.ndim if sizes is None else len(sizes)
+        if n > input.ndim:
+            raise RuntimeError(f"Got shape with {n} values but input tensor only has {input.ndim} dimensions.")
+        dims = tuple(range(input.ndim - n, input.ndim))
+    if not dims and _TRANSFORMS[name].run is not _full:
+        raise RuntimeError(f"{name}n must transform at least one axis")
+    return dims, list(sizes or [-1] * len(dims))
+
+
+_REAL_ONLY = {
+    "rfft": "{} expects a real input tensor, but got {}",
+    "ihfft": "{} expects a real input tensor, but got {}",
+    "rfftn": "{} expects a real-valued input tensor, but got {}",
+    "ihfftn": "Only supports floating-point dtypes, but found: {1}",
+}
+
+
+def _check_real(name: str, input: Tensor) -> None:
+    if name in _REAL_ONLY and input.is_complex():
+        raise RuntimeError(_REAL_ONLY[name].format(name, input.dtype.long_name))
+
+
+def _transformed(name: str, input: Tensor, dims: tuple[int, ...], sizes: list[int], norm: str | None) -> Tensor:
+    transform = _TRANSFORMS[name]
+    for place, (dim, n) in enumerate(zip(dims, sizes, strict=True)):
+        own = input.shape[dim]
+        halved = transform.run is _from_half and place == len(dims) - 1
+        sizes[place] = n if n != -1 else 2 * (own - 1) if halved else own
+        if sizes[place] < 1:
+            raise RuntimeError(f"Invalid number of data points ({sizes[place]}) specified")
+    factor = _norm(norm)
+    return transform.run(_inexact(input), dims, tuple(sizes), factor, transform.inverse)
+
+
+# the functions --------------------------------------------------------------------------------------------------------
+
+_DOC = """{text}; over {axes}.
+
+    Args:
+        {size}: the {of} (of half a spectrum: that of the whole) to which the input is cut or continued with zeros.
+        dim: {dim}.
+        norm: where the factor 1 / n stands: on the inverse ("backward", or None), on the forward transform
+            ("forward"), or its root on both ("ortho").
+
+    Raises RuntimeError for half precision{real} and sizes below 1, IndexError for an axis out of range.
+
+    >>> import adjoint
+    >>> adjoint.fft.{name}(adjoint.ones(4, 6)).shape
+    adjoint.Size({shape})
+    """
+
+
+def _declare(name: str, transform: _Transform) -> None:
+    def along(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+        _check_real(name, input)
+        axis = _axis(_whole(name, "dim", 3, dim), input.ndim)
+        size = -1 if n is None else _whole(name, "n", 2, n)
+        if n is not None and size < 1:
+            raise RuntimeError(f"Invalid number of data points ({size}) specified")
+        return _transformed(name, input, (axis,), [size], norm)
+
+    def over_two(input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
+        return over_any(input, s, dim, norm)
+
+    def over_any(input: Tensor, s: Dims = None, dim: Dims = None, norm: str | None = None) -> Tensor:
+        _check_real(f"{name}n", input)
+        return _transformed(name, input, *_axes_and_sizes(name, input, s, dim), norm)
+
+    real = " and complex numbers" if transform.run is _to_half else ""
+    texts = {"text": transform.text, "real": real, "shape": _SHAPES[transform.run]}
+    several = {"size": "s", "of": "sizes"}
+    for form, function, words in (
+        ("", along, {"axes": "one axis", "size": "n", "of": "size", "dim": "the axis"}),
+        ("2", over_two, {"axes": "two axes", "dim": "the axes, or one of them", **several}),
+        ("n", over_any, {"axes": "several axes", "dim": "the axes; None for the last len(s), or for all", **several}),
+    ):
+        public = name + form
+        function.__name__ = function.__qualname__ = public
+        function.__doc__ = _DOC.format(name=public, **texts, **words)
+        composite(namespace="fft", method=False)(torch_call(f"fft_{public}")(function))
+
+
+for _name, _transform in _TRANSFORMS.items():
+    _declare(_name, _transform)
+
+
+def _rolled(input: Tensor, dim: Dims, part: Callable[[int], int]) -> Tensor:
+    dims = tuple(range(input.ndim)) if dim is None else tuple([normalize_dim(d, input.ndim) for d in _listed(dim)])
+    if not dims:
+        raise RuntimeError("`shifts` required")
+    shifts: dict[int, int] = {}
+    for axis in dims:
+        shifts[axis] = shifts.get(axis, 0) + part(input.shape[axis])
+    return ops.roll(input, tuple(shifts.values()), tuple(shifts))
+
+
+@composite(namespace="fft", method=False)
+@torch_call("fft_fftshift")
+def fftshift(input: Tensor, dim: Dims = None) -> Tensor:
+    """The elements of a spectrum in the order of their frequencies: the frequency 0 in the middle of each axis.
+
+    >>> import adjoint
+    >>> adjoint.fft.fftshift(adjoint.fft.fftfreq(4))
+    tensor([-0.5000, -0.2500,  0.0000,  0.2500])
+    """
+    return _rolled(input, dim, lambda n: n // 2)
+
+
+@composite(namespace="fft", method=False)
+@torch_call("fft_ifftshift")
+def ifftshift(input: Tensor, dim: Dims = None) -> Tensor:
+    """The inverse of fftshift(): the frequency 0 comes first.
+
+    >>> import adjoint
+    >>> adjoint.fft.ifftshift(adjoint.tensor([-0.5, -0.25, 0.0, 0.25]))
+    tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
+    """
+    return _rolled(input, dim, lambda n: (n + 1) // 2)
+
+
+def _frequencies(
+    name: str, places: Any, n: int, d: float, out: Tensor | None, dtype: dtype | None, requires_grad: bool
+) -> Tensor:
+    kind = get_default_dtype() if dtype is None else as_dtype(dtype, f"fft_{name}")
+    if not (kind.is_floating_point or kind.is_complex):
+        raise RuntimeError(f"{name} requires a floating point or complex dtype")
+    with numpy.errstate(all="ignore"):
+        result = new_tensor((places * (1 / numpy.float64(n * d))).astype(kind.numpy))
+    if out is not None:
+        return into(out, result, f"fft_{name}")
+    result.requires_grad = requires_grad
+    return result
+
+
+@composite(namespace="fft", method=False)
+@pinnable
+def fftfreq(
+    n: int,
+    d: float = 1.0,
+    *,
+    out: Tensor | None = None,
+    dtype: dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The frequencies, in cycles per unit of the sample spacing d, of the elements of a transform of size n.
+
+    Raises RuntimeError for a negative size and for a dtype of whole numbers.
+
+    >>> import adjoint
+    >>> adjoint.fft.fftfreq(4)
+    tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
+    """
+    if n < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
+    places = numpy.fft.ifftshift(numpy.arange(n) - n // 2)
+    return _frequencies("fftfreq", places, n, d, out, dtype, requires_grad)
+
+
+@composite(namespace="fft", method=False)
+@pinnable
+def rfftfreq(
+    n: int,
+    d: float = 1.0,
+    *,
+    out: Tensor | None = None,
+    dtype: dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The frequencies of the elements of rfft() of size n: the first half of fftfreq(), all positive.
+
+    >>> import adjoint
+    >>> adjoint.fft.rfftfreq(4)
+    tensor([0.0000, 0.2500, 0.5000])
+    """
+    if n < -2:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {n // 2 + 1}: [{n // 2 + 1}]")
+    return _frequencies("rfftfreq", numpy.arange(n // 2 + 1), n, d, out, dtype, requires_grad)

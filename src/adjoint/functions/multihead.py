@@ -1,0 +1,240 @@
+"""Attention with several heads, and its projections."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+from adjoint.arrays.dtypes import bool_
+from adjoint.core.recorded import operations
+from adjoint.functions.activations import dropout
+from adjoint.functions.attention import scaled_dot_product_attention
+from adjoint.functions.composite import composite, ops
+
+Tensor = Any
+
+_linear = operations["linear"]
+
+# what is asked for ----------------------------------------------------------------------------------------------------
+
+
+def _check_ranks(
+    query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None, attn_mask: Tensor | None, num_heads: int
+) -> bool:
+    """Whether there are samples (an axis of them). Raises AssertionError where ranks do not fit."""
+    n = query.ndim
+    assert n in (2, 3), f"query should be unbatched 2D or batched 3D tensor but received {n}-D query tensor"
+    whom = f"For {'batched' if n == 3 else 'unbatched'} ({n}-D) `query`, expected"
+    assert key.ndim == value.ndim == n, (
+        f"{whom} `key` and `value` to be {n}-D but found {key.ndim}-D and {value.ndim}-D tensors respectively"
+    )
+    if key_padding_mask is not None:
+        found = key_padding_mask.ndim
+        assert found == n - 1, (
+            f"{whom} `key_padding_mask` to be `None` or {n - 1}-D but found {found}-D tensor instead"
+        )
+    if attn_mask is not None:
+        found = attn_mask.ndim
+        assert found in (2, 3), f"{whom} `attn_mask` to be `None`, 2-D or 3-D but found {found}-D tensor instead"
+        if n == 2 and found == 3:
+            wanted = (num_heads, query.shape[0], key.shape[0])
+            assert tuple(attn_mask.shape) == wanted, (
+                f"Expected `attn_mask` shape to be {wanted} but got {attn_mask.shape}"
+            )
+    return bool(n == 3)
+
+
+def _to_add(name: str, mask: Tensor | None, like: Tensor) -> Tensor | None:
+    """A mask as numbers to be added: -inf where a mask of truth values is True."""
+    if mask is None:
+        return None
+    assert mask.dtype is bool_ or mask.is_floating_point(), f"only bool and floating types of {name} are supported"
+    if mask.dtype is not bool_:
+        return mask
+    return ops.where(mask, -math.inf, ops.zeros_like(mask).to(like.dtype))
+
+
+def _check_sizes(query: Tensor, key: Tensor, value: Tensor, embed_dim: int, num_heads: int, separate: bool) -> None:
+    width = query.shape[-1]
+    assert width == embed_dim, f"was expecting embedding dimension of {embed_dim}, but got {width}"
+    assert width % num_heads == 0, f"embed_dim {width} not divisible by num_heads {num_heads}"
+    if separate:
+        assert key.shape[:2] == value.shape[:2], (
+            f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}"
+        )
+    else:
+        assert key.shape == value.shape, f"key shape {key.shape} does not match value shape {value.shape}"
+
+
+# parts ----------------------------------------------------------------------------------------------------------------
+
+
+def _projected(
+    inputs: tuple[Tensor, Tensor, Tensor],
+    packed: Tensor | None,
+    bias: Tensor | None,
+    separate: tuple[Tensor | None, Tensor | None, Tensor | None] | None,
+) -> list[Tensor]:
+    """Query, key and value, each through a linear map of its own; the weights of all three may stand in one tensor."""
+    width = inputs[0].shape[-1]
+    biases = [None] * 3 if bias is None else list(bias.chunk(3))
+    if separate is None:
+        assert packed is not None, "use_separate_proj_weight is False but in_proj_weight is None"
+        if inputs[0] is inputs[1] is inputs[2]:
+            return list(_linear(inputs[0], packed, bias).split(width, -1))
+        weights = list(packed.chunk(3))
+    else:
+        for name, weight in zip("qkv", separate, strict=True):
+            assert weight is not None, f"use_separate_proj_weight is True but {name}_proj_weight is None"
+        weights = list(separate)
+    return [_linear(x, weight, b) for x, weight, b in zip(inputs, weights, biases, strict=True)]
+
+
+def _by_heads(x: Tensor, samples: int, num_heads: int, head: int) -> Tensor:
+    """(L, N, E) as (N * heads, L, E / heads)."""
+    return x.reshape(x.shape[0], samples * num_heads, head).transpose(0, 1)
+
+
+def _static(name: str, given: Tensor, rows: int, head: int) -> Tensor:
+    assert given.shape[0] == rows, f"expecting {name}.size(0) of {rows}, but got {given.shape[0]}"
+    assert given.shape[2] == head, f"expecting {name}.size(2) of {head}, but got {given.shape[2]}"
+    return given
+
+
+def _longer(mask: Tensor | None) -> Tensor | None:
+    """A mask for one more key, to which every query may attend."""
+    return None if mask is None else ops.constant_pad_nd(mask, (0, 1))
+
+
+def _merged(attn_mask: Tensor | None, padding: Tensor | None, num_heads: int) -> Tensor | None:
+    """One mask (heads of all samples or 1, L or 1, S) of that of queries and keys and that of keys."""
+    if padding is None:
+        return attn_mask
+    samples, sources = padding.shape
+    rows = padding[:, None, None].expand(samples, num_heads, 1, sources).reshape(samples * num_heads, 1, sources)
+    return rows if attn_mask is None else attn_mask + rows
+
+
+def _checked_mask(mask: Tensor | None, rows: int, targets: int, sources: int) -> Tensor | None:
+    if mask is None:
+        return None
+    wanted = (targets, sources) if mask.ndim == 2 else (rows, targets, sources)
+    if tuple(mask.shape) != wanted:
+        raise RuntimeError(
+            f"The shape of the {mask.ndim}D attn_mask is {mask.shape}, but should be {wanted}."
+        )
+    return mask[None] if mask.ndim == 2 else mask
+
+
+@composite(namespace="nn.functional", method=False)
+def multi_head_attention_forward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None,
+    bias_k: Tensor | None,
+    bias_v: Tensor | None,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
+    training: bool = True,
+    key_padding_mask: Tensor | None = None,
+    need_weights: bool = True,
+    attn_mask: Tensor | None = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Tensor | None = None,
+    k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None,
+    static_k: Tensor | None = None,
+    static_v: Tensor | None = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Tensor, Tensor | None]:
+    """Attention of projected queries, keys and values in several heads, put together and projected again.
+
+    Shapes: query (L, N, E) or (L, E), key (S, N, K), value (S, N, V); in_proj_weight (3 E, E), or the three
+    weights (E, E), (E, K) and (E, V); in_proj_bias (3 E); out_proj_weight (E, E). The result is (L, N, E), and the
+    weights (N, L, S), for each head apart (N, heads, L, S) unless average_attn_weights, None unless need_weights.
+    key_padding_mask (N, S) and attn_mask (L, S) or (N * heads, L, S): True where a key may not be attended to, or
+    numbers to be added. bias_k and bias_v (1, 1, E), and with add_zero_attn zeros, are one more key and value each.
+    static_k and static_v (N * heads, S, E / heads) take the place of projected keys and values. is_causal: attn_mask
+    is a causal one; it is not looked at where no weights are needed and no keys are padding.
+    Raises AssertionError or RuntimeError for shapes, dtypes and arguments that do not fit.
+
+    >>> import adjoint
+    >>> x, eye = adjoint.ones(3, 1, 2), adjoint.eye(2)
+    >>> output, weights = adjoint.nn.functional.multi_head_attention_forward(
+    ...     x, x, x, 2, 1, adjoint.cat([eye, eye, eye]), None, None, None, False, 0.0, eye, None
+    ... )
+    >>> weights
+    tensor([[[0.3333, 0.3333, 0.3333],
+             [0.3333, 0.3333, 0.3333],
+             [0.3333, 0.3333, 0.3333]]])
+    """
+    batched = _check_ranks(query, key, value, key_padding_mask, attn_mask, num_heads)
+    if not batched:
+        same = query is key is value
+        query = query[:, None]
+        key, value = (query, query) if same else (key[:, None], value[:, None])
+        key_padding_mask = None if key_padding_mask is None else key_padding_mask[None]
+    if key_padding_mask is not None and attn_mask is not None and key_padding_mask.dtype is not attn_mask.dtype:
+        warnings.warn(
+            "Support for mismatched key_padding_mask and attn_mask is deprecated. Use same type for both instead.",
+            stacklevel=3,
+        )
+    if is_causal and attn_mask is None:
+        raise RuntimeError(
+            "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
+            "`generate_square_subsequent_mask` to create this mask."
+        )
+    hinted = is_causal and key_padding_mask is None and not need_weights
+    attn_mask = None if hinted else attn_mask
+    padding = _to_add("key_padding_mask", key_padding_mask, query)
+    mask = _to_add("attn_mask", attn_mask, query)
+    _check_sizes(query, key, value, embed_dim_to_check, num_heads, use_separate_proj_weight)
+    targets, samples, width = query.shape
+    head = width // num_heads
+    rows = samples * num_heads
+    mask = _checked_mask(mask, rows, targets, key.shape[0])
+    separate = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None
+    q, k, v = _projected((query, key, value), in_proj_weight, in_proj_bias, separate)
+    if bias_k is not None and bias_v is not None:
+        assert static_k is None, "bias cannot be added to static key."
+        assert static_v is None, "bias cannot be added to static value."
+        k, v = ops.cat([k, bias_k.repeat(1, samples, 1)], 0), ops.cat([v, bias_v.repeat(1, samples, 1)], 0)
+        mask, padding = _longer(mask), _longer(padding)
+    else:
+        assert bias_k is None, "bias_k is set but bias_v is None"
+        assert bias_v is None, "bias_v is set but bias_k is None"
+    q = _by_heads(q, samples, num_heads, head)
+    k = _by_heads(k, samples, num_heads, head) if static_k is None else _static("static_k", static_k, rows, head)
+    v = _by_heads(v, samples, num_heads, head) if static_v is None else _static("static_v", static_v, rows, head)
+    if add_zero_attn:
+        k, v = [ops.cat([x, ops.zeros_like(x[:, :1])], 1) for x in (k, v)]
+        mask, padding = _longer(mask), _longer(padding)
+    if padding is not None:
+        for axis, wanted in enumerate((samples, k.shape[1])):
+            given = padding.shape[axis]
+            assert given == wanted, f"Expected key_padded_mask.shape[{axis}] to be {wanted}, but got {given}"
+    mask = _merged(mask, padding, num_heads)
+    share = dropout_p if training else 0.0
+    if need_weights:
+        scores = ops.matmul(q * (1 / math.sqrt(head)), k.mT)
+        weights = ops.softmax(scores if mask is None else scores + mask, -1)
+        weights = dropout(weights, share) if share > 0 else weights
+        output = ops.matmul(weights, v)
+    else:
+        weights, output = None, scaled_dot_product_attention(q, k, v, mask, share, hinted)
+    output = output.transpose(0, 1).reshape(targets * samples, width)
+    output = _linear(output, out_proj_weight, out_proj_bias).reshape(targets, samples, -1)
+    if weights is not None:
+        weights = weights.reshape(samples, num_heads, targets, k.shape[1])
+        weights = weights.mean(1) if average_attn_weights else weights
+    if batched:
+        return output, weights
+    return output[:, 0], None if weights is None else weights[0]

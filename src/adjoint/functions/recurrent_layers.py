@@ -1,0 +1,267 @@
+"""Recurrent networks over whole sequences: several layers, in one direction or both.
+
+What the inputs contribute to the gates is one product for all moments; only the states go step by step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from adjoint.arrays.size import type_name
+from adjoint.core import errors
+from adjoint.core.graph import TensorBase
+from adjoint.functions.activations import dropout as zeroed
+from adjoint.functions.composite import composite, ops
+from adjoint.functions.contract import linear
+from adjoint.functions.recurrent import next_by_relu, next_by_tanh, next_gated, next_remembered
+
+Tensor = Any
+State = tuple[Tensor, ...]
+
+
+class Weights(NamedTuple):
+    """Those of one layer in one direction; w_hr projects the state of an lstm."""
+
+    w_ih: Tensor
+    w_hh: Tensor
+    b_ih: Tensor | None
+    b_hh: Tensor | None
+    w_hr: Tensor | None
+
+
+class Sequences(NamedTuple):
+    """How sequences lie in a tensor: (T, N, ...), or packed, the N that go on at each moment one below the other."""
+
+    sizes: tuple[int, ...] | None
+
+    def moments(self, values: Tensor) -> Sequence[Tensor]:
+        return ops.unbind(values, 0) if self.sizes is None else ops.split_with_sizes(values, self.sizes, 0)
+
+    def joined(self, moments: Sequence[Tensor]) -> Tensor:
+        return ops.stack(moments, 0) if self.sizes is None else ops.cat(moments, 0)
+
+
+# one direction --------------------------------------------------------------------------------------------------------
+
+Step = Callable[[Tensor, State, Weights], State]
+
+
+def _one_state(step: Callable[..., Tensor]) -> Step:
+    return lambda own, state, weights: (step(own, *state, weights.w_hh, weights.b_hh),)
+
+
+def _two_states(own: Tensor, state: State, weights: Weights) -> State:
+    hidden, memory = state
+    hidden, memory = next_remembered(own, hidden, memory, weights.w_hh, weights.b_hh)
+    return (hidden if weights.w_hr is None else linear(hidden, weights.w_hr)), memory
+
+
+def _onward(step: Step, moments: Sequence[Tensor], state: State, weights: Weights) -> tuple[list[Tensor], State]:
+    """The states after each moment, and the last of each sequence; the shortest, which end first, stand last."""
+    found, ended = [], []
+    for own in moments:
+        n = own.shape[0]
+        if n < state[0].shape[0]:
+            ended.append(tuple(each[n:] for each in state))
+            state = tuple(each[:n] for each in state)
+        state = step(own, state, weights)
+        found.append(state[0])
+    if ended:
+        state = tuple(ops.cat(parts, 0) for parts in zip(state, *reversed(ended), strict=True))
+    return found, state
+
+
+def _backward(step: Step, moments: Sequence[Tensor], start: State, weights: Weights) -> tuple[list[Tensor], State]:
+    """The same from the last moment to the first: sequences begin at their ends, the longest first."""
+    found: list[Tensor] = []
+    state = tuple(each[: moments[-1].shape[0]] for each in start)
+    for own in reversed(moments):
+        before, n = state[0].shape[0], own.shape[0]
+        if n > before:
+            state = tuple(ops.cat([each, new[before:n]], 0) for each, new in zip(state, start, strict=True))
+        state = step(own, state, weights)
+        found.append(state[0])
+    return found[::-1], state
+
+
+# all layers -----------------------------------------------------------------------------------------------------------
+
+
+def _grouped(params: Sequence[Tensor], has_biases: bool, projected: bool, wanted: int) -> list[Weights]:
+    """The parameters of each layer and direction."""
+    n = 2 + 2 * bool(has_biases) + projected
+    if len(params) < n * wanted:
+        raise RuntimeError("Expected more weights in stacked_rnn")
+    if len(params) % n:
+        raise RuntimeError("got an incorrect number of RNN parameters")
+    found = []
+    for start in range(0, n * wanted, n):
+        group = params[start : start + n]
+        b_ih, b_hh = group[2:4] if has_biases else (None, None)
+        found.append(Weights(group[0], group[1], b_ih, b_hh, group[-1] if projected else None))
+    return found
+
+
+def _check_states(states: State, groups: list[Weights], gates: int, batch: int) -> None:
+    """Raise RuntimeError for states of other shapes than (layers and directions, batch, units)."""
+    _, w_hh, *_ = groups[0]
+    for state, units in zip(states, (w_hh.shape[1], w_hh.shape[0] // gates), strict=False):
+        expected = (len(groups), batch, units)
+        if tuple(state.shape) != expected:
+            raise RuntimeError(f"Expected hidden size {expected}, got {list(state.shape)}")
+
+
+def _check_packed(data: Tensor, sizes: tuple[int, ...]) -> None:
+    falling = list(sizes) == sorted(sizes, reverse=True)
+    if not falling or min(sizes) < 1 or sum(sizes) != data.shape[0]:
+        raise RuntimeError(
+            f"batch_sizes of packed sequences fall, are positive and add up to the length of data: {data.shape[0]}, "
+            f"got {list(sizes)}"
+        )
+
+
+def _dropped(input: Tensor, p: float) -> Tensor:
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
+    return zeroed(input, p)
+
+
+def _network(
+    step: Step,
+    gates: int,
+    input: Tensor,
+    sequences: Sequences,
+    states: State,
+    params: Sequence[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+) -> tuple[Tensor, ...]:
+    if not input.shape[0]:
+        raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
+    ways = (_onward, _backward) if bidirectional else (_onward,)
+    projected = len(states) == 2 and states[0].shape[-1] != states[1].shape[-1]
+    groups = _grouped(params, has_biases, projected, num_layers * len(ways))
+    _check_states(states, groups, gates, input.shape[1] if sequences.sizes is None else sequences.sizes[0])
+    last: list[State] = []
+    for layer in range(num_layers):
+        if layer and train and dropout:
+            input = _dropped(input, dropout)
+        outputs = []
+        for way in ways:
+            k = len(last)
+            weights = groups[k]
+            own = sequences.moments(linear(input, weights.w_ih, weights.b_ih))
+            found, state = way(step, own, tuple(each[k] for each in states), weights)
+            outputs.append(sequences.joined(found))
+            last.append(state)
+        input = outputs[0] if len(outputs) == 1 else ops.cat(outputs, input.ndim - 1)
+    return input, *(ops.stack(each, 0) for each in zip(*last, strict=True))
+
+
+# the functions --------------------------------------------------------------------------------------------------------
+
+_DOC = """{summary} of several layers over whole sequences.
+
+Args:
+    input: (T, N, I), or (N, T, I) with batch_first.
+    hx: the states before, {states} of shape (L, N, H) with L = num_layers, twice that if bidirectional.
+    params: the weights w_ih, w_hh and, with has_biases, b_ih, b_hh, as of {name}_cell(), of each layer and, within it,
+        of each direction{projection}. Layers after the first get the outputs of both directions.
+    dropout: with train, the probability that an output of a layer before the last becomes 0.
+
+Returns the states of the last layer for each moment, (T, N, H) (2 H if bidirectional), and the last {states}.
+
+Packed sequences: `{name}(data, batch_sizes, hx, params, ...)` without batch_first, where data has the inputs of all
+sequences at the first moment, then those that go on at the second ..., as many as batch_sizes, a tensor, says.
+
+Raises TypeError for what is no Tensor, RuntimeError for shapes and numbers of parameters that do not fit.
+
+>>> import adjoint
+>>> weights = [adjoint.ones({gates}, 1), adjoint.ones({gates}, 1)]
+>>> state = adjoint.zeros(1, 1, 1)
+>>> adjoint.{name}(adjoint.ones(2, 1, 1), {hx}, weights, False, 1, 0.0, False, False, False)[0].flatten()
+tensor({shown})
+"""
+
+
+def _states(function: str, hx: Any, several: bool) -> State:
+    if not several:
+        _require(function, "hx", 1, hx)
+        return (hx,)
+    if not isinstance(hx, (tuple, list)):
+        raise TypeError(f"{function}(): argument 'hx' (position 2) must be tuple of Tensors, not {type_name(hx)}")
+    if len(hx) != 2:
+        raise RuntimeError(f"{function} expects two hidden states")
+    for state in hx:
+        _require(function, "hx", 1, state)
+    return tuple(hx)
+
+
+def _require(function: str, name: str, place: int, value: object) -> None:
+    if not isinstance(value, TensorBase):
+        raise TypeError(errors.must_be_tensor(function, name, place, value))
+
+
+def _sequences(function: str, input: Tensor, batch_sizes: Tensor | None) -> Sequences:
+    """How the sequences of `input` lie."""
+    _require(function, "input", 0, input)
+    rank = 3 if batch_sizes is None else 2
+    if input.ndim != rank:
+        raise RuntimeError(f"{function}() expects input of {rank} dimensions, got shape {list(input.shape)}")
+    if batch_sizes is None:
+        return Sequences(None)
+    _require(function, "batch_sizes", 1, batch_sizes)
+    sizes = tuple(batch_sizes.tolist())
+    _check_packed(input, sizes)
+    return Sequences(sizes)
+
+
+def _declare(name: str, summary: str, step: Step, gates: int, shown: str, projection: str = "") -> None:
+    several = step is _two_states
+
+    def network(
+        input: Tensor,
+        hx: Any,
+        params: Any,
+        has_biases: Any,
+        num_layers: Any,
+        dropout: Any,
+        train: Any,
+        bidirectional: Any,
+        batch_first: Any,
+    ) -> tuple[Tensor, ...]:
+        options = (has_biases, num_layers, dropout, train, bidirectional)
+        if isinstance(has_biases, (tuple, list)):
+            # packed sequences: the arguments from the second on stand one place further
+            batch_sizes, hx, params, options = hx, params, has_biases, (*options[1:], batch_first)
+            sequences = _sequences(name, input, batch_sizes)
+            return _network(step, gates, input, sequences, _states(name, hx, several), params, *options)
+        sequences = _sequences(name, input, None)
+        input = input.transpose(0, 1) if batch_first else input
+        output, *last = _network(step, gates, input, sequences, _states(name, hx, several), params, *options)
+        return output.transpose(0, 1) if batch_first else output, *last
+
+    network.__name__ = network.__qualname__ = name
+    network.__doc__ = _DOC.format(
+        name=name, summary=summary, gates=gates, shown=shown, projection=projection,
+        states="two tensors (states and cells)" if several else "a tensor",
+        hx="(state, state)" if several else "state",
+    )  # fmt: skip
+    composite(method=False)(network)
+
+
+_declare("rnn_tanh", "Elman's recurrent network with tanh", _one_state(next_by_tanh), 1, "[0.7616, 0.9427]")
+_declare("rnn_relu", "Elman's recurrent network with relu", _one_state(next_by_relu), 1, "[1., 2.]")
+_declare("gru", "Gated recurrent units", _one_state(next_gated), 3, "[0.2048, 0.3468]")
+_declare(
+    "lstm",
+    "Long short-term memories",
+    _two_states,
+    4,
+    "[0.3696, 0.6505]",
+    ", and w_hr, which projects the state, if that is of another size than the cell",
+)

@@ -1,0 +1,550 @@
+"""Interpolation, and sampling of images at the points of a grid."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy
+
+from adjoint.arrays import interpolation
+from adjoint.arrays.axis_maps import AxisMap
+from adjoint.arrays.size import type_name
+from adjoint.core.graph import new_tensor
+from adjoint.functions.composite import composite, ops
+from adjoint.functions.contract import as_tensor
+from adjoint.functions.convolution import Sizes, ints
+from adjoint.functions.pooling import adaptive_mean
+from adjoint.rules.contract import listed
+
+Tensor = Any
+
+# interpolation --------------------------------------------------------------------------------------------------------
+
+_MODES = "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
+#: How many axes each mode is for, where not for any number.
+_AXES = {"linear": 1, "bilinear": 2, "trilinear": 3}
+
+
+def _per_axis(value: Any, n: int) -> tuple[Any, ...] | None:
+    if value is None:
+        return None
+    if isinstance(value, (tuple, list)):
+        return tuple(value)
+    return (value,) * n
+
+
+def _check_count(what: str, letter: str, values: tuple[Any, ...], input: Tensor) -> None:
+    n = input.ndim - 2
+    if len(values) != n:
+        name = "output size of" if what == "output size" else "scale_factor of shape"
+        raise ValueError(
+            f"Input and {what.replace('output size', 'output')} must have the same number of spatial dimensions, but "
+            f"got input with spatial dimensions of {listed(input.shape[2:])} and {name} {values}. Please provide input "
+            f"tensor in (N, C, d1, d2, ...,dK) format and {what} in ({letter}1, {letter}2, ...,{letter}K) format."
+        )
+
+
+def _target(
+    input: Tensor, size: Any, scale_factor: Any, recompute: bool | None
+) -> tuple[Sizes, tuple[float | None, ...]]:
+    """The size of the result, and the factors that positions are to be computed with (None: from the sizes)."""
+    n = input.ndim - 2
+    sizes, factors = _per_axis(size, n), _per_axis(scale_factor, n)
+    if sizes is not None and factors is not None:
+        raise ValueError("only one of size or scale_factor should be defined")
+    if sizes is not None:
+        _check_count("output size", "o", sizes, input)
+        if recompute:
+            raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+        return ints("interpolate", "size", sizes), (None,) * n
+    if factors is None:
+        raise ValueError("either size or scale_factor should be defined")
+    _check_count("scale_factor", "s", factors, input)
+    factors = tuple([float(f) for f in factors])
+    found = tuple([math.floor(float(m) * f) for m, f in zip(input.shape[2:], factors, strict=True)])
+    return found, (None,) * n if recompute else factors
+
+
+def _check_sizes(input: Tensor, size: Sizes) -> None:
+    image = tuple(input.shape[2:])
+    if min(size) <= 0 or min(image) <= 0:
+        sides = ("D", "H", "W")[3 - len(size) :]
+        shown = [", ".join(f"{s}: {m}" for s, m in zip(sides, sizes, strict=True)) for sizes in (image, size)]
+        raise RuntimeError(
+            f"Input and output sizes should be greater than 0, but got input ({shown[0]}) output ({shown[1]})"
+        )
+    if not input.shape[1]:
+        raise RuntimeError(
+            f"Non-empty {input.ndim}D data tensor expected but got a tensor with sizes {listed(input.shape)}"
+        )
+
+
+def _check_mode(input: Tensor, mode: str, align_corners: bool | None, antialias: bool) -> None:
+    if mode in ("nearest", "area", "nearest-exact"):
+        if align_corners is not None:
+            raise ValueError(
+                "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | "
+                "trilinear"
+            )
+    elif mode == "lanczos" and align_corners:
+        raise ValueError("Lanczos mode does not support align_corners=True")
+    elif mode == "lanczos" and not antialias:
+        raise ValueError("Lanczos mode requires antialias=True")
+    if antialias and not (mode in interpolation.FILTERS and input.ndim == 4):
+        raise ValueError(
+            "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
+        )
+    if align_corners is not None and not isinstance(align_corners, bool):
+        raise TypeError(f"interpolate(): argument 'align_corners' must be bool, not {type_name(align_corners)}")
+
+
+def _check_rank(input: Tensor, mode: str) -> None:
+    axes = _AXES.get(mode)
+    if input.ndim not in (3, 4, 5) or not (axes or mode in ("nearest", "nearest-exact", "area") or input.ndim == 4):
+        wrong = True
+    else:
+        wrong = not (axes or mode in ("nearest", "nearest-exact", "area", "bicubic", "lanczos"))
+    if wrong:
+        raise NotImplementedError(
+            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D) for the modes: {_MODES} "
+            f"(got {mode})"
+        )
+    if axes and input.ndim != axes + 2:
+        raise NotImplementedError(f"Got {input.ndim}D input, but {mode} mode needs {axes + 2}D input")
+
+
+def _map(
+    mode: str,
+    n: int,
+    results: int,
+    align_corners: bool,
+    factor: float | None,
+    single: bool,
+    antialias: bool,
+    two_axes: bool,
+    bytes_: bool,
+) -> AxisMap:
+    if mode.startswith("nearest"):
+        return interpolation.nearest(n, results, factor, mode == "nearest-exact", two_axes)
+    if results == n and (antialias or bytes_ or mode != "bicubic"):
+        # as in torch an axis that keeps its length is left alone, whatever the factor
+        return interpolation.nearest(n, n, None, False)
+    if antialias:
+        return interpolation.filtered(n, results, align_corners, factor, single, mode)
+    function = interpolation.cubics if mode == "bicubic" else interpolation.lines
+    return function(n, results, align_corners, factor, single)
+
+
+def _interpolate(
+    input: Tensor,
+    size: Any,
+    scale_factor: Any,
+    mode: str,
+    align_corners: bool | None,
+    recompute: bool | None,
+    antialias: bool,
+) -> Tensor:
+    input = as_tensor("interpolate", "input", 1, input)
+    _check_mode(input, mode, align_corners, antialias)
+    results, factors = _target(input, size, scale_factor, recompute)
+    _check_rank(input, mode)
+    if mode == "area":
+        return adaptive_mean(input.ndim - 2, input, results)
+    _check_sizes(input, results)
+    kind = input.dtype
+    if not (kind.is_floating_point or kind.long_name == "Byte"):
+        name = "nearest" if mode.startswith("nearest") else mode
+        suffix = "" if name.endswith("linear") and name != "bilinear" else f"{input.ndim - 2}d"
+        raise NotImplementedError(f"\"upsample_{name}{suffix}\" not implemented for '{kind.long_name}'")
+    rows = zip(input.shape[2:], results, factors, strict=True)
+    single = kind.is_floating_point and kind.itemsize < 8
+    options = (single, antialias, input.ndim == 4, not kind.is_floating_point)
+    maps = tuple([_map(mode, n, m, bool(align_corners), f, *options) for n, m, f in rows])
+    if kind.is_floating_point or mode.startswith("nearest"):
+        return ops.along_axes(input, maps)
+    return _of_bytes(input, maps)
+
+
+def _of_bytes(input: Tensor, maps: tuple[AxisMap, ...]) -> Tensor:
+    """Interpolation of bytes: rounded after each axis, the last one first."""
+    for i in reversed(range(len(maps))):
+        values = ops.along_axes(input.double(), (interpolation.in_fixed_point(maps[i]), *_kept(input, i, maps)))
+        input = ops.clamp(ops.floor(values + 0.5), 0, 255).to(input.dtype)
+    return input
+
+
+def _kept(input: Tensor, i: int, maps: tuple[AxisMap, ...]) -> tuple[AxisMap, ...]:
+    """Maps that change nothing, for the axes behind one."""
+    return tuple([interpolation.nearest(n, n, None, False) for n in input.shape[input.ndim - len(maps) + i + 1 :]])
+
+
+@composite(namespace="nn.functional", method=False)
+def interpolate(
+    input: Tensor,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Tensor:
+    """Images with more or fewer elements, interpolated.
+
+    Args:
+        input: (N, C, L), (N, C, H, W) or (N, C, D, H, W).
+        size: the size of the result, one number or one for each axis; or
+        scale_factor: what to multiply the size by, rounded down.
+        mode: "nearest" or "nearest-exact" (the place rounded down, from the start or the middle of a result),
+            "linear", "bilinear", "trilinear" (one, two or three axes), "bicubic" (two), "area" (means over windows),
+            "lanczos" (two axes, with antialias).
+        align_corners: whether first and last elements of input and result coincide, else their outer edges do.
+        recompute_scale_factor: whether places are computed from the sizes although a scale_factor was given.
+        antialias: whether to filter before going to fewer elements ("bilinear", "bicubic", "lanczos").
+
+    Raises ValueError, NotImplementedError or RuntimeError if these do not fit together.
+
+    >>> import adjoint
+    >>> adjoint.nn.functional.interpolate(adjoint.tensor([[[1.0, 3.0]]]), 4, mode="linear")
+    tensor([[[1.0000, 1.5000, 2.5000, 3.0000]]])
+    """
+    return _interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias)
+
+
+def _deprecated(name: str) -> None:
+    warnings.warn(
+        f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.", UserWarning, stacklevel=4
+    )
+
+
+@composite(namespace="nn.functional", method=False)
+def upsample(
+    input: Tensor,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """The older name of interpolate()."""
+    _deprecated("upsample")
+    return _interpolate(input, size, scale_factor, mode, align_corners, None, False)
+
+
+@composite(namespace="nn.functional", method=False)
+def upsample_nearest(
+    input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
+) -> Tensor:
+    """The older name of interpolate() with mode "nearest"."""
+    _deprecated("upsample_nearest")
+    return _interpolate(input, size, scale_factor, "nearest", None, None, False)
+
+
+@composite(namespace="nn.functional", method=False)
+def upsample_bilinear(
+    input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
+) -> Tensor:
+    """The older name of interpolate() with mode "bilinear" and align_corners=True."""
+    _deprecated("upsample_bilinear")
+    return _interpolate(input, size, scale_factor, "bilinear", True, None, False)
+
+
+# sampling at the points of a grid -------------------------------------------------------------------------------------
+
+
+def _corners_unsaid() -> None:
+    warnings.warn(
+        "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
+        "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.",
+        UserWarning,
+        stacklevel=4,
+    )
+
+
+class _Axis:
+    """One axis of the image: where a coordinate between -1 and 1 lies on it, and what stands for what lies beyond."""
+
+    def __init__(self, n: int, padding: str, align_corners: bool) -> None:
+        self.n, self.padding, self.align_corners = n, padding, align_corners
+
+    def place(self, coordinate: Tensor) -> Tensor:
+        """From -1 and 1, the first and last element or their outer edges, to 0 .. n - 1."""
+        if self.align_corners:
+            return (coordinate + 1) * ((self.n - 1) / 2)
+        return ((coordinate + 1) * self.n - 1) / 2
+
+    def bounded(self, place: Tensor) -> Tensor:
+        """The place on the axis that stands for one beyond it."""
+        if self.padding == "reflection":
+            place = self._reflected(place)
+        if self.padding != "zeros":
+            place = ops.where(place <= 0, 0.0, place)
+            place = ops.where(place >= self.n - 1, float(self.n - 1), place)
+        # what is no number is nowhere
+        there = ops.abs(place.detach()) < 2.0**31
+        return ops.where(there, place, -100.0)
+
+    def _reflected(self, place: Tensor) -> Tensor:
+        low, span = (0.0, self.n - 1.0) if self.align_corners else (-0.5, float(self.n))
+        if span == 0:
+            return place * 0
+        away = place - low
+        away = ops.where(away < 0, -away, away)
+        turns = ops.floor(away.detach() / span)
+        rest = away - turns * span
+        return ops.where(ops.remainder(turns, 2) == 0, rest, span - rest) + low
+
+    def is_inside(self, whole: Tensor) -> Tensor:
+        """Whether whole numbers are places of elements."""
+        return (whole >= 0) & (whole < self.n)
+
+
+def _flat_places(axes: Sequence[_Axis], wholes: Sequence[Tensor]) -> Tensor:
+    """Whole numbers along each axis as places in the flat image, -1 for places outside of it."""
+    flat = inside = None
+    for axis, whole in zip(axes, wholes, strict=True):
+        there = axis.is_inside(whole)
+        number = ops.where(there, whole, 0.0).long()
+        flat = number if flat is None else flat * axis.n + number
+        inside = there if inside is None else inside & there
+    return ops.where(inside, flat, -1)
+
+
+def _product(factors: Sequence[Tensor]) -> Tensor:
+    result = factors[0]
+    for factor in factors[1:]:
+        result = result * factor
+    return result
+
+
+Corners = tuple[list[Tensor], list[Tensor]]
+
+
+def _nearest_corners(axes: Sequence[_Axis], coordinates: Sequence[Tensor]) -> Corners:
+    """The nearest element, ties to even. The weight hangs on the grid, with a gradient of zero, as in torch."""
+    places = [axis.bounded(axis.place(x)) for axis, x in zip(axes, coordinates, strict=True)]
+    nowhere = ops.zeros_like(coordinates[0]).bool()
+    weight = _product([ops.where(nowhere, place, 1.0) for place in places])
+    return [weight], [_flat_places(axes, [ops.round(place.detach()) for place in places])]
+
+
+def _linear_corners(axes: Sequence[_Axis], coordinates: Sequence[Tensor]) -> Corners:
+    """The corners of the cell around a place, each weighted by the volume between the place and the opposite corner."""
+    places = [axis.bounded(axis.place(x)) for axis, x in zip(axes, coordinates, strict=True)]
+    lows = [ops.floor(place.detach()) for place in places]
+    parts = [place - low for place, low in zip(places, lows, strict=True)]
+    weights, corners = [], []
+    for steps in product((0, 1), repeat=len(axes)):
+        weights.append(_product([part if step else 1 - part for step, part in zip(steps, parts, strict=True)]))
+        corners.append(_flat_places(axes, [low + step for step, low in zip(steps, lows, strict=True)]))
+    return weights, corners
+
+
+def _cubic_weights(part: Tensor) -> list[Tensor]:
+    """Weights of four neighbours by cubic convolution with parameter -3/4, a part of the way from second to third."""
+    a = -0.75
+
+    def near(x: Tensor) -> Tensor:
+        return ((a + 2) * x - (a + 3)) * x * x + 1
+
+    def far(x: Tensor) -> Tensor:
+        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+
+    return [far(part + 1), near(part), near(1 - part), far(2 - part)]
+
+
+def _cubic_corners(axes: Sequence[_Axis], coordinates: Sequence[Tensor]) -> Corners:
+    """Sixteen neighbours; those beyond the image are looked for each on its own."""
+    everywhere = [_Axis(axis.n, "zeros", axis.align_corners) for axis in axes]
+    places = [axis.bounded(axis.place(x)) for axis, x in zip(everywhere, coordinates, strict=True)]
+    lows = [ops.floor(place.detach()) for place in places]
+    factors = [_cubic_weights(place - low) for place, low in zip(places, lows, strict=True)]
+    weights, corners = [], []
+    for steps in product(range(4), repeat=len(axes)):
+        weights.append(_product([four[step] for step, four in zip(steps, factors, strict=True)]))
+        wholes = [axis.bounded(low + (step - 1)) for axis, step, low in zip(axes, steps, lows, strict=True)]
+        corners.append(_flat_places(axes, [ops.round(whole) for whole in wholes]))
+    return weights, corners
+
+
+_CORNERS: dict[str, Callable[[Sequence[_Axis], Sequence[Tensor]], Corners]] = {
+    "nearest": _nearest_corners,
+    "bilinear": _linear_corners,
+    "bicubic": _cubic_corners,
+}
+
+
+def _check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
+    own, other = listed(input.shape), listed(grid.shape)
+    if input.shape[:1] != grid.shape[:1]:
+        raise RuntimeError(
+            f"grid_sampler(): expected grid and input to have same batch size, but got input with sizes {own} and grid "
+            f"with sizes {other}"
+        )
+    if grid.shape[-1] != input.ndim - 2:
+        raise RuntimeError(
+            f"grid_sampler(): expected grid to have size {input.ndim - 2} in last dimension, but got grid with sizes "
+            f"{other}"
+        )
+    for axis in range(2, input.ndim):
+        if not input.shape[axis]:
+            raise RuntimeError(
+                "grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes "
+                f"{own} with dimension {axis} being empty"
+            )
+    if input.ndim not in (4, 5) or input.ndim != grid.ndim:
+        raise RuntimeError(
+            "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got input with sizes "
+            f"{own} and grid with sizes {other}"
+        )
+    if input.ndim == 5 and mode == "bicubic":
+        raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
+    if grid.dtype is not input.dtype:
+        raise RuntimeError(f"expected scalar type {input.dtype.long_name} but found {grid.dtype.long_name}")
+    if not input.dtype.is_floating_point:
+        raise NotImplementedError(
+            f"\"grid_sampler_{input.ndim - 2}d_cpu_kernel_impl\" not implemented for '{input.dtype.long_name}'"
+        )
+
+
+@composite(namespace="nn.functional", method=False)
+def grid_sample(
+    input: Tensor,
+    grid: Tensor,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """Images sampled at the points of a grid.
+
+    Args:
+        input: (N, C, H, W), or (N, C, D, H, W).
+        grid: (N, *result, 2) or (N, *result, 3): coordinates x, y (and z) between -1 and 1 along W, H (and D).
+        mode: "bilinear" between the nearest elements of two or three axes, "nearest", or "bicubic" (two axes).
+        padding_mode: what lies beyond the image: "zeros", the elements at its "border", or its "reflection".
+        align_corners: whether -1 and 1 are the middles of the first and last element, or their outer edges.
+
+    Returns (N, C, *result).
+
+    Raises ValueError or RuntimeError if these do not fit together.
+
+    >>> import adjoint
+    >>> image = adjoint.tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
+    >>> adjoint.nn.functional.grid_sample(image, adjoint.zeros(1, 1, 1, 2), align_corners=True)
+    tensor([[[[2.5000]]]])
+    """
+    if mode not in _CORNERS:
+        raise ValueError(
+            f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'"
+        )
+    if padding_mode not in ("zeros", "border", "reflection"):
+        raise ValueError(
+            "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: "
+            f"'{padding_mode}'"
+        )
+    if align_corners is None:
+        _corners_unsaid()
+    return _sampled(input, grid, mode, padding_mode, bool(align_corners))
+
+
+def _sampled(input: Tensor, grid: Tensor, mode: str, padding_mode: str, align_corners: bool) -> Tensor:
+    input, grid = as_tensor("grid_sample", "input", 1, input), as_tensor("grid_sample", "grid", 2, grid)
+    _check_grid(input, grid, mode)
+    image, results = tuple(input.shape[2:]), tuple(grid.shape[1:-1])
+    axes = [_Axis(n, padding_mode, align_corners) for n in image]
+    points = grid.reshape((grid.shape[0], prod(results), len(image)))
+    # the grid names the last axis first
+    coordinates = [points.select(-1, len(image) - 1 - i) for i in range(len(image))]
+    weights, corners = _CORNERS[mode](axes, coordinates)
+    flat = input.reshape((*input.shape[:2], prod(image)))
+    sampled = ops.sample(flat, ops.stack(weights, -1), ops.stack(corners, -1))
+    return sampled.reshape((*input.shape[:2], *results))
+
+
+def _grid_sampler(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    mode = ("bilinear", "nearest", "bicubic")[interpolation_mode]
+    return _sampled(input, grid, mode, ("zeros", "border", "reflection")[padding_mode], align_corners)
+
+
+for _name in ("grid_sampler", "grid_sampler_2d", "grid_sampler_3d"):
+    _doc = "As nn.functional.grid_sample(), with modes by their numbers in the order of its documentation."
+
+    def _named(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
+        return _grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
+
+    _named.__name__ = _named.__qualname__ = _name
+    _named.__doc__ = _doc
+    composite(method=False)(_named)
+
+
+def _steps(n: int, align_corners: bool, kind: Any) -> numpy.ndarray:
+    """Coordinates of n elements between -1 and 1."""
+    if n <= 1:
+        return numpy.zeros(n, kind)
+    steps = numpy.linspace(-1, 1, n)
+    return (steps if align_corners else steps * ((n - 1) / n)).astype(kind)
+
+
+def _check_theta(theta: Tensor, size: Sizes) -> None:
+    if not theta.dtype.is_floating_point:
+        raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
+    if len(size) not in (4, 5):
+        raise NotImplementedError(
+            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. "
+            f"Got size {size}."
+        )
+    n = len(size) - 2
+    if theta.ndim != 3 or tuple(theta.shape[-2:]) != (n, n + 1):
+        raise ValueError(
+            f"Expected a batch of {n}D affine matrices of shape Nx{n}x{n + 1} for size {size}. Got {theta.shape}."
+        )
+    if min(size) <= 0:
+        raise ValueError(f"Expected non-zero, positive output size. Got {size}")
+
+
+@composite(namespace="nn.functional", method=False)
+def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
+    """The grid for grid_sample() that maps an image by affine matrices.
+
+    Args:
+        theta: (N, 2, 3) for images of two axes, (N, 3, 4) of three.
+        size: (N, C, H, W) or (N, C, D, H, W), that of the result of grid_sample().
+        align_corners: whether -1 and 1 are the middles of the first and last element, or their outer edges.
+
+    Returns (N, H, W, 2) or (N, D, H, W, 3).
+
+    Raises ValueError if theta and size do not fit.
+
+    >>> import adjoint
+    >>> theta = adjoint.tensor([[[1.0, 0.0, 0.5], [0.0, 1.0, 0.0]]])
+    >>> adjoint.nn.functional.affine_grid(theta, (1, 1, 1, 2), align_corners=True)
+    tensor([[[[-0.5000,  0.0000],
+              [ 1.5000,  0.0000]]]])
+    """
+    sizes = ints("affine_grid", "size", list(size))
+    _check_theta(theta, sizes)
+    if align_corners is None:
+        _corners_unsaid()
+    return _affine_grid(theta, sizes, bool(align_corners))
+
+
+def _affine_grid(theta: Tensor, size: Sizes, align_corners: bool) -> Tensor:
+    image = size[2:]
+    along = [_steps(n, align_corners, numpy.float64) for n in image]
+    axes = numpy.meshgrid(*along, indexing="ij")
+    points = numpy.stack([*reversed(axes), numpy.ones(image)], axis=-1).reshape(1, prod(image), len(image) + 1)
+    base = new_tensor(points).to(theta.dtype).expand((size[0], prod(image), len(image) + 1))
+    return ops.bmm(base, theta.transpose(1, 2)).reshape((size[0], *image, len(image)))
+
+
+@composite(method=False)
+def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
+    """As nn.functional.affine_grid()."""
+    sizes = ints("affine_grid_generator", "size", list(size))
+    _check_theta(theta, sizes)
+    return _affine_grid(theta, sizes, align_corners)

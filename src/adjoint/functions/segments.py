@@ -1,0 +1,97 @@
+"""Reductions over segments: runs of neighbours along an axis, each with a length of its own."""
+
+from __future__ import annotations
+
+from math import inf, nan
+from typing import Any
+
+import numpy
+
+from adjoint.arrays.numpy_namespace import repeat
+from adjoint.arrays.shapes import normalize_dim
+from adjoint.core.graph import new_tensor
+from adjoint.functions.composite import composite, ops
+from adjoint.tensor import creation
+
+Tensor = Any
+
+# what an empty segment has, and what scatter_reduce calls the reduction
+_REDUCTIONS = {
+    "sum": (0.0, "sum"), "mean": (0.0, "sum"), "max": (-inf, "amax"), "min": (inf, "amin"), "prod": (1.0, "prod"),
+}  # fmt: skip
+
+
+@composite(method=False)
+def segment_reduce(
+    data: Tensor,
+    reduce: str,
+    *,
+    lengths: Tensor | None = None,
+    indices: Tensor | None = None,
+    offsets: Tensor | None = None,
+    axis: int = 0,
+    unsafe: bool = False,
+    initial: float | None = None,
+) -> Tensor:
+    """Segments of neighbours along an axis, each reduced to one element.
+
+    data: of shape (*lead, n, *rest) with `axis` axes in lead. reduce: "sum", "mean", "max", "min" or "prod".
+    lengths: integers of shape (*lead, k) that sum up to n along the last axis; or offsets, of shape (*lead, k + 1):
+    where segments begin, from 0 to n. initial: takes part in each reduction; a mean without elements is
+    that, or else NaN. unsafe: do not look whether lengths fit.
+    Returns a tensor of shape (*lead, k, *rest). Equal extremes of a segment share the gradient.
+
+    Raises RuntimeError for an unknown reduction, unless one of lengths and offsets is given, and if they do not fit.
+
+    >>> import adjoint
+    >>> adjoint.segment_reduce(adjoint.arange(5.0), "max", lengths=adjoint.tensor([2, 3]))
+    tensor([1., 4.])
+    """
+    if reduce not in _REDUCTIONS:
+        raise RuntimeError(f"unsupported reduction given! {reduce}: it is one of {', '.join(_REDUCTIONS)}")
+    if indices is not None:
+        raise RuntimeError("segment_reduce(): indices based reduction is not supported yet.")
+    axis = normalize_dim(axis, data.ndim)
+    sizes = _sizes(data, lengths, offsets, axis, unsafe)
+    neutral, operation = _REDUCTIONS[reduce]
+    shape = (*sizes.shape, *data.shape[axis + 1 :])
+    start = creation.full(shape, neutral if initial is None else initial, dtype=data.dtype)
+    places = _places(sizes, data.shape[axis])
+    places = ops.expand(new_tensor(places.reshape(places.shape + (1,) * (data.ndim - axis - 1))), tuple(data.shape))
+    result = ops.scatter_reduce(start, axis, places, data, operation, True)
+    if reduce != "mean":
+        return result
+    counts = new_tensor(sizes.reshape(sizes.shape + (1,) * (data.ndim - axis - 1)).astype(data._array.dtype))
+    without = creation.full(shape, nan if initial is None else initial, dtype=data.dtype)
+    is_empty = ops.eq(counts, 0)
+    return ops.where(is_empty, without, result / (counts + is_empty))
+
+
+def _sizes(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, axis: int, unsafe: bool) -> Any:
+    """The segments' lengths as an array."""
+    if lengths is None and offsets is None:
+        raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
+    given = offsets if lengths is None else lengths
+    if tuple(given.shape[:-1]) != tuple(data.shape[:axis]) or given.ndim != axis + 1:
+        name = "offsets" if lengths is None else "lengths"
+        raise RuntimeError(
+            f"segment_reduce(): Expected {name} to have {axis + 1} axes, the first of them {list(data.shape[:axis])}, "
+            f"got {name} of shape {list(given.shape)}"
+        )
+    sizes = given._array if offsets is None else numpy.diff(given._array, axis=-1)
+    if not unsafe and sizes.size:
+        if sizes.min() < 0:
+            raise RuntimeError("lengths contains negative value!")
+        if (sizes.sum(-1) != data.shape[axis]).any():
+            raise RuntimeError(
+                f"segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) "
+                f"({data.shape[axis]}), got {sizes.sum(-1).tolist()}"
+            )
+    return sizes
+
+
+def _places(sizes: Any, n: int) -> Any:
+    """For each element along the axis the number of its segment."""
+    rows = sizes.reshape(-1, sizes.shape[-1])
+    numbers = numpy.arange(sizes.shape[-1])
+    return numpy.array([repeat(numbers, row) for row in rows], "int64").reshape(*sizes.shape[:-1], n)

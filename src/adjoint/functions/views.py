@@ -1,0 +1,590 @@
+"""Views of memory, reshaping in place, copies of views, and copies laid out as asked."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from math import prod
+from operator import index
+from typing import Any
+
+import numpy
+
+from adjoint.arrays.dtypes import as_dtype
+from adjoint.arrays.dtypes import dtype as dtype_class
+from adjoint.arrays.layout import as_memory_format, lies_so, preserve_format, strides_in
+from adjoint.arrays.namespace import underlying
+from adjoint.arrays.numpy_namespace import elements_meet, memory_of
+from adjoint.arrays.size import check_shape, type_name
+from adjoint.core import errors
+from adjoint.core.grad_mode import recording
+from adjoint.core.graph import TensorBase, bump_version, needs_grad, registry
+from adjoint.core.in_place import become, own_strides, rebase
+from adjoint.core.modes import current, is_grad_enabled
+from adjoint.core.recorded import operations
+from adjoint.functions import index as indexing
+from adjoint.functions import shape as shapes
+from adjoint.functions.composite import composite, ops, takes_out
+from adjoint.functions.underived import unknown_node
+from adjoint.tensor.storage import UntypedStorage, address, placed, share_version, storage_of
+
+Tensor = Any
+
+# views of memory ------------------------------------------------------------------------------------------------------
+
+
+@composite()
+def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
+    """A view of the memory that a tensor lies in, with any size and strides, which count elements.
+
+    storage_offset: where in the memory it starts (default: where the tensor does). Elements may meet; each of those
+    that share a cell gets the gradient of all of them.
+
+    Raises RuntimeError for negative strides, strides and sizes that differ in number, and views beyond the memory.
+
+    >>> import adjoint
+    >>> adjoint.arange(4).as_strided((3, 2), (1, 1))
+    tensor([[0, 1],
+            [1, 2],
+            [2, 3]])
+    """
+    array = input._array
+    shape, steps = tuple(map(index, size)), tuple(map(index, stride))
+    if underlying(array) is not array:
+        raise RuntimeError("as_strided(): the members of a batch under vmap have no memory of their own")
+    if len(shape) != len(steps):
+        raise RuntimeError("mismatch in length of strides and shape")
+    if any(k < 0 for k in steps):
+        raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(steps)}")
+    if any(n < 0 for n in shape):
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)} and strides={list(steps)}")
+    offset = 0
+    if storage_offset is not None:
+        if storage_offset < 0:
+            raise RuntimeError(f"Tensor: invalid storage offset {storage_offset}")
+        offset = storage_offset - input.storage_offset()
+    check_bounds(input, shape, steps, offset)
+    return ops.as_strided(input, shape, steps, offset, tuple(k // array.itemsize for k in array.strides))
+
+
+def check_bounds(input: Tensor, shape: tuple[int, ...], steps: tuple[int, ...], offset: int) -> None:
+    """Raise RuntimeError if a strided view would leave the tensor's memory."""
+    if 0 in shape:
+        return
+    start = input.storage_offset() + offset
+    size = input._array.itemsize
+    needed = size * (start + 1 + sum((n - 1) * k for n, k in zip(shape, steps, strict=True)))
+    available = UntypedStorage(storage_of(input)).nbytes()
+    if needed > available:
+        raise RuntimeError(
+            f"setStorage: sizes {list(shape)}, strides {list(steps)}, storage offset {start}, and itemsize {size} "
+            f"requiring a storage size of {needed} are out of bounds for storage of size {available}"
+        )
+
+
+@composite(namespace=None)
+def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """A view of all windows of a size, each `step` further along an axis; places in a window are the new last axis.
+
+    Raises RuntimeError for a window larger than the axis, and a step that is not positive.
+
+    >>> import adjoint
+    >>> adjoint.arange(5).unfold(0, 2, 2)
+    tensor([[0, 1],
+            [2, 3]])
+    """
+    if input._array.ndim:
+        return ops.unfold(input, dimension, size, step)
+    shapes.normalize_dim(dimension, 0)
+    return ops.reshape(ops.unfold(ops.reshape(input, (1,)), 0, size, step), (-1,))
+
+
+@composite(namespace=None, name="view")
+def view(input: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Tensor:
+    """The elements under another shape (one size may be -1), or the memory as elements of another type; shares memory.
+
+    Where the types differ in size, the last axis becomes shorter or longer. No gradient flows through such a view.
+
+    Raises RuntimeError if the tensor's layout does not allow the view.
+
+    >>> import adjoint
+    >>> x = adjoint.arange(4.0)
+    >>> x.view(2, -1).shape, x.view(adjoint.int32)[1]
+    (adjoint.Size([2, 2]), tensor(1065353216, dtype=adjoint.int32))
+    """
+    if dtype is None and len(shape) == 1 and isinstance(shape[0], dtype_class):
+        dtype, shape = shape[0], ()
+    if size is not None and not shape:
+        shape = (size,)
+    wrong = any(isinstance(n, (str, float, type(None), dtype_class)) for n in shape)
+    if (dtype is None) == (not shape) or wrong:
+        given = ["adjoint.dtype" if isinstance(n, dtype_class) else type_name(n) for n in shape]
+        given += [] if dtype is None else ["dtype=adjoint.dtype"]
+        raise TypeError(
+            f"view() received an invalid combination of arguments - got ({', '.join(given)}), but expected one of:\n"
+            " * (adjoint.dtype dtype)\n * (tuple of ints size)"
+        )
+    if dtype is None:
+        return ops.view(input, *shape)
+    dtype = as_dtype(dtype, "view")
+    check_retyped(input, dtype)
+    result = ops.view_bits(input, dtype)
+    share_version(result, input)
+    return result
+
+
+def check_retyped(input: Tensor, wanted: Any) -> None:
+    """Raise RuntimeError unless memory can be seen as elements of another type."""
+    own, size = input.dtype, wanted.itemsize
+    if own.itemsize == size:
+        return
+    what = f"to view {own.long_name} as {wanted.long_name} (different element sizes)"
+    if not input.ndim:
+        raise RuntimeError(f"self.dim() cannot be 0 {what}")
+    strides = input.stride()
+    if strides[-1] != 1:
+        raise RuntimeError(f"self.stride(-1) must be 1 {what}, but got {strides[-1]}")
+    ratio = size // own.itemsize
+    if ratio < 2:
+        return
+    if input.shape[-1] % ratio:
+        raise RuntimeError(f"self.size(-1) must be divisible by {ratio} {what}, but got {input.shape[-1]}")
+    for axis, step in enumerate(strides[:-1]):
+        if step % ratio:
+            raise RuntimeError(f"self.stride({axis}) must be divisible by {ratio} {what}, but got {step}")
+    if input.storage_offset() % ratio:
+        raise RuntimeError(
+            f"self.storage_offset() must be divisible by {ratio} {what}, but got {input.storage_offset()}"
+        )
+
+
+# reshaping in place ---------------------------------------------------------------------------------------------------
+
+
+def _in_place(name: str, function: Callable[..., Any]) -> None:
+    def reshaped(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if input.is_inference() and not current().inference:
+            raise errors.INFERENCE_IN_PLACE.error()
+        errors.check_captured(input, name)
+        if is_grad_enabled():
+            errors.check_in_place(input, 0)
+        # what is recorded under no_grad, too: the history of a tensor that has one must have its shape
+        with recording(is_grad_enabled() or input._node is not None):
+            view = function(input, *args, **kwargs)
+            become(input, view)
+            input._tangents = view._tangents
+        return input
+
+    reshaped.__doc__ = f"In-place version of {name[:-1]}(): the same tensor, with other axes, of the same memory."
+    reshaped.__name__ = reshaped.__qualname__ = name
+    parameters = list(inspect.signature(function, eval_str=False).parameters.values())[1:]
+    own = inspect.Parameter("input", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="Tensor")
+    reshaped.__signature__ = inspect.Signature([own, *parameters], return_annotation="Tensor")  # type: ignore[attr-defined]
+    composite(namespace=None, name=name)(reshaped)
+
+
+def _transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    return ops.transpose(input, dim0, dim1)
+
+
+def _swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+    return ops.transpose(input, axis0, axis1)
+
+
+def _unsqueeze(input: Tensor, dim: int) -> Tensor:
+    return ops.unsqueeze(input, dim)
+
+
+def _t(input: Tensor) -> Tensor:
+    if input._array.ndim > 2:
+        raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {input._array.ndim}D")
+    return shapes.t(input)
+
+
+_RESHAPED: dict[str, Callable[..., Any]] = {
+    "t_": _t,
+    "transpose_": _transpose,
+    "swapaxes_": _swapaxes,
+    "swapdims_": _transpose,
+    "squeeze_": shapes.squeeze,
+    "unsqueeze_": _unsqueeze,
+    "as_strided_": as_strided,
+}
+for _name, _function in _RESHAPED.items():
+    _in_place(_name, _function)
+
+
+@composite(namespace=None, name="copy_")
+def copy_(input: Tensor, other: Tensor, non_blocking: bool = False) -> Tensor:
+    """Write the elements of another tensor, broadcast and converted, into this one.
+
+    Raises RuntimeError if the other cannot be broadcast to the tensor's shape, and as all operations in place.
+
+    >>> import adjoint
+    >>> adjoint.zeros(2, 2).copy_(adjoint.tensor([1, 2]))
+    tensor([[1., 2.],
+            [1., 2.]])
+    """
+    return _copy.inplace((input, other), {})
+
+
+_copy = operations["copy"]
+
+
+@composite(namespace=None, name="resize_")
+def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
+    """Give the tensor another shape, row by row, in place: of the same memory if that is large enough, else of new.
+
+    The elements that were there keep their order; further ones have no particular content.
+
+    Raises RuntimeError for a tensor that requires grad.
+
+    >>> import adjoint
+    >>> adjoint.arange(6).resize_(2, 2)
+    tensor([[0, 1],
+            [2, 3]])
+    """
+    if needs_grad(input) and not current().inference:
+        raise RuntimeError("cannot resize variables that require grad")
+    if current().dual_stack and registry.has_tangent(input):  # type: ignore[operator]
+        raise RuntimeError("cannot resize variables that has a forward grad")
+    errors.check_captured(input, "resize_")
+    array, shape = input._array, check_shape("resize_", sizes)
+    if array.shape == shape:
+        return input
+    n = prod(shape)
+    memory, start = memory_of(array)
+    own = memory[start : start + n * array.itemsize]
+    if own.nbytes < n * array.itemsize:
+        larger = numpy.empty(n, array.dtype)
+        larger.view(numpy.uint8)[: own.nbytes] = own
+        input._array = larger.reshape(shape)
+    else:
+        input._array = own.view(array.dtype).reshape(shape)
+    bump_version(input)
+    return input
+
+
+@composite(namespace=None, name="resize_as_")
+def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
+    """resize_() to the shape of another tensor."""
+    return resize_(input, tuple(the_template._array.shape))
+
+
+@composite(namespace=None, name="set_")
+def set_(
+    input: Tensor,
+    source: Any = None,
+    storage_offset: int | None = None,
+    size: Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
+) -> Tensor:
+    """Let the tensor refer to the memory of another tensor or storage, read with a size and strides if these are given.
+
+    Raises RuntimeError for a leaf that requires grad, another dtype, and places outside the memory.
+    """
+    given = isinstance(source, TensorBase) and needs_grad(source)
+    errors.check_captured(input, "set_")
+    if is_grad_enabled():
+        errors.check_in_place(input, given)
+    input._array = placed(source, storage_offset, size, stride, input)
+    input._view = None
+    # what was computed from the memory that it had is not differentiated by the new one
+    input._accumulator = None
+    bump_version(input)
+    node = unknown_node(
+        input, (source, input) if given else (input,), RuntimeError("derivative for set_ is not implemented")
+    )
+    if node is not None:
+        rebase(input, node)
+    return input
+
+
+@composite(namespace=None)
+def is_set_to(input: Tensor, tensor: Tensor) -> bool:
+    """True if both tensors are the same elements of the same memory, in the same order."""
+    if not isinstance(tensor, TensorBase):
+        raise TypeError(errors.must_be_tensor("is_set_to", "tensor", 0, tensor))
+    a, b = input._array, tensor._array
+    return a is b or (address(a) == address(b) and a.shape == b.shape and a.strides == b.strides)
+
+
+# copies, laid out as asked --------------------------------------------------------------------------------------------
+
+
+@composite()
+def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
+    """A copy that is part of the graph; memory_format: how its axes lie in memory (default: as the tensor's do).
+
+    >>> import adjoint
+    >>> adjoint.zeros(2, 3).t().clone(memory_format=adjoint.contiguous_format).stride()
+    (2, 1)
+    """
+    wanted = as_memory_format(memory_format, "clone")
+    if wanted is preserve_format:
+        return ops.clone(input)
+    return ops.clone_with_strides(input, strides_in(input._array.shape, wanted))
+
+
+@composite(namespace=None)
+def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
+    """The tensor itself if its axes lie in memory as asked, else a copy that does."""
+    if is_contiguous(input, memory_format) or memory_format is preserve_format:
+        return input
+    strides = None if memory_format is None else strides_in(input._array.shape, memory_format)
+    return ops.clone_with_strides(input, strides)
+
+
+@composite(namespace=None)
+def is_contiguous(input: Tensor, memory_format: Any = None) -> bool:
+    """True if the elements lie in memory row by row without gaps, or in the order of the given format."""
+    array = input._array
+    if memory_format is None or as_memory_format(memory_format, "is_contiguous").order is None:
+        return bool(array.flags.c_contiguous)
+    return lies_so(array.shape, input.stride(), memory_format)
+
+
+def _copies(name: str, view_of: Callable[..., Any], several: bool = False) -> None:
+    def copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+        found = view_of(input, *args, **kwargs)
+        copied = tuple(map(row_major, found)) if several else row_major(found)
+        if out is None:
+            return copied
+        for target, value in zip(out if several else (out,), copied if several else (copied,), strict=True):
+            ops.clone(value, out=target)
+        return None if several else out
+
+    copy.__doc__ = f"A copy of what {name.removesuffix('_copy')}() gives a view of."
+    copy.__name__ = copy.__qualname__ = name
+    parameters = list(inspect.signature(view_of).parameters.values())
+    parameters[0] = parameters[0].replace(name="input", annotation="Tensor")
+    extra = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="Any")
+    if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+        parameters.append(extra)
+    copy.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        parameters, return_annotation="tuple[Tensor, ...]" if several else "Tensor"
+    )
+    composite(name=name, method=name == "narrow_copy")(copy)
+
+
+def row_major(tensor: Tensor) -> Tensor:
+    """A copy, row by row."""
+    return ops.clone_with_strides(tensor)
+
+
+def _alias(input: Tensor) -> Tensor:
+    return ops.getitem_alias(input, (...,))
+
+
+def _detach(input: Tensor) -> Tensor:
+    return input.detach()
+
+
+def _diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    return ops.diagonal(input, offset, dim1, dim2)
+
+
+def _expand(input: Tensor, size: Sequence[int], *, implicit: bool = False) -> Tensor:
+    return ops.expand(input, tuple(size))
+
+
+def _permute(input: Tensor, dims: Sequence[int]) -> Tensor:
+    return shapes.permute(input, dims)
+
+
+def _slice(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+    return indexing.getitem(input, (*(slice(None),) * shapes.normalize_dim(dim, input.ndim), slice(start, end, step)))
+
+
+def _view(input: Tensor, size: Any = None, dtype: Any = None) -> Tensor:
+    if isinstance(size, (tuple, list)):
+        return ops.reshape(input, tuple(size))  # of a shape that no view of this memory has there is still a copy
+    return view(input, size, dtype=dtype) if size is not None else view(input, dtype=dtype)
+
+
+def _view_as_real(input: Tensor) -> Tensor:
+    return ops.view_as_real(input)
+
+
+def _view_as_complex(input: Tensor) -> Tensor:
+    return ops.view_as_complex(input)
+
+
+def _split(input: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    return shapes.split(input, split_size, dim)
+
+
+def _split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    return ops.split_with_sizes(input, tuple(split_sizes), dim)
+
+
+def _unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    return ops.unbind(input, dim)
+
+
+_COPIED: dict[str, Callable[..., Any]] = {
+    "alias": _alias,
+    "as_strided": as_strided,
+    "detach": _detach,
+    "diagonal": _diagonal,
+    "expand": _expand,
+    "narrow": shapes.narrow,
+    "permute": _permute,
+    "select": indexing.select,
+    "slice": _slice,
+    "squeeze": shapes.squeeze,
+    "t": shapes.t,
+    "transpose": _transpose,
+    "unfold": unfold,
+    "unsqueeze": _unsqueeze,
+    "view": _view,
+    "view_as_complex": _view_as_complex,
+    "view_as_real": _view_as_real,
+}
+_SEVERAL: dict[str, Callable[..., Any]] = {"split": _split, "split_with_sizes": _split_with_sizes, "unbind": _unbind}
+for _name, _function in _COPIED.items():
+    _copies(f"{_name}_copy", _function)
+for _name, _function in _SEVERAL.items():
+    _copies(f"{_name}_copy", _function, several=True)
+
+
+# writing into a copy --------------------------------------------------------------------------------------------------
+
+
+def _scattered(input: Tensor, src: Tensor, view_of: Callable[[Tensor], Tensor]) -> Tensor:
+    """A copy with src in place of a view of it. Raises RuntimeError for a src of another shape."""
+    result = ops.clone_with_strides(input, own_strides(input._array))
+    part = view_of(result)
+    if part._array.shape != src._array.shape:
+        raise RuntimeError(
+            "expected src to have a size equal to the slice of self. src size = "
+            f"{list(src._array.shape)}, slice size = {list(part._array.shape)}"
+        )
+    part.copy_(src)
+    return result
+
+
+@composite()
+def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+    """A copy with src in place of one slice along an axis: select() written to, out of place.
+
+    Raises RuntimeError unless src has the shape of the slice.
+
+    >>> import adjoint
+    >>> adjoint.zeros(2, 2).select_scatter(adjoint.ones(2), 0, 1)
+    tensor([[0., 0.],
+            [1., 1.]])
+    """
+    return _scattered(input, src, lambda whole: indexing.select(whole, dim, index))
+
+
+@composite()
+@takes_out
+def slice_scatter(
+    input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
+    """A copy with src in place of input[start:end:step] along an axis. Raises RuntimeError unless src has its shape."""
+    return _scattered(input, src, lambda whole: _slice(whole, dim, start, end, step))
+
+
+@composite()
+def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """A copy with src in place of a diagonal. Raises RuntimeError unless src has the shape that diagonal() gives.
+
+    >>> import adjoint
+    >>> adjoint.zeros(2, 2).diagonal_scatter(adjoint.ones(2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    return _scattered(input, src, lambda whole: ops.diagonal(whole, offset, dim1, dim2))
+
+
+@composite()
+def as_strided_scatter(
+    input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Tensor:
+    """A copy with src in place of what as_strided() gives a view of.
+
+    Elements of the input that meet by steps other than zero do so in the copy too.
+
+    Raises RuntimeError unless src has the given size, or if elements of the view meet.
+
+    >>> import adjoint
+    >>> adjoint.as_strided_scatter(adjoint.zeros(4), adjoint.ones(2), (2,), (2,))
+    tensor([1., 0., 1., 0.])
+    """
+    offset = None if storage_offset is None else storage_offset - input.storage_offset()
+    view_of = lambda whole: as_strided(whole, size, stride, offset)
+    if type(input._array) is not numpy.ndarray or 0 in input.stride() or not elements_meet(input._array):
+        return _scattered(input, src, view_of)
+    # the memory is what is copied, so that elements which meet do so in the result
+    length = 1 + sum((n - 1) * step for n, step in zip(input._array.shape, input.stride(), strict=True))
+    memory = as_strided(input, (length,), (1,))
+    return as_strided(_scattered(memory, src, view_of), input.shape, input.stride())
+
+
+# matrices -------------------------------------------------------------------------------------------------------------
+
+
+@composite()
+def adjoint(input: Tensor) -> Tensor:
+    """The matrices (the last two axes) transposed, and conjugated if complex. A view of real ones.
+
+    Raises RuntimeError for vectors.
+
+    >>> import adjoint
+    >>> adjoint.tensor([[1, 2j]]).adjoint()
+    tensor([[1.-0.j],
+            [0.-2.j]])
+    """
+    if input._array.ndim == 1:
+        raise RuntimeError(
+            f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {input._array.ndim}-D tensor."
+        )
+    return input.mH
+
+
+@composite(namespace=None, name="fill_diagonal_")
+def fill_diagonal_(input: Tensor, fill_value: complex, wrap: bool = False) -> Tensor:
+    """Write a number where all indices are equal; with wrap, a tall matrix's diagonal begins again at the top.
+
+    Raises RuntimeError for fewer than two axes, and for more than two of different lengths.
+
+    >>> import adjoint
+    >>> adjoint.zeros(2, 3).fill_diagonal_(4)
+    tensor([[4., 0., 0.],
+            [0., 4., 0.]])
+    """
+    shape = tuple(input._array.shape)
+    if len(shape) < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if len(shape) > 2 and len(set(shape)) > 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    diagonal = input
+    while diagonal.ndim > 1:
+        diagonal = ops.diagonal(diagonal, 0, 0, -1)
+    diagonal.fill_(fill_value)
+    rows, columns = shape[:2]
+    if wrap and len(shape) == 2:
+        # a row of the matrix is left out between two runs of the diagonal
+        for start in range(columns + 1, rows, columns + 1):
+            ops.diagonal(shapes.narrow(input, 0, start, rows - start)).fill_(fill_value)
+    return input
+
+
+@composite(namespace=None)
+def dim_order(input: Tensor, *, ambiguity_check: bool = False) -> tuple[int, ...]:
+    """The axes from the one with the largest stride to the one with the smallest, as they lie in memory.
+
+    ambiguity_check: raise RuntimeError where axes of length one leave more than one answer.
+
+    >>> import adjoint
+    >>> adjoint.empty_permuted((2, 3, 5), (0, 2, 1)).dim_order()
+    (0, 2, 1)
+    """
+    strides, shape = input.stride(), tuple(input._array.shape)
+    if ambiguity_check and (1 in shape or len(set(strides)) < len(strides)):
+        raise RuntimeError(
+            "The tensor does not have unique dim order, or cannot map to exact one of the given memory formats."
+        )
+    return tuple(sorted(range(len(shape)), key=lambda axis: -strides[axis]))
