@@ -1,4 +1,4 @@
-"""Write the type stubs of the public surface from the tables of rules and composites.
+"""Write the type stubs of the public surface from the tables of rules and public functions.
 
 Most functions and methods are bound when adjoint is imported, where neither editors nor type checkers see them. Their
 signatures are those that inspect.signature gives. Run after a change to the public surface:
@@ -178,7 +178,8 @@ def method(name: str, function: Callable[..., Any]) -> str:
 def _is_written_out(value: Any) -> bool:
     """Whether a stub has the definition of something, and does not import it: of functions that have no other stub."""
     home = getattr(inspect.unwrap(value), "__globals__", {}).get("__name__", "") if callable(value) else ""
-    return any(re.match(r"adjoint$|adjoint\.tensor\.c", name) for name in (value.__module__, home))
+    pattern = r"adjoint$|adjoint\.tensor\.creation|adjoint\.functions\."
+    return any(re.match(pattern, name) for name in (value.__module__, home))
 
 
 def module_stub(module: ModuleType, names: list[str]) -> Iterator[str]:

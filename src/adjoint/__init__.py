@@ -120,11 +120,13 @@ _LATER = frozenset(
     ("accelerator", "backends", "compat", "cpu", "cuda", "distributed", "func", "implicit", "integrate", "mps", "mtia")
     + ("numpy", "optimize", "profiler", "return_types", "scipy", "testing", "utils", "xpu")
 )
-__all__ = sorted({name for name in globals() if not name.startswith("_")} - {"arrays", "core", "rules"} | _LATER)
+# the floors behind the public names; `tensor` is public as a function
+_FLOORS = frozenset(("arrays", "core", "functions", "interop", "program", "rules", "solvers", "tools", "transforms"))
+__all__ = sorted({name for name in globals() if not name.startswith("_")} - _FLOORS | _LATER)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})
+    return sorted([*__all__, "__doc__", "__version__"])
 
 
 def __getattr__(name: str) -> object:

@@ -1382,8 +1382,6 @@ def prod(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool 
 
 from adjoint import profiler as profiler
 
-from adjoint import program as program
-
 from adjoint.arrays.dtypes import promote_types as promote_types
 
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:

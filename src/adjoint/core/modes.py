@@ -67,8 +67,8 @@ MODES = {
 #: What a block does to a mode: give it a value; the same, to restore another value than it has now; put a member at the
 #: end of a tuple; add to a number, which others may add to meanwhile; give an attribute of another object, as (object,
 #: value), a value, or take it away, as (object, ABSENT); write values to the memory of an array, as (array, values);
-#: put an interceptor, or none, in its place of the chain, as (place, interceptor). Under the name "anomaly" the value is
-#: what `set_anomaly` takes.
+#: put an interceptor, or none, in its place of the chain, as (place, interceptor). Under the name "anomaly" the value
+#: is what `set_anomaly` takes.
 SET, EXCHANGE, PUSH, ADD, ATTRIBUTE, MEMORY, INTERCEPT = range(7)
 ABSENT = object()
 # how many threads are in inference mode or inside a transformation, so that new tensors are marked

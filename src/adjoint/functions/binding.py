@@ -121,7 +121,7 @@ def bind() -> None:
     for name, special in _IN_PLACE.items():
         setattr(Tensor, special, named(_inplace_operator(getattr(Tensor, name)), special, f"As {name}()."))
     for function, special in ((getitem, "__getitem__"), (setitem, "__setitem__")):
-        setattr(Tensor, special, named(function, special, function.__doc__))
+        setattr(Tensor, special, known_by(function, "adjoint", f"Tensor.{special}"))
     bind_operators(operations)
     inherit_operators(Tensor)
 

@@ -615,7 +615,7 @@ def index_reduce(
             f"dim: {dim}"
         )
     own = input._array.shape
-    if len(shape) != len(own) or any([shape[i] != own[i] for i in range(len(own)) if i != axis]):
+    if len(shape) != len(own) or any(shape[i] != own[i] for i in range(len(own)) if i != axis):
         raise RuntimeError(
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
             f"{list(own)} source.shape = {list(shape)}"
