@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import operator
+import random
 import warnings
 from typing import Any
 
@@ -13,7 +15,9 @@ import adjoint.compat.autograd as ag
 from adjoint.compat.autograd import core, extend
 from adjoint.compat.autograd import numpy as np
 from adjoint.compat.autograd.misc import const_graph
+from adjoint.compat.autograd.scipy import special
 from adjoint.compat.autograd.test_util import check_grads
+from adjoint.compat.autograd.tracer import getval
 from adjoint.core.dependence import LostDerivativeError
 
 X = onp.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
@@ -345,3 +349,67 @@ def test_values_with_boxes_or_spaces_of_ones_own_are_errors_and_never_zeros() ->
         ag.grad(lambda x: first(pair(x, x)))(2.0)
     with pytest.raises(TypeError, match=r"Can't differentiate w\.r\.t\. type"):
         ag.grad(lambda p: first(p))(Pair(1.0, 2.0))
+
+
+#: What reads a whole array of three rows and two columns, and may save it.
+READING = {
+    "square": lambda r: r * r,
+    "power": lambda r: r**2,
+    "number over": lambda r: 2.0 / (3.0 + r * r),
+    "exp": lambda r: np.exp(0.3 * r) - r,
+    "ufunc": lambda r: np.tanh(r),
+    "product": lambda r: np.dot(r, r.T)[:, :2],
+    "operator": lambda r: (r @ r.T)[:, 1:],
+    "sum of powers": lambda r: np.einsum("ij,ij->ij", r, r),
+    "reduced": lambda r: np.prod(r, axis=1)[:, None] * np.std(r),
+    "transposed": lambda r: np.sin(r.T).T,
+    "keyword": lambda r: np.linalg.norm(x=r) * r,
+    "special": lambda r: special.erf(r),
+    "list": lambda r: np.array([r[i] * r[i] for i in range(3)]),
+    "sequence": lambda r: np.concatenate([r * r, r])[1:4],
+    "own primitive": lambda r: cube(r),
+    "sorted": lambda r: np.cumsum(np.cumprod(r, axis=0), axis=1),
+}
+#: What writes to it, x and y being other arrays.
+WRITING = {
+    "number": lambda r, x, y: r.__setitem__((1, 0), x[0, 0] * y[2, 1]),
+    "row": lambda r, x, y: r.__setitem__(0, np.cos(y[1])),
+    "mask": lambda r, x, y: r.__setitem__(getval(r) > 0.5, 0.25),
+    "view": lambda r, x, y: operator.imul(r[1:], 0.5),
+    "reshaped": lambda r, x, y: r.reshape(-1).__setitem__(slice(1, 3), r[2] * r[0]),
+    "ravelled": lambda r, x, y: operator.iadd(r.ravel(), 0.1),
+    "transposed": lambda r, x, y: operator.isub(r.T, 0.3 * x.T),
+    "itself": lambda r, x, y: operator.imul(r, r),
+    "function": lambda r, x, y: np.copyto(r[2], r[1] * y[0]),
+    "at": lambda r, x, y: np.add.at(r, 0, y[2]),
+}
+
+
+@extend.primitive
+def cube(x):
+    return x**3
+
+
+extend.defvjp(cube, lambda ans, x: lambda g: 3 * x**2 * g)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_reads_a_copy_keeps_the_values_that_it_read(seed: int) -> None:
+    """Random programs that read a copy whole, write to it and its views, and read again, against differences."""
+    draw = random.Random(seed)
+    steps = [draw.choice([*READING.values(), *WRITING.values()]) for _ in range(draw.randint(2, 8))]
+
+    def program(x: Any) -> Any:
+        r, y = (x * 1.0).copy(), x * x
+        for step in [*steps, READING["square"]]:
+            if step in WRITING.values():
+                step(r, x, y)
+            else:
+                y = 0.5 * y + np.tanh(step(r))
+        return np.sum(y * r)
+
+    x = onp.random.default_rng(seed).normal(size=(3, 2))
+    direction = onp.random.default_rng(seed + 1).normal(size=(3, 2))
+    slope = (program(x + 1e-6 * direction) - program(x - 1e-6 * direction)) / 2e-6
+    found = ag.grad(program)(x)
+    onp.testing.assert_allclose(onp.sum(found * direction), slope, rtol=2e-5, atol=1e-7)

@@ -254,7 +254,7 @@ class ArrayBox(Box):
     def copy(self, order: Any = "C") -> Any:
         """The same values in memory of their own, which can be assigned to."""
         tensor = ops.clone(self._tensor)
-        tensor.__dict__[OWN_MEMORY] = True
+        tensor.__dict__[OWN_MEMORY] = _Copies.made = True
         return wrap(tensor)
 
     def conjugate(self) -> Any:
@@ -272,6 +272,27 @@ class ArrayBox(Box):
     def tolist(self) -> Any:
         """Nested lists of boxes."""
         return [row.tolist() if isinstance(row, ArrayBox) else row for row in self] if self.ndim else self
+
+
+class _Copies:
+    """Whether any box that can be written to was ever made: only then are operands looked at."""
+
+    made = False
+
+
+def to_read(value: Any, clones: list[Tensor] | None = None) -> Any:
+    """The Tensor of a box as an operation may save it: memory that is written to later is cloned.
+
+    Anything but a box as it is. clones: where clones are noted.
+    """
+    if type(value) is not ArrayBox:
+        return value
+    if not (_Copies.made and value._is_writable()):
+        return value._tensor
+    clone = ops.clone(value._tensor)
+    if clones is not None:
+        clones.append(clone)
+    return clone
 
 
 class FlatBox:
@@ -415,6 +436,11 @@ def unwrap(value: Any) -> Any:
     return _exchanged(lambda box: box._tensor, value)
 
 
+def operands(value: Any) -> Any:
+    """The same, as operations may save them: see `to_read`."""
+    return _exchanged(to_read, value)
+
+
 def values(value: Any) -> Any:
     """Nested containers with plain values in the place of boxes."""
     return _exchanged(lambda box: box._value, value)
@@ -515,7 +541,9 @@ def run_ufunc(ufunc: numpy.ufunc, method: str, inputs: Any, kwargs: Any) -> Any:
     for box in written:
         if type(box) is ArrayBox:
             box._check_writable()
-    return wrap(array_ufunc(ufunc, method, _arguments(inputs), _arguments(kwargs)))
+    first = 1 if method == "at" else 0
+    operands = (*_arguments(inputs[:first]), *_arguments(inputs[first:], []))
+    return wrap(array_ufunc(ufunc, method, operands, _arguments(kwargs)))
 
 
 def dispatch(function: Function, args: Any, kwargs: Any) -> Any:
@@ -531,23 +559,41 @@ def dispatch(function: Function, args: Any, kwargs: Any) -> Any:
     if isinstance(function, numpy.ufunc):
         return run_ufunc(function, "__call__", args, kwargs)
     with own_words():
+        if _Copies.made and function not in WRITING and "out" not in kwargs:
+            clones: list[Tensor] = []
+            result = array_function(function, (), _arguments(args, clones), _arguments(kwargs, clones))
+            if not (clones and _has_view(result, clones)):
+                return wrap(result)
         return wrap(array_function(function, (), _arguments(args), _arguments(kwargs)))
 
 
-def _arguments(values: Any) -> Any:
-    """Arguments as the table of functions takes them: Tensors for boxes, double precision for the extended one."""
+def _arguments(values: Any, clones: list[Tensor] | None = None) -> Any:
+    """Arguments as the table of functions takes them: Tensors for boxes, double precision for the extended one.
+
+    clones: if given, memory that can be written to is cloned, and the clones are noted there.
+    """
     if isinstance(values, dict):
-        return {name: _argument(value) for name, value in values.items()} if values else values
-    return tuple([_argument(value) for value in values])
+        return {name: _argument(value, clones) for name, value in values.items()} if values else values
+    return tuple([_argument(value, clones) for value in values])
 
 
-def _argument(value: Any) -> Any:
+def _argument(value: Any, clones: list[Tensor] | None) -> Any:
     kind = type(value)
     if kind is ArrayBox:
-        return value._tensor
+        return value._tensor if clones is None else to_read(value, clones)
     if kind is list or kind is tuple:
-        return kind([_argument(member) for member in value])
+        return kind([_argument(member, clones) for member in value])
     return in_double(unwrap(value))
+
+
+def _has_view(result: Any, tensors: list[Tensor]) -> bool:
+    """Whether a result is one of these Tensors or a view of one."""
+    if isinstance(result, (list, tuple)):
+        return any(_has_view(part, tensors) for part in result)
+    if not isinstance(result, TensorBase):
+        return False
+    base = result if result._view is None else result._view.base
+    return any(base is tensor for tensor in tensors)
 
 
 class own_words:
@@ -569,20 +615,24 @@ class own_words:
 def _binary(ufunc: Any, direct: Function, name: str) -> None:
     """Give ArrayBox an operator and its reflection; where all is of one type, the Tensors' own is the quickest."""
 
+    saves, saves_by_number = name not in ("add", "sub"), name not in ("add", "sub", "mul", "truediv")
+
     def forward(self: ArrayBox, other: Any) -> Any:
         kind = type(other)
         if kind is ArrayBox:
             if self._tensor._array.dtype == other._tensor._array.dtype:
+                if saves and _Copies.made:
+                    return wrap(direct(to_read(self), to_read(other)))
                 return wrap(direct(self._tensor, other._tensor))
         elif kind is float:
-            return wrap(direct(self._tensor, other))
+            return wrap(direct(to_read(self) if saves_by_number else self._tensor, other))
         elif _is_foreign(other):
             return NotImplemented
         return run_ufunc(ufunc, "__call__", (self, other), {})
 
     def reflected(self: ArrayBox, other: Any) -> Any:
         if type(other) is float:
-            return wrap(direct(other, self._tensor))
+            return wrap(direct(other, to_read(self) if saves else self._tensor))
         return NotImplemented if _is_foreign(other) else run_ufunc(ufunc, "__call__", (other, self), {})
 
     def in_place(self: ArrayBox, other: Any) -> Any:

@@ -20,6 +20,7 @@ from adjoint.compat.autograd._boxes import (
     in_double,
     is_tracked,
     raw,
+    to_read,
     to_tensor,
     unwrap,
     values,
@@ -121,7 +122,7 @@ class Call:
         self.kwargs = kwargs
         self.leaves, self.structure = flatten(args)
         self.places = [i for i, leaf in enumerate(self.leaves) if type(leaf) is ArrayBox]
-        self.tensors = [self.leaves[i]._tensor for i in self.places]
+        self.tensors = [to_read(self.leaves[i]) for i in self.places]
         starts, n = [], 0
         for child in self.structure.children:
             starts.append(range(n, n + child.n_leaves))

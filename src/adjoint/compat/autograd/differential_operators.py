@@ -15,7 +15,7 @@ from typing import Any
 
 from adjoint.arrays.pytree import flatten
 from adjoint.compat.autograd import numpy as np
-from adjoint.compat.autograd._boxes import ArrayBox, unwrap, wrap
+from adjoint.compat.autograd._boxes import ArrayBox, operands, unwrap, wrap
 from adjoint.compat.autograd._tracing import make_jvp as _make_jvp
 from adjoint.compat.autograd._tracing import make_vjp as _make_vjp
 from adjoint.compat.autograd._tracing import tracing
@@ -231,7 +231,7 @@ def checkpoint(fun: Function) -> Function:
             with tracing():
                 return unwrap(fun(*_boxed(args), **_boxed(kwargs)))
 
-        return wrap(_checkpoints.checkpoint(on_tensors, *unwrap(args), use_reentrant=False, **unwrap(kwargs)))
+        return wrap(_checkpoints.checkpoint(on_tensors, *operands(args), use_reentrant=False, **operands(kwargs)))
 
     return call
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 import scipy.special
 
-from adjoint.compat.autograd._boxes import NO_TRACE, unwrap, wrap
+from adjoint.compat.autograd._boxes import NO_TRACE, operands, wrap
 from adjoint.compat.autograd._primitives import Primitive, wrapped
 from adjoint.core.naming import known_by
 from adjoint.interop import scipy_functions
@@ -26,7 +26,7 @@ def known(name: str, of_scipy: Callable[..., Any]) -> Primitive:
 
 
 def _on_boxes(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    return wrap(function(*unwrap(args), **unwrap(kwargs)))
+    return wrap(function(*operands(args), **operands(kwargs)))
 
 
 def wrap_namespace(old: types.ModuleType, new: dict[str, Any]) -> None:
