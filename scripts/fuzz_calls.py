@@ -138,6 +138,9 @@ LEFT_OUT = frozenset(
     ]
 )
 
+#: What SciPy does to plain numbers, as often as an argument says; with tensors among them it is adjoint's.
+LEFT_OUT_OF = {"scipy.special": frozenset(("jvp", "yvp", "ivp", "kvp", "h1vp", "h2vp"))}
+
 
 class Values:
     """The random values that arguments are made of, as expressions."""
@@ -375,7 +378,7 @@ def surface() -> list[Target]:
         parts = f"adjoint.{name}" if name else "adjoint"
         method = name == "Tensor"
         space = adjoint.Tensor if method else importlib.import_module(parts)
-        listed = getattr(space, "__all__", dir(space))
+        listed = set(getattr(space, "__all__", dir(space))) - LEFT_OUT_OF.get(name, frozenset())
         names = [each for each in listed if not each.startswith("_")] + list(METHODS if method else ())
         library = importlib.import_module(name) if name.split(".")[0] in ("numpy", "scipy") else None
         for each in sorted(set(names)):
@@ -441,6 +444,10 @@ class Calls:
         if name.startswith("Tensor."):
             return f"{values.tensor()}.{name.removeprefix('Tensor.')}({self.joined(args, kwargs)})"
         return f"{target.text}({self.joined(args, kwargs)})"
+
+    def function(self, number: int) -> str:
+        """The function that call number so and so calls."""
+        return random.Random(f"{self.seed}:{number}").choice(self.targets).text
 
     @staticmethod
     def joined(args: list[str], kwargs: dict[str, str]) -> str:
@@ -676,6 +683,7 @@ def report(findings: list[dict[str, Any]], seed: int) -> str:
     calls = Calls(seed)
     for finding in findings:
         finding["call"] = calls.text(finding["number"])
+        finding["where"] = finding["where"] or calls.function(finding["number"])
     kinds = Counter((each["kind"], each["where"]) for each in findings)
     lines = [f"{len(findings)} findings at {len(kinds)} places"]
     for (kind, where), count in kinds.most_common():

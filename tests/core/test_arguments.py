@@ -25,6 +25,12 @@ CALLS = {
     "numbers in an iterable": (
         lambda: adjoint.nn.utils.vector_to_parameters(x[0], numpy.arange(3)), TypeError, "argument 'parameters'",
     ),
+    "text in an array": (
+        lambda: adjoint.nn.utils.get_total_norm(numpy.array(["a"]), 1.0), TypeError, "argument 'tensors' (position 1)",
+    ),
+    "no object with parameters": (
+        lambda: adjoint.func.functional_call(0, {}), TypeError, "functional_call(): argument 'module' (position 1)",
+    ),
     "a raw array": (
         lambda: F.max_unpool1d(adjoint.ones(1, 1), numpy.zeros((1, 1), int), 2), TypeError,
         "argument 'indices' (position 2) must be Tensor, not ndarray",

@@ -160,7 +160,9 @@ def _kind(value: Any) -> str:
 
 
 def _is_tensor(value: Any) -> bool:
-    return isinstance(value, TensorBase) or is_array(value)
+    if isinstance(value, TensorBase):
+        return True
+    return is_array(value) and getattr(value.dtype, "kind", "f") not in "OSUTMm"
 
 
 def _is_int(value: Any) -> bool:

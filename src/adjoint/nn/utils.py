@@ -24,22 +24,24 @@ __all__ = [
     "vector_to_parameters",
 ]
 
-Parameters = Tensor | Iterable[Tensor]
 SMALLEST_NORM = 1e-6  # added to a norm by which gradients are divided
 
 
-def tensors_of(tensors: Parameters) -> list[Tensor]:
+def tensors_of(tensors: Tensor | Iterable[Tensor]) -> list[Tensor]:
     """One tensor or several as a list."""
     return [tensors] if isinstance(tensors, Tensor) else list(tensors)
 
 
-def grads_of(parameters: Parameters) -> list[Tensor]:
+def grads_of(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
     """The gradients of the parameters that have one."""
     return [parameter.grad for parameter in tensors_of(parameters) if parameter.grad is not None]
 
 
 def get_total_norm(
-    tensors: Parameters, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
+    tensors: Tensor | Iterable[Tensor],
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
 ) -> Tensor:
     """The norm of all tensors' elements as if they were one vector, a tensor without axes and without gradient.
 
@@ -63,7 +65,7 @@ def get_total_norm(
 
 
 def clip_grads_with_norm_(
-    parameters: Parameters, max_norm: float, total_norm: Tensor, foreach: bool | None = None
+    parameters: Tensor | Iterable[Tensor], max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
     """Multiply the parameters' gradients by max_norm / total_norm, if that is less than 1.
 
@@ -81,7 +83,7 @@ def clip_grads_with_norm_(
 
 
 def clip_grad_norm_(
-    parameters: Parameters,
+    parameters: Tensor | Iterable[Tensor],
     max_norm: float,
     norm_type: float = 2.0,
     error_if_nonfinite: bool = False,
@@ -103,7 +105,7 @@ def clip_grad_norm_(
     return total
 
 
-def clip_grad_value_(parameters: Parameters, clip_value: float, foreach: bool | None = None) -> None:
+def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
     """Limit each element of the gradients to [-clip_value, clip_value].
 
     >>> import adjoint

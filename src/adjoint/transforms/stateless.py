@@ -58,6 +58,11 @@ def functional_call(
     >>> adjoint.func.grad(lambda slope: adjoint.func.functional_call(line, {"slope": slope}, x))(adjoint.zeros(2))
     tensor([1., 2.])
     """
+    if not hasattr(module, "named_parameters") or not hasattr(module, "named_buffers"):
+        raise TypeError(
+            "functional_call(): argument 'module' (position 1) must have named_parameters() and named_buffers(), "
+            f"not be {type(module).__name__}"
+        )
     given = merged(parameter_and_buffer_dicts)
     own = dict([*_all_of(module.named_parameters), *_all_of(module.named_buffers)])
     values = tied(given, own) if tie_weights else dict(given)
