@@ -7,8 +7,8 @@ import pytest
 
 import adjoint
 from adjoint.core.arguments import INTERNAL, checked
+from adjoint.functions import binding
 from adjoint.functions.composite import COMPOSITES
-from adjoint.tensor import binding
 
 F = adjoint.nn.functional
 x = adjoint.ones(2, 3)
