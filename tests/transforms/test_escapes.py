@@ -177,3 +177,60 @@ def test_no_leaves_and_no_passes_inside_a_differentiated_function(run: str) -> N
         assert w.grad is None
     # an attribute, and an argument of what makes tensors, may say it, as in torch
     DIFFERENTIATED[run](lambda x: (x * adjoint.ones(3, requires_grad=True)).sum(), adjoint.ones(3))
+
+
+# requires_grad, and gradients inside ----------------------------------------------------------------------------------
+
+UNDER_VMAP: dict[str, Callable[..., Any]] = {
+    "vmap": lambda f, x: func.vmap(f)(x.expand(2, 3)),
+    "vmap in vmap": lambda f, x: func.vmap(func.vmap(f))(x.expand(2, 2, 3)),
+    "vmap in chunks": lambda f, x: func.vmap(f, chunk_size=1)(x.expand(2, 3)),
+}
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+@pytest.mark.parametrize("run", [*DIFFERENTIATED, *UNDER_VMAP])
+@pytest.mark.parametrize(
+    "of",
+    {
+        "the argument": lambda x, outer: x,
+        "what is made of it": lambda x, outer: (x * 2).detach(),
+        "what is made inside": lambda x, outer: adjoint.zeros(3),
+        "what is outside": lambda x, outer: outer,
+    }.values(),
+)
+def test_requires_grad_is_not_switched_inside(run: str, of: Callable[..., Any], wanted: bool) -> None:
+    outer = adjoint.ones(3)
+
+    def switching(x: Any) -> Any:
+        of(x, outer).requires_grad_(wanted)
+        return (x * x).sum()
+
+    message = r"attempting to call Tensor\.requires_grad_\(\) .* inside of a function being transformed"
+    with pytest.raises(RuntimeError, match=message):
+        {**DIFFERENTIATED, **UNDER_VMAP}[run](switching, adjoint.ones(3))
+    assert not outer.requires_grad and outer.requires_grad_().requires_grad
+
+
+#: Without create_graph the gradient is a constant for transformations that differentiate by a graph.
+WAYS = [(run, True) for run in (*DIFFERENTIATED, *UNDER_VMAP)] + [(run, False) for run in UNDER_VMAP]
+
+
+@pytest.mark.parametrize(("run", "create_graph"), WAYS)
+def test_gradients_of_tensors_from_outside_are_those_of_the_same_code_outside(run: str, create_graph: bool) -> None:
+    w = adjoint.tensor([1.0, 2.0, 3.0], requires_grad=True)
+
+    def inside(x: Any) -> Any:
+        (slope,) = adjoint.autograd.grad((w * w * x).sum(), w, create_graph=create_graph)
+        assert (w * 2).requires_grad
+        return (slope * x).sum()
+
+    def written_out(x: Any) -> Any:
+        return (2 * w * x * x).sum()
+
+    x = adjoint.tensor([0.5, 1.0, -1.0])
+    transformed = {**DIFFERENTIATED, **UNDER_VMAP}[run]
+    found, expected = transformed(inside, x), transformed(written_out, x)
+    for actual, wanted in zip(flatten(found)[0], flatten(expected)[0], strict=True):
+        if isinstance(wanted, adjoint.Tensor):
+            close(actual, wanted)

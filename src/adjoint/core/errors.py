@@ -465,6 +465,12 @@ def check_not_differentiated(name: str) -> None:
         raise RuntimeError(IN_TRANSFORM.format(name=name))
 
 
+def check_not_transformed(name: str) -> None:
+    """Raise RuntimeError inside a function that runs under a transformation: one that differentiates it, or vmap."""
+    if current().transforms:
+        raise RuntimeError(IN_TRANSFORM.format(name=name))
+
+
 def check_in_place(tensor: Any, mask: int) -> None:
     """Raise RuntimeError if a tensor must not be modified in place while recording."""
     view = tensor._view

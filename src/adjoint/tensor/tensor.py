@@ -667,7 +667,7 @@ class Tensor(ArithmeticTensor):
             raise TypeError(
                 f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {type_name(requires_grad)}"
             )
-        errors.check_not_differentiated("requires_grad_")
+        errors.check_not_transformed("requires_grad_")
         return needing_grad(self, requires_grad)  # type: ignore[no-any-return]
 
     def detach(self) -> Tensor:
