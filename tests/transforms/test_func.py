@@ -960,7 +960,8 @@ def test_batched_cotangents_of_batched_outputs_can_be_differentiated(p):
     batch = adjoint.tensor([[0.5, 2.0], [1.0, 3.0]])
 
     def member(s, u=None):
-        s = s.clone().requires_grad_()
+        s = s.clone()
+        s.requires_grad = True
         u = s[1:] if u is None else u
         (slope,) = adjoint.autograd.grad(p * s[:1] ** 2, s, u, create_graph=True)
         return adjoint.autograd.grad(slope.sum(), s if u.grad_fn is not None else u)[0]

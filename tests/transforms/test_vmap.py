@@ -474,7 +474,9 @@ def test_backward_of_a_mapped_function() -> None:
 
 
 def per_sample(params: Any, x: Any) -> Any:
-    own = {name: value.detach().requires_grad_() for name, value in params.items()}
+    own = {name: value.detach() for name, value in params.items()}
+    for value in own.values():
+        value.requires_grad = True
     return dict(zip(own, grad(model(own, x), list(own.values())), strict=True))
 
 
@@ -513,7 +515,8 @@ def test_hessian_by_nesting() -> None:
     eye = adjoint.eye(3, dtype=F64)
 
     def row(e: Any) -> Any:
-        leaf = x.clone().requires_grad_()
+        leaf = x.clone()
+        leaf.requires_grad = True
         (g,) = grad(f(leaf).sum(), leaf, create_graph=True)
         return grad(g, leaf, e)[0]
 

@@ -26,6 +26,7 @@ from .dtypes import (
     promote_all,
     uint64,
 )  # fmt: skip
+from .namespace import is_traced
 from .size import type_name
 
 Array = np.ndarray[Any, Any]
@@ -40,6 +41,12 @@ _NUMBERS = _REAL_NUMBERS | {complex}
 def no_tensors(x: object) -> None:
     """The ``unwrap`` of callers that know no tensors."""
     return
+
+
+TRACED = (
+    "got an {kind} of {module}, which stands for an array while another library takes a derivative: adjoint's tensors "
+    "cannot hold it. Take both derivatives with one library; adjoint.compat.autograd has the functions of HIPS autograd"
+)
 
 
 def array_from_data(data: object, dtype: dtype | None = None, *, unwrap: Unwrap = no_tensors) -> Array:
@@ -107,6 +114,8 @@ def _is_sequence(x: object, unwrap: Unwrap) -> bool:
         return False
     if isinstance(x, np.ndarray):
         return x.ndim > 0
+    if is_traced(x):
+        raise TypeError(TRACED.format(kind=cls.__name__, module=cls.__module__))
     return hasattr(cls, "__getitem__") and hasattr(cls, "__len__") and unwrap(x) is None
 
 

@@ -1,5 +1,6 @@
 """Which array library an array belongs to: a look-up by type, cached, behind it array-api-compat."""
 
+import sys
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -168,8 +169,18 @@ def held_array(array: Any) -> Any:
     return array
 
 
+#: What tracers of other libraries put in the place of arrays, by module and class: it looks like one, and holds none.
+_TRACED = (("autograd.tracer", "Box"), ("jax.core", "Tracer"))
+
+
+def is_traced(value: object) -> bool:
+    """True for what stands for an array while another library takes a derivative."""
+    classes = [getattr(sys.modules.get(module), name, None) for module, name in _TRACED]
+    return isinstance(value, tuple([cls for cls in classes if isinstance(cls, type)]))
+
+
 def _is_other_array(value: object) -> bool:
-    if not hasattr(value, "dtype") or isinstance(value, (type, *_NO_ARRAYS)):
+    if not hasattr(value, "dtype") or isinstance(value, (type, *_NO_ARRAYS)) or is_traced(value):
         return False
     import array_api_compat
 
