@@ -31,6 +31,9 @@ CALLS = {
     "no object with parameters": (
         lambda: adjoint.func.functional_call(0, {}), TypeError, "functional_call(): argument 'module' (position 1)",
     ),
+    "too many steps": (
+        lambda: adjoint.pca_lowrank(x, 1, niter=2**63 - 1), ValueError, "niter may be at most 100000",
+    ),
     "a raw array": (
         lambda: F.max_unpool1d(adjoint.ones(1, 1), numpy.zeros((1, 1), int), 2), TypeError,
         "argument 'indices' (position 2) must be Tensor, not ndarray",

@@ -220,3 +220,25 @@ def test_what_is_no_array_or_no_number() -> None:
     with pytest.raises(NotImplementedError, match="not implemented for 'Bool'"):
         F.conv2d(X.bool(), W.bool())
     assert F.conv2d(X[:0].bool(), W.bool()).shape == F.conv2d(X[:0], W).shape
+
+
+STRIDES = {
+    "conv1d": lambda x, s: F.conv1d(x[0], adjoint.tensor(drawn(4, 5, 2)), stride=s, padding=1),
+    "conv2d": lambda x, s: F.conv2d(x, adjoint.tensor(drawn(4, 3, 2, 2)), stride=s, dilation=2),
+    "conv3d": lambda x, s: F.conv3d(x[None], adjoint.tensor(drawn(4, 2, 2, 2, 2)), stride=s),
+    "max_pool2d": lambda x, s: F.max_pool2d(x, 2, s),
+    "avg_pool2d": lambda x, s: F.avg_pool2d(x, 2, s),
+    "lp_pool2d": lambda x, s: F.lp_pool2d(x, 2, 2, s),
+    "unfold": lambda x, s: F.unfold(x, 2, stride=s),
+    "Tensor.unfold": lambda x, s: x.unfold(-1, 2, s),
+}
+
+
+@pytest.mark.parametrize("name", STRIDES)
+@pytest.mark.parametrize("stride", [2**31 - 1, 2**62])
+def test_strides_beyond_the_image_cost_nothing(name: str, stride: int) -> None:
+    x = adjoint.tensor(drawn(2, 3, 5, 7), requires_grad=True)
+    found, expected = (STRIDES[name](x, s) for s in (stride, 50))
+    assert adjoint.equal(found, expected)
+    g = adjoint.tensor(drawn(*found.shape))
+    assert adjoint.equal(grad(found, x, g)[0], grad(expected, x, g)[0])

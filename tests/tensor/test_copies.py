@@ -16,7 +16,7 @@ import adjoint
 from adjoint.compat.autograd.extend import primitive
 
 #: Packages of the inside, whose functions are public under other names.
-INSIDE = {"arrays", "core", "demo", "functions", "interop", "program", "rules", "solvers", "tensor", "tools", "transforms"}
+INSIDE = set("arrays core demo functions interop program rules solvers tensor tools transforms".split())
 PLUGIN = "adjoint.testing.pytest_plugin"  # holds a fixture, which is pytest's object
 
 

@@ -121,13 +121,12 @@ def _writing_axis(n: int, k: int, o: int, s: int, p: int, d: int) -> tuple[Back,
     """An axis of the image as the transpose writes it: for each phase, which elements see which part of o positions."""
     found = []
     reach = (k - 1) * d // s
-    for phase in range(s):
+    # the stride may be larger than the image, of which no more phases are then to be written than it has elements
+    for start in range(min(s, n)):
+        phase = (start + p) % s
         low = -((phase - p) // s)
-        start = low * s + phase - p
         results = -((start - n) // s)
         elements = tuple([i for i in range(k) if i * d % s == phase])
-        if results <= 0:
-            continue
         shifts = tuple([(0, reach - i * d // s) for i in elements])
         # position m of this phase sees what is m - shift of the element in y; y begins in the grid behind a margin
         axis = _axis({0: (reach - low, 0, 1, o)}, results, shifts) if elements else Axis({}, 0, results, ())

@@ -17,6 +17,7 @@ from adjoint.functions.composite import COMPOSITES, as_number, as_tensor, compos
 from adjoint.functions.reduce import check_norm_dtype
 from adjoint.functions.underived import check_constants
 from adjoint.rules.linalg import check_inexact, check_matrix, check_sides, check_square, on_diagonal
+from adjoint.rules.special import MOST_STEPS
 from adjoint.tensor.creation import randn
 from adjoint.tensor.creation import zeros as zeros_tensor
 
@@ -568,6 +569,8 @@ def svd_lowrank(
     """
     if M is not None:
         A = A - M
+    if niter is not None and niter > MOST_STEPS:
+        raise ValueError(f"niter may be at most {MOST_STEPS}, as it counts the steps of a loop, but got {niter}")
     rows, columns = A.shape[-2:]
     turned = rows < columns
     if turned:

@@ -653,7 +653,9 @@ def fold_windows(xp, input: Array, shape, dimension, length, step):
     """Zeros of the given shape with every window of `unfold` added where it came from."""
     input = xp.moveaxis(input, dimension, -2)
     *rest, number, _ = input.shape
-    # windows are cut into pieces of one step, which lie one behind the other; there are few of them
+    # windows are cut into pieces of one step, which lie one behind the other; there are few of them. A step beyond the
+    # shape is that of a single window
+    step = min(step, max(shape[dimension], 1))
     pieces = -(-length // step)
     rows = xp.zeros((*rest, number + pieces, step), dtype=input.dtype)
     for k in range(pieces):
