@@ -314,3 +314,23 @@ def test_names_in_the_namespace_are_those_of_functions_elsewhere():
     assert adjoint.equal(S.softmax(x, 0), x.softmax(0)) and adjoint.equal(S.log_softmax(x, 0), x.log_softmax(0))
     out = adjoint.empty(2, dtype=adjoint.float64)
     assert S.airy_ai(x, out=out) is out and adjoint.equal(out, S.airy_ai(x))
+
+
+ODD = {
+    "erf": mpmath.erf, "erfinv": mpmath.erfinv, "i1": lambda x: mpmath.besseli(1, x),
+    "i1e": lambda x: mpmath.exp(-abs(x)) * mpmath.besseli(1, x), "bessel_j1": lambda x: mpmath.besselj(1, x),
+    "modified_bessel_i1": lambda x: mpmath.besseli(1, x), "expm1": mpmath.expm1, "log1p": mpmath.log1p,
+}  # fmt: skip
+TINY = [5e-324 * n for n in (1, 2, 3, 7, 101)] + [1e-310, 2.2250738585072014e-308, 1e-300, 1e-160, 1e-30, 1e-9]
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_functions_keep_the_digits_of_tiny_arguments(name):
+    x = np.array([*TINY, *(-value for value in TINY)])
+    found = getattr(S, name)(adjoint.from_numpy(x)).numpy()
+    for value, result in zip(x, found, strict=True):
+        with mpmath.workdps(1000):
+            exact = ODD[name](mpmath.mpf(float(value)))
+            error = abs(mpmath.mpf(float(result)) - exact) / mpmath.mpf(float(np.spacing(abs(result))))
+            assert error <= 2, value
+    assert (np.signbit(found) == np.signbit(x)).all()

@@ -16,7 +16,9 @@ import adjoint
 from adjoint.compat.autograd.extend import primitive
 
 #: Packages of the inside, whose functions are public under other names.
-INSIDE = set("arrays core demo functions interop program rules solvers tensor tools transforms".split())
+INSIDE = {
+    "arrays", "core", "demo", "functions", "interop", "program", "rules", "solvers", "tensor", "tools", "transforms",
+}  # fmt: skip
 PLUGIN = "adjoint.testing.pytest_plugin"  # holds a fixture, which is pytest's object
 
 

@@ -253,6 +253,7 @@ def lgamma(xp, input: Array):
     real_only("lgamma_vml_cpu", input)
     return xp.where(input == float("-inf"), -input, xp.special.gammaln(input))
 
+
 unary(
     "gammaln",
     "gammaln",
@@ -434,12 +435,22 @@ unary(
     lambda ops, input: -ops.special_bessel_j1(input),
     doc="The Bessel function of the first kind of order 0.",
 )
-unary(
-    "special_bessel_j1",
-    "j1",
-    lambda ops, input: 0.5 * (ops.special_bessel_j0(input) - ops.bessel_j(input, 2)),
-    doc="The Bessel function of the first kind of order 1.",
+
+
+@elementwise(
+    name="special_bessel_j1",
+    input=lambda ops, input: 0.5 * (ops.special_bessel_j0(input) - ops.bessel_j(input, 2)),
+    dtypes="float",
+    method=False,
+    function=False,
 )
+def bessel_j1(xp, input: Array):
+    """The Bessel function of the first kind of order 1."""
+    real_only("bessel_j1_cpu", input)
+    # SciPy multiplies by the argument first, and loses the digits of what is then too small
+    return xp.where(xp.abs(input) < 1e-290, 0.5 * input, xp.special.j1(input))
+
+
 unary(
     "special_bessel_y0",
     "y0",
