@@ -79,7 +79,7 @@ class flags(_ModeBlock, _ContextDecorator):
         deterministic: bool = False,
         allow_tf32: bool = True,
     ) -> None:
-        self.switches = {
+        self.switches: dict[str, _Any] = {
             "enabled": enabled, "benchmark": benchmark, "deterministic": deterministic, "allow_tf32": allow_tf32,
         }  # fmt: skip
         if benchmark_limit is not None:

@@ -590,9 +590,8 @@ def _has_view(result: Any, tensors: list[Tensor]) -> bool:
     """Whether a result is one of these Tensors or a view of one."""
     if isinstance(result, (list, tuple)):
         return any(_has_view(part, tensors) for part in result)
-    if not isinstance(result, TensorBase):
-        return False
-    base = result if result._view is None else result._view.base
+    view = getattr(result, "_view", None)
+    base = result if view is None else view.base
     return any(base is tensor for tensor in tensors)
 
 
