@@ -330,7 +330,7 @@ def test_errors_of_linalg_are_numpys(function: Any) -> None:
     assert str(found.value) == str(expected.value)
 
 
-def test_values_with_boxes_or_spaces_of_ones_own_are_errors_and_never_zeros() -> None:
+def test_values_with_a_box_or_a_space_alone_are_errors_and_never_zeros() -> None:
     class Pair:
         def __init__(self, a: Any, b: Any) -> None:
             self.a, self.b = a, b
@@ -345,7 +345,7 @@ def test_values_with_boxes_or_spaces_of_ones_own_are_errors_and_never_zeros() ->
     first = extend.primitive(lambda p: p.a)
     extend.defvjp(pair, lambda ans, a, b: lambda g: g.a, lambda ans, a, b: lambda g: g.b)
     extend.defvjp(first, lambda ans, p: lambda g: Pair(g, 0.0))
-    with pytest.raises(TypeError, match=r"Pair\(\) returned a Pair.*derivatives are taken through numbers"):
+    with pytest.raises(TypeError, match=r"Pair\(\) returned a Pair.*a Box or VSpace was registered, but not both"):
         ag.grad(lambda x: first(pair(x, x)))(2.0)
     with pytest.raises(TypeError, match=r"Can't differentiate w\.r\.t\. type"):
         ag.grad(lambda p: first(p))(Pair(1.0, 2.0))

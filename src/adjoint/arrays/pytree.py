@@ -131,6 +131,16 @@ def register(
     )
 
 
+#: Types whose instances stand for one of another type in structures, by type.
+_STAND_INS: dict[type, type] = {}
+
+
+def register_stand_in(tree_type: type, of: type) -> None:
+    """Let instances of a class be taken apart as those of a registered one, and count as such in structures."""
+    _KINDS[tree_type] = _KINDS[of]
+    _STAND_INS[tree_type] = of
+
+
 def is_registered(tree_type: type) -> bool:
     """True for the types that are containers by themselves and were not recognised as a dataclass."""
     kind = _kind_of(tree_type)
@@ -206,7 +216,7 @@ class TreeDef:
         if self.type is None:
             yield tree
             return
-        if type(tree) is not self.type:
+        if type(tree) is not self.type and _STAND_INS.get(type(tree)) is not self.type:
             raise ValueError(
                 f"expected {self.type.__name__}{_at(place)}, as in the other tree, but got {type(tree).__name__}"
             )
@@ -248,7 +258,7 @@ def _read(tree: Any, leaves: list[Any], is_leaf: Callable[[Any], bool] | None) -
         return LEAF
     keys = kind.keys(tree)
     children = tuple([_read(kind.item(tree, key), leaves, is_leaf) for key in keys])
-    return TreeDef(type(tree), keys, children, kind.static(tree))
+    return TreeDef(_STAND_INS.get(type(tree), type(tree)), keys, children, kind.static(tree))
 
 
 def map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:

@@ -505,7 +505,7 @@ def evaluate(cls: type[Function], args: tuple[Any, ...], levels: tuple[int, ...]
     return node, outputs, single
 
 
-def check_modified(returned: Tensor | None, given: Tensor, version: int) -> None:
+def check_modified(returned: Tensor | None, given: Tensor, version: int | None) -> None:
     """Raise RuntimeError unless jvp modified the tangent of a modified input in place, and returned that very tensor.
 
     As in torch, the first message is for what has the version that the tangent had before, whatever tensor it is.

@@ -39,16 +39,30 @@ CONSTANT = "autograd.tracer.getval(x)"
 #: Types of values for which users registered boxes or spaces of their own.
 FOREIGN: set[type] = set()
 
+#: Classes of boxes that users registered, for types with a vector space of their own.
+USER_BOXES: set[type] = set()
+
+#: What is to be done when a box or a space is registered for a type.
+CONNECT: list[Callable[[type], None]] = []
+
 #: What boxes name as their namespace: adjoint.compat.autograd.numpy, which enters itself.
 NAMESPACES: list[Any] = []
 
 
 class Box:
-    """The base of all boxes."""
+    """The base of all boxes. Users' own hold values of a type for which they registered a vector space, too.
 
-    __slots__ = ()
+    Such a value is in the graph by its coordinates in that space; see `_user_values`.
+    """
 
-    _value: Any
+    __slots__ = ("_held", "_tensor")
+
+    _held: Any
+    _tensor: Tensor
+
+    @property
+    def _value(self) -> Any:
+        return self._held
 
     #: Kinds of values, and the class of their boxes.
     type_mappings: dict[type, type] = {}
@@ -59,6 +73,8 @@ class Box:
         Box.type_mappings[value_type] = Box.type_mappings[cls] = cls
         if cls is not ArrayBox:
             FOREIGN.add(value_type)
+            for connect in CONNECT:
+                connect(value_type)
 
 
 class ArrayBox(Box):
@@ -70,7 +86,7 @@ class ArrayBox(Box):
     of its own: it can be assigned to, and it and its views can be changed in place, with NumPy's meaning.
     """
 
-    __slots__ = ("_is_copy", "_tensor")
+    __slots__ = ("_is_copy",)
     __array_priority__ = 100.0
 
     def __init__(self, tensor: Tensor, is_copy: bool = False) -> None:
@@ -396,7 +412,7 @@ def wrap(value: Any) -> Any:
 
 def _exchanged(change: Function, value: Any) -> Any:
     """Nested containers with the boxes in them changed; the very same objects where there are none."""
-    if type(value) is ArrayBox:
+    if isinstance(value, Box):
         return change(value)
     if not holds_box(value):
         return value
@@ -448,7 +464,7 @@ def values(value: Any) -> Any:
 
 def holds_box(value: Any) -> bool:
     """True for a box, or a container with one in it, which an array of objects may be, too."""
-    if type(value) is ArrayBox:
+    if type(value) is ArrayBox or (isinstance(value, Box) and type(value) in USER_BOXES):
         return True
     if isinstance(value, numpy.ndarray):
         return value.dtype.kind == "O" and any(type(member) is ArrayBox for member in value.flat)

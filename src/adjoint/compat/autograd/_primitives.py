@@ -154,7 +154,7 @@ class Call:
             if any(moving):
                 self.primitive.check("JVP", self.argnums(moving))
         outputs = Recorded.apply(self, *self.tensors)
-        return wrap(self.answer(outputs, lambda t: t))
+        return self.answer(outputs, wrap)
 
     def answer(self, outputs: Any, change: Function) -> Any:
         """The result with these Tensors in it."""
@@ -170,8 +170,8 @@ class Call:
             if type(leaf) in FOREIGN:
                 raise TypeError(
                     f"{self.primitive.__name__}() returned a {type(leaf).__name__}, for which a Box or VSpace was "
-                    "registered: derivatives are taken through numbers, arrays, and lists, tuples and dictionaries of "
-                    "these; let primitives take and return such"
+                    "registered, but not both: register the other, or let primitives take and return numbers, arrays, "
+                    "and lists, tuples and dictionaries of these"
                 )
         arrays = [in_double(numpy.asarray(leaf)) if _is_inexact(leaf) else None for leaf in self.constants]
         self.inexact = [i for i, array in enumerate(arrays) if array is not None]
@@ -276,8 +276,10 @@ def _fitted(value: Any, model: Any) -> Any:
         tensor = ops.cast(tensor, model.dtype)
     if tensor._array.shape != model._array.shape:
         extra = tensor._array.ndim - model._array.ndim
-        tensor = ops.sum_to_size(tensor, model._array.shape) if extra > 0 or tensor.numel() > model.numel() else (
-            ops.expand(tensor, model._array.shape)
+        tensor = (
+            ops.sum_to_size(tensor, model._array.shape)
+            if extra > 0 or tensor.numel() > model.numel()
+            else (ops.expand(tensor, model._array.shape))
         )
     return conjugated(tensor)
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy
 
 from adjoint.arrays.pytree import TreeDef, flatten
-from adjoint.compat.autograd._boxes import FOREIGN, getval
+from adjoint.compat.autograd._boxes import CONNECT, FOREIGN, getval
 from adjoint.compat.autograd._primitives import wrapped
 
 conj, dot, ravel, real = (wrapped(function) for function in (numpy.conj, numpy.dot, numpy.ravel, numpy.real))
@@ -36,6 +36,8 @@ class VSpace:
         VSpace.mappings[value_type] = vspace_maker or cls
         if not cls.__module__.startswith(__name__) and not issubclass(value_type, _PLAIN):
             FOREIGN.add(value_type)
+            for connect in CONNECT:
+                connect(value_type)
 
     def zeros(self) -> Any:
         """Zero."""

@@ -14,6 +14,7 @@ from adjoint.compat.autograd._primitives import (
     notrace_primitive,
     primitive,
 )
+from adjoint.compat.autograd._user_values import connect as _connect  # noqa: F401  (registers itself)
 from adjoint.compat.autograd._vspaces import VSpace, vspace
 
 __all__ = [

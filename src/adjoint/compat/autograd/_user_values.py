@@ -1,0 +1,67 @@
+"""Values of users' own types, for which they registered a box and a vector space.
+
+In the graph such a value is the vector of its coordinates: its inner products with the basis of its space. So its type
+is a container with this vector in it, and a box of the type one with the vector's box.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from adjoint.arrays import pytree
+from adjoint.compat.autograd._boxes import CONNECT, FOREIGN, USER_BOXES, ArrayBox, Box
+from adjoint.compat.autograd._vspaces import VSpace, vspace
+
+
+def connect(value_type: type) -> None:
+    """Let values of a type be in the graph, if there are both a box and a vector space for it."""
+    box = Box.type_mappings.get(value_type)
+    if box is None or value_type not in VSpace.mappings:
+        return
+    if not pytree.is_registered(value_type):
+        pytree.register(value_type, taken_apart, put_together)
+    if not pytree.is_registered(box):
+        pytree.register_stand_in(box, value_type)
+    USER_BOXES.add(box)
+    FOREIGN.discard(value_type)
+
+
+def taken_apart(value: Any) -> tuple[Sequence[Any], VSpace]:
+    """The coordinates of a value, or the box of those of a box, and the vector space."""
+    if isinstance(value, Box):
+        return (ArrayBox(value._tensor),), vspace(value)
+    space = vspace(value)
+    return (coordinates(space, value),), space
+
+
+def put_together(parts: Sequence[Any], space: VSpace) -> Any:
+    """The value with these coordinates; the box of one for the box of coordinates; a structure's places as they are."""
+    (part,) = parts
+    if type(part) is ArrayBox:
+        value = combination(space, part._value)
+        box = Box.type_mappings[type(value)]
+        made = box.__new__(box)
+        made._held, made._tensor = value, part._tensor
+        return made
+    return combination(space, part) if isinstance(part, numpy.ndarray) else part
+
+
+def coordinates(space: VSpace, value: Any) -> Any:
+    """The inner products of a value with the basis of its space."""
+    if space.iscomplex:
+        raise TypeError(f"{type(space).__name__} is complex: values of users' own types have real vector spaces")
+    return numpy.array([float(space.inner_prod(vector, value)) for vector in space.standard_basis()])
+
+
+def combination(space: VSpace, numbers: Any) -> Any:
+    """The value with the given coordinates."""
+    total = space.zeros()
+    for vector, number in zip(space.standard_basis(), numbers, strict=True):
+        total = space.add(total, space.scalar_mul(vector, float(number)))
+    return total
+
+
+CONNECT.append(connect)

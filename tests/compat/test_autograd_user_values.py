@@ -1,0 +1,208 @@
+"""Values of users' own types in the HIPS layer: a box, a vector space, and primitives that take and return them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+import pytest
+
+from adjoint.arrays.pytree import flatten
+from adjoint.compat import autograd
+from adjoint.compat.autograd import numpy as anp
+from adjoint.compat.autograd.extend import Box, VSpace, defjvp, defvjp, primitive, vspace
+from adjoint.compat.autograd.test_util import check_grads
+from adjoint.compat.autograd.tracer import getval, isbox
+
+
+class Point:
+    """A value that is no array and no container."""
+
+    def __init__(self, x: float, y: float) -> None:
+        self.x, self.y = x, y
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Point) and bool(numpy.allclose((self.x, self.y), (other.x, other.y)))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Point({self.x}, {self.y})"
+
+
+class PointBox(Box):
+    __slots__: list[str] = []
+
+    x = property(lambda self: x_of(self))
+    y = property(lambda self: y_of(self))
+
+    def __add__(self, other: Any) -> Any:
+        return added(self, other)
+
+    def __mul__(self, factor: Any) -> Any:
+        return scaled(self, factor)
+
+
+class PointSpace(VSpace):
+    size = 2
+
+    def __init__(self, value: Any) -> None:
+        assert isinstance(value, Point)
+
+    def zeros(self) -> Point:
+        return Point(0.0, 0.0)
+
+    def ones(self) -> Point:
+        return Point(1.0, 1.0)
+
+    def standard_basis(self) -> Iterator[Point]:
+        yield Point(1.0, 0.0)
+        yield Point(0.0, 1.0)
+
+    def randn(self) -> Point:
+        return Point(*numpy.random.randn(2))
+
+    def _add(self, x: Point, y: Point) -> Point:
+        return Point(x.x + y.x, x.y + y.y)
+
+    def _mut_add(self, x: Point, y: Point) -> Point:
+        return self._add(x, y)
+
+    def _scalar_mul(self, x: Point, a: float) -> Point:
+        return Point(x.x * a, x.y * a)
+
+    def _inner_prod(self, x: Point, y: Point) -> float:
+        return x.x * y.x + x.y * y.y
+
+
+PointBox.register(Point)
+PointSpace.register(Point)
+
+
+@primitive
+def x_of(p: Any) -> Any:
+    return p.x
+
+
+@primitive
+def y_of(p: Any) -> Any:
+    return p.y
+
+
+@primitive
+def point(x: Any, y: Any) -> Any:
+    return Point(x, y)
+
+
+@primitive
+def added(p: Any, q: Any) -> Any:
+    return Point(p.x + q.x, p.y + q.y)
+
+
+@primitive
+def scaled(p: Any, a: Any) -> Any:
+    return Point(p.x * a, p.y * a)
+
+
+defvjp(x_of, lambda ans, p: lambda g: point(g, 0.0 * g))
+defvjp(y_of, lambda ans, p: lambda g: point(0.0 * g, g))
+defvjp(point, lambda ans, x, y: x_of, lambda ans, x, y: y_of)
+defvjp(added, lambda ans, p, q: lambda g: g, lambda ans, p, q: lambda g: g)
+defvjp(
+    scaled,
+    lambda ans, p, a: lambda g: scaled(g, a),
+    lambda ans, p, a: lambda g: x_of(g) * x_of(p) + y_of(g) * y_of(p),
+)
+defjvp(x_of, lambda g, ans, p: x_of(g))
+defjvp(y_of, lambda g, ans, p: y_of(g))
+defjvp(point, lambda g, ans, x, y: point(g, 0.0), lambda g, ans, x, y: point(0.0, g))
+defjvp(added, lambda g, ans, p, q: g, lambda g, ans, p, q: g)
+defjvp(scaled, lambda g, ans, p, a: scaled(g, a), lambda g, ans, p, a: scaled(p, g))
+
+P = Point(2.0, 3.0)
+#: Programs with the answers that HIPS autograd gives.
+PROGRAMS: dict[str, tuple[Callable[[], Any], Any]] = {
+    "attributes": (lambda: autograd.grad(lambda p: p.x * p.x * p.y)(P), Point(12, 4)),
+    "operators": (lambda: autograd.grad(lambda p: (p + p * 2.0).x)(P), Point(3, 0)),
+    "a sum": (lambda: autograd.grad(lambda p: sum((p * float(i)).x for i in range(4)))(P), Point(6, 0)),
+    "a number inside": (lambda: autograd.grad(lambda a: scaled(P, a).x * a)(3.0), 12),
+    "made inside": (lambda: autograd.grad(lambda x: point(x, x * x).y)(3.0), 6),
+    "NumPy's functions": (
+        lambda: autograd.grad(lambda p: anp.sin(p.x) * anp.array([p.x, p.y])[1])(P),
+        Point(3 * numpy.cos(2.0), numpy.sin(2.0)),
+    ),
+    "a list": (lambda: autograd.grad(lambda ps: ps[0].x * ps[1].y)([P, P]), [Point(3, 0), Point(0, 2)]),
+    "a dictionary": (
+        lambda: autograd.grad(lambda d: d["a"].x * d["b"])({"a": P, "b": 2.0}),
+        {"a": Point(2, 0), "b": 2},
+    ),
+    "another argument": (lambda: autograd.grad(lambda a, p: p.y * a, 1)(2.0, P), Point(0, 2)),
+    "several arguments": (lambda: autograd.grad(lambda a, p: p.y * a, (0, 1))(2.0, P), (3, Point(0, 2))),
+    "value and gradient": (lambda: autograd.value_and_grad(lambda p: p.x * p.y)(P), (6, Point(3, 2))),
+    "second order": (lambda: autograd.grad(lambda x: autograd.grad(lambda p: p.x**2 * p.y)(point(x, x)).x)(3.0), 12),
+    "a value as result": (lambda: pulled(lambda x: point(x, x * x), 3.0, Point(1.0, 2.0)), (Point(3, 9), 13)),
+    "forward": (lambda: autograd.make_jvp(lambda p: p.x * p.y)(P)(Point(1.0, 0.0)), (6, 3)),
+    "forward to a value": (lambda: autograd.make_jvp(lambda x: point(x, x * x))(3.0)(1.0), (Point(3, 9), Point(1, 6))),
+    "jacobian": (lambda: autograd.jacobian(lambda x: anp.array([point(x, x).x, 2 * x]))(3.0).tolist(), [1, 2]),
+}
+
+
+def pulled(function: Any, x: Any, g: Any) -> Any:
+    vjp, value = autograd.make_vjp(function)(x)
+    return value, vjp(g)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_derivatives_go_through_values_of_users_types(name: str) -> None:
+    run, expected = PROGRAMS[name]
+    found, wanted = flatten_but_points(run()), flatten_but_points(expected)
+    assert len(found) == len(wanted)
+    for one, other in zip(found, wanted, strict=True):
+        assert type(one) is Point and one == other if isinstance(other, Point) else numpy.allclose(one, other)
+
+
+def flatten_but_points(tree: Any) -> list[Any]:
+    return flatten(tree, lambda part: isinstance(part, Point))[0]
+
+
+def test_what_the_function_gets() -> None:
+    seen: list[Any] = []
+
+    def function(p: Any) -> Any:
+        seen.extend([type(p), isbox(p), p._value, getval(p), type(vspace(p)), p.x])
+        return p.x
+
+    autograd.grad(function)(P)
+    assert seen[:5] == [PointBox, True, P, P, PointSpace] and float(seen[5]._value) == 2
+
+
+def test_finite_differences_agree() -> None:
+    check_grads(lambda p: p.x * p.y * p.y, modes=["fwd", "rev"], order=2)(P)
+    check_grads(lambda p, a: scaled(p, a).x * p.y, modes=["fwd", "rev"], order=2)(P, 1.5)
+
+
+def test_a_function_that_does_not_depend_on_it() -> None:
+    with pytest.warns(UserWarning, match="independent of input"):
+        assert autograd.grad(lambda p: 3.0)(P) == Point(0, 0)
+
+
+@pytest.mark.parametrize("given", ["box", "space"])
+def test_a_type_with_one_of_both_is_refused(given: str) -> None:
+    kind = type("Half", (), {})
+    if given == "box":
+        type("HalfBox", (Box,), {"__slots__": []}).register(kind)
+    else:
+        type("HalfSpace", (PointSpace,), {}).register(kind)
+    with pytest.raises(TypeError, match=r"Can't differentiate w\.r\.t\. type"):
+        autograd.grad(lambda value: 1.0)(kind())
+
+
+def test_complex_spaces_of_users_types_are_refused() -> None:
+    class Phase(Point):
+        pass
+
+    type("PhaseBox", (Box,), {"__slots__": []}).register(Phase)
+    type("PhaseSpace", (PointSpace,), {"iscomplex": True}).register(Phase)
+    with pytest.raises(TypeError, match="PhaseSpace is complex"):
+        autograd.grad(lambda value: 1.0)(Phase(1.0, 2.0))
