@@ -5,12 +5,16 @@ from pathlib import Path
 
 import pytest
 
+import engine_page
+
 PAGES = sorted((Path(__file__).parents[1] / "docs").glob("*.md"))
 PROGRAMS = [
     pytest.param(block, id=f"{page.stem}-{number}")
     for page in PAGES
+    if page.name != engine_page.PAGE.name
     for number, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.S))
-]
+] + [pytest.param(engine_page.program(), id="engine")]
+FOLDER = engine_page.PAGE.parent
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -20,3 +24,19 @@ def test_prints_what_it_says(program, capsys):
     printed = capsys.readouterr().out.splitlines()
     # a line in a loop is printed several times
     assert list(dict.fromkeys(printed)) == list(dict.fromkeys(expected))
+
+
+@pytest.mark.parametrize("page", [pytest.param(page, id=page.stem) for page in PAGES])
+def test_links_lead_to_files(page):
+    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text())
+    assert [link for link in links if not (FOLDER / link).exists()] == []
+
+
+def test_parts_of_the_engine_are_where_its_page_says():
+    """In each paragraph that names classes or functions of real files, one of its files has each of them."""
+    paragraphs = [part for part in engine_page.PAGE.read_text().split("\n\n") if part.startswith("The real one")]
+    assert len(paragraphs) > 10
+    for paragraph in paragraphs:
+        sources = "".join((FOLDER / link).read_text() for link in re.findall(r"\]\((\S+)\)", paragraph))
+        named = re.findall(r"`([A-Za-z_]+)`", paragraph)
+        assert [name for name in named if not re.search(rf"\b(?:class|def) {name}\b", sources)] == []

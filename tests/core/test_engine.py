@@ -1,4 +1,4 @@
-"""backward and grad in all their arguments, nodes as the user sees them, hooks, and a plain engine as an oracle."""
+"""backward and grad in all their arguments, nodes as the user sees them, hooks; random graphs."""
 
 import re
 import warnings
@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import adjoint
+import engine_page
 from adjoint.autograd import backward, grad
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -803,7 +804,15 @@ def test_half_precision_second_order():
     assert (first.item(), second.item()) == (6.75, 9.0) and second.dtype is adjoint.float16
 
 
-# an engine of twenty lines as oracle ---------------------------------------------------------------------------------
+# the engine of docs/engine.md as oracle ------------------------------------------------------------------------------
+
+PAGE = engine_page.load()
+_take = PAGE.Rule(lambda a, key: a[key], a=lambda g, a_shape, key: PAGE.place(g, shape=a_shape, key=(key,)))
+_tail_and_head = PAGE.Rule(
+    lambda a, b: np.array([a[1], a[2], b[0]]),
+    a=lambda g: PAGE.place(g[:2], shape=(3,), key=(slice(1, None),)),
+    b=lambda g: PAGE.place(g[2:], shape=(3,), key=(slice(1),)),
+)
 
 
 def reversed_by_unbind(x):
@@ -819,47 +828,30 @@ def halves_joined(x, y):
     return adjoint.cat([x.split([1, 2])[1], y.split([1, 2])[0]])
 
 
-#: name: (function of Tensors, function of arrays, cotangents of the arguments from that of the result)
+#: name: (function of adjoint's tensors, function of the page's, number of arguments)
 OPERATIONS = {
-    "add": (lambda a, b: a + b, lambda a, b: a + b, lambda g, a, b: (g, g)),
-    "subtract": (lambda a, b: a - b, lambda a, b: a - b, lambda g, a, b: (g, -g)),
-    "multiply": (lambda a, b: a * b, lambda a, b: a * b, lambda g, a, b: (g * b, g * a)),
-    "sine": (lambda a: a.sin(), np.sin, lambda g, a: (g * np.cos(a),)),
-    "tanh": (lambda a: a.tanh(), np.tanh, lambda g, a: (g / np.cosh(a) ** 2,)),
-    "halve": (lambda a: a * 0.5, lambda a: a * 0.5, lambda g, a: (g * 0.5,)),
+    "add": (lambda a, b: a + b, lambda a, b: a + b, 2),
+    "subtract": (lambda a, b: a - b, lambda a, b: a - b, 2),
+    "multiply": (lambda a, b: a * b, lambda a, b: a * b, 2),
+    "sine": (lambda a: a.sin(), PAGE.sin, 1),
+    "tanh": (lambda a: a.tanh(), PAGE.tanh, 1),
+    "halve": (lambda a: a * 0.5, lambda a: a * 0.5, 1),
     "spread": (
-        lambda a: a.mean().expand(3), lambda a: np.full(3, a.mean()), lambda g, a: (np.full(3, g.sum() / 3),),
+        lambda a: a.mean().expand(3), lambda a: PAGE.expand(PAGE.sum_to(a, shape=()) * (1 / 3), shape=(3,)), 1,
     ),
-    "reverse": (reversed_by_unbind, lambda a: a[::-1], lambda g, a: (g[::-1],)),
-    "first twice": (
-        first_twice, lambda a: a[[0, 0, 2]], lambda g, a: (np.array([g[0] + g[1], 0.0, g[2]]),),
-    ),
-    "join": (
-        halves_joined,
-        lambda a, b: np.array([a[1], a[2], b[0]]),
-        lambda g, a, b: (np.array([0.0, g[0], g[1]]), np.array([g[2], 0.0, 0.0])),
-    ),
+    "reverse": (reversed_by_unbind, lambda a: a[::-1], 1),
+    "first twice": (first_twice, lambda a: _take(a, key=[0, 0, 2]), 1),
+    "join": (halves_joined, _tail_and_head, 2),
 }  # fmt: skip
 
 
-class Value:
-    """A value of the plain engine: what it is, what it was made from, and how cotangents go back."""
-
-    def __init__(self, array, sources=(), vjp=None):
-        self.array, self.sources, self.vjp = array, sources, vjp
-
-
-def plain_gradient(wanted, roots):
-    """The gradient of sum(root . cotangent) by recursion over all paths that lead to `wanted`."""
-
-    def along(value, g):
-        total = g if value is wanted else np.zeros(3)
-        if value.vjp is not None and value is not wanted:
-            for source, pulled in zip(value.sources, value.vjp(g), strict=True):
-                total = total + along(source, pulled)
-        return total
-
-    return sum(along(root, g) for root, g in roots)
+def gradients_by_the_page(outputs, inputs, cotangents, create_graph=False):
+    """What the page's engine finds for each input, zeros where it finds none."""
+    pairs = [(output, PAGE.Tensor(g)) for output, g in zip(outputs, cotangents, strict=True) if output.requires_grad]
+    roots, seeds = zip(*pairs, strict=True) if pairs else ((), ())
+    found = PAGE.run_backward(roots, seeds, create_graph, [PAGE.history(tensor) for tensor in inputs])
+    blank = [PAGE.Tensor(np.zeros(tensor.array.shape)) for tensor in inputs]
+    return [zeros if g is None else g for g, zeros in zip(found, blank, strict=True)]
 
 
 @st.composite
@@ -868,8 +860,7 @@ def programs(draw):
     steps, n = [], n_leaves
     for _ in range(draw(st.integers(1, 8))):
         name = draw(st.sampled_from(sorted(OPERATIONS)))
-        arity = OPERATIONS[name][2].__code__.co_argcount - 1
-        steps.append((name, [draw(st.integers(0, n - 1)) for _ in range(arity)]))
+        steps.append((name, [draw(st.integers(0, n - 1)) for _ in range(OPERATIONS[name][2])]))
         n += 1
     roots = draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=3))
     wanted = draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=3))
@@ -878,38 +869,36 @@ def programs(draw):
 
 @settings(max_examples=150, deadline=None)
 @given(programs(), st.booleans())
-def test_random_graphs_against_a_plain_engine(program, create_graph):
+def test_random_graphs_against_the_engine_of_the_page(program, create_graph):
     n_leaves, steps, roots, wanted, seed = program
     rng = np.random.default_rng(seed)
     starts = rng.normal(size=(n_leaves, 3))
     cotangents = rng.normal(size=(len(roots), 3))
 
-    plain = [Value(start) for start in starts]
+    plain = [PAGE.Tensor(start.copy(), requires_grad=True) for start in starts]
     tensors = [adjoint.tensor(start, requires_grad=True) for start in starts]
     for name, places in steps:
-        ours, theirs, vjp = OPERATIONS[name]
-        sources = [plain[p] for p in places]
-        arrays = [source.array for source in sources]
-        plain.append(Value(theirs(*arrays), sources, lambda g, vjp=vjp, arrays=arrays: vjp(g, *arrays)))
-        tensors.append(ours(*[tensors[p] for p in places]))
+        real, of_page, _ = OPERATIONS[name]
+        plain.append(of_page(*[plain[p] for p in places]))
+        tensors.append(real(*[tensors[p] for p in places]))
 
-    ends = [(plain[r], g) for r, g in zip(roots, cotangents, strict=True)]
+    expected = gradients_by_the_page([plain[r] for r in roots], [plain[w] for w in wanted], cotangents)
     seeds = [adjoint.tensor(g) for g in cotangents]
     outputs, inputs = [tensors[r] for r in roots], [tensors[w] for w in wanted]
     found = grad(outputs, inputs, seeds, retain_graph=True, create_graph=create_graph, materialize_grads=True)
-    for w, g in zip(wanted, found, strict=True):
+    for w, g, right in zip(wanted, found, expected, strict=True):
         np.testing.assert_allclose(tensors[w].detach().numpy(), plain[w].array, atol=1e-12)
-        np.testing.assert_allclose(g.detach().numpy(), plain_gradient(plain[w], ends), atol=1e-10)
+        np.testing.assert_allclose(g.detach().numpy(), right.array, atol=1e-10)
 
     backward(outputs, seeds, retain_graph=True, inputs=inputs)
-    for w in set(wanted):
-        expected = plain_gradient(plain[w], ends)
+    for w, right in zip(wanted, expected, strict=True):
         got = tensors[w].grad
-        np.testing.assert_allclose(np.zeros(3) if got is None else got.numpy(), expected, atol=1e-10)
+        np.testing.assert_allclose(np.zeros(3) if got is None else got.numpy(), right.array, atol=1e-10)
 
     for tensor in tensors[:n_leaves]:
         tensor.grad = None
     backward(outputs, seeds)
+    PAGE.run_backward([plain[r] for r in roots], [PAGE.Tensor(g) for g in cotangents])
     for tensor, value in zip(tensors[:n_leaves], plain, strict=False):
-        got = np.zeros(3) if tensor.grad is None else tensor.grad.numpy()
-        np.testing.assert_allclose(got, plain_gradient(value, ends), atol=1e-10)
+        got, right = [np.zeros(3) if t is None else t for t in (tensor.grad, value.grad)]
+        np.testing.assert_allclose(np.asarray(got), right if value.grad is None else right.array, atol=1e-10)
