@@ -96,11 +96,11 @@ trace_stack = TraceStack()
 class TracedBox(Box):
     """A value whose uses are written down. It has the operators, methods and functions of an ndarray."""
 
-    __slots__ = ("_node", "_trace", "_value")
+    __slots__ = ("_node", "_trace")
     __array_priority__ = 110.0
 
     def __init__(self, value: Any, trace: int, node: Any) -> None:
-        self._value, self._trace, self._node = value, trace, node
+        self._held, self._trace, self._node = value, trace, node
 
     shape = property(lambda self: numpy.shape(self._value))
     ndim = property(lambda self: numpy.ndim(self._value))

@@ -42,7 +42,7 @@ def put_together(parts: Sequence[Any], space: VSpace) -> Any:
     (part,) = parts
     if type(part) is ArrayBox:
         value = combination(space, part._value)
-        box = Box.type_mappings[type(value)]
+        box: Any = Box.type_mappings[type(value)]
         made = box.__new__(box)
         made._held, made._tensor = value, part._tensor
         return made
