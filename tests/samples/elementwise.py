@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import adjoint
+from adjoint.rules.elementwise import GATED
 from samples.draws import EMPTY, ORDERED, SCALAR, Sample, draw, index, mask
 
 #: Where the inputs of elementwise operations are drawn: (low, high) for all, or by input.
@@ -88,8 +89,15 @@ MORE: dict[str, list[Sample]] = {
     ],
 }
 
+GATES: list[Sample] = [
+    {"grad": draw(2, 3, real=True), "input": draw(2, 3, real=True), "closed": mask(*[[True, False, True]] * 2)},
+    {"grad": draw(2, real=True), "input": draw(2, real=True), "closed": mask(True, False), "slope": 0.5},
+]
+
 #: Samples instead of derived ones.
 SAMPLES: dict[str, list[Sample]] = {
+    "mul_number": [{"input": draw(2, 3), "other": 2.5}, {"input": SCALAR, "other": -3}, {"input": EMPTY, "other": 2}],
+    "div_number": [{"input": draw(2, 3), "other": 2.5}, {"input": SCALAR, "other": -3}, {"input": EMPTY, "other": 2}],
     "clamp": [
         {"input": draw(2, 3), "min": draw(3, low=-0.5, high=-0.1), "max": draw(2, 1, low=0.1, high=0.5)},
         {"input": draw(4), "min": draw(4), "max": draw(4)},
@@ -125,10 +133,7 @@ SAMPLES: dict[str, list[Sample]] = {
         {"input": draw(2, 3, 4), "strides": (1, 12, 3)},
         {"input": draw(2, 3), "strides": (1, 2)},
     ],
-    "gate": [
-        {"grad": draw(2, 3, real=True), "input": draw(2, 3, real=True), "closed": mask(*[[True, False, True]] * 2)},
-        {"grad": draw(2, real=True), "input": draw(2, real=True), "closed": mask(True, False), "slope": 0.5},
-    ],
+    **{f"{name}_backward": GATES for name in GATED},
     "clamp_min": [{"input": draw(2, 3), "min": draw(3)}, {"input": draw(4), "min": -0.25}],
     "clamp_max": [{"input": draw(2, 3), "max": draw(3)}, {"input": draw(4), "max": 0.25}],
     "fill": [{"input": draw(2, 3), "value": draw()}, {"input": SCALAR, "value": SCALAR}],

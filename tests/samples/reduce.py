@@ -10,6 +10,7 @@ from samples.draws import EMPTY, ORDERED, SCALAR, WHOLE, Sample, draw
 REAL_ONLY = {
     "amax",
     "amin",
+    "aminmax",
     "log_softmax",
     "max_all",
     "min_all",
@@ -29,6 +30,12 @@ ALONG: list[Sample] = [
     {"input": WHOLE, "dim": -1},
     {"input": SCALAR, "dim": 0},
     {"input": EMPTY, "dim": 1},
+]
+
+SPREADS: list[Sample] = [
+    {"input": WHOLE},
+    {"input": WHOLE, "dim": 1, "correction": 0},
+    {"input": WHOLE, "dim": (0, -1), "keepdim": True},
 ]
 
 ATTAINED: list[Sample] = [
@@ -52,18 +59,10 @@ SAMPLES: dict[str, list[Sample]] = {
         {"links": draw(2, 4), "input": draw(2, 5), "dim": -1, "reverse": False},
         {"links": draw(4, 2), "input": draw(5, 2), "dim": 0, "reverse": True},
     ],
-    "var": [
-        {"input": WHOLE},
-        {"input": WHOLE, "dim": 1, "correction": 0},
-        {"input": WHOLE, "dim": (0, -1), "keepdim": True},
-    ],
-    "std": [
-        {"input": WHOLE},
-        {"input": WHOLE, "dim": 1, "correction": 0},
-        {"input": WHOLE, "dim": (0, -1), "keepdim": True},
-    ],
+    **dict.fromkeys(("var", "std", "var_mean", "std_mean"), SPREADS),
     "amax": ATTAINED,
     "amin": ATTAINED,
+    "aminmax": ATTAINED,
     "max_all": [ATTAINED[0], ATTAINED[-1]],
     "min_all": [ATTAINED[0], ATTAINED[-1]],
     "linalg_vector_norm": [

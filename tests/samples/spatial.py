@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from adjoint.arrays import axis_maps, interpolation
+from adjoint.rules.pooling import Origin
 from samples.draws import Sample, apart, draw, index
 
 #: Operations on real numbers only.
@@ -35,7 +36,7 @@ SAMPLES: dict[str, list[Sample]] = {
     ],
     "along_axes": [
         {"input": draw(2, 4, 5), "maps": WINDOWS},
-        {"input": draw(2, 4, 5), "maps": MEANS},
+        {"input": draw(2, 4, 5), "maps": MEANS, "origin": Origin("AvgPool2DBackward0")},
         {"input": draw(3, 4), "maps": LINES},
         {"input": draw(0, 5), "maps": UNEVEN},
     ],

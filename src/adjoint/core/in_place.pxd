@@ -20,7 +20,7 @@ from adjoint.core.graph cimport (
     version_of,
 )
 from adjoint.core.modes cimport ThreadState, current
-from adjoint.core.recorded cimport OpNode, raw_ops
+from adjoint.core.recorded cimport OpNode, name_in_place, raw_ops
 
 
 cdef class CopySlices(Node):
@@ -28,6 +28,8 @@ cdef class CopySlices(Node):
     cdef public tuple replay
     cdef tuple strides
     cdef bint is_shared
+    cdef bint freed
+    cdef public str label
     cpdef TensorBase part(self)
     cdef public Node inner
     cdef public Py_ssize_t place

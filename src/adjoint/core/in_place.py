@@ -41,7 +41,7 @@ if not cython.compiled:
         version_of,
     )
     from adjoint.core.modes import ThreadState, current
-    from adjoint.core.recorded import OpNode, raw_ops
+    from adjoint.core.recorded import OpNode, name_in_place, raw_ops
 
 
 def check_writable(tensor: TensorBase):
@@ -130,6 +130,7 @@ def become(tensor: TensorBase, view: TensorBase):
         view._view.origin = tensor._view.origin
         tensor._view = view._view
     if view._node is not None:
+        name_in_place(view._node)
         tensor._node = view._node
         tensor._output_nr = view._output_nr
         tensor._requires = False
@@ -180,8 +181,8 @@ class CopySlices(Node):
     """
 
     def name(self):
-        """The name that the documents give this node."""
-        return "torch::autograd::CopySlices"
+        """The name that the documents give this node, or that of the function that wrote into a copy of its own."""
+        return self.label or "torch::autograd::CopySlices"
 
     def part(self) -> TensorBase:
         """A Tensor with the history, but not the values, that the view has after the operation."""
@@ -192,6 +193,8 @@ class CopySlices(Node):
 
     def _ad_pull(self, cotangent, create_graph):
         """Split the base's cotangent into what the operation's inputs get and what the old base gets."""
+        if self.freed:
+            raise errors.freed(self.inner)
         if self.is_shared:
             raise RuntimeError(errors.OVERLAP)
         ops = registry.tensor_ops if create_graph else raw_ops(cotangent)
@@ -211,15 +214,16 @@ class CopySlices(Node):
 
     def _ad_saved_items(self) -> list:
         """What the in-place operation keeps."""
-        return self.inner._ad_saved_items()
+        return [] if self.freed else self.inner._ad_saved_items()
 
     def _ad_release(self):
-        """Free what the in-place operation saved."""
+        """Free what the in-place operation saved; like torch's, this node then runs no more, if it is no function's."""
         self.inner._ad_release()
+        self.freed = self.label is None
 
 
 if not cython.compiled:
     # the values that fields of compiled classes have before they are set
-    CopySlices.inner = CopySlices.replay = CopySlices.strides = None
+    CopySlices.inner = CopySlices.replay = CopySlices.strides = CopySlices.label = None
     CopySlices.place = 0
-    CopySlices.is_shared = False
+    CopySlices.is_shared = CopySlices.freed = False

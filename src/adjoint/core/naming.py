@@ -7,6 +7,29 @@ from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+#: Torch's names for the nodes of operations in place, where they are not those of the operation.
+IN_PLACE_NODES = {
+    "AsStridedBackward0": "AsStridedBackward1",
+    "AcoshBackward0": "AcoshBackward1",
+    "AsinhBackward0": "AsinhBackward1",
+    "AtanhBackward0": "AtanhBackward1",
+    "CeluBackward0": "CeluBackward1",
+    "ConjBackward0": "ConjPhysicalBackward1",
+    "EluBackward0": "EluBackward1",
+    "FillBackward0": "FillBackward2",
+    "FillBackward1": "FillBackward3",
+    "LeakyReluBackward0": "LeakyReluBackward1",
+    "PolygammaBackward0": "PolygammaBackward1",
+    "RreluWithNoiseBackward0": "RreluWithNoiseBackward1",
+    "SqueezeBackward0": "SqueezeBackward3",
+    "SqueezeBackward1": "SqueezeBackward4",
+    "SqueezeBackward2": "SqueezeBackward5",
+    "TBackward0": "TBackward1",
+    "ThresholdBackward0": "ThresholdBackward1",
+    "TransposeBackward0": "TransposeBackward1",
+    "UnsqueezeBackward0": "UnsqueezeBackward1",
+}
+
 
 class KeptByName:
     """What stands for a function: as functions are, it is pickled by its public name and is its own copy."""

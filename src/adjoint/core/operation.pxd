@@ -17,7 +17,7 @@ from adjoint.core.interceptors cimport Interceptor
 from adjoint.core.kernel cimport Kernel
 from adjoint.core.modes cimport ThreadState, current
 from adjoint.core.noting cimport Noter, noter_alone
-from adjoint.core.recorded cimport OpNode
+from adjoint.core.recorded cimport OpNode, name_in_place
 from adjoint.core.recorder cimport Recorder
 from adjoint.core.view_steps cimport note_view
 

@@ -38,7 +38,7 @@ if not cython.compiled:
     from adjoint.core.kernel import Kernel
     from adjoint.core.modes import ThreadState, current
     from adjoint.core.noting import Noter, noter_alone
-    from adjoint.core.recorded import OpNode
+    from adjoint.core.recorded import OpNode, name_in_place
     from adjoint.core.recorder import Recorder
     from adjoint.core.view_steps import note_view
 from adjoint.core.graph import Tangents, registry
@@ -382,6 +382,7 @@ class Operation:
     def record_in_place(self, tensor: TensorBase, values, mask, is_complex, half, out):
         """Write the result and make the node that stands for the tensor from now on."""
         node: OpNode = self.recorder.new_node(tuple(values), self.recorder.plan(mask, is_complex), half)
+        name_in_place(node)
         array = tensor._array
         if node.plan.saves(tensor, values):
             before = overwritten(tensor)

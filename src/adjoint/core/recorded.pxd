@@ -27,7 +27,7 @@ from adjoint.core.modes cimport ThreadState, current, with_plain_results
 from adjoint.program.fused cimport Fused
 
 
-cdef int _INPUT, _RESULT, _PARAMETER, _SHAPE, _DTYPE, _NEEDS, _SEQUENCE, _SEQUENCE_SHAPES, _EDGE_SHAPE
+cdef int _INPUT, _RESULT, _PARAMETER, _SHAPE, _DTYPE, _NEEDS, _SEQUENCE, _SEQUENCE_SHAPES, _EDGE_SHAPE, _INDICES
 cdef object _ndarray, _numpy_ops, registry
 
 
@@ -50,12 +50,17 @@ cdef class Plan:
     cdef public tuple public_names
     cdef public tuple unused
     cdef public tuple listed
+    cdef public tuple arrays
+    cdef public frozenset overloads
+    cdef public tuple attributes
     cdef public list kinds
     cdef int kind0
     cdef public list places
     cdef public tuple terms
     cdef public tuple mask
     cdef public bint holds_tensors
+    cdef public object spent
+    cdef public bint undefined
     cdef public bint saves_inputs
     cdef bint is_simple
     cdef bint saves_result
@@ -95,6 +100,12 @@ cdef class OpNode(Node):
     cdef object entry(self, Py_ssize_t k)
     cdef object value(self, Py_ssize_t k, bint create_graph)
     cdef object edge_shape(self, Py_ssize_t i)
+    cdef bint is_spent(self)
+    cdef bint holds_any(self)
+    cdef dict attributes(self)
+    cdef object shown(self, Py_ssize_t k)
+    cdef tuple shown_indices(self, object entry)
+    cdef list saved_names(self)
     cdef TensorBase as_recorded(self, TensorBase tensor, Py_ssize_t i)
     cdef object kept(self, SavedTensor saved, bint create_graph)
     cdef object widened(self, object value, bint create_graph)
@@ -109,7 +120,10 @@ cpdef object pack_by_mode(SavedTensor saved, TensorBase tensor, Node owner)
 cpdef TensorBase unpacked(SavedTensor saved, Node owner)
 cpdef object check_saved(SavedTensor saved, Node owner)
 cpdef object drop(object entry)
+cpdef object name_in_place(object node)
 cpdef object announce(Node node)
 cpdef SavedTensor save_input(TensorBase tensor)
 cpdef SavedTensor save_result(TensorBase result, int nr)
 cdef bint keeps_large(object entry)
+cdef bint is_number(object value)
+cdef tuple saved_indices(object indices)

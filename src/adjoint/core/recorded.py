@@ -15,11 +15,12 @@ import numpy
 
 from adjoint.arrays.dtypes import float32, from_numpy_dtype, is_half, kind_of, numpy_dtype
 from adjoint.arrays.memory import with_kept_memory
-from adjoint.arrays.namespace import in_batch_of, namespace
+from adjoint.arrays.namespace import in_batch_of, is_array, namespace
 from adjoint.arrays.promotion import upcast
 from adjoint.core import errors
 from adjoint.core.graph import registry
 from adjoint.core.locations import caller, forward_traceback
+from adjoint.core.naming import IN_PLACE_NODES
 from adjoint.program.fused import Fused
 
 if not cython.compiled:
@@ -56,7 +57,9 @@ _SHOWN = frozenset(("name", "metadata", "next_functions", "register_hook", "regi
 _SHOWN |= {"_input_metadata", "_register_hook_dict", "_sequence_nr", "_set_sequence_nr"}
 
 # kinds of saved values, by where they come from; the shape of an input that has an edge stands at its node already
-_INPUT, _RESULT, _PARAMETER, _SHAPE, _DTYPE, _NEEDS, _SEQUENCE, _SEQUENCE_SHAPES, _EDGE_SHAPE = range(9)
+_INPUT, _RESULT, _PARAMETER, _SHAPE, _DTYPE, _NEEDS, _SEQUENCE, _SEQUENCE_SHAPES, _EDGE_SHAPE, _INDICES = range(10)
+# of these, what keeps arrays
+_ARRAYS = (_INPUT, _RESULT, _SEQUENCE, _INDICES)
 
 # the two worlds of formulas: raw arrays and Tensors -------------------------------------------------------------------
 
@@ -199,7 +202,7 @@ class Plan:
         self.needs_first = bool(mask) and mask[0]
         self.needs_second = len(mask) > 1 and mask[1]
         self.saves_inputs = any([kind == _INPUT for kind, _ in slots])
-        self.holds_tensors = any([kind in (_INPUT, _RESULT, _SEQUENCE) for kind, _ in slots])
+        self.holds_tensors = any([kind in _ARRAYS for kind, _ in slots])
 
     def saves(self, tensor, values):
         """True if this very tensor is among the arguments that the plan saves."""
@@ -269,9 +272,13 @@ class OpNode(Node):
             raise RuntimeError(message) from error
 
     def materialize(self, cotangents, create_graph):
-        """The cotangents of several results, zeros where a result got none."""
+        """The cotangents of several results, zeros where a result got none; None for rules that know of it."""
         result = []
+        plan: Plan = self.plan
         for nr, g in enumerate(cotangents):
+            if g is None and plan.undefined:
+                result.append(None)
+                continue
             if g is None:
                 sample = defined(cotangents)
                 array = sample._array if create_graph else sample
@@ -332,6 +339,12 @@ class OpNode(Node):
             if kind == _SEQUENCE:
                 for saved, member in zip(entry, values[plan.places[k]]):
                     pack_by_mode(saved, member, self)
+            elif kind == _INDICES:
+                entry = saved_indices(entry)
+                for member in entry:
+                    if isinstance(member, SavedTensor):
+                        pack_by_mode(member, self.handed_out(member), self)
+                self.put(k, entry)
             elif kind == _RESULT:
                 saved = entry if isinstance(entry, SavedTensor) else self.saved_result(entry)
                 pack_by_mode(saved, self.handed_out(saved), self)
@@ -363,7 +376,7 @@ class OpNode(Node):
         plan: Plan = self.plan
         kind: cython.int = plan.kinds[k]
         place: cython.Py_ssize_t = plan.places[k]
-        if kind == _INPUT or kind == _PARAMETER:
+        if kind == _INPUT or kind == _PARAMETER or kind == _INDICES:
             return values[place]
         if kind == _RESULT:
             if results is not None:
@@ -405,6 +418,8 @@ class OpNode(Node):
             return entry
         if kind == _SEQUENCE:
             return [self.kept(member, create_graph) for member in entry]
+        if kind == _INDICES:
+            return tuple([self.kept(item, False) if isinstance(item, SavedTensor) else item for item in entry])
         if kind != _INPUT and kind != _RESULT:
             return entry
         if isinstance(entry, TensorBase):
@@ -517,13 +532,26 @@ class OpNode(Node):
             raise errors.modified(tensor._array, tensor._node, tensor._output_nr, tensor._counter, expected, self)
 
     def _ad_release(self):
-        """Free saved values; a node that saved no tensor can still be run again."""
+        """Free saved values; a node that saved no tensor, where torch's does not either, can still be run again."""
         plan: Plan = self.plan
-        if plan.holds_tensors:
+        if (plan.holds_tensors and (not plan.overloads or self.holds_any())) or (plan.spent and self.is_spent()):
             self.freed = True
             for k in range(plan.n_saved):
                 drop(self.entry(k))
             self.saved0 = self.saved1 = self.saved_others = None
+
+    def is_spent(self):
+        """True if torch's node of this name saves a tensor, for which there is no need here."""
+        spent = self.plan.spent
+        return spent is True or type(self).__name__ in spent
+
+    def holds_any(self):
+        """True if a tensor was saved; a number is none where it has an overload, and so a node, of its own."""
+        plan: Plan = self.plan
+        for k in range(plan.n_saved):
+            if plan.kinds[k] in _ARRAYS and not (is_number(self.entry(k)) and plan.public_names[k] in plan.overloads):
+                return True
+        return False
 
     def __getattr__(self, name):
         if name.startswith("_saved_"):
@@ -537,27 +565,73 @@ class OpNode(Node):
 
         None for what the formulas of inputs that need no gradient would have used.
         """
+        made = self.attributes()
+        if name in made:
+            return made[name]
         k = self.place_of(name)
-        value = None if k is None else self.value(k, True)
+        value = None if k is None else self.shown(k)
         return (value,) if isinstance(value, int) and name in self.plan.listed else value
 
+    def attributes(self):
+        """What the rule makes of saved values under names of torch's."""
+        plan: Plan = self.plan
+        if plan.attributes is None or self.freed:
+            return {}
+        function, needs = plan.attributes
+        return function(*[self.shown(plan.names.index(name)) for name in needs])
+
+    def shown(self, k):
+        """What was saved for the k-th name of the plan, as users see it: arrays and factors as Tensors."""
+        kind: cython.int = self.plan.kinds[k]
+        entry = self.edge_shape(self.plan.places[k]) if kind == _EDGE_SHAPE else self.entry(k)
+        if kind == _SEQUENCE:
+            return tuple([self.handed_out(member) for member in entry])
+        if kind == _INDICES:
+            return self.shown_indices(entry)
+        if isinstance(entry, SavedTensor):
+            return self.handed_out(entry)
+        if kind == _RESULT:
+            self.check_result(entry)
+            return self.result(entry)
+        if isinstance(entry, TensorBase):
+            self.check_version(entry, k)
+            return self.as_recorded(entry, self.plan.input_numbers[k])
+        if kind == _INPUT and is_number(entry) and self.plan.public_names[k] not in self.plan.overloads:
+            return new_tensor(numpy.asarray(entry))
+        return entry
+
+    def shown_indices(self, entry):
+        """The arrays of an index as Tensors, with None for each full slice in front of one."""
+        items = [self.handed_out(item) if isinstance(item, SavedTensor) else None for item in saved_indices(entry)]
+        while items and items[len(items) - 1] is None:
+            items.pop()
+        return tuple(items)
+
     def raw_saved_attribute(self, name):
-        """A saved value as the object that hooks can be registered on; a tuple of them for a sequence."""
+        """A saved value as the object that hooks can be registered on; a tuple of them for several."""
         k = None if self.freed else self.place_of(name)
         if k is None:
             empty: SavedTensor = SavedTensor.__new__(SavedTensor)
             empty.freed = self.freed
             return empty
-        entry = self.value(k, False) if self.plan.kinds[k] == _EDGE_SHAPE else self.entry(k)
-        if self.plan.kinds[k] == _SEQUENCE:
+        kind: cython.int = self.plan.kinds[k]
+        entry = self.edge_shape(self.plan.places[k]) if kind == _EDGE_SHAPE else self.entry(k)
+        if kind == _SEQUENCE:
             return entry
+        if kind == _INDICES:
+            entry = saved_indices(entry)
+            self.put(k, entry)
+            return tuple([item for item in entry if isinstance(item, SavedTensor)])
         if not isinstance(entry, SavedTensor):
             if isinstance(entry, TensorBase):
                 self.check_version(entry, k)
                 entry = save_input(entry)
                 cython.cast(SavedTensor, entry).original = self.entry(k)
-            elif self.plan.kinds[k] == _RESULT:
+            elif kind == _RESULT:
                 entry = self.saved_result(entry)
+            elif isinstance(self.shown(k), TensorBase):
+                # a factor, on which no hook has anything to do: the node keeps the number
+                return save_input(self.shown(k))
             else:
                 raise AttributeError(
                     f"{type(self).__name__!r} object has no attribute '_raw_saved_{name}': "
@@ -573,35 +647,54 @@ class OpNode(Node):
             return None
         if name not in public:
             raise AttributeError(
-                f"{type(self).__name__!r} object has no attribute '_saved_{name}'; it saved {list(public)}"
+                f"{type(self).__name__!r} object has no attribute '_saved_{name}'; it saved {self.saved_names()}"
             )
         if self.freed:
             raise errors.freed(self)
         return public.index(name)
+
+    def saved_names(self):
+        """Torch's names for what was saved."""
+        return [*[name for name in self.plan.public_names if name is not None], *self.attributes()]
 
     def _ad_saved_items(self) -> list:
         """The tensors that the node keeps, by torch's names for them; none once they are freed."""
         if self.freed:
             return []
         items = []
-        for k, (name, kind) in enumerate(zip(self.plan.public_names, self.plan.kinds)):
+        for k, (own, name, kind) in enumerate(zip(self.plan.names, self.plan.public_names, self.plan.kinds)):
             if kind == _EDGE_SHAPE:
                 break
             entry = self.entry(k)
-            if kind == _SEQUENCE and entry is not None:
+            name = name or own
+            if (kind == _SEQUENCE or kind == _INDICES) and entry is not None:
                 items.extend([(f"{name}[{i}]", member) for i, member in enumerate(entry)])
             elif kind == _INPUT or kind == _RESULT:
                 items.append((name, entry))
         return [(name, entry) for name, entry in items if hasattr(entry, "shape") or isinstance(entry, SavedTensor)]
 
     def __dir__(self):
-        names = self.plan.public_names
-        tensors = [name for name, kind in zip(names, self.plan.kinds) if kind in (_INPUT, _RESULT, _SEQUENCE)]
+        plan: Plan = self.plan
+        numbers = [] if self.freed else [k for k in range(plan.n_saved) if is_number(self.entry(k))]
+        plain = {plan.public_names[k] for k in numbers} & plan.overloads
         return [
             *[name for name in object.__dir__(self) if name.startswith("__") or name in _SHOWN],
-            *[f"_saved_{name}" for name in (*names, *self.plan.unused)],
-            *[f"_raw_saved_{name}" for name in tensors],
+            *[f"_saved_{name}" for name in (*self.saved_names(), *plan.unused)],
+            *[f"_raw_saved_{name}" for name in plan.arrays if name not in plain],
         ]
+
+
+_in_place_types: dict = {}
+
+
+def name_in_place(node):
+    """Give the node of an operation in place torch's name for it."""
+    kind = type(node)
+    name = IN_PLACE_NODES.get(kind.__name__)
+    if name is not None:
+        if name not in _in_place_types:
+            _in_place_types[name] = type(name, (OpNode,), {"__doc__": kind.__doc__})
+        setattr(node, "__class__", _in_place_types[name])  # noqa: B010  # a C type's instance is no place for a plain =
 
 
 # values ---------------------------------------------------------------------------------------------------------------
@@ -613,6 +706,11 @@ def defined(values):
         if value is not None:
             return value
     return None
+
+
+def is_number(value):
+    """True for Python's numbers."""
+    return isinstance(value, (bool, int, float, complex))
 
 
 def input_shape(value):
@@ -711,6 +809,11 @@ def save_input(tensor: TensorBase) -> SavedTensor:
     return saved
 
 
+def saved_indices(indices):
+    """An index with its arrays as a node keeps them where hooks are to see them."""
+    return tuple([save_input(new_tensor(item)) if is_array(item) else item for item in indices])
+
+
 def save_result(result: TensorBase, nr) -> SavedTensor:
     """A result as its own node keeps it."""
     return make_saved(result._array, counter_of(result), None, nr, False)
@@ -734,6 +837,9 @@ def derive_plan(arguments, mask, is_complex) -> Plan:
         users = {positions for formula, positions in used if name in formula.needs}
         if kind == _SHAPE and place in arguments.inputs and users == {(arguments.inputs.index(place),)}:
             places[name] = (_EDGE_SHAPE, arguments.inputs.index(place))
+    for name in (*rule.keeps, *(rule.attributes[1] if rule.attributes else ())):
+        if name not in places:
+            places[name] = slot_of(arguments, name)
     names = sorted(places, key=lambda name: places[name][0] == _EDGE_SHAPE)
     slots = tuple([places[name] for name in names])
     terms = [make_term(rule, formula, positions, names, is_complex) for formula, positions in used]
@@ -744,18 +850,26 @@ def derive_plan(arguments, mask, is_complex) -> Plan:
         for kind, place in slots
     ]
     plan.public_names = tuple([public_name(rule, name) for name in names])
-    all_names = {public_name(rule, name) for formula in rule.vjps for name in formula.needs}
-    plan.unused = tuple(sorted(all_names - set(plan.public_names)))
-    plan.listed = tuple([name.removesuffix("[]") for name in rule.shown.values() if name.endswith("[]")])
+    every = {name: slot_of(arguments, name)[0] for formula in rule.vjps for name in formula.needs}
+    public = {public_name(rule, name) for name in every} - {None}
+    plan.unused = tuple(sorted(public - set(plan.public_names)))
+    plan.arrays = tuple(sorted({public_name(rule, name) for name in every if every[name] in _ARRAYS} - {None}))
+    plan.overloads = frozenset([public_name(rule, name) for name in rule.nodes_with_number])
+    plan.listed = tuple([name.removesuffix("[]") for name in rule.shown.values() if name and name.endswith("[]")])
+    plan.attributes = rule.attributes
+    plan.spent = rule.spent
+    plan.undefined = rule.undefined
     plan.several_results = rule.outputs is not None
     plan.promotes = rule.kind == "elementwise" and rule.dtypes != "any"
     return plan
 
 
 def public_name(rule, name):
-    """The name under which torch shows a saved value: self for input, result for y, indices for y1 ..."""
+    """The name under which torch shows a saved value: self for input, result for y, indices for y1 ...; or None."""
     if name in rule.shown:
-        return rule.shown[name].removesuffix("[]")
+        return rule.shown[name] and rule.shown[name].removesuffix("[]")
+    if name == "needs" or name.endswith("_shapes"):
+        return None
     if name == "y":
         return "result"
     if name[0] == "y" and name[1:].isdigit():
@@ -795,6 +909,8 @@ def slot_of(arguments, name):
         place = names.index(name)
         if place == arguments.sequence:
             return _SEQUENCE, place
+        if name in arguments.rule.indices:
+            return _INDICES, place
         return (_INPUT if place in arguments.array_places else _PARAMETER), place
     for suffix, kind in (("_shape", _SHAPE), ("_dtype", _DTYPE)):
         stem = name[: -len(suffix)]

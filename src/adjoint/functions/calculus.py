@@ -74,7 +74,8 @@ def _weighted(f: Tensor, dim: int, start: int, stop: int | None, weights: Sequen
     stop = n - len(weights) + 1 if stop is None else stop
     total = None
     for k, weight in enumerate(weights):
-        term = f[part(dim, start + k, stop + k)] * weight
+        term = f[part(dim, start + k, stop + k)]
+        term = _times(term, weight)
         total = term if total is None else total + term
     return total
 
@@ -85,9 +86,24 @@ def _even(f: Tensor, dim: int, h: Any, order: int) -> Tensor:
     before = _weighted(f, dim, 0, 1, first)
     behind = _weighted(f, dim, n - len(last), n - len(last) + 1, last)
     if n < 3:
-        return ops.cat([before, behind], dim) / h
-    middle = (f[part(dim, 2)] - f[part(dim, 0, -2)]) / 2
-    return ops.cat([before, middle, behind], dim) / h
+        return _over(ops.cat([before, behind], dim), h)
+    middle = _over(f[part(dim, 2)] - f[part(dim, 0, -2)], 2)
+    return _over(ops.cat([before, middle, behind], dim), h)
+
+
+def _times(f: Tensor, factor: Any) -> Tensor:
+    """A product, for which no number is kept as a factor."""
+    return ops.mul_number(f, factor) if _is_plain(f, factor) else f * factor
+
+
+def _over(f: Tensor, divisor: Any) -> Tensor:
+    """A quotient in the same way."""
+    return ops.div_number(f, divisor) if _is_plain(f, divisor) else f / divisor
+
+
+def _is_plain(f: Tensor, number: Any) -> bool:
+    """True for a number that leaves the type of numbers as it is."""
+    return isinstance(number, (int, float)) and f.dtype.category > 1
 
 
 def _uneven(f: Tensor, dim: int, places: Tensor, order: int) -> Tensor:
@@ -233,11 +249,11 @@ def _integral(name: str, y: Tensor, x: Any, dx: Any, dim: int) -> Tensor:
         return ops.zeros_of(y.detach(), (*y.shape[:axis], *y.shape[axis + 1 :]))  # of truth values, too
     _sampled("trapezoid", y, dim)
     if x is not None:
-        return ops.sum(_sums(y, axis) * _steps("trapezoid", y, x, axis), (axis,), False) / 2
+        return _over(ops.sum(_sums(y, axis) * _steps("trapezoid", y, x, axis), (axis,), False), 2)
     total = ops.sum(y, (axis,), False)
     step = 1 if dx is None else dx
     ends = y.select(axis, 0) + y.select(axis, -1)
-    return (total - ends * 0.5) * step
+    return _times(total - _times(ends, 0.5), step)
 
 
 @composite(method=False)
@@ -267,5 +283,5 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     axis = _sampled(name, y, dim)
     if x is not None:
-        return ops.cumsum(_sums(y, axis) * _steps(name, y, x, axis), axis) / 2
-    return ops.cumsum(_sums(y, axis) * ((1 if dx is None else dx) / 2), axis)
+        return _over(ops.cumsum(_sums(y, axis) * _steps(name, y, x, axis), axis), 2)
+    return ops.cumsum(_times(_sums(y, axis), (1 if dx is None else dx) / 2), axis)

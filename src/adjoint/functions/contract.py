@@ -88,16 +88,21 @@ def _widened(tensors: Sequence[Tensor], explicit: str) -> Sequence[Tensor]:
 
 
 def _rearranged(tensor: Tensor, subscripts: str, output: str) -> Tensor | None:
-    """A view with axes in the order of the output, and diagonals taken; None if anything is to be summed."""
+    """One operand: diagonals taken, other axes summed, the rest in the order of the output; None if sizes differ."""
     sizes = dict(zip(subscripts, tensor.shape, strict=True))
-    if set(output) != set(subscripts) or any(sizes[c] != n for c, n in zip(subscripts, tensor.shape, strict=True)):
+    if any(sizes[c] != n for c, n in zip(subscripts, tensor.shape, strict=True)):
         return None
     labels = list(subscripts)
-    for c in output:
+    for c in dict.fromkeys(subscripts):
         while labels.count(c) > 1:
             first, second = [axis for axis, label in enumerate(labels) if label == c][:2]
             tensor = ops.diagonal(tensor, 0, first, second)
             labels = [label for axis, label in enumerate(labels) if axis not in (first, second)] + [c]
+    others = tuple([axis for axis, c in enumerate(labels) if c not in output])
+    if others:
+        tensor, labels = ops.sum(tensor, others, False), [c for c in labels if c in output]
+        if labels == list(output):
+            return tensor
     return ops.permute(tensor, tuple([labels.index(c) for c in output]))
 
 

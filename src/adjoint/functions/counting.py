@@ -474,11 +474,13 @@ def histogram(
     points = upcast(array).reshape(-1, 1)
     edges = _edges(xp, points, bins, None if range is None else tuple(range), 0)  # type: ignore[arg-type]
     counts = _counts(xp, points, [edges], weights, density)
-    return Histogram(*(_underived("histogram", _of_type(each, array), input, bins, weight) for each in (counts, edges)))
+    return Histogram(*_underived("histogram", [_of_type(each, array) for each in (counts, edges)], input, bins, weight))
 
 
-def _underived(function: str, result: Tensor, *inputs: Any) -> Tensor:
-    return without_derivative(result, inputs, NotImplementedError(f"derivative for {function} is not implemented"))
+def _underived(function: str, results: list[Tensor], *inputs: Any) -> tuple[Tensor, ...]:
+    missing = NotImplementedError(f"derivative for {function} is not implemented")
+    found = [without_derivative(result, inputs, missing) for result in results]
+    return ops.joined(found, "NotImplemented")  # type: ignore[no-any-return]
 
 
 def _flat_shape(input: Tensor) -> tuple[int, ...]:
@@ -528,8 +530,9 @@ def histogramdd(
     ]
     counts = _counts(xp, points, edges, weights, density)
     given = (input, *each_bins, weight)
-    hist, *bounds = (_underived("histogramdd", _of_type(each, array), *given) for each in (counts, *edges))
-    return Histogramdd(hist, tuple(bounds))
+    (hist,) = _underived("histogramdd", [_of_type(counts, array)], *given)
+    bounds = _underived("histogramdd", [_of_type(each, array) for each in edges], *given)
+    return Histogramdd(hist, bounds)
 
 
 # indices and shapes -------------------------------------------------------------------------------------------------

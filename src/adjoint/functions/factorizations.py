@@ -141,12 +141,12 @@ def lu(A: Tensor, *, pivot: bool = True) -> _Lu:
             f"linalg.lu: Expected tensor with 2 or more dimensions. Got size: {listed(A.shape)} instead"
         )
     found = lu_factor_ex(A, pivot=pivot)
-    P, L, U = _unpacked(found.LU, found.pivots)
+    P, L, U = _unpacked(found.LU, found.pivots, "LinalgLuBackward0")
     return _Lu(P if pivot else ops.zeros_of(A, (0,)), L, U)
 
 
-def _unpacked(LU: Tensor, pivots: Tensor) -> _Lu:
-    return _Lu(ops.lu_permutation(LU.detach(), pivots), unit_lower(ops, LU), upper(ops, LU))
+def _unpacked(LU: Tensor, pivots: Tensor, node: str) -> _Lu:
+    return _Lu(ops.lu_permutation(LU.detach(), pivots), *ops.joined((unit_lower(ops, LU), upper(ops, LU)), node))
 
 
 @composite(method=False)
@@ -184,8 +184,10 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
         P = ops.lu_permutation(LU_data.detach(), pivots)
     if not unpack_data:
         # parts of the data all the same, so that they belong to its graph
-        return _LuUnpack(P, *[ops.reshape(LU_data, (-1,))[:0].clone() for _ in "LU"])
-    return _LuUnpack(P, unit_lower(ops, LU_data), upper(ops, LU_data))
+        factors = [ops.reshape(LU_data, (-1,))[:0].clone() for _ in "LU"]
+    else:
+        factors = [unit_lower(ops, LU_data), upper(ops, LU_data)]
+    return _LuUnpack(P, *ops.joined(factors, "LuUnpackBackward0"))
 
 
 @composite(namespace="linalg", method=False)
@@ -484,7 +486,8 @@ def geqrf(input: Tensor) -> _Geqrf:
         raise RuntimeError("torch.geqrf: input must have at least 2 dimensions.")
     _refuse_type("geqrf_cpu", input)
     missing = NotImplementedError("the derivative for 'geqrf' is not implemented.")
-    return _Geqrf(*[ops.underivable(input, part, missing) for part in operations["geqrf"](input)])
+    parts = [ops.underivable(input, part, missing) for part in operations["geqrf"](input)]
+    return _Geqrf(*ops.joined(parts, "GeqrfBackward0"))
 
 
 def _check_reflectors(name: str, A: Tensor, tau: Tensor) -> None:

@@ -178,6 +178,9 @@ def _declare(name: str, transform: _Transform) -> None:
 
     def over_any(input: Tensor, s: Dims = None, dim: Dims = None, norm: str | None = None) -> Tensor:
         _check_real(f"{name}n", input)
+        if transform.run is _full and not input.is_complex():
+            real = _inexact(input)
+            input = ops.cast(real, real.dtype.to_complex())  # as in torch: the node keeps no real numbers
         return _transformed(name, input, *_axes_and_sizes(name, input, s, dim), norm)
 
     real = " and complex numbers" if transform.run is _to_half else ""

@@ -124,9 +124,7 @@ def triangular_solve(
     turned = _swapped(A) if transpose else A
     solution = ops.linalg_solve_triangular(turned, b, upper=upper != transpose, unitriangular=unitriangular)
     cloned = ops.expand(A, (*solution.shape[:-2], *A.shape[-2:])).clone()
-    if b.requires_grad and not A.requires_grad:
-        cloned = ops.independent(b, cloned)  # in torch one node gives both
-    return _TriangularSolution(solution, cloned)
+    return _TriangularSolution(*ops.joined((solution, cloned), "TriangularSolveBackward0"))
 
 
 @composite()
@@ -211,7 +209,9 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
         residuals = ops.abs(A @ solution - columns).square().sum(-2)
     if driver == "gels":
         rank = ops.reshape(rank, (-1,))[:0].clone()
-    return _LeastSquares(solution[..., 0] if vector else solution, residuals, rank, values)
+    solution = solution[..., 0] if vector else solution
+    solution, residuals = ops.joined((solution, residuals), "LinalgLstsqBackward0")
+    return _LeastSquares(solution, residuals, rank, values)
 
 
 _DRIVERS = ("gels", "gelsy", "gelsd", "gelss")

@@ -154,5 +154,7 @@ def lobpcg(
         values, vectors = ops.linalg_eigh((inner + inner.mT) / 2, "L")
         vectors = ops.linalg_solve_triangular(factor.mT, vectors, upper=True)
     if largest is False:
-        return values[..., :k], vectors[..., :k]
-    return values[..., -k:].flip(-1), vectors[..., -k:].flip(-1)
+        pairs = values[..., :k], vectors[..., :k]
+    else:
+        pairs = values[..., -k:].flip(-1), vectors[..., -k:].flip(-1)
+    return ops.joined(pairs, "LOBPCGAutogradFunctionBackward")  # type: ignore[no-any-return]

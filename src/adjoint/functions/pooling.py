@@ -21,6 +21,7 @@ from adjoint.functions.contract import as_tensor
 from adjoint.functions.convolution import SIZES, Sizes, hashable, in_functional, ints, public
 from adjoint.rules.contract import listed
 from adjoint.rules.elementwise import check_fits
+from adjoint.rules.pooling import Origin
 
 Tensor = Any
 
@@ -386,14 +387,16 @@ def _mean_pool(
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero")
     numbers = [hashable(value) for value in (kernel_size, stride, padding)]
+    options = {"ceil_mode": ceil_mode, "count_include_pad": count_include_pad, "divisor_override": divisor_override}
+    origin = Origin(f"AvgPool{max(n, 2)}DBackward0", tuple(options.items()))
     means, sums, counts = _mean_maps(function, n, tuple(input.shape), *numbers, ceil_mode, count_include_pad)
     _refuse(input, "avg_pool3d_out_frame" if n == 3 else "avg_pool2d", integers=True)
     if not input.dtype.is_floating_point:
         divisor = new_tensor(counts) if divisor_override is None else divisor_override
         return ops.trunc_divide(ops.along_axes(input, sums), divisor).to(input.dtype)
     if divisor_override is not None:
-        return ops.along_axes(input, sums) / divisor_override
-    return ops.along_axes(input, means)
+        return ops.div_number(ops.along_axes(input, sums, origin), divisor_override)
+    return ops.along_axes(input, means, origin)
 
 
 def _declare_mean(n: int) -> None:
@@ -535,7 +538,8 @@ def adaptive_mean(n: int, input: Tensor, output_size: Any) -> Tensor:
         return ops.mean(input, tuple(range(-n, 0)), True)
     _refuse(input, "adaptive_avg_pool3d_cpu" if n == 3 else "adaptive_avg_pool2d", integers=False)
     rows = zip(input.shape[-n:], found, strict=True)
-    return ops.along_axes(input, tuple([axis_maps.adaptive_means(*row) for row in rows]))
+    maps = tuple([axis_maps.adaptive_means(*row) for row in rows])
+    return ops.along_axes(input, maps, Origin(f"AdaptiveAvgPool{max(n, 2)}DBackward0"))
 
 
 def adaptive_maximum(n: int, input: Tensor, output_size: Any) -> tuple[Tensor, Callable[[], Tensor]]:
@@ -797,6 +801,8 @@ def fold(
 
 # margins --------------------------------------------------------------------------------------------------------------
 
+#: The nodes of modes, without the number of axes.
+_MARGINS = {"reflect": "ReflectionPad", "replicate": "ReplicationPad", "circular": "CircularPad"}
 _OTHER_MODES = """Padding size {} is not supported for {}D input tensor.
 Supported combinations for non-constant padding:
   - 2D or 3D input: padding size = 2 (pads last dimension)
@@ -890,7 +896,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         axis_maps.picks(size, _places_beyond(mode, size, numbers[2 * i], numbers[2 * i + 1]))
         for i, size in zip(reversed(range(n)), input.shape[-n:], strict=True)
     ]
-    return ops.along_axes(input, tuple(maps))
+    return ops.along_axes(input, tuple(maps), Origin(f"{_MARGINS[mode]}{n}DBackward0", (("padding", tuple(numbers)),)))
 
 
 def _margins(function: str, pad: Any) -> Sizes:

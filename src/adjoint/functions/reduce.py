@@ -12,7 +12,6 @@ from adjoint.arrays.namespace import is_array
 from adjoint.arrays.shapes import normalize_dim
 from adjoint.core.graph import TensorBase
 from adjoint.core.recorded import operations
-from adjoint.core.results import results_of
 from adjoint.functions.composite import COMPOSITES, as_number, composite, ops, torch_call
 
 Tensor = Any
@@ -32,12 +31,22 @@ def _whole(result: Tensor, dtype: dtype | None) -> Tensor:
 
 # sums, means, products ------------------------------------------------------------------------------------------------
 
+class _AllAxes(tuple[int, ...]):
+    """What `dim` is where it is not given: torch names the node of sum() otherwise than that of sum(dim=None)."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "None"
+
+
+_ALL = _AllAxes()
 _sum_all, _mean_all, _prod_all = operations["sum_all"], operations["mean_all"], operations["prod_all"]
 
 
 @composite()
 @torch_call()
-def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtype | None = None) -> Tensor:
+def sum(input: Tensor, dim: Dims = _ALL, keepdim: bool = False, *, dtype: dtype | None = None) -> Tensor:
     """The sum over axes (None or (): all); the reduced axes are dropped, or kept with size 1 if `keepdim`.
 
     Integers and truth values are summed in int64; `dtype` is what the input is cast to before.
@@ -48,15 +57,17 @@ def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtype 
     tensor([4., 6.])
     """
     if dtype is not None:
-        return _whole(ops.sum(_cast(input, dtype), dim, keepdim), dtype)
-    if dim is None and not keepdim:
-        return _sum_all(input)
+        return _whole(sum(_cast(input, dtype), dim, keepdim), dtype)
+    if dim is _ALL:
+        if not keepdim:
+            return _sum_all(input)
+        dim = None
     return ops.sum(input, dim, keepdim)
 
 
 @composite()
 @torch_call()
-def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtype | None = None) -> Tensor:
+def mean(input: Tensor, dim: Dims = _ALL, keepdim: bool = False, *, dtype: dtype | None = None) -> Tensor:
     """The mean over axes (None or (): all); the reduced axes are dropped, or kept with size 1 if `keepdim`.
 
     Raises RuntimeError if the input (or `dtype`, to which it is cast before) is neither floating point nor complex.
@@ -69,8 +80,10 @@ def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtype
     if dtype is not None:
         _check_mean_dtype(dtype)
         input = _cast(input, dtype)
-    if dim is None and not keepdim:
-        return _mean_all(input)
+    if dim is _ALL:
+        if not keepdim:
+            return _mean_all(input)
+        dim = None
     return ops.mean(input, dim, keepdim)
 
 
@@ -202,7 +215,7 @@ def _spread(name: str, dim: Any, unbiased: bool | None, keepdim: bool, correctio
 
 
 def _spread_function(name: str, with_mean: bool, text: str, example: str) -> Callable[..., Any]:
-    operation = operations[name]
+    operation = operations[f"{name}_mean" if with_mean else name]
 
     def spread(
         input: Tensor,
@@ -213,8 +226,7 @@ def _spread_function(name: str, with_mean: bool, text: str, example: str) -> Cal
         correction: float | None = None,
     ) -> Any:
         asked = _spread(spread.__name__, dim, unbiased, keepdim, correction)
-        found = operation(input, *asked)
-        return (found, ops.mean(input, asked.dim, keepdim)) if with_mean else found
+        return operation(input, *asked)
 
     spread.__name__ = f"{name}_mean" if with_mean else name
     spread.__annotations__["return"] = "tuple[Tensor, Tensor]" if with_mean else "Tensor"
@@ -276,12 +288,6 @@ max = composite()(torch_call()(_overloaded("max", "maximum")))
 min = composite()(torch_call()(_overloaded("min", "minimum")))
 
 
-@results_of("aminmax")
-class _Extrema(NamedTuple):
-    min: Any
-    max: Any
-
-
 @composite()
 @torch_call()
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
@@ -300,7 +306,7 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
         raise IndexError(f"aminmax: Expected reduction dim {axis} to have non-zero size.")
     if input.is_complex():
         raise NotImplementedError(f"\"aminmax_cpu\" not implemented for '{input.dtype.long_name}'")
-    return _Extrema(ops.amin(input, axis, keepdim), ops.amax(input, axis, keepdim))
+    return ops.aminmax(input, axis, keepdim)  # type: ignore[no-any-return]
 
 
 @composite()

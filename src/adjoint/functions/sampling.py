@@ -20,6 +20,7 @@ from adjoint.functions.contract import as_tensor
 from adjoint.functions.convolution import Sizes, ints
 from adjoint.functions.pooling import adaptive_mean
 from adjoint.rules.contract import listed
+from adjoint.rules.pooling import Origin
 
 Tensor = Any
 
@@ -166,8 +167,20 @@ def _interpolate(
     options = (single, antialias, input.ndim == 4, not kind.is_floating_point)
     maps = tuple([_map(mode, n, m, bool(align_corners), f, *options) for n, m, f in rows])
     if kind.is_floating_point or mode.startswith("nearest"):
-        return ops.along_axes(input, maps)
+        return ops.along_axes(input, maps, _origin(mode, results, factors, bool(align_corners), antialias))
     return _of_bytes(input, maps)
+
+
+def _origin(mode: str, results: Sizes, factors: Any, align_corners: bool, antialias: bool) -> Origin:
+    """What torch's node of an interpolation is called and shows."""
+    n = len(results)
+    kind = "NearestExact" if mode == "nearest-exact" else mode.capitalize()
+    shown: dict[str, Any] = {"output_size": tuple(results)}
+    names = ["scales"] if n == 1 else [f"scales_{side}" for side in "dhw"[3 - n :]]
+    shown.update(zip(names, factors, strict=True))
+    if not mode.startswith("nearest"):
+        shown["align_corners"] = align_corners
+    return Origin(f"Upsample{kind}{n}D{'Aa' if antialias else ''}Backward0", tuple(shown.items()))
 
 
 def _of_bytes(input: Tensor, maps: tuple[AxisMap, ...]) -> Tensor:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from math import comb, prod
 from operator import index
+from sys import maxsize
 from typing import Any, TypeVar
 
 import numpy
@@ -404,6 +405,8 @@ def repeat_interleave(
         input, dim = ops.reshape(input, (-1,)), 0
     dim = normalize_dim(dim, input._array.ndim)
     n = input._array.shape[dim] if input._array.ndim else 1
+    if isinstance(repeats, int) and 0 <= repeats <= maxsize // (16 * max(input.numel(), 1)):
+        return _each_repeated(input, repeats, dim)
     times = repeats._array if isinstance(repeats, TensorBase) else numpy.asarray(repeats)
     if underlying(times) is not times:
         raise RuntimeError(
@@ -418,6 +421,16 @@ def repeat_interleave(
             f"input.size({dim}) = {n}"
         )
     return ops.index_select(input, dim, new_tensor(repeat(numpy.arange(n), times.reshape(-1))))
+
+
+def _each_repeated(input: Tensor, repeats: int, dim: int) -> Tensor:
+    """Each slice repeated as often as others: no places are kept for the way back."""
+    shape = tuple(input.shape) or (1,)
+    rows = ops.expand(
+        ops.reshape(input, (*shape[: dim + 1], 1, *shape[dim + 1 :])),
+        (*shape[: dim + 1], repeats, *shape[dim + 1 :]),
+    )
+    return ops.reshape(ops.clone(rows), (*shape[:dim], shape[dim] * repeats, *shape[dim + 1 :]))
 
 
 # joining --------------------------------------------------------------------------------------------------------------

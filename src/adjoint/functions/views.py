@@ -19,13 +19,14 @@ from adjoint.arrays.size import check_shape, type_name
 from adjoint.core import errors
 from adjoint.core.grad_mode import recording
 from adjoint.core.graph import TensorBase, bump_version, needs_grad, registry
-from adjoint.core.in_place import become, own_strides, rebase
+from adjoint.core.in_place import CopySlices, become, own_strides, rebase
 from adjoint.core.modes import current, is_grad_enabled
 from adjoint.core.recorded import operations
 from adjoint.functions import index as indexing
 from adjoint.functions import shape as shapes
 from adjoint.functions.composite import composite, ops, takes_out
 from adjoint.functions.underived import unknown_node
+from adjoint.rules.declare import node_name
 from adjoint.tensor.storage import UntypedStorage, address, placed, share_version, storage_of
 
 Tensor = Any
@@ -345,9 +346,11 @@ def is_contiguous(input: Tensor, memory_format: Any = None) -> bool:
 
 
 def _copies(name: str, view_of: Callable[..., Any], several: bool = False) -> None:
+    node = node_name(name.removesuffix("_copy")) + "_copy"
+
     def copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
         found = view_of(input, *args, **kwargs)
-        copied = tuple(map(row_major, found)) if several else row_major(found)
+        copied = ops.joined(tuple(map(row_major, found)), node) if several else row_major(found)
         if out is None:
             return copied
         for target, value in zip(out if several else (out,), copied if several else (copied,), strict=True):
@@ -451,7 +454,7 @@ for _name, _function in _SEVERAL.items():
 # writing into a copy --------------------------------------------------------------------------------------------------
 
 
-def _scattered(input: Tensor, src: Tensor, view_of: Callable[[Tensor], Tensor]) -> Tensor:
+def _scattered(input: Tensor, src: Tensor, view_of: Callable[[Tensor], Tensor], node: str) -> Tensor:
     """A copy with src in place of a view of it. Raises RuntimeError for a src of another shape."""
     result = ops.clone_with_strides(input, own_strides(input._array))
     part = view_of(result)
@@ -461,6 +464,8 @@ def _scattered(input: Tensor, src: Tensor, view_of: Callable[[Tensor], Tensor]) 
             f"{list(src._array.shape)}, slice size = {list(part._array.shape)}"
         )
     part.copy_(src)
+    if isinstance(result._node, CopySlices):
+        result._node.label = node
     return result
 
 
@@ -475,7 +480,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     tensor([[0., 0.],
             [1., 1.]])
     """
-    return _scattered(input, src, lambda whole: indexing.select(whole, dim, index))
+    return _scattered(input, src, lambda whole: indexing.select(whole, dim, index), "SelectScatterBackward0")
 
 
 @composite()
@@ -484,7 +489,7 @@ def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:
     """A copy with src in place of input[start:end:step] along an axis. Raises RuntimeError unless src has its shape."""
-    return _scattered(input, src, lambda whole: _slice(whole, dim, start, end, step))
+    return _scattered(input, src, lambda whole: _slice(whole, dim, start, end, step), "SliceScatterBackward0")
 
 
 @composite()
@@ -496,7 +501,7 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
     tensor([[1., 0.],
             [0., 1.]])
     """
-    return _scattered(input, src, lambda whole: ops.diagonal(whole, offset, dim1, dim2))
+    return _scattered(input, src, lambda whole: ops.diagonal(whole, offset, dim1, dim2), "DiagonalScatterBackward0")
 
 
 @composite()
@@ -514,13 +519,13 @@ def as_strided_scatter(
     tensor([1., 0., 1., 0.])
     """
     offset = None if storage_offset is None else storage_offset - input.storage_offset()
-    view_of = lambda whole: as_strided(whole, size, stride, offset)
+    view_of, node = lambda whole: as_strided(whole, size, stride, offset), "AsStridedScatterBackward0"
     if type(input._array) is not numpy.ndarray or 0 in input.stride() or not elements_meet(input._array):
-        return _scattered(input, src, view_of)
+        return _scattered(input, src, view_of, node)
     # the memory is what is copied, so that elements which meet do so in the result
     length = 1 + sum((n - 1) * step for n, step in zip(input._array.shape, input.stride(), strict=True))
     memory = as_strided(input, (length,), (1,))
-    return as_strided(_scattered(memory, src, view_of), input.shape, input.stride())
+    return as_strided(_scattered(memory, src, view_of, node), input.shape, input.stride())
 
 
 # matrices -------------------------------------------------------------------------------------------------------------

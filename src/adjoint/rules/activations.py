@@ -143,7 +143,7 @@ def logsigmoid(xp, input: Array):
 
 
 def _leaky(ops, g, input, negative_slope):
-    return ops.gate(g, input, ~(input > 0), negative_slope)
+    return ops.leaky_relu_backward(g, input, ~(input > 0), negative_slope)
 
 
 @elementwise(input=_leaky, inplace=True, **_own)
@@ -181,7 +181,7 @@ def _check_threshold(input, threshold, value):
 
 
 @elementwise(
-    input=lambda ops, g, input, threshold: ops.gate(g, input, input <= threshold),
+    input=lambda ops, g, input, threshold: ops.threshold_backward(g, input, input <= threshold),
     inplace=True,
     check=_check_threshold,
     **_own,
@@ -204,7 +204,7 @@ def _bound(input, value):
 
 
 def _within(ops, g, input, min_val, max_val):
-    return ops.gate(g, input, (input <= min_val) | (input >= max_val))
+    return ops.hardtanh_backward(g, input, (input <= min_val) | (input >= max_val))
 
 
 @elementwise(input=_within, inplace=True, **_own)
@@ -220,7 +220,7 @@ def hardtanh(xp, input: Array, min_val=-1.0, max_val=1.0):
 
 
 @elementwise(
-    input=lambda ops, g, input: ops.gate(g * (1 / 6), input, ~((input > -3) & (input < 3))),
+    input=lambda ops, g, input: ops.hardsigmoid_backward(g * (1 / 6), input, ~((input > -3) & (input < 3))),
     inplace=True,
     **_own,
 )
@@ -241,7 +241,7 @@ def hardswish(xp, input: Array):
     return input * xp.minimum(xp.maximum(input + 3, 0), 6) * (1 / 6)
 
 
-@elementwise(input=lambda ops, g, input, lambd: ops.gate(g, input, ops.abs(input) <= lambd), **_own)
+@elementwise(input=lambda ops, g, input, lambd: ops.hardshrink_backward(g, input, ops.abs(input) <= lambd), **_own)
 def hardshrink(xp, input: Array, lambd=0.5):
     """input where it is farther from 0 than lambd, 0 elsewhere."""
     require_real("hardshrink_cpu", input)
@@ -257,7 +257,9 @@ def _check_softshrink(input, lambd):
 
 
 @elementwise(
-    input=lambda ops, g, input, lambd: ops.gate(g, input, ops.abs(input) <= lambd), check=_check_softshrink, **_own
+    input=lambda ops, g, input, lambd: ops.softshrink_backward(g, input, ops.abs(input) <= lambd),
+    check=_check_softshrink,
+    **_own,
 )
 def softshrink(xp, input: Array, lambd=0.5):
     """input brought nearer to 0 by lambd."""

@@ -9,7 +9,8 @@ from adjoint.arrays.convolution import Geometry
 
 from .declare import Array, general, multilinear
 
-_OPTIONS = {"method": False, "function": False, "node": "ConvolutionBackward0"}
+_SHOWN = {"input": "input", "input_shape": None, "weight_shape": None}
+_OPTIONS = {"method": False, "function": False, "node": "ConvolutionBackward0", "shown": _SHOWN}
 
 
 @general(**_OPTIONS)

@@ -28,8 +28,8 @@ indexing, `.shape`, `.ndim` and `ops`, nothing else.
 
 **The names of a formula's parameters say what is saved**: an input's name saves that input (`input_shape` only its
 shape, `input_dtype` its data type), `y` the result (`y0`, `y1` of several), a keyword its value. `g` is the cotangent
-(a tuple for several results, zeros where undefined), `t` the tangent in a jvp, `needs` tells which inputs of a joint
-formula need a cotangent. Nothing else is kept alive.
+(a tuple for several results; where one has none, zeros, or None if the rule says so), `t` the tangent in a jvp, `needs`
+tells which inputs of a joint formula need a cotangent. Nothing else is kept alive.
 
 Summing over broadcast axes, conjugation, dropping the imaginary part for a real input, and casting are done on the
 edge, never in a formula.
@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     Array: TypeAlias = Any
     Arrays: TypeAlias = Any
     Constant: TypeAlias = Any
+    Indices: TypeAlias = Any
     Number: TypeAlias = Any
     Numeric: TypeAlias = Any
 else:
@@ -82,6 +83,9 @@ else:
 
     class Constant:
         """Annotates a kernel's parameter: an array through which no gradient flows (an index, a mask)."""
+
+    class Indices:
+        """Annotates a kernel's parameter: a tuple of raw arrays that pick places, and slices; saved as arrays are."""
 
     class Number:
         """Annotates a kernel's parameter: a Python number; NumPy's, and tensors of one element, are made one."""
@@ -278,7 +282,11 @@ class Rule:
         scalars: bool | None = None,
         spread: str | None = None,
         node: str | dict[str, str] | Callable[..., str] | None = None,
-        shown: dict[str, str] | None = None,
+        shown: dict[str, str | None] | None = None,
+        keeps: Sequence[str] = (),
+        attributes: Function | None = None,
+        spent: bool | Sequence[str] = False,
+        undefined: bool = False,
         doc: str = "",
         check: Function | None = None,
         explain: Function | None = None,
@@ -311,8 +319,17 @@ class Rule:
         names = node if isinstance(node, dict) else {"": node} if isinstance(node, str) else {}
         self.node = names.get("", node_name(name))
         self.node_for = node if callable(node) else None
-        # torch's names for saved values where they differ from ours; [] behind one: a tuple, also of one number
+        # torch's names for saved values where they differ from ours, None for what it does not have; [] behind one: a
+        # tuple, also of one number
         self.shown = shown or {}
+        # plain values that torch's nodes show, though no formula needs them
+        self.keeps = tuple(keeps)
+        # makes further attributes of torch's, by name, from saved values; its parameters say which
+        self.attributes = attributes and (attributes, names_of(attributes))
+        # its nodes (or those of these names) run once, as torch's do, which save a tensor that no formula here needs
+        self.spent = spent
+        # formulas get None, not zeros, for those of several results that have no cotangent
+        self.undefined = undefined
         self.nodes_with_number = {input: own for input, own in names.items() if input}
         self.doc = doc or (inspect.getdoc(kernel) if callable(kernel) else "") or ""
         self.check = check
@@ -329,6 +346,7 @@ class Rule:
 
     def _read_signature(self, arrays: tuple[str, ...] | None) -> None:
         self.constants: tuple[str, ...] = ()
+        self.indices: tuple[str, ...] = ()
         self.numbers: tuple[str, ...] = ()
         self.numbers_or_others: tuple[str, ...] = ()
         self.sequence: str | None = None
@@ -341,6 +359,7 @@ class Rule:
         marked = {p.name: p.annotation for p in self.parameters}
         self.inputs = tuple(n for n, a in marked.items() if a in (Array, Arrays))
         self.constants = tuple(n for n, a in marked.items() if a is Constant)
+        self.indices = tuple(n for n, a in marked.items() if a is Indices)
         self.numbers = tuple(n for n, a in marked.items() if a is Number)
         self.numbers_or_others = tuple(n for n, a in marked.items() if a is Numeric)
         self.sequence = next((n for n, a in marked.items() if a is Arrays), None)
@@ -497,6 +516,15 @@ def node_name(name: str) -> str:
     'LogSoftmaxBackward0'
     """
     return "".join(part[:1].upper() + part[1:] for part in name.split("_")) + "Backward0"
+
+
+def second_order_name(name: str) -> str:
+    """The name of the node that a backward formula records, where it is one operation of torch's.
+
+    >>> second_order_name("ThresholdBackward0")
+    'ThresholdBackwardBackward0'
+    """
+    return name.removesuffix("0") + "Backward0"
 
 
 class Table(dict[str, Rule]):

@@ -10,7 +10,7 @@ from .reduce import dims_of, norm_gradient
 # distances between all pairs ------------------------------------------------------------------------------------------
 
 
-@general(core="(p,m),(r,m)->(p,r)", method=False, function=False, node="CdistBackward0")
+@general(core="(p,m),(r,m)->(p,r)", method=False, function=False, node="CdistBackward0", shown={"by_product": None})
 def cdist(xp, x1: Array, x2: Array, p: Numeric, by_product=False):
     """The p-norm of the difference of each row of x1 and each row of x2.
 

@@ -5,6 +5,8 @@ the value follows torch: 0 for abs, sign and relu at 0, one half each for equal 
 clamp at its bounds.
 """
 
+from typing import Any
+
 from adjoint.arrays.dtypes import SCALAR, ZERO_DIM, finfo, from_numpy_dtype, kind_of
 from adjoint.arrays.namespace import count_true, on_device, underlying
 from adjoint.arrays.once import warn_once
@@ -205,7 +207,13 @@ def sub(xp, input: Array, other: Array, *, alpha: Number = 1):
     return xp.subtract(input, _times(alpha, other, input))
 
 
-@elementwise(input=lambda alpha: -alpha, other=1, method=False, node="RsubBackward1", check=_check_sub)
+@elementwise(
+    input=lambda alpha: -alpha,
+    other=1,
+    method=False,
+    node={"": "RsubBackward0", "input": "RsubBackward1", "other": "RsubBackward1"},
+    check=_check_sub,
+)
 def rsub(xp, input: Array, other: Array, *, alpha: Number = 1):
     """other - alpha * input"""
     return xp.subtract(other, _times(alpha, input, other))
@@ -224,19 +232,34 @@ true_divide = elementwise(
 )
 
 
-@elementwise(input=0, other=0, wide=WIDE, inplace=True, node="DivBackward2", check=_check_quotient("div_floor_cpu"))
+@elementwise(input=lambda other: other, node="MulBackward1", method=False, function=False)
+def mul_number(xp, input: Array, other: Number):
+    """input * other, a number that is no factor like a tensor: it is kept as it is."""
+    return input * other
+
+
+@elementwise(input=lambda g, other: g / other, node="DivBackward1", dtypes="float", method=False, function=False)
+def div_number(xp, input: Array, other: Number):
+    """input / other, by a number in the same way."""
+    return input / other
+
+
+_rounded: dict[str, Any] = {"input": 0, "other": 0, "wide": WIDE, "node": "DivBackward2", "spent": True}
+
+
+@elementwise(
+    **_rounded, attributes=lambda: {"rounding_mode": "floor"}, inplace=True, check=_check_quotient("div_floor_cpu")
+)
 def floor_divide(xp, input: Array, other: Array):
     """The quotient rounded down, whose derivative is 0."""
     return xp.floor_divide(input, other)
 
 
 @elementwise(
-    input=0,
-    other=0,
-    wide=WIDE,
+    **_rounded,
+    attributes=lambda: {"rounding_mode": "trunc"},
     method=False,
     function=False,
-    node="DivBackward2",
     check=_check_quotient("div_trunc_cpu"),
 )
 def trunc_divide(xp, input: Array, other: Array):
@@ -474,23 +497,33 @@ def sigmoid(xp, input: Array):
     return 1 / (1 + xp.exp(-input)) if kind_of(input) == "c" else xp.expit(input)
 
 
-@elementwise(
-    grad=lambda ops, g, closed, slope: ops.where(closed, g * slope, g),
-    input=0,
-    method=False,
-    function=False,
-    batching="joint",
-)
-def gate(xp, grad: Array, input: Array, closed: Constant, slope=0):
-    """The cotangent of a rectifier: grad, or slope times grad where it is closed.
-
-    It depends on the input only where that has a kink. So its derivative by the input is zero, but as in torch there
-    is one: the first derivative of a rectifier can be differentiated again.
-    """
-    return xp.where(closed, slope * grad if slope else 0, grad)
+#: The functions whose cotangent is a gate; torch has an operation for each, threshold_backward and so on.
+GATED = ("threshold", "leaky_relu", "hardtanh", "hardsigmoid", "hardshrink", "softshrink")
 
 
-@elementwise(input=lambda ops, g, y: ops.gate(g, y, y <= 0), inplace=True)
+def _gate(name):
+    @elementwise(
+        name=name,
+        grad=lambda ops, g, closed, slope: ops.where(closed, g * slope, g),
+        input=0,
+        method=False,
+        function=False,
+        batching="joint",
+    )
+    def gate(xp, grad: Array, input: Array, closed: Constant, slope=0):
+        """The cotangent of a rectifier: grad, or slope times grad where it is closed.
+
+        It depends on the input only where that has a kink. So its derivative by the input is zero, but as in torch
+        there is one: the first derivative of a rectifier can be differentiated again.
+        """
+        return xp.where(closed, slope * grad if slope else 0, grad)
+
+
+for _of in GATED:
+    _gate(f"{_of}_backward")
+
+
+@elementwise(input=lambda ops, g, y: ops.threshold_backward(g, y, y <= 0), inplace=True)
 def relu(xp, input: Array):
     """input where it is positive, 0 elsewhere; NaN stays NaN."""
     if kind_of(input) == "c":
@@ -539,7 +572,11 @@ def _check_round(input, decimals=0):
     (_refuse_decimals if decimals else _refuse_round)(input)
 
 
-@elementwise(input=0, inplace=True, check=_check_round)
+def _round_node(input, decimals=0):
+    return "RoundBackward1" if decimals else "RoundBackward0"
+
+
+@elementwise(input=0, inplace=True, node=_round_node, check=_check_round)
 def round(xp, input: Array, *, decimals: Numeric = 0):
     """input rounded to `decimals` places, halves to even."""
     return xp.round(input, decimals)
@@ -792,7 +829,7 @@ def _check_parts(real, imag):
         )
 
 
-@linear(dtypes="same", method=False, check=_check_parts)
+@linear(dtypes="same", method=False, check=_check_parts, spent=True)
 def complex_(xp, real: Array, imag: Array):
     """real + 1j * imag"""
     return real + imag * 1j

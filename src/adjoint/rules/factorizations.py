@@ -167,6 +167,7 @@ def _(ops, t, A):
     differentiable=(True, False),
     method=False,
     function=False,
+    shown={"y0": "L"},
     check=lambda A, upper: check_square("linalg.cholesky", A._array),
 )
 def linalg_cholesky_ex(xp, A: Array, *, upper=False):

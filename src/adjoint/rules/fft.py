@@ -9,17 +9,46 @@ Of a real signal's spectrum only the first half is kept: every frequency but the
 stands for its mirror image, too.
 """
 
+from adjoint.arrays.dtypes import kind_of
+
 from .declare import Array, linear
 
 #: The place of the factor in the transform of the opposite direction with the same factor.
 SWAPPED_NORM = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 
 
+#: The node of transforms of real numbers: torch's saves them, and needs no more than their shape.
+_REAL = ("FftR2CBackward0",)
+
+
+def _node_of_full(input, *others):
+    return "FftC2CBackward0" if kind_of(input._array) == "c" else _REAL[0]
+
+
+# What torch's nodes show: its number of a norm (the factor is 1, the root of 1 / n, or 1 / n), and the direction.
+_HIDDEN = dict.fromkeys(("norm", "inverse", "size", "input_shape"))
+
+
+def _factor(norm, inverse):
+    return 1 if norm == "ortho" else 2 if (norm == "backward") == inverse else 0
+
+
+_SHOWN_FULL = {
+    "shown": _HIDDEN,
+    "attributes": lambda norm, inverse: {"forward": not inverse, "normalization": _factor(norm, inverse)},
+}
+_SHOWN_HALF = {
+    "shown": _HIDDEN,
+    "attributes": lambda norm: {"onesided": True, "normalization": _factor(norm, False)},
+}
+_SHOWN_BACK = {"shown": _HIDDEN, "attributes": lambda norm: {"normalization": _factor(norm, True)}}
+
+
 def _with_axis(shape, dim, n):
     return (*shape[:dim], n, *shape[dim + 1 :])
 
 
-@linear(axes=("dim",), dtypes="any", method=False, function=False, node="FftC2CBackward0")
+@linear(axes=("dim",), dtypes="any", method=False, function=False, node=_node_of_full, spent=_REAL, **_SHOWN_FULL)
 def fft_c2c(xp, input: Array, dim, norm, inverse):
     """The transform over axes, the complex result in full; `inverse` has the opposite sign in the exponent."""
     if not input.size:
@@ -32,7 +61,7 @@ def _(ops, g, dim, norm, inverse):
     return ops.fft_c2c(g, dim, SWAPPED_NORM[norm], not inverse)
 
 
-@linear(axes=("dim",), dtypes="any", method=False, function=False, node="FftR2CBackward0")
+@linear(axes=("dim",), dtypes="any", method=False, function=False, node=_REAL[0], spent=_REAL, **_SHOWN_HALF)
 def fft_r2c(xp, input: Array, dim, norm):
     """The transform of real numbers over axes; of the last one the first half of the result."""
     if not input.size:
@@ -47,7 +76,7 @@ def _(ops, g, input_shape, dim, norm):
     return ops.fft_c2r(ops.scale_mirrored(g, dim[-1], n, 0.5), dim, SWAPPED_NORM[norm], n)
 
 
-@linear(axes=("dim",), dtypes="any", method=False, function=False, node="FftC2RBackward0")
+@linear(axes=("dim",), dtypes="any", method=False, function=False, node="FftC2RBackward0", **_SHOWN_BACK)
 def fft_c2r(xp, input: Array, dim, norm, size):
     """The inverse transform over axes, real; of the last one the first half is given, `size` is its size in full."""
     if not input.size:

@@ -7,12 +7,14 @@ A basic index (ints, slices, None, Ellipsis) picks a view, an advanced one (arra
 between them) a copy. The function `getitem` of the floor above splits an index into the two.
 """
 
+from sys import maxsize
+
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of, numpy_dtype
 from adjoint.arrays.namespace import count_true, first_outside, is_lazy, underlying
 from adjoint.arrays.promotion import number_as
 from adjoint.arrays.shapes import broadcast_shapes
 
-from .declare import Array, Constant, Number, constant, general, linear
+from .declare import Array, Constant, Indices, Number, constant, general, linear
 from .elementwise import check_fits
 
 # basic indices: views -------------------------------------------------------------------------------------------------
@@ -36,9 +38,49 @@ def _explain_basic(error, input, index):
     return IndexError(str(error).replace("axis", "dimension"))
 
 
+def last_step(shape, index):
+    """What a basic index does last, and to which axis of which shape: (item, dim, shape); None if nothing.
+
+    A full slice counts where there is nothing else.
+    """
+    steps, dim, rest = [], 0, list(shape)
+    for k, item in enumerate(index):
+        if item is Ellipsis:
+            dim = len(rest) - sum([step is not None for step in index[k + 1 :]])
+            continue
+        steps.append((item, dim, tuple(rest)))
+        if item is None:
+            rest.insert(dim, 1)
+        elif isinstance(item, slice):
+            rest[dim] = len(range(*item.indices(rest[dim])))
+        else:
+            del rest[dim]
+            continue
+        dim += 1
+    named = [step for step in steps if step[0] != slice(None)] or steps
+    return named[-1] if named else None
+
+
+def _shown_step(input_shape, index):
+    # what torch's nodes of select, slice and unsqueeze have, of which one index may stand for several
+    step = last_step(input_shape, index)
+    if step is None:
+        return {}
+    item, dim, shape = step
+    if item is None:
+        return {"dim": dim}
+    if not isinstance(item, slice):
+        return {"dim": dim, "index": item, "self_sym_sizes": shape}
+    start, stop = item.start or 0, maxsize if item.stop is None else item.stop
+    return {"dim": dim, "start": start, "end": stop, "step": item.step or 1, "self_sym_sizes": shape}
+
+
+_OF_STEPS = {"attributes": _shown_step, "shown": {"index": None, "input_shape": None}}
+
+
 def _basic(name, node):
     # the same operation under the names that its node has, by what the index does last
-    @linear(name=name, view=True, method=False, function=False, node=node, explain=_explain_basic)
+    @linear(name=name, view=True, method=False, function=False, node=node, explain=_explain_basic, **_OF_STEPS)
     def getitem(xp, input: Array, index):
         """The view input[index] for a tuple of ints, slices, None and Ellipsis."""
         return xp.getitem(input, index)
@@ -58,7 +100,15 @@ _basic("getitem_unsqueeze", "UnsqueezeBackward0")
 _basic("getitem_alias", "AliasBackward0")
 
 
-@linear(method=False, function=False)
+def _node_of_step(input, shape, index):
+    # the way back of a view is one operation of torch's for each kind
+    step = last_step(shape, index)
+    if step is None or step[0] is None:
+        return "SqueezeBackward1" if step else "AliasBackward0"
+    return "SliceBackwardBackward0" if isinstance(step[0], slice) else "SelectBackwardBackward0"
+
+
+@linear(method=False, function=False, node=_node_of_step)
 def embed_view(xp, input: Array, shape, index):
     """Zeros of the given shape with the input at [index], a basic index."""
     result = xp.zeros(shape, dtype=input.dtype)
@@ -151,7 +201,7 @@ def _explain_index(error, input, indices):
 
 
 @linear(method=False, function=False, explain=_explain_index)
-def index(xp, input: Array, indices):
+def index(xp, input: Array, indices: Indices):
     """The copy input[indices] for a tuple of raw arrays (ints or bools) and full slices."""
     return xp.getitem(input, indices)
 
@@ -176,7 +226,7 @@ def _(indices):
 
 
 @linear(method=False, function=False, node="IndexPutBackward0")
-def sum_at(xp, input: Array, shape, indices):
+def sum_at(xp, input: Array, shape, indices: Indices):
     """Zeros of the given shape with the input added at [indices]; repeated places add up."""
     return xp.sum_at(shape, indices, input)
 
@@ -230,7 +280,7 @@ def _explain_index_put(error, input, indices, values, accumulate):
     check=_check_index_put,
     explain=_explain_index_put,
 )
-def index_put(xp, input: Array, indices, values: Array, accumulate=False):
+def index_put(xp, input: Array, indices: Indices, values: Array, accumulate=False):
     """A copy of input with values, broadcast, written at (or, if accumulate, added to) [indices]."""
     if accumulate:
         return xp.index_add(input, indices, values)
@@ -366,6 +416,7 @@ def _scattered(xp, input, dim, index, src):
     inplace=True,
     method=False,
     function=False,
+    node={"": "ScatterBackward0", "src": "ScatterBackward1"},
     check=_check_scatter("scatter"),
 )
 def scatter(xp, input: Array, dim, index: Constant, src: Array):

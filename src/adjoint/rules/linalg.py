@@ -174,7 +174,7 @@ def _check_solve_triangular(A, B, upper, unitriangular):
     check_sides("linalg.solve_triangular", A._array, B._array)
 
 
-@general(core="(n,n),(n,k)->(n,k)", method=False, function=False, check=_check_solve_triangular)
+@general(core="(n,n),(n,k)->(n,k)", method=False, function=False, shown={"A": "self"}, check=_check_solve_triangular)
 def linalg_solve_triangular(xp, A: Array, B: Array, *, upper, unitriangular=False):
     """X with A X = B for triangular A; only the named triangle of A is read."""
     return xp.triangular_solution(A, B, lower=not upper, unit_diagonal=unitriangular)
@@ -242,7 +242,7 @@ def solution_by_pivots(xp, A, B):
     return xp.triangular_solution(factors, inner, lower=False), xp.broadcast_to(info, batch)
 
 
-@general(core="(n,n)->(n,n)", method=False, function=False)
+@general(core="(n,n)->(n,n)", method=False, function=False, node="LinalgInvExBackward0", shown={"y": "inverse"})
 def inverse_or_inf(xp, A: Array):
     """The inverse matrix; of a singular one what its pivots give, infinite and undefined elements.
 
@@ -281,7 +281,7 @@ def _check_pinv(A, rtol):
         )
 
 
-@general(core="(m,n)->(n,m)", method=False, function=False, check=_check_pinv)
+@general(core="(m,n)->(n,m)", method=False, function=False, shown={"A": "self"}, check=_check_pinv)
 def linalg_pinv(xp, A: Array, rtol=None):
     """The pseudoinverse; singular values up to rtol times the largest count as 0.
 
@@ -571,6 +571,8 @@ def _explain_svd(error, A, full_matrices):
     outputs=("U", "S", "Vh"),
     method=False,
     function=False,
+    shown={"A_shape": None},
+    keeps=("full_matrices",),
     check=rectangular("linalg.svd"),
     explain=_explain_svd,
 )
@@ -618,7 +620,12 @@ def _check_qr(A, mode):
 
 
 @general(
-    core="(m,n)->(m,k),(k,n)", outputs=("Q", "R"), method=False, function=False, check=_check_qr
+    core="(m,n)->(m,k),(k,n)",
+    outputs=("Q", "R"),
+    method=False,
+    function=False,
+    shown={"A_shape": None},
+    check=_check_qr,
 )
 def linalg_qr(xp, A: Array, mode="reduced"):
     """A = Q R with orthonormal columns of Q and upper triangular R.
@@ -663,7 +670,7 @@ def _tall_qr(ops, gq, gr, q, r):
 # functions of matrices ----------------------------------------------------------------------------------------------
 
 
-@general(core="(n,n)->(n,n)", method=False, function=False, check=square("linalg.matrix_exp"))
+@general(core="(n,n)->(n,n)", method=False, function=False, shown={"A": "self"}, check=square("linalg.matrix_exp"))
 def linalg_matrix_exp(xp, A: Array):
     """The matrix exponential.
 

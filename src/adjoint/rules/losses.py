@@ -31,10 +31,18 @@ def _scale(g, shape, reduction, dim):
     return restore(g / max(count(shape, dim), 1) if reduction == "mean" else g, shape, dim, False)
 
 
-def _loss(name, message, value, by_input, by_target, node=None):
+_REDUCTIONS = ("none", "mean", "sum")
+
+
+def _shown_reduction(reduction):
+    # torch's nodes have its number
+    return {"reduction": _REDUCTIONS.index(reduction)}
+
+
+def _loss(name, message, value, by_input, by_target, node=None, parameter=None):
     """Declare a loss of elements, and its derivatives times a scale, by functions of input, target and parameter.
 
-    input and target have the same shape; `dim` are the axes to reduce, None for all.
+    input and target have the same shape; `dim` are the axes to reduce, None for all. parameter: its name in torch.
     """
 
     def kernel(xp, input: Array, target: Array, parameter=None, reduction="mean", dim=None):
@@ -42,7 +50,9 @@ def _loss(name, message, value, by_input, by_target, node=None):
         return _reduced(xp, value(xp, input, target, parameter), reduction, dim)
 
     kernel.__doc__ = f"{name.replace('_', ' ').capitalize()} of input and target."
-    rule = general(name=name, axes=("dim",), node=node, **_own)(kernel)
+    shown = {"parameter": parameter, "dim": None, "reduction": None}
+    options = {"axes": ("dim",), "node": node, "shown": shown, "attributes": _shown_reduction, **_own}
+    rule = general(name=name, **options)(kernel)
 
     def derive(place, by):
         @rule.vjp(place)
@@ -96,7 +106,7 @@ def _smooth_slope(ops, scale, input, target, beta):
     return ops.hardtanh(input - target, -beta, beta) * (scale * (1 / beta))
 
 
-_loss("huber_loss", "huber_cpu", _huber, _huber_slope, _opposite(_huber_slope))
+_loss("huber_loss", "huber_cpu", _huber, _huber_slope, _opposite(_huber_slope), parameter="delta")
 _loss(
     "smooth_l1_loss",
     "smooth_l1_cpu",
@@ -104,6 +114,7 @@ _loss(
     _smooth_slope,
     _opposite(_smooth_slope),
     node="SmoothL1LossBackward0",
+    parameter="beta",
 )
 
 _loss(
@@ -213,7 +224,15 @@ def _check_nll(input, target, weight, ignore_index, reduction, dim, over):
             raise IndexError(f"Target {int(raw[outside][0])} is out of bounds.")
 
 
-@linear(axes=("dim", "over"), dtypes="same", batching="joint", check=_check_nll, **_own)
+@linear(
+    axes=("dim", "over"),
+    dtypes="same",
+    batching="joint",
+    check=_check_nll,
+    shown={"dim": None, "over": None, "reduction": None, "input_shape": None},
+    attributes=_shown_reduction,
+    **_own,
+)
 def nll_loss(
     xp,
     input: Array,
@@ -360,7 +379,7 @@ class _Kernels:
         return TABLE[name].kernel(self.xp)
 
 
-@general(batching="joint", **_own)
+@general(batching="joint", shown=dict.fromkeys(("places", "skip", "last", "steps", "lead")), **_own)
 def ctc_loss(
     xp, log_probs: Array, places, skip: Constant, last: Constant, steps: Constant, zero_infinity=False, lead=0
 ):

@@ -11,7 +11,8 @@ from .activations import require_real
 from .declare import Array, Numeric, general
 from .reduce import count
 
-_own = {"axes": ("dims",), "method": False, "function": False}
+_SHOWN = {"input": "input", "y1": None, "y2": None, "dims": None, "bias_shape": None}
+_own = {"axes": ("dims",), "method": False, "function": False, "shown": _SHOWN}
 
 
 def _standardize(message):

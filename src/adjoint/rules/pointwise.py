@@ -182,6 +182,7 @@ def _(ops, t, y):
     dtypes="float",
     inplace=True,
     node={"other": "CopysignBackward1"},
+    spent=True,
 )
 def copysign(xp, input: Array, other: Array):
     """The size of input with the sign of other (that of a zero counts)."""

@@ -6,27 +6,67 @@ one element of each window: `from_places` picks by place, `on_places` is the tra
 """
 
 from math import prod
+from typing import Any, NamedTuple
 
 from adjoint.arrays import axis_maps, scatter
 
-from .declare import Array, Constant, Number, constant, general, linear
+from .declare import Array, Constant, Number, constant, general, linear, second_order_name
 
 
-@linear(method=False, function=False, dtypes="same")
-def along_axes(xp, input: Array, maps):
+class Origin(NamedTuple):
+    """What maps along axes were made for: the name of torch's node, and what it shows of the call."""
+
+    node: str = "AlongAxesBackward0"
+    shown: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def transposed(self) -> "Origin":
+        """The same for the cotangent's way."""
+        return Origin(second_order_name(self.node))
+
+
+_UNNAMED = Origin()
+#: Of these kinds torch's nodes save the image, of which they need no more than the shape.
+_KEPT_BY_TORCH = tuple(
+    f"{kind}{n}DBackward0"
+    for kind in ("AvgPool", "AdaptiveAvgPool", "ReflectionPad", "ReplicationPad", "CircularPad")
+    for n in (1, 2, 3)
+)
+
+
+@linear(
+    method=False,
+    function=False,
+    dtypes="same",
+    node=lambda input, maps, origin: origin.node,
+    attributes=lambda origin: dict(origin.shown),
+    shown={"maps": None, "origin": None},
+    spent=_KEPT_BY_TORCH,
+)
+def along_axes(xp, input: Array, maps, origin=_UNNAMED):
     """A linear map along each of the last axes."""
     return axis_maps.sums(xp, input, maps)
 
 
 @along_axes.vjp("input")
-def _(ops, g, maps):
-    return ops.along_axes(g, tuple([found.transposed for found in maps]))
+def _(ops, g, maps, origin):
+    return ops.along_axes(g, tuple([found.transposed for found in maps]), origin.transposed)
 
 
 # maxima ---------------------------------------------------------------------------------------------------------------
 
 
-@general(method=False, function=False, batching="align", node="MaxPool2DWithIndicesBackward0")
+def _maximum_node(n):
+    return f"MaxPool{max(n, 2)}DWithIndicesBackward0"
+
+
+@general(
+    method=False,
+    function=False,
+    batching="align",
+    node=lambda input, maps: _maximum_node(len(maps)),
+    shown={"maps": None},
+)
 def maxima(xp, input: Array, maps):
     """The largest element of each window over the last axes."""
     return axis_maps.maxima(xp, input, maps)
@@ -73,7 +113,11 @@ def _(ops, g, input_shape, places, ndim):
     return ops.on_places(g, places, input_shape[len(input_shape) - ndim :], ndim, False)
 
 
-@linear(method=False, function=False, batching="joint", dtypes="same")
+def _node_on_places(input, places, image, *others):
+    return second_order_name(_maximum_node(len(image)))
+
+
+@linear(method=False, function=False, batching="joint", dtypes="same", node=_node_on_places)
 def on_places(xp, input: Array, places: Constant, image, ndim, once):
     """The transpose of from_places: elements added at places of images of zeros; `once`: no place is named twice."""
     outer = input.shape[: input.ndim - ndim]

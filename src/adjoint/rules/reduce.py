@@ -14,6 +14,7 @@ from adjoint.arrays.namespace import count_true, is_lazy, underlying
 from adjoint.arrays.products_and_sums import AVERAGE, SPREAD, SPREAD_MEAN, TOTAL
 
 from .declare import Array, Numeric, constant, general, linear
+from .derive import plus
 
 FLOAT64, FLOAT32 = float64.numpy, float32.numpy
 
@@ -130,14 +131,22 @@ def _mean_vjp(ops, g, input_shape, dim, keepdim):
     return ops.expand(restore(share, input_shape, dim, keepdim), input_shape)
 
 
+def _shown_count(input_shape):
+    return {"self_sym_numel": prod(input_shape)}
+
+
+#: What the nodes of functions of all elements do not show.
+NO_AXES = {"dim": None, "keepdim": None}
 _dims = {"dim": "dim[]"}
 _linear = {"axes": ("dim",), "dtypes": "same", "method": False, "function": False, "shown": _dims}
 linear(name="sum", node="SumBackward1", **_linear)(_sum).vjp("input")(_sum_vjp)
-linear(name="mean", node="MeanBackward1", **_linear)(_mean).vjp("input")(_mean_vjp)
+linear(name="mean", node="MeanBackward1", attributes=_shown_count, **_linear)(_mean).vjp("input")(_mean_vjp)
 
 # for all axes: only the batch form names any, which are then all but the batch axis
 _sum_all = linear(name="sum_all", node="SumBackward0", fast="total", native=TOTAL, **_linear)(_sum)
-_mean_all = linear(name="mean_all", node="MeanBackward0", fast="average", native=AVERAGE, **_linear)(_mean)
+_mean_all = linear(
+    name="mean_all", node="MeanBackward0", fast="average", native=AVERAGE, attributes=_shown_count, **_linear
+)(_mean)
 
 
 @_sum_all.vjp("input", native=SPREAD)
@@ -389,6 +398,35 @@ def _(ops, t, y, input, dim, correction, keepdim):
     return _spread_tangent(ops, t, input, dim, correction, keepdim) * _safe_inverse(ops, y)
 
 
+def _with_mean(spread):
+    """Declare the variance, or the standard deviation, and the mean as one operation."""
+
+    def kernel(xp, input: Array, dim=None, correction: Numeric = 1, keepdim=False):
+        return spread.kernel(xp)(input, dim, correction, keepdim), _mean(xp, input, dim, keepdim)
+
+    kernel.__doc__ = f"The {spread.name} and the mean over axes."
+    (of_spread,), change = spread.vjps, spread.jvps["input"]
+    shown = _dims if "y" in of_spread.needs else {**_dims, "y0": None}
+    options = {"outputs": (), "method": False, "function": False, "shown": shown, "undefined": True}
+    rule = general(name=f"{spread.name}_mean", axes=("dim",), **options)(kernel)
+
+    @rule.vjp("input")
+    def _(ops, g, y0, input, dim, correction, keepdim):
+        first, second = g
+        known = {"y": y0, "input": input, "dim": dim, "correction": correction, "keepdim": keepdim}
+        pulled = None if first is None else of_spread.call(ops, first, *[known[need] for need in of_spread.needs])
+        return plus(pulled, None if second is None else _mean_vjp(ops, second, input.shape, dim, keepdim))
+
+    @rule.jvp("input")
+    def _(ops, t, y0, input, dim, correction, keepdim):
+        known = {"y": y0, "input": input, "dim": dim, "correction": correction, "keepdim": keepdim}
+        return change.call(ops, t, *[known[need] for need in change.needs]), ops.mean(t, dim, keepdim)
+
+
+_with_mean(var)
+_with_mean(std)
+
+
 # extrema ------------------------------------------------------------------------------------------------------------
 
 
@@ -431,22 +469,54 @@ def declare_attained(name, kernel, shares, **options):
 
     @rule.vjp("input")
     def _(ops, g, y, input, dim, keepdim):
-        chosen, number = shares(ops, input, y, dim, keepdim)
-        # not g * 0 for the others: g may be infinite; NaN where nothing equals the result, which then is NaN
-        rest = restore(ops.where(number == 0, nan, 0), input.shape, dim, keepdim)
-        return ops.where(chosen, restore(g / number, input.shape, dim, keepdim), rest)
+        return _to_attained(ops, g, shares(ops, input, y, dim, keepdim), input, dim, keepdim)
 
     @rule.jvp("input")
     def _(ops, t, y, input, dim, keepdim):
-        chosen, number = shares(ops, input, y, dim, keepdim)
-        return ops.sum(ops.where(chosen, t, 0), dim, keepdim) / number
+        return _of_attained(ops, t, shares(ops, input, y, dim, keepdim), dim, keepdim)
+
+
+def _to_attained(ops, g, shares, input, dim, keepdim):
+    # a cotangent, shared evenly by those that are the result
+    chosen, number = shares
+    # not g * 0 for the others: g may be infinite; NaN where nothing equals the result, which then is NaN
+    rest = restore(ops.where(number == 0, nan, 0), input.shape, dim, keepdim)
+    return ops.where(chosen, restore(g / number, input.shape, dim, keepdim), rest)
+
+
+def _of_attained(ops, t, shares, dim, keepdim):
+    chosen, number = shares
+    return ops.sum(ops.where(chosen, t, 0), dim, keepdim) / number
 
 
 for _best in ("max", "min"):
     declare_attained(f"a{_best}", _extremum(_best, f"a{_best}", f"{_best}_values_cpu"), _shares, shown=_dims)
     _node = f"{_best.capitalize()}Backward1"
     _of_all = _extremum(_best, _best, f"{_best}_all")
-    declare_attained(f"{_best}_all", _of_all, shares_or_nan, node=_node, method=False, function=False)
+    declare_attained(f"{_best}_all", _of_all, shares_or_nan, node=_node, shown=NO_AXES, method=False, function=False)
+
+
+@general(axes=("dim",), outputs=("min", "max"), method=False, function=False, undefined=True)
+def aminmax(xp, input: Array, dim=(), keepdim=False):
+    """The minimum and the maximum over an axis; equal elements share the gradient evenly."""
+    return _AMIN(xp, input, dim, keepdim), _AMAX(xp, input, dim, keepdim)
+
+
+_AMIN, _AMAX = [_extremum(_best, f"a{_best}", f"{_best}_values_cpu") for _best in ("min", "max")]
+
+
+@aminmax.vjp("input")
+def _(ops, g, y0, y1, input, dim, keepdim):
+    parts = [
+        None if of_one is None else _to_attained(ops, of_one, _shares(ops, input, y, dim, keepdim), input, dim, keepdim)
+        for of_one, y in zip(g, (y0, y1), strict=True)
+    ]
+    return plus(*parts)
+
+
+@aminmax.jvp("input")
+def _(ops, t, y0, y1, input, dim, keepdim):
+    return tuple([_of_attained(ops, t, _shares(ops, input, y, dim, keepdim), dim, keepdim) for y in (y0, y1)])
 
 
 # norms --------------------------------------------------------------------------------------------------------------

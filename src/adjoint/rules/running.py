@@ -11,7 +11,10 @@ from .reduce import part, refuse_kinds
 # differences --------------------------------------------------------------------------------------------------------
 
 
-@linear(axes=("dim",), dtypes="any", method=False, function=False, node="SubBackward0")
+_OF_NEIGHBOURS = {"dim": None, "input_shape": None}
+
+
+@linear(axes=("dim",), dtypes="any", method=False, function=False, node="SubBackward0", shown=_OF_NEIGHBOURS)
 def neighbour_difference(xp, input: Array, dim):
     """The difference of each element along an axis to the one before, one element fewer; of truth values whether."""
     later, earlier = xp.getitem(input, part(dim, 1)), xp.getitem(input, part(dim, 0, -1))

@@ -101,7 +101,9 @@ def _(ops, g, dim):
 
 def _squeeze(name, node):
     # the same operation under the three names that its node has
-    @linear(name=name, view=True, axes=("dim",), method=False, function=False, node=node)
+    keeps = () if name == "squeeze_all" else ("dim",)
+
+    @linear(name=name, view=True, axes=("dim",), method=False, function=False, node=node, keeps=keeps)
     def squeeze(xp, input: Array, dim):
         """A view without those of the named axes whose length is one."""
         named = dim if isinstance(dim, tuple) else (dim,)
@@ -212,7 +214,7 @@ def _(input, size, ndim):
     return {"input": with_axes(input, len(size) - ndim), "size": (input.shape[0], *size)}
 
 
-@linear(dtypes="same", method=False, function=False, node="SumBackward1")
+@linear(dtypes="same", method=False, function=False, node="SumBackward1", shown={"batch_ndim": None})
 def sum_to_size(xp, input: Array, size, batch_ndim=0):
     """The input summed along the axes in which `size` is shorter, and repeated along those in which it is longer.
 
@@ -364,7 +366,11 @@ def check_split(input, split_size, dim):
         )
 
 
-@linear(view=True, outputs=(), axes=("dim",), check=check_split, method=False, function=False)
+_OF_SPLIT = {"keeps": ("input_shape", "split_size")}
+_OF_SIZES = {"keeps": ("input_shape", "split_sizes")}
+
+
+@linear(view=True, outputs=(), axes=("dim",), check=check_split, method=False, function=False, **_OF_SPLIT)
 def split(xp, input: Array, split_size, dim=0):
     """Views of split_size along one axis, the last of what remains."""
     return cut(input, equal_sizes(input.shape[dim], split_size), dim)
@@ -391,7 +397,7 @@ def check_split_with_sizes(input, split_sizes, dim):
         )
 
 
-@linear(view=True, outputs=(), axes=("dim",), check=check_split_with_sizes)
+@linear(view=True, outputs=(), axes=("dim",), check=check_split_with_sizes, **_OF_SIZES)
 def split_with_sizes(xp, input: Array, split_sizes, dim=0):
     """Views of the given sizes along one axis."""
     return cut(input, split_sizes, dim)
@@ -402,7 +408,26 @@ def _(ops, g, dim):
     return ops.cat(pieces(g), dim)
 
 
-@linear(outputs=(), axes=("dim",), check=check_split)
+@linear(
+    outputs=(),
+    batching="axes",
+    method=False,
+    function=False,
+    node=lambda members, node: node,
+    shown={"node": None},
+    undefined=True,
+)
+def joined(xp, members: Arrays, node):
+    """Several tensors as the results of one operation, which has a node of the given name."""
+    return list(members)
+
+
+@joined.vjp("members")
+def _(g):
+    return g
+
+
+@linear(outputs=(), axes=("dim",), check=check_split, **_OF_SPLIT)
 def unsafe_split(xp, input: Array, split_size, dim=0):
     """As split(), but the pieces count as tensors of their own: nobody checks that they share the input's memory."""
     return cut(input, equal_sizes(input.shape[dim], split_size), dim)
@@ -413,7 +438,7 @@ def _(ops, g, dim):
     return ops.cat(pieces(g), dim)
 
 
-@linear(outputs=(), axes=("dim",), check=check_split_with_sizes)
+@linear(outputs=(), axes=("dim",), check=check_split_with_sizes, **_OF_SIZES)
 def unsafe_split_with_sizes(xp, input: Array, split_sizes, dim=0):
     """As split_with_sizes(), but the pieces count as tensors of their own."""
     return cut(input, split_sizes, dim)
@@ -546,7 +571,10 @@ def _(ops, g, offset, dim1, dim2):
 # views of memory ------------------------------------------------------------------------------------------------------
 
 
-@linear(view=True, method=False, function=False)
+_OF_LAYOUT = {"shape": "size", "strides": "stride", "offset": "storage_offset", "own": None, "input_shape": None}
+
+
+@linear(view=True, method=False, function=False, shown=_OF_LAYOUT)
 def as_strided(xp, input: Array, shape, strides, offset, own):
     """A view of the input's memory with strides and an offset from its start; where its strides are not `own`, a copy
     of what this view would be if they were.
@@ -648,7 +676,10 @@ def _(ops, g, input_shape, dimension, size, step):
     return ops.fold_windows(g, input_shape, dimension, size, step)
 
 
-@linear(axes=("dimension",), method=False, function=False)
+_OF_WINDOWS = {"dimension": "dim", "length": "size", "shape": None}
+
+
+@linear(axes=("dimension",), method=False, function=False, node="UnfoldBackwardBackward0", shown=_OF_WINDOWS)
 def fold_windows(xp, input: Array, shape, dimension, length, step):
     """Zeros of the given shape with every window of `unfold` added where it came from."""
     input = xp.moveaxis(input, dimension, -2)

@@ -8,6 +8,7 @@ from adjoint.arrays.namespace import count_true, is_lazy, underlying
 
 from .declare import Array, Constant, constant, general, linear
 from .reduce import (
+    NO_AXES,
     declare_attained,
     flattened,
     part,
@@ -228,7 +229,9 @@ def _median_all(xp, input: Array, dim=None, keepdim=False):
     return xp.reshape(xp.where(last != last, last, middle), shape)
 
 
-declare_attained("median_all", _median_all, shares_or_nan, node="MedianBackward0", method=False, function=False)
+declare_attained(
+    "median_all", _median_all, shares_or_nan, node="MedianBackward0", shown=NO_AXES, method=False, function=False
+)
 
 
 def _nanmedian(xp, input: Array, dim, keepdim=False):
@@ -260,7 +263,13 @@ def _nanmedian_all(xp, input: Array, dim=None, keepdim=False):
 
 
 declare_attained(
-    "nanmedian_all", _nanmedian_all, shares_or_nan, node="NanmedianBackward0", method=False, function=False
+    "nanmedian_all",
+    _nanmedian_all,
+    shares_or_nan,
+    node="NanmedianBackward0",
+    shown=NO_AXES,
+    method=False,
+    function=False,
 )
 
 

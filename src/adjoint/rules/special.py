@@ -319,6 +319,7 @@ _incomplete_gamma("igammac", "gammaincc", -1, "The regularized upper incomplete 
     dtypes="float",
     method=False,
     function=False,
+    node={"": "SpecialZetaBackward0", "input": "SpecialZetaBackward1", "other": "SpecialZetaBackward2"},
 )
 def special_zeta(xp, input: Array, other: Array):
     """Hurwitz's zeta function, the sum of (other + k) ** -input over k >= 0 (DLMF 25.11.1, 25.11.17)."""
