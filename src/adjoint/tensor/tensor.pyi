@@ -59,6 +59,10 @@ class MantissaExponent(NamedTuple):
     mantissa: Tensor
     exponent: Tensor
 
+class MinMax(NamedTuple):
+    min: Tensor
+    max: Tensor
+
 class OutputMeanVar(NamedTuple):
     output: Tensor
     mean: Tensor
