@@ -193,7 +193,7 @@ _TYPES: dict[str, Callable[[Any], bool]] = {
     "Generator": lambda value: isinstance(value, Generator),
     "Callable": callable,
     "Sequence": _is_sequence,
-    "Iterable": lambda value: hasattr(value, "__iter__") and not isinstance(value, type),
+    "Iterable": lambda value: hasattr(value, "__iter__") and not isinstance(value, (str, bytes, type)),
     "list": _is_sequence,
     "tuple": _is_sequence,
     "Tensors": _is_sequence,
