@@ -28,6 +28,9 @@ CALLS = {
     "text in an array": (
         lambda: adjoint.nn.utils.get_total_norm(numpy.array(["a"]), 1.0), TypeError, "argument 'tensors' (position 1)",
     ),
+    "a structure": (
+        lambda: adjoint.nn.utils.get_total_norm(numpy.zeros(2, "f8,i4")), TypeError, "argument 'tensors' (position 1)",
+    ),
     "bytes": (
         lambda: adjoint.nn.utils.get_total_norm(b"x"), TypeError, "argument 'tensors' (position 1)",
     ),

@@ -162,7 +162,8 @@ def _kind(value: Any) -> str:
 def _is_tensor(value: Any) -> bool:
     if isinstance(value, TensorBase):
         return True
-    return is_array(value) and getattr(value.dtype, "kind", "f") not in "OSUTMm"
+    of_numbers = getattr(value, "dtype", None) is not None and getattr(value.dtype, "kind", "f") not in "OSUTMm"
+    return is_array(value) and of_numbers and getattr(value.dtype, "names", None) is None
 
 
 def _is_int(value: Any) -> bool:
