@@ -21,7 +21,7 @@ CONSEQUENCE = ": adjoint runs as plain Python, slower and otherwise the same."
 
 HEADERS = [str(file) for file in sorted(Path("src/adjoint").rglob("*.h"))]
 FLAGS = {"msvc": ["/O2"]}
-# what is fused is said in the sources (arrays/vectors_fused.h), so that last digits depend on no compiler
+# what is fused is said in the sources (arrays/kernels/vectors_fused.h), so that last digits depend on no compiler
 OTHER_FLAGS = ["-O3", "-g0", "-ffp-contract=off"]
 DIRECTIVES = {
     "language_level": 3,

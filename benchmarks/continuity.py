@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import adjoint
-from adjoint.arrays import crossovers
+from adjoint.runtime import crossovers
 
 #: name: (function of tensors, the same of arrays, number of operands).
 FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any], int]] = {

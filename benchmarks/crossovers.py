@@ -1,4 +1,4 @@
-"""Where do the crossovers lie on this machine? Prints each constant of `adjoint.arrays.crossovers` beside the best one.
+"""Where do crossovers lie on this machine? Prints each constant of `adjoint.runtime.crossovers` beside the best one.
 
     python -m benchmarks.crossovers
 
@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.arrays import crossovers
-from adjoint.arrays.memory import with_kept_memory
-from adjoint.arrays.threads import get_num_threads, set_num_threads, usable_processors
 from adjoint.program.fused import Fused
+from adjoint.runtime import crossovers
+from adjoint.runtime.memory import with_kept_memory
+from adjoint.runtime.threads import get_num_threads, set_num_threads, usable_processors
 
 ROUNDS = 21
 

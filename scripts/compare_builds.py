@@ -108,7 +108,7 @@ def results() -> dict[str, str]:
     sys.path.insert(0, str(ROOT / "tests"))
     import numpy
 
-    from adjoint.arrays import vector_ufuncs, vectors
+    from adjoint.arrays.kernels import vector_ufuncs, vectors
 
     warnings.simplefilter("ignore")
     numpy.seterr(all="ignore")

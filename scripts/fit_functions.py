@@ -1,4 +1,4 @@
-"""Writes src/adjoint/arrays/vector_ufuncs_tables.h: coefficients of the approximations in vector_ufuncs_loops.h.
+"""Writes arrays/kernels/vector_ufuncs_tables.h: coefficients of the approximations in vector_ufuncs_loops.h.
 
     python scripts/fit_functions.py
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import mpmath as mp
 
-HEADER = Path(__file__).parent.parent / "src/adjoint/arrays/vector_ufuncs_tables.h"
+HEADER = Path(__file__).parent.parent / "src/adjoint/arrays/kernels/vector_ufuncs_tables.h"
 POINTS, LEFT_OUT = 60, 2e-17
 
 #: The distribution function is fitted up to this argument, in (x - CENTRE) / (x + CENTRE).

@@ -17,7 +17,7 @@ import numpy.polynomial
 import numpy.strings
 from numpy.testing import overrides
 
-from adjoint.interop.declare import FUNCTIONS
+from adjoint.interop.numpy_functions import FUNCTIONS
 from adjoint.interop.protocols import numpy_name
 from adjoint.interop.reasons import DISCRETE, MODULES, REASONS
 from adjoint.interop.ufuncs import UFUNCS

@@ -57,10 +57,7 @@ from adjoint.arrays.layout import (
     preserve_format,
     strided,
 )
-from adjoint.arrays.once import is_warn_always_enabled, set_warn_always
-from adjoint.arrays.random import Generator, initial_seed, manual_seed, seed
 from adjoint.arrays.size import Size, device
-from adjoint.arrays.threads import get_num_threads, set_num_threads
 from adjoint.core.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from adjoint.core.grad_mode import (
     enable_grad,
@@ -71,9 +68,12 @@ from adjoint.core.grad_mode import (
     set_grad_enabled,
 )
 from adjoint.core.modes import is_grad_enabled
+from adjoint.core.random import Generator, initial_seed, manual_seed, seed
 from adjoint.functions.binding import functions as _functions
-from adjoint.interop import guests as _guests
+from adjoint.interop import registration as _registration
 from adjoint.interop.dlpack import from_dlpack, to_dlpack
+from adjoint.runtime.once import is_warn_always_enabled, set_warn_always
+from adjoint.runtime.threads import get_num_threads, set_num_threads
 from adjoint.tensor.default_device import PUBLIC as _made
 from adjoint.tensor.default_device import (
     get_default_device,
@@ -85,7 +85,7 @@ from adjoint.tensor.default_device import (
 from adjoint.tensor.files import load, save
 from adjoint.tensor.formatting import set_printoptions
 from adjoint.tensor.left_out import AttributeOf as _AttributeOf
-from adjoint.tensor.protocols import doors as _doors
+from adjoint.tensor.protocol_hooks import protocols as _protocols
 from adjoint.tensor.storage import TypedStorage, UntypedStorage, is_storage
 from adjoint.tensor.tensor import Tensor
 from adjoint.tensor.types import TENSOR_TYPES as _TENSOR_TYPES
@@ -106,14 +106,14 @@ globals().update(_public)
 core.check_switches()
 
 
-def _open_doors() -> dict[str, _Callable[..., _Any]]:
+def _load_protocols() -> dict[str, _Callable[..., _Any]]:
     from adjoint.interop.protocols import answers
 
     return answers()
 
 
-_doors.load = _open_doors
-_guests.watch()
+_protocols.load = _load_protocols
+_registration.register_tensors()
 
 # imported when they are first used, which spares time at import
 _LATER = frozenset(
@@ -121,7 +121,9 @@ _LATER = frozenset(
     + ("numpy", "optimize", "profiler", "return_types", "scipy", "testing", "utils", "xpu")
 )
 # the floors behind the public names; `tensor` is public as a function
-_FLOORS = frozenset(("arrays", "core", "functions", "interop", "program", "rules", "solvers", "tools", "transforms"))
+_FLOORS = frozenset(
+    ("arrays", "core", "functions", "interop", "program", "rules", "runtime", "solvers", "tools", "transforms")
+)
 __all__ = sorted({name for name in globals() if not name.startswith("_")} - _FLOORS | _LATER)
 
 

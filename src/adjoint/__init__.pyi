@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from adjoint.arrays.dtypes import dtype as _dtype
 from adjoint.arrays.layout import layout as _layout
 from adjoint.arrays.layout import memory_format as _memory_format
-from adjoint.arrays.random import Generator as _Generator
+from adjoint.core.random import Generator as _Generator
 from adjoint.arrays.size import Size as _Size
 from adjoint.arrays.size import device as _device
 from adjoint.core.edges import Node
@@ -33,7 +33,7 @@ DoubleTensor: _tensortype
 
 FloatTensor: _tensortype
 
-from adjoint.arrays.random import Generator as Generator
+from adjoint.core.random import Generator as Generator
 
 HalfTensor: _tensortype
 
@@ -783,7 +783,7 @@ from adjoint.tensor.default_device import get_device as get_device
 
 from adjoint.tensor.default_device import get_float32_matmul_precision as get_float32_matmul_precision
 
-from adjoint.arrays.threads import get_num_threads as get_num_threads
+from adjoint.runtime.threads import get_num_threads as get_num_threads
 
 def get_rng_state() -> Tensor:
     """The state of the default generator, as a tensor of bytes."""
@@ -897,7 +897,7 @@ inf: builtins.float
 
 from adjoint.core.grad_mode import inference_mode as inference_mode
 
-from adjoint.arrays.random import initial_seed as initial_seed
+from adjoint.core.random import initial_seed as initial_seed
 
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """The sum of products over the last axes; a plain product if one tensor has no axes. Nothing is conjugated."""
@@ -958,7 +958,7 @@ from adjoint.tensor.storage import is_storage as is_storage
 def is_tensor(obj: object) -> builtins.bool:
     """True for a Tensor."""
 
-from adjoint.arrays.once import is_warn_always_enabled as is_warn_always_enabled
+from adjoint.runtime.once import is_warn_always_enabled as is_warn_always_enabled
 
 def isclose(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Tensor:
     """Elementwise abs(input - other) <= atol + rtol * abs(other)."""
@@ -1124,7 +1124,7 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: builtins.bool = True, unpack_pivots: builtins.bool = True) -> _LuUnpack:
     """P, L and U from the results of linalg.lu_factor(); see linalg.lu()."""
 
-from adjoint.arrays.random import manual_seed as manual_seed
+from adjoint.core.random import manual_seed as manual_seed
 
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: builtins.float = 0.0, reduction: builtins.int = 0) -> Tensor:
     """nn.functional.margin_ranking_loss() with the reduction as a number."""
@@ -1533,7 +1533,7 @@ from adjoint import scipy as scipy
 def searchsorted(sorted_sequence: Tensor, input: Tensor | builtins.float, *, out_int32: builtins.bool = False, right: builtins.bool = False, side: builtins.str | None = None, out: Tensor | None = None, sorter: Tensor | None = None) -> Tensor:
     """Where each value would be put into a sequence, sorted along the last axis, to keep it sorted."""
 
-from adjoint.arrays.random import seed as seed
+from adjoint.core.random import seed as seed
 
 def segment_reduce(data: Tensor, reduce: builtins.str, *, lengths: Tensor | None = None, indices: Tensor | None = None, offsets: Tensor | None = None, axis: builtins.int = 0, unsafe: builtins.bool = False, initial: builtins.float | None = None) -> Tensor:
     """Segments of neighbours along an axis, each reduced to one element."""
@@ -1565,14 +1565,14 @@ from adjoint.tensor.default_device import set_float32_matmul_precision as set_fl
 
 from adjoint.core.grad_mode import set_grad_enabled as set_grad_enabled
 
-from adjoint.arrays.threads import set_num_threads as set_num_threads
+from adjoint.runtime.threads import set_num_threads as set_num_threads
 
 from adjoint.tensor.formatting import set_printoptions as set_printoptions
 
 def set_rng_state(new_state: Tensor) -> None:
     """Put the default generator into a state that get_rng_state() gave."""
 
-from adjoint.arrays.once import set_warn_always as set_warn_always
+from adjoint.runtime.once import set_warn_always as set_warn_always
 
 def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """input / abs(input), 0 at 0; the sign for real input."""

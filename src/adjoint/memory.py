@@ -7,8 +7,8 @@ are concerned. No more is held than was once in use, and what lies idle has a li
 
 from __future__ import annotations
 
-from adjoint.arrays import memory as _memory
-from adjoint.arrays.threads import get_num_threads, set_num_threads
+from adjoint.runtime import memory as _memory
+from adjoint.runtime.threads import get_num_threads, set_num_threads
 
 __all__ = ["empty_cache", "get_cache_limit", "get_num_threads", "memory_stats", "set_cache_limit", "set_num_threads"]
 

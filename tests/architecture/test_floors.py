@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[2] / "src"
-FLOORS = {"arrays": 0, "program": 1, "core": 2, "rules": 3, "tensor": 4, "functions": 5, "transforms": 6}
-FLOORS |= {"tools": 7, "interop": 7, "solvers": 7}
+FLOORS = {"runtime": 0, "arrays": 1, "program": 2, "core": 3, "rules": 4, "tensor": 5, "functions": 6, "transforms": 7}
+FLOORS |= {"tools": 8, "interop": 8, "solvers": 8}
 FLOORS |= {"_compiled": 0}  # imports nothing, serves all
-FACE = 8  # the top __init__, autograd, linalg, nn, testing, demo and so on
+FACE = 9  # the top __init__, autograd, linalg, nn, testing, demo and so on
 FILES = sorted(file.relative_to(SOURCE) for file in SOURCE.rglob("*") if file.suffix in {".py", ".pxd"})
 
 

@@ -11,7 +11,7 @@ SOURCES = Path(__file__).parents[2] / "src" / "adjoint"
 #: What makes a lock of its own. functools.cached_property has one in Python 3.11.
 MAKERS = re.compile(r"\b(R?Lock|Condition|(Bounded)?Semaphore|Barrier|allocate_lock|cached_property|Queue)\b\(?")
 #: The one place of locks; prose and messages may name the words.
-FORKS = SOURCES / "arrays" / "forks.py"
+FORKS = SOURCES / "runtime" / "forks.py"
 
 
 @pytest.mark.parametrize("path", sorted(SOURCES.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCES)))

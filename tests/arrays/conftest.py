@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from adjoint.arrays import vectors
+from adjoint.arrays.kernels import vectors
 
 
 @pytest.fixture(params=[0, 1, 2])

@@ -5,7 +5,8 @@ from functools import partial
 import numpy
 import pytest
 
-from adjoint.arrays import batched_lapack, lapack, numpy_namespace
+from adjoint.arrays.kernels import batched_lapack, lapack
+from adjoint.arrays.libraries import numpy_namespace
 
 KINDS = ("float32", "float64", "complex64", "complex128")
 

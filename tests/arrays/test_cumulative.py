@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adjoint.arrays import cumulative
-from adjoint.arrays.numpy_namespace import xp
+from adjoint.arrays.kernels import cumulative
+from adjoint.arrays.libraries.numpy_namespace import xp
 from adjoint.rules import TABLE
 
 pytestmark = pytest.mark.skipif(not cumulative.compiled, reason="these loops are compiled")

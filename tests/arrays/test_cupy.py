@@ -11,7 +11,7 @@ import pytest
 
 import adjoint
 import stand_in_cupy
-from adjoint.arrays.cupy_namespace import Extension, MissingFunction
+from adjoint.arrays.libraries.cupy_namespace import Extension, MissingFunction
 from adjoint.arrays.namespace import namespace
 from adjoint.arrays.size import cuda_is_available
 from adjoint.rules import TABLE, Rule

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adjoint.arrays import axis_maps, max_pooling, scatter
-from adjoint.arrays.numpy_namespace import xp
+from adjoint.arrays.kernels import axis_maps, max_pooling, scatter
+from adjoint.arrays.libraries.numpy_namespace import xp
 from adjoint.rules import TABLE
 
 pytestmark = pytest.mark.skipif(not max_pooling.compiled, reason="these loops are compiled")

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import adjoint
-from adjoint.arrays import memory
-from adjoint.arrays.memory import with_kept_memory
+from adjoint.runtime import memory
+from adjoint.runtime.memory import with_kept_memory
 
 pytestmark = pytest.mark.skipif(not memory.compiled, reason="the allocator is compiled")
 

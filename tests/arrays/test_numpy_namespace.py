@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adjoint.arrays.numpy_namespace import xp
+from adjoint.arrays.libraries.numpy_namespace import xp
 
 RNG = np.random.default_rng(0)
 VALUES = np.concatenate([RNG.standard_normal(3000), [np.nan, np.inf, -np.inf, -0.0, 0.0] * 10])

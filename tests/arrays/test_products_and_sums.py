@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import adjoint
-from adjoint.arrays.products_and_sums import (
+from adjoint.arrays.kernels.products_and_sums import (
     AVERAGE,
     LEFT_COTANGENT,
     MATRICES,

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjoint.arrays import pytree
 from adjoint.arrays.size import Size
+from adjoint.runtime import pytree
 
 Point = namedtuple("Point", ["x", "y"])
 

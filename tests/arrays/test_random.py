@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import adjoint
-from adjoint.arrays import random as r
 from adjoint.arrays.dtypes import bfloat16
+from adjoint.core import random as r
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adjoint.arrays import scatter
+from adjoint.arrays.kernels import scatter
 
 pytestmark = pytest.mark.skipif(not scatter.compiled, reason="these loops are compiled")
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import adjoint
+from adjoint.arrays.libraries.standard_namespace import MissingFunction
 from adjoint.arrays.namespace import namespace
-from adjoint.arrays.standard_namespace import MissingFunction
 from adjoint.core.graph import new_tensor
 from adjoint.rules import TABLE, Rule
 from other_arrays import GapList, Library

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adjoint.arrays import threads
+from adjoint.runtime import threads
 
 
 def test_refuses_numbers_of_threads() -> None:

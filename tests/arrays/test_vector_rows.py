@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import adjoint
-from adjoint.arrays import vectors
-from adjoint.arrays.numpy_namespace import xp
-from adjoint.arrays.threads import get_num_threads, set_num_threads
+from adjoint.arrays.kernels import vectors
+from adjoint.arrays.libraries.numpy_namespace import xp
 from adjoint.program.fused import Fused
 from adjoint.rules import TABLE
+from adjoint.runtime.threads import get_num_threads, set_num_threads
 
 pytestmark = pytest.mark.skipif(not vectors.there, reason="these loops are compiled, where there are vectors")
 

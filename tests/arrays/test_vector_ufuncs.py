@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adjoint.arrays import vector_ufuncs
+from adjoint.arrays.kernels import vector_ufuncs
 
 NAMES = sorted(vector_ufuncs.NUMPY_NAMES | vector_ufuncs.SPECIAL_NAMES)
 #: By how many units in the last place results may differ; the originals' own errors are among them.
@@ -190,7 +190,7 @@ def test_the_tables_are_those_of_the_script() -> None:
 def test_what_is_no_ufunc_is_left_as_it_is() -> None:
     """With SCIPY_ARRAY_API=1 functions of scipy.special are plain ones, more of them in later versions."""
     script = (
-        "import numpy, adjoint; from adjoint.arrays import vector_ufuncs\n"
+        "import numpy, adjoint; from adjoint.arrays.kernels import vector_ufuncs\n"
         "of, original = vector_ufuncs.of, vector_ufuncs.original\n"
         "plain = [name for name in vector_ufuncs.SPECIAL_NAMES if type(original(name)) is not numpy.ufunc]\n"
         "assert plain and all(of(name) is original(name) for name in plain), plain\n"

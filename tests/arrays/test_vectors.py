@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adjoint.arrays import convolution, vectors
-from adjoint.arrays.convolution import Geometry
-from adjoint.arrays.numpy_namespace import xp
-from adjoint.arrays.threads import get_num_threads, set_num_threads
+from adjoint.arrays.kernels import convolution, vectors
+from adjoint.arrays.kernels.convolution import Geometry
+from adjoint.arrays.libraries.numpy_namespace import xp
+from adjoint.runtime.threads import get_num_threads, set_num_threads
 
 pytestmark = pytest.mark.skipif(not vectors.there, reason="these loops are compiled, where there are vectors")
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy
 import pytest
 
-from adjoint.arrays.pytree import flatten
 from adjoint.compat import autograd
 from adjoint.compat.autograd import numpy as anp
 from adjoint.compat.autograd.extend import Box, VSpace, defjvp, defvjp, primitive, vspace
 from adjoint.compat.autograd.test_util import check_grads
 from adjoint.compat.autograd.tracer import getval, isbox
+from adjoint.runtime.pytree import flatten
 
 
 class Point:

@@ -29,8 +29,6 @@ import numpy as np
 
 import adjoint
 from adjoint import func
-from adjoint.arrays import threads
-from adjoint.arrays.random import default_generator
 from adjoint.autograd import forward_ad, gradcheck, graph
 from adjoint.compat import autograd as hips
 from adjoint.compat.autograd import numpy as boxed
@@ -38,6 +36,8 @@ from adjoint.compat.autograd._nodes import trace_stack
 from adjoint.compat.autograd._tracing import _depth
 from adjoint.core import engine, modes
 from adjoint.core.modes import MODES, current
+from adjoint.core.random import default_generator
+from adjoint.runtime import threads
 from adjoint.tensor import formatting
 from adjoint.tensor.formatting import printoptions
 from adjoint.tools.checkpoint import _Switches

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 import adjoint
-from adjoint.arrays import forks
-from adjoint.arrays import threads as helpers
+from adjoint.runtime import forks
+from adjoint.runtime import threads as helpers
 
 LIMIT = 60.0
 ARRAY = np.random.default_rng(0).standard_normal((2000, 300))

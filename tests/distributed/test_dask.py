@@ -11,11 +11,11 @@ import pytest
 
 import adjoint
 from adjoint import distributed
-from adjoint.arrays.dask_namespace import aligned, picked
+from adjoint.arrays.libraries.dask_namespace import aligned, picked
 from adjoint.arrays.namespace import namespace
-from adjoint.arrays.pytree import flatten
 from adjoint.interop.dask import at_shard
 from adjoint.rules import TABLE, Rule
+from adjoint.runtime.pytree import flatten
 from other_arrays import GapList, Library
 
 dask = pytest.importorskip("dask")

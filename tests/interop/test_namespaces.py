@@ -14,7 +14,7 @@ import scipy.stats
 import adjoint
 from adjoint import numpy as np
 from adjoint.scipy import fft, integrate, linalg, signal, special, stats
-from adjoint.tensor.protocols import doors
+from adjoint.tensor.protocol_hooks import protocols
 
 X = adjoint.tensor([0.5, 2.0], dtype=adjoint.float64, requires_grad=True)
 
@@ -98,7 +98,7 @@ def test_importing_adjoint_imports_neither_scipy_nor_the_namespaces() -> None:
     [
         (X.__array_namespace__().special, "there is no special function 'nothing' over Tensors"),
         (adjoint.autograd, "module 'adjoint.autograd' has no attribute 'nothing'"),
-        (doors, "nothing"),
+        (protocols, "nothing"),
     ],
 )
 def test_what_there_is_not(place: object, text: str) -> None:

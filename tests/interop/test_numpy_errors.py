@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import adjoint
-from adjoint.interop.declare import FUNCTIONS, function
+from adjoint.interop.numpy_functions import FUNCTIONS, function
 from adjoint.interop.ufuncs import ufunc_over_tensors
 
 V, M, E, Z = np.arange(1.0, 4.0), np.arange(1.0, 7.0).reshape(2, 3), np.zeros(0), np.array(2.0)

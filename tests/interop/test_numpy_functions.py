@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import adjoint
-from adjoint.interop.declare import FUNCTIONS
+from adjoint.interop.numpy_functions import FUNCTIONS
 from adjoint.interop.protocols import numpy_name
 from numpy_checks import check_gradients, check_values, function_of
 from numpy_samples import IN_PLACE, SAMPLES

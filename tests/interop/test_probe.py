@@ -15,7 +15,7 @@ import pytest
 from numpy.testing import overrides
 
 import adjoint
-from adjoint.interop.declare import FUNCTIONS
+from adjoint.interop.numpy_functions import FUNCTIONS
 from adjoint.interop.protocols import numpy_name
 from adjoint.interop.reasons import DISCRETE, MODULES, REASONS, reason_for
 from adjoint.interop.ufuncs import UFUNCS

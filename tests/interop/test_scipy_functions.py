@@ -17,7 +17,7 @@ import scipy.stats
 
 import adjoint
 from adjoint.interop import scipy_functions
-from adjoint.interop.declare import FUNCTIONS
+from adjoint.interop.numpy_functions import FUNCTIONS
 from adjoint.interop.scipy_functions.special import FUNCTIONS_OF_UFUNCS, OPERATIONS
 from adjoint.interop.scipy_functions.stats import DISTRIBUTIONS
 from adjoint.interop.ufuncs import UFUNCS

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import adjoint
-from adjoint.arrays.threads import get_num_threads, set_num_threads
 from adjoint.program import fused, machine
 from adjoint.program.fused import Fused
+from adjoint.runtime.threads import get_num_threads, set_num_threads
 
 pytestmark = pytest.mark.skipif(not machine.compiled, reason="the machine is compiled")
 

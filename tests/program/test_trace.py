@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.special
 
-from adjoint.arrays.numpy_namespace import xp
+from adjoint.arrays.libraries.numpy_namespace import xp
 from adjoint.program.form import Form
 from adjoint.program.trace import NOTHING, RANKS, SHAPES, Looked, Untraceable, trace
 from adjoint.rules import TABLE

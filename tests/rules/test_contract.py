@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import adjoint
-from adjoint.arrays import contraction
+from adjoint.arrays.kernels import contraction
 
 RNG = np.random.default_rng(11)
 KINDS = ["float64", "complex128"]
@@ -124,7 +124,7 @@ def test_products(name: str, left: Any, right: Any, reference: Any, dtype: str) 
 
 
 def test_matmul_runs_the_ufunc_itself() -> None:
-    assert adjoint.rules.TABLE["matmul"].kernel(adjoint.arrays.numpy_namespace.xp) is np.matmul
+    assert adjoint.rules.TABLE["matmul"].kernel(adjoint.arrays.libraries.numpy_namespace.xp) is np.matmul
 
 
 def test_matmul_of_integers_and_of_half_precision() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import adjoint
 import adjoint.nn.functional as F
-from adjoint.arrays import convolution
+from adjoint.arrays.kernels import convolution
 from adjoint.autograd import grad
 
 CONVOLVE = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}

@@ -18,13 +18,13 @@ import pytest
 
 import adjoint  # noqa: F401  (declares the operations and the class of Tensors)
 import samples
-from adjoint.arrays import crossovers
 from adjoint.autograd.profiler import profile
 from adjoint.core.graph import new_tensor, project
 from adjoint.core.recorded import operations, raw_ops
 from adjoint.func import jvp
 from adjoint.program.fused import Fused
 from adjoint.rules import TABLE, Rule, derive
+from adjoint.runtime import crossovers
 from adjoint.tensor.differentiate import grad
 from adjoint.tensor.table import ops as tensor_ops
 from adjoint.tensor.transposed_jvp import transposed_jvp

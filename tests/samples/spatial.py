@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from adjoint.arrays import axis_maps, interpolation
+from adjoint.arrays.kernels import axis_maps, interpolation
 from adjoint.rules.pooling import Origin
 from samples.draws import Sample, apart, draw, index
 

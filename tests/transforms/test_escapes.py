@@ -10,7 +10,7 @@ import pytest
 
 import adjoint
 from adjoint import func
-from adjoint.arrays.pytree import flatten
+from adjoint.runtime.pytree import flatten
 from adjoint.transforms.batched import BatchedArray
 
 

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import adjoint
-from adjoint.arrays.pytree import flatten
 from adjoint.core.graph import new_tensor
 from adjoint.core.recorded import operations
 from adjoint.rules import TABLE, Rule
+from adjoint.runtime.pytree import flatten
 
 specification = importlib.util.spec_from_file_location(
     "table", Path(__file__).parents[1] / "rules" / "test_table.py"

@@ -5,7 +5,7 @@ The same call gives the same bits again on the same machine with the same number
 
 from __future__ import annotations
 
-from .size import type_name
+from adjoint.arrays.size import type_name
 
 _MODES = ("default", "warn", "error")
 

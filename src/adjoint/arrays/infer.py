@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .dtypes import (
+from adjoint.arrays.dtypes import (
     bool_,
     can_cast,
     complex128,
@@ -26,8 +26,8 @@ from .dtypes import (
     promote_all,
     uint64,
 )  # fmt: skip
-from .namespace import is_traced
-from .size import type_name
+from adjoint.arrays.namespace import is_traced
+from adjoint.arrays.size import type_name
 
 Array = np.ndarray[Any, Any]
 #: Gives the array of a tensor, and None for anything else.

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-from .size import type_name
+from adjoint.arrays.size import type_name
 
 
 class memory_format:

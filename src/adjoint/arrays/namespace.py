@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from adjoint.arrays.dtypes import from_numpy_dtype
-from adjoint.arrays.numpy_namespace import xp
+from adjoint.arrays.libraries.numpy_namespace import xp
 from adjoint.arrays.size import CPU, device
 
 _namespaces: dict[type, Any] = {numpy.ndarray: xp}
@@ -27,7 +27,7 @@ def namespace(array: object) -> Any:
 
     >>> import numpy
     >>> namespace(numpy.zeros(3)).__name__
-    'adjoint.arrays.numpy_namespace'
+    'adjoint.arrays.libraries.numpy_namespace'
     """
     found = _namespaces.get(type(array))
     return found if found is not None else _find(array)
@@ -117,7 +117,7 @@ def on_device(array: Any, wanted: device) -> Any:
     """The array in main memory or on a CUDA device: itself where it lies there already."""
     if device_of(array) == wanted:
         return array
-    from adjoint.arrays import cupy_namespace
+    from adjoint.arrays.libraries import cupy_namespace
 
     return cupy_namespace.on_host(array) if wanted.type == "cpu" else cupy_namespace.on_gpu(array, wanted)
 
@@ -190,7 +190,7 @@ def _is_other_array(value: object) -> bool:
 @cache
 def standard_namespace(library: Any) -> Any:
     """The namespace for a library that follows the standard."""
-    from adjoint.arrays.standard_namespace import Namespace
+    from adjoint.arrays.libraries.standard_namespace import Namespace
 
     return Namespace(library)
 
@@ -202,9 +202,9 @@ def _find(array: object) -> ModuleType:
         import array_api_compat
 
         if array_api_compat.is_dask_array(array):
-            from adjoint.arrays.dask_namespace import xp as found
+            from adjoint.arrays.libraries.dask_namespace import xp as found
         elif array_api_compat.is_cupy_array(array):
-            from adjoint.arrays.cupy_namespace import Namespace
+            from adjoint.arrays.libraries.cupy_namespace import Namespace
 
             found = Namespace()
         else:

@@ -105,7 +105,7 @@ def expanded(xp: Any, array: Any, shape: Shape) -> Any:
     """A view broadcast to a shape in which axes of length one keep their strides, as in torch (NumPy makes them 0).
 
     >>> import numpy
-    >>> from adjoint.arrays import numpy_namespace
+    >>> from adjoint.arrays.libraries import numpy_namespace
     >>> expanded(numpy_namespace, numpy.ones((2, 1)), (3, 2, 1)).strides
     (0, 8, 8)
     """

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from .size import cuda_is_available
+from adjoint.arrays.size import cuda_is_available
 
 
 class SharedMemory(mmap.mmap):

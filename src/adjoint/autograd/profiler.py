@@ -2,7 +2,7 @@
 
 import typing as _typing
 
-from adjoint.core.noting import noter_now as _noter_now
+from adjoint.core.profiling import current_profiler as _current_profiler
 from adjoint.tensor.left_out import AttributeOf as _AttributeOf
 from adjoint.tools.profiler.activities import KinetoStepTracker, ProfilerActivity
 from adjoint.tools.profiler.events import DeviceType, EventList, FunctionEvent, MemRecordsAcc
@@ -36,7 +36,7 @@ __all__ = [
 
 def _profiler_enabled() -> bool:
     """True while a profiler is on in the calling thread."""
-    return _noter_now() is not None
+    return _current_profiler() is not None
 
 
 if not _typing.TYPE_CHECKING:

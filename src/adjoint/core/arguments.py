@@ -17,9 +17,9 @@ import numpy
 
 from adjoint.arrays.dtypes import dtype
 from adjoint.arrays.namespace import is_array
-from adjoint.arrays.random import Generator
 from adjoint.core.graph import TensorBase
 from adjoint.core.naming import known_by
+from adjoint.core.random import Generator
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -7,12 +7,12 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from adjoint.arrays.forks import new_lock
 from adjoint.arrays.size import type_name
 from adjoint.core import errors, graph
 from adjoint.core.engine import run_number, will_run
 from adjoint.core.graph import TensorBase, gradient_edge, needs_grad
 from adjoint.core.hooks import RemovableHandle
+from adjoint.runtime.forks import new_lock
 
 Tensor = Any
 

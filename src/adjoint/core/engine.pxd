@@ -1,6 +1,6 @@
 cimport cython
-from adjoint.arrays.crossovers cimport is_large
-from adjoint.arrays.products_and_sums cimport added, plus
+from adjoint.runtime.crossovers cimport is_large
+from adjoint.arrays.kernels.products_and_sums cimport added, plus
 from adjoint.core.graph cimport (
     AccumulateGrad,
     ContextNode,
@@ -18,7 +18,7 @@ from adjoint.core.graph cimport (
 )
 from adjoint.core.interceptors cimport Interceptor, interceptor_at
 from adjoint.core.modes cimport ThreadState, current
-from adjoint.core.noting cimport Noter
+from adjoint.core.profiling cimport ProfilerHook
 
 
 cdef int _NEEDED, _CAPTURED, _OPEN, _DONE, _COUNTED
@@ -34,7 +34,7 @@ cdef class Run:
     cdef dict foreign
     cdef list ready
     cdef tuple interceptors
-    cdef Noter noter
+    cdef ProfilerHook profiler
     cdef list callbacks
     cdef object called_at
     cdef Slot slot(self, Node node)

@@ -18,7 +18,7 @@ one, or one in another thread) has notes in that node, this pass keeps its own i
 try:
     import cython
 except ModuleNotFoundError:
-    from adjoint.arrays import _cython_shim as cython
+    from adjoint.runtime import cython_shim as cython
 
 import _thread
 import contextvars
@@ -28,19 +28,18 @@ from heapq import heappop, heappush
 
 import numpy
 
-from adjoint.arrays.forks import new_rlock
-from adjoint.arrays.memory import with_kept_memory
-from adjoint.arrays.products_and_sums import one_like
+from adjoint.arrays.kernels.products_and_sums import one_like
 from adjoint.core import errors
 from adjoint.core.anomaly import Watch, note_release
 from adjoint.core.interceptors import PROFILER
 from adjoint.core.locations import caller
 from adjoint.core.modes import adopt
+from adjoint.runtime.forks import new_rlock
+from adjoint.runtime.memory import with_kept_memory
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
-    from adjoint.arrays.crossovers import is_large
-    from adjoint.arrays.products_and_sums import added, plus
+    from adjoint.arrays.kernels.products_and_sums import added, plus
     from adjoint.core.graph import (
         AccumulateGrad,
         ContextNode,
@@ -58,6 +57,7 @@ if not cython.compiled:
     )
     from adjoint.core.interceptors import Interceptor, interceptor_at
     from adjoint.core.modes import ThreadState, current
+    from adjoint.runtime.crossovers import is_large
 
 
 def quiet_errors():
@@ -94,9 +94,9 @@ class Run:
 
     captures: what to hand back instead of accumulating, as {node: [(output number, place in the result)]}, or None
     to accumulate into every leaf; then only nodes from which a captured one can be reached take part.
-    interceptors: those of the thread, and in anomaly mode one more; they stand around each node. noter: the one among
-    them that notes what nodes compute, or None. callbacks: what is to be called when all nodes have run, or None.
-    called_at: the user's line, while locations are recorded.
+    interceptors: those of the thread, and in anomaly mode one more; they stand around each node. profiler: the hook
+    among them that records what nodes compute, or None. callbacks: what is to be called when all nodes have run, or
+    None. called_at: the user's line, while locations are recorded.
     """
 
     def __init__(self, retain_graph, create_graph, captures, accumulate, n_captures):
@@ -110,7 +110,7 @@ class Run:
         self.ready = []
         state: ThreadState = current()
         self.interceptors = (*state.interceptors, Watch()) if state.anomaly else state.interceptors
-        self.noter = interceptor_at(self.interceptors, PROFILER)
+        self.profiler = interceptor_at(self.interceptors, PROFILER)
         self.callbacks = None
         self.called_at = caller() if state.locations else None
 
@@ -217,7 +217,7 @@ class Run:
             if slot._ad_buffer is None:
                 slot._ad_buffer = cotangent
                 slot._ad_owned = False
-            elif slot._ad_owned and not self.create_graph and self.noter is None:
+            elif slot._ad_owned and not self.create_graph and self.profiler is None:
                 if not added(slot._ad_buffer, cotangent):
                     slot._ad_buffer += cotangent
             else:
@@ -232,9 +232,9 @@ class Run:
 
     def sum(self, first, second):
         """The sum of two cotangents."""
-        if self.noter is None or self.create_graph:
+        if self.profiler is None or self.create_graph:
             return summed(first, second, self.create_graph)
-        return self.noter.call("add", sum_of_both, [first, second])
+        return self.profiler.call("add", sum_of_both, [first, second])
 
     def enqueue(self, node: Node):
         """A node all of whose consumers have delivered: leaves run at once, others in their turn."""
@@ -335,10 +335,10 @@ class Run:
     def pull(self, node: Node, cotangent):
         """Run the formulas of a node and the hooks behind them, and free what the node saved."""
         received = output_values(node, cotangent) if node._ad_post_hooks is not None else None
-        if self.noter is None or self.create_graph:
+        if self.profiler is None or self.create_graph:
             pulled = node._ad_pull(cotangent, self.create_graph)
         else:
-            pulled = self.noter.pull(node, cotangent)
+            pulled = self.profiler.pull(node, cotangent)
         if node._ad_post_hooks is not None:
             pulled = run_post_hooks(node, pulled, received, self.create_graph)
         if not self.retain_graph:

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple, TypeVar
 from numpy import may_share_memory, ndarray
 
 from adjoint.arrays.dtypes import can_cast, dtype, from_numpy_dtype, kind_of
+from adjoint.arrays.libraries.numpy_namespace import elements_meet
 from adjoint.arrays.namespace import namespace, underlying
-from adjoint.arrays.numpy_namespace import elements_meet
 from adjoint.arrays.shapes import broadcast_shapes
 from adjoint.arrays.size import type_name
 from adjoint.core.locations import described

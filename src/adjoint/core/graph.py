@@ -8,7 +8,7 @@ to `.grad`. The invariants that hold here are listed in this folder's README.
 try:
     import cython
 except ModuleNotFoundError:
-    from adjoint.arrays import _cython_shim as cython
+    from adjoint.runtime import cython_shim as cython
 
 import itertools
 import weakref
@@ -17,19 +17,19 @@ from typing import NamedTuple
 import numpy
 
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of, numpy_dtype
-from adjoint.arrays.forks import new_rlock
-from adjoint.arrays.memory import with_kept_memory
 from adjoint.arrays.namespace import astype, copied, library_of, namespace
-from adjoint.arrays.once import warn_once
 from adjoint.arrays.shapes import sum_to
 from adjoint.arrays.size import Size, device
 from adjoint.core import errors
 from adjoint.core.hooks import RETAIN, HookTable, RemovableHandle
 from adjoint.core.locations import caller, warn_caller
+from adjoint.runtime.forks import new_rlock
+from adjoint.runtime.memory import with_kept_memory
+from adjoint.runtime.once import warn_once
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
-    from adjoint.arrays.products_and_sums import added, sum_leading
+    from adjoint.arrays.kernels.products_and_sums import added, sum_leading
     from adjoint.core.modes import Level, ThreadState, current, thread_is_inferring
 
 _ndarray = numpy.ndarray

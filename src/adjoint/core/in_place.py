@@ -6,15 +6,15 @@
 try:
     import cython
 except ModuleNotFoundError:
-    from adjoint.arrays import _cython_shim as cython
+    from adjoint.runtime import cython_shim as cython
 
 import weakref
 
 import numpy
 
 from adjoint.arrays.dtypes import numpy_dtype
+from adjoint.arrays.libraries.numpy_namespace import elements_meet
 from adjoint.arrays.namespace import copied, library_of
-from adjoint.arrays.numpy_namespace import elements_meet
 from adjoint.core import errors
 from adjoint.core.graph import registry
 

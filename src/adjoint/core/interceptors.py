@@ -8,9 +8,9 @@ the work that its name says, and has that done by `proceed`, `proceed_in_place`,
 try:
     import cython
 except ModuleNotFoundError:
-    from adjoint.arrays import _cython_shim as cython
+    from adjoint.runtime import cython_shim as cython
 
-#: Places in the chain, the outermost first; there is at most one interceptor in each. A profiler's is a `Noter`.
+#: Places in the chain, the outermost first; there is at most one interceptor in each. A profiler's is a `ProfilerHook`.
 PROFILER, DUAL_LEVELS, VOLATILE, CHECKPOINT, INSPECTION, ANOMALY = range(6)
 
 

@@ -1,7 +1,7 @@
 cimport cython
 
-from adjoint.arrays.crossovers cimport is_large
-from adjoint.arrays.products_and_sums cimport NativeKernel
+from adjoint.runtime.crossovers cimport is_large
+from adjoint.arrays.kernels.products_and_sums cimport NativeKernel
 from adjoint.core.binding cimport Arguments
 from adjoint.core.graph cimport TensorBase, dtype_of
 from adjoint.core.in_place cimport check_current

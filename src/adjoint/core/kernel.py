@@ -3,24 +3,24 @@
 try:
     import cython
 except ModuleNotFoundError:
-    from adjoint.arrays import _cython_shim as cython
+    from adjoint.runtime import cython_shim as cython
 
 import numpy
 
 from adjoint.arrays.dtypes import kind_of, numpy_dtype
-from adjoint.arrays.memory import with_kept_memory
 from adjoint.arrays.namespace import astype, is_array, namespace
 from adjoint.arrays.promotion import promote
 from adjoint.core import errors
 from adjoint.core.arguments import INTERNAL, explanation
 from adjoint.core.graph import registry
 from adjoint.program.fused import Fused
+from adjoint.runtime.memory import with_kept_memory
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
-    from adjoint.arrays.crossovers import is_large
     from adjoint.core.graph import TensorBase, dtype_of
     from adjoint.core.in_place import check_current
+    from adjoint.runtime.crossovers import is_large
 
 _ndarray = numpy.ndarray
 _asarray = numpy.asarray

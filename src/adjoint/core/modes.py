@@ -6,7 +6,7 @@ Every mode lives in one `ThreadState`, so that the hot path makes one look-up an
 try:
     import cython
 except ModuleNotFoundError:
-    from adjoint.arrays import _cython_shim as cython
+    from adjoint.runtime import cython_shim as cython
 
 import threading
 import weakref

@@ -16,7 +16,7 @@ from adjoint.core.in_place cimport check_writable, overwritten, rebase
 from adjoint.core.interceptors cimport Interceptor
 from adjoint.core.kernel cimport Kernel
 from adjoint.core.modes cimport ThreadState, current
-from adjoint.core.noting cimport Noter, noter_alone
+from adjoint.core.profiling cimport ProfilerHook, sole_profiler
 from adjoint.core.recorded cimport OpNode, name_in_place
 from adjoint.core.recorder cimport Recorder
 from adjoint.core.view_steps cimport note_view
@@ -54,7 +54,7 @@ cdef class Operation:
     cpdef object binary(self, object x, object y)
     cpdef object run_in_place(self, list values)
     cpdef object call(self, list args, dict kwargs)
-    cdef object noted(self, list given)
+    cdef object profiled(self, list given)
     cpdef object apply(self, list values)
     cpdef object proceed(self, list values, int place)
     cdef object carry_out(self, list values)

@@ -8,7 +8,7 @@ way for one or two plain tensors, the general way, and results that are written 
 try:
     import cython
 except ModuleNotFoundError:
-    from adjoint.arrays import _cython_shim as cython
+    from adjoint.runtime import cython_shim as cython
 
 from time import perf_counter_ns
 
@@ -16,8 +16,8 @@ import numpy
 
 from adjoint.arrays.dtypes import numpy_dtype
 from adjoint.arrays.namespace import astype
-from adjoint.arrays.once import warn_once
 from adjoint.core import errors
+from adjoint.runtime.once import warn_once
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
@@ -37,7 +37,7 @@ if not cython.compiled:
     from adjoint.core.interceptors import Interceptor
     from adjoint.core.kernel import Kernel
     from adjoint.core.modes import ThreadState, current
-    from adjoint.core.noting import Noter, noter_alone
+    from adjoint.core.profiling import ProfilerHook, sole_profiler
     from adjoint.core.recorded import OpNode, name_in_place
     from adjoint.core.recorder import Recorder
     from adjoint.core.view_steps import note_view
@@ -111,7 +111,7 @@ class Operation:
         state: ThreadState = current()
         array = tensor._array
         if state.unusual:
-            return self.noted([x])
+            return self.profiled([x])
         if _overriding and overrides(x):
             return self.apply([x, *self.tail])
         if type(array) is not _ndarray:
@@ -132,7 +132,7 @@ class Operation:
         mask: cython.int = 0
         state: ThreadState = current()
         if state.unusual:
-            return self.noted([x, y])
+            return self.profiled([x, y])
         if _overriding and (overrides(x) or overrides(y)):
             return self.apply([x, y, *self.tail])
         if isinstance(x, TensorBase):
@@ -176,14 +176,14 @@ class Operation:
             self.recorder.record_quick(x, y, self.recorder.real_plan(mask), out, result)
         return result
 
-    def noted(self, given: list):
+    def profiled(self, given: list):
         """The operation on one or two arguments where something unusual is on: the quick way if it is but a profiler.
 
         The profiler steps aside meanwhile, and notes the result.
         """
         state: ThreadState = current()
-        noter: Noter = noter_alone(state)
-        if noter is None or noter.detailed:
+        profiler: ProfilerHook = sole_profiler(state)
+        if profiler is None or profiler.detailed:
             return self.apply([*given, *self.tail])
         result = None
         state.unusual = 0
@@ -192,7 +192,7 @@ class Operation:
             result = self.unary(given[0]) if len(given) == 1 else self.binary(given[0], given[1])
         finally:
             state.recount()
-            noter.note(self.name, begun, result)
+            profiler.note(self.name, begun, result)
         return result
 
     # the general way --------------------------------------------------------------------------------------------------

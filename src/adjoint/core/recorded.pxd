@@ -1,6 +1,6 @@
 cimport cython
-from adjoint.arrays.crossovers cimport is_large
-from adjoint.arrays.products_and_sums cimport NativeKernel
+from adjoint.runtime.crossovers cimport is_large
+from adjoint.arrays.kernels.products_and_sums cimport NativeKernel
 from adjoint.core.graph cimport (
     NO_VERSION,
     AccumulateGrad,

@@ -7,14 +7,13 @@ they are called. An `OpNode` then holds no more than its plan and the values tha
 try:
     import cython
 except ModuleNotFoundError:
-    from adjoint.arrays import _cython_shim as cython
+    from adjoint.runtime import cython_shim as cython
 
 import weakref
 
 import numpy
 
 from adjoint.arrays.dtypes import float32, from_numpy_dtype, is_half, kind_of, numpy_dtype
-from adjoint.arrays.memory import with_kept_memory
 from adjoint.arrays.namespace import in_batch_of, is_array, namespace
 from adjoint.arrays.promotion import upcast
 from adjoint.core import errors
@@ -22,10 +21,10 @@ from adjoint.core.graph import registry
 from adjoint.core.locations import caller, forward_traceback
 from adjoint.core.naming import IN_PLACE_NODES
 from adjoint.program.fused import Fused
+from adjoint.runtime.memory import with_kept_memory
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
-    from adjoint.arrays.crossovers import is_large
     from adjoint.core.graph import (
         NO_VERSION,
         AccumulateGrad,
@@ -48,6 +47,7 @@ if not cython.compiled:
         version_of,
     )
     from adjoint.core.modes import ThreadState, current, with_plain_results
+    from adjoint.runtime.crossovers import is_large
 
     _overriding = True  # `with_plain_results` costs little
 

@@ -1,6 +1,6 @@
 cimport cython
 
-from adjoint.arrays.products_and_sums cimport NativeKernel
+from adjoint.arrays.kernels.products_and_sums cimport NativeKernel
 from adjoint.core.binding cimport Arguments
 from adjoint.core.graph cimport (
     NO_VERSION,

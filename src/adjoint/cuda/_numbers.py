@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from adjoint.arrays import random
 from adjoint.arrays.size import cuda_is_available
+from adjoint.core import random
 from adjoint.cuda._devices import device_count, number_of
 
 

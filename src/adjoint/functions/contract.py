@@ -8,8 +8,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from adjoint.arrays import contraction
 from adjoint.arrays.dtypes import bool_, dtype
+from adjoint.arrays.kernels import contraction
 from adjoint.arrays.namespace import is_array
 from adjoint.arrays.promotion import common_dtype
 from adjoint.arrays.shapes import normalize_dim, normalize_dims

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from adjoint.arrays.convolution import Geometry
+from adjoint.arrays.kernels.convolution import Geometry
 from adjoint.core.graph import TensorBase
 from adjoint.functions.composite import composite, ops
 from adjoint.functions.contract import as_tensor

@@ -7,7 +7,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from adjoint.arrays.dtypes import is_half, kind_of
-from adjoint.arrays.linalg_errors import LinAlgError
+from adjoint.arrays.kernels.linalg_errors import LinAlgError
 from adjoint.arrays.namespace import underlying
 from adjoint.core.recorded import operations
 from adjoint.core.results import results_of

@@ -17,7 +17,6 @@ import numpy
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 from adjoint.arrays.infer import array_from_data
 from adjoint.arrays.namespace import has_views, is_array, underlying
-from adjoint.arrays.once import warn_once
 from adjoint.arrays.promotion import common_dtype, number_as
 from adjoint.arrays.shapes import broadcast_shapes, normalize_dim
 from adjoint.core.graph import TensorBase, bump_version, new_tensor
@@ -25,6 +24,7 @@ from adjoint.core.modes import current, is_grad_enabled
 from adjoint.core.recorded import operations
 from adjoint.functions.composite import as_tensor, composite, ops, takes_out
 from adjoint.rules.index import check_value
+from adjoint.runtime.once import warn_once
 
 Tensor = Any
 Basic = tuple[Any, ...] | None

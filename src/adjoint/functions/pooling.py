@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy
 
-from adjoint.arrays import axis_maps
-from adjoint.arrays.axis_maps import AxisMap
+from adjoint.arrays.kernels import axis_maps
+from adjoint.arrays.kernels.axis_maps import AxisMap
 from adjoint.arrays.namespace import underlying
 from adjoint.arrays.promotion import number_as
 from adjoint.core.graph import new_tensor

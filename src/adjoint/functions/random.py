@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy
 
-from adjoint.arrays import random as draws
 from adjoint.arrays.dtypes import as_dtype, get_default_dtype, kind_of
 from adjoint.arrays.namespace import namespace, underlying
-from adjoint.arrays.random import Generator
 from adjoint.arrays.shapes import broadcast_shapes
 from adjoint.arrays.size import check_shape, type_name
 from adjoint.core import errors
+from adjoint.core import random as draws
 from adjoint.core.batches import mapped
 from adjoint.core.graph import TensorBase, needs_grad, new_tensor
+from adjoint.core.random import Generator
 from adjoint.core.recorded import operations, raw_ops
 from adjoint.functions.composite import composite, into
 from adjoint.functions.underived import without_derivative

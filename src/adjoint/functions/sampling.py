@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy
 
-from adjoint.arrays import interpolation
-from adjoint.arrays.axis_maps import AxisMap
+from adjoint.arrays.kernels import interpolation
+from adjoint.arrays.kernels.axis_maps import AxisMap
 from adjoint.arrays.size import type_name
 from adjoint.core.graph import new_tensor
 from adjoint.functions.composite import composite, ops

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from adjoint.arrays.numpy_namespace import repeat
+from adjoint.arrays.libraries.numpy_namespace import repeat
 from adjoint.arrays.shapes import normalize_dim
 from adjoint.core.graph import new_tensor
 from adjoint.functions.composite import composite, ops

@@ -12,13 +12,13 @@ from typing import Any, TypeVar
 import numpy
 
 from adjoint.arrays.dtypes import get_default_dtype, int32, int64
+from adjoint.arrays.libraries.numpy_namespace import repeat
 from adjoint.arrays.namespace import underlying
-from adjoint.arrays.numpy_namespace import repeat
-from adjoint.arrays.once import warn_once
 from adjoint.arrays.shapes import broadcast_shapes, check_size, normalize_dim, normalize_dims
 from adjoint.core.errors import sizes
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.functions.composite import as_tensor, composite, ops, takes_out
+from adjoint.runtime.once import warn_once
 
 Tensor = Any
 

@@ -13,8 +13,8 @@ import numpy
 from adjoint.arrays.dtypes import as_dtype
 from adjoint.arrays.dtypes import dtype as dtype_class
 from adjoint.arrays.layout import as_memory_format, lies_so, preserve_format, strides_in
+from adjoint.arrays.libraries.numpy_namespace import elements_meet, memory_of
 from adjoint.arrays.namespace import underlying
-from adjoint.arrays.numpy_namespace import elements_meet, memory_of
 from adjoint.arrays.size import check_shape, type_name
 from adjoint.core import errors
 from adjoint.core.grad_mode import recording

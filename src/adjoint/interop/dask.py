@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy
 
-from adjoint.arrays.pytree import flatten
 from adjoint.core.graph import new_tensor
+from adjoint.runtime.pytree import flatten
 from adjoint.tensor.creation import as_tensor
 from adjoint.tensor.differentiate import grad, needing_grad
 from adjoint.tensor.tensor import Tensor

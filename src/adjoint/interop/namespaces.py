@@ -8,7 +8,7 @@ from typing import Any
 
 from adjoint.core.graph import TensorBase
 from adjoint.core.naming import known_by
-from adjoint.interop.declare import FUNCTIONS
+from adjoint.interop.numpy_functions import FUNCTIONS
 
 Function = Callable[..., Any]
 

@@ -11,9 +11,9 @@ import numpy
 from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.namespace import is_array
 from adjoint.core.graph import TensorBase, new_tensor
-from adjoint.interop.declare import FUNCTIONS
 from adjoint.interop.dlpack import dlpack, dlpack_device
 from adjoint.interop.functions import load
+from adjoint.interop.numpy_functions import FUNCTIONS
 from adjoint.interop.operands import is_tensor, is_tracked, mapped, tensors_in, values_of
 from adjoint.interop.reasons import DISCRETE, reason_for
 from adjoint.interop.ufuncs import METHODS, QUICK, UFUNCS

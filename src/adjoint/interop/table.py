@@ -1,6 +1,6 @@
 """The table of NumPy's functions over Tensors, filled."""
 
-from adjoint.interop.declare import FUNCTIONS as FUNCTIONS
 from adjoint.interop.functions import load
+from adjoint.interop.numpy_functions import FUNCTIONS as FUNCTIONS
 
 load()

@@ -1,6 +1,6 @@
 """Linear algebra: solving, decomposing, norms, under torch.linalg's names."""
 
-from adjoint.arrays.linalg_errors import LinAlgError
+from adjoint.arrays.kernels.linalg_errors import LinAlgError
 from adjoint.functions.binding import functions as _functions
 
 globals().update(_functions["linalg"])

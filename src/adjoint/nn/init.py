@@ -13,9 +13,9 @@ import math
 import typing as _typing
 import warnings
 
-from adjoint.arrays.random import Generator
 from adjoint.core.arguments import check_functions
 from adjoint.core.grad_mode import no_grad
+from adjoint.core.random import Generator
 from adjoint.tensor.creation import randperm
 from adjoint.tensor.left_out import AttributeOf as _AttributeOf
 from adjoint.tensor.tensor import Tensor

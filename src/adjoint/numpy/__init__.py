@@ -21,8 +21,8 @@ import numpy as _numpy
 
 from adjoint.core.naming import known_by as _known_by
 from adjoint.interop import protocols as _protocols
-from adjoint.interop.declare import FUNCTIONS as _FUNCTIONS
 from adjoint.interop.namespaces import for_both as _for_both
+from adjoint.interop.numpy_functions import FUNCTIONS as _FUNCTIONS
 
 globals().update({name: getattr(_numpy, name) for name in _numpy.__all__})
 

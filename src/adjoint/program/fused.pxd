@@ -1,6 +1,6 @@
 cimport cython
 
-from adjoint.arrays.crossovers cimport is_large
+from adjoint.runtime.crossovers cimport is_large
 from adjoint.program.machine cimport Elementwise
 
 cdef extern from "numpy_arrays.h":

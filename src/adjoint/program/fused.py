@@ -8,21 +8,21 @@ no program, where arrays do not lie as a program needs them, and where NumPy has
 try:
     import cython
 except ModuleNotFoundError:
-    from adjoint.arrays import _cython_shim as cython
+    from adjoint.runtime import cython_shim as cython
 
 import numpy
 
 from adjoint.arrays.dtypes import dtype as DType
-from adjoint.arrays.memory import with_kept_memory
-from adjoint.arrays.threads import get_num_threads
 from adjoint.program import machine
 from adjoint.program.machine import would_tell
 from adjoint.program.schedule import Schedule, Unschedulable, elementwise
 from adjoint.program.trace import NOTHING, RANKS, SHAPES, Looked, Untraceable, trace
+from adjoint.runtime.memory import with_kept_memory
+from adjoint.runtime.threads import get_num_threads
 
 if not cython.compiled:
     # the compiled form has it from the .pxd
-    from adjoint.arrays.crossovers import is_large
+    from adjoint.runtime.crossovers import is_large
 
 #: So many programs has a function, and so many schedules a program.
 MAX_PROGRAMS = MAX_SCHEDULES = 64

@@ -1,7 +1,7 @@
 cimport cython
 
-from adjoint.arrays.memory cimport PyArray_Descr, new_kept_array
-from adjoint.arrays.threads cimport share
+from adjoint.runtime.memory cimport PyArray_Descr, new_kept_array
+from adjoint.runtime.threads cimport share
 
 
 cdef extern from "Python.h":

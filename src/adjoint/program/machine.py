@@ -13,8 +13,8 @@ except ModuleNotFoundError:
 
 import numpy
 
-from adjoint.arrays import crossovers
-from adjoint.arrays.threads import get_num_threads
+from adjoint.runtime import crossovers
+from adjoint.runtime.threads import get_num_threads
 
 from .form import CAST, WHERE
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy
 
-from adjoint.arrays import crossovers
+from adjoint.runtime import crossovers
 
 from . import machine
 from .form import BOOL, CAST, WHERE, Form, Step

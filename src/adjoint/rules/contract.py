@@ -5,9 +5,16 @@ All are linear in each input alone; the transpose of a product with B is the pro
 
 from math import prod
 
-from adjoint.arrays import contraction
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
-from adjoint.arrays.products_and_sums import LEFT_COTANGENT, MATRICES, MATRIX_VECTOR, PRODUCT, RIGHT_COTANGENT, VECTORS
+from adjoint.arrays.kernels import contraction
+from adjoint.arrays.kernels.products_and_sums import (
+    LEFT_COTANGENT,
+    MATRICES,
+    MATRIX_VECTOR,
+    PRODUCT,
+    RIGHT_COTANGENT,
+    VECTORS,
+)
 from adjoint.arrays.promotion import number_as
 from adjoint.arrays.shapes import broadcast_shapes
 

@@ -4,8 +4,8 @@ All three operations are one trilinear form, the sum of y[n, o, p] w[o, c, i] x[
 each with one of the three arrays left out. So the derivatives of each are the other two, to any order.
 """
 
-from adjoint.arrays import convolution as arrays
-from adjoint.arrays.convolution import Geometry
+from adjoint.arrays.kernels import convolution as arrays
+from adjoint.arrays.kernels.convolution import Geometry
 
 from .declare import Array, general, multilinear
 

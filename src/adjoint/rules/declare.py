@@ -60,7 +60,7 @@ from collections.abc import Callable, Iterable, Sequence
 from sys import maxsize
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from adjoint.arrays.products_and_sums import NativeKernel
+from adjoint.arrays.kernels.products_and_sums import NativeKernel
 from adjoint.arrays.shapes import normalize_dims
 
 Function = Callable[..., Any]

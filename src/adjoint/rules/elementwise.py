@@ -9,9 +9,9 @@ from typing import Any
 
 from adjoint.arrays.dtypes import SCALAR, ZERO_DIM, finfo, from_numpy_dtype, kind_of
 from adjoint.arrays.namespace import count_true, on_device, underlying
-from adjoint.arrays.once import warn_once
 from adjoint.arrays.promotion import common_dtype, number_as
 from adjoint.arrays.shapes import broadcast_shapes
+from adjoint.runtime.once import warn_once
 
 from .declare import Array, Constant, Number, Numeric, constant, elementwise, general, linear
 

@@ -5,7 +5,7 @@ was subtracted and divided by are results of their own, and have derivatives: so
 a second pass over the input, and can itself be differentiated.
 """
 
-from adjoint.arrays import vectors
+from adjoint.arrays.kernels import vectors
 
 from .activations import require_real
 from .declare import Array, Numeric, general

@@ -1,14 +1,14 @@
 """Pooling and resampling: what combines or picks elements along the last axes of an image.
 
-Sums, means, interpolation and margins are linear maps along single axes (see `adjoint.arrays.axis_maps`), and one
-operation, `along_axes`, applies them all; its transpose is the same operation with the transposed maps. A maximum picks
-one element of each window: `from_places` picks by place, `on_places` is the transpose.
+Sums, means, interpolation and margins are linear maps along single axes (see `adjoint.arrays.kernels.axis_maps`).
+One operation, `along_axes`, applies them all; its transpose is the same operation with the transposed maps. A maximum
+picks one element of each window: `from_places` picks by place, `on_places` is the transpose.
 """
 
 from math import prod
 from typing import Any, NamedTuple
 
-from adjoint.arrays import axis_maps, scatter
+from adjoint.arrays.kernels import axis_maps, scatter
 
 from .declare import Array, Constant, Number, constant, general, linear, second_order_name
 

@@ -8,10 +8,10 @@ made without division, so that zeros are exact in every order of differentiation
 from functools import lru_cache
 from math import inf, nan, prod
 
-from adjoint.arrays import cumulative, vectors
 from adjoint.arrays.dtypes import finfo, float32, float64, from_numpy_dtype, is_half, kind_of, numpy_dtype
+from adjoint.arrays.kernels import cumulative, vectors
+from adjoint.arrays.kernels.products_and_sums import AVERAGE, SPREAD, SPREAD_MEAN, TOTAL
 from adjoint.arrays.namespace import count_true, is_lazy, underlying
-from adjoint.arrays.products_and_sums import AVERAGE, SPREAD, SPREAD_MEAN, TOTAL
 
 from .declare import Array, Numeric, constant, general, linear
 from .derive import plus

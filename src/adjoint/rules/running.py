@@ -2,8 +2,8 @@
 
 from math import inf
 
-from adjoint.arrays import cumulative
 from adjoint.arrays.dtypes import kind_of
+from adjoint.arrays.kernels import cumulative
 
 from .declare import Array, general, linear
 from .reduce import part, refuse_kinds

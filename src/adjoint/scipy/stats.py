@@ -6,8 +6,8 @@ from typing import Any as _Any
 
 import scipy.stats as _stats
 
-from adjoint.interop.declare import FUNCTIONS as _FUNCTIONS
 from adjoint.interop.namespaces import Distribution as _Distribution
+from adjoint.interop.numpy_functions import FUNCTIONS as _FUNCTIONS
 
 _names = sorted({name.split(".")[2] for name in _FUNCTIONS if name.startswith("scipy.stats.")})
 

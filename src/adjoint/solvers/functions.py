@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adjoint.arrays.dtypes import float64
-from adjoint.arrays.pytree import flatten
 from adjoint.core.dependence import differentiating
 from adjoint.core.grad_mode import enable_grad, no_grad
 from adjoint.core.graph import TensorBase
+from adjoint.runtime.pytree import flatten
 from adjoint.solvers.colouring import Compression
 from adjoint.solvers.flat import Flat, constant_error, to_numpy
 from adjoint.tensor.creation import as_tensor, from_numpy, zeros

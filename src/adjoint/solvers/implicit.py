@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.arrays.dtypes import finfo
-from adjoint.arrays.linalg_errors import LinAlgError
+from adjoint.arrays.kernels.linalg_errors import LinAlgError
 from adjoint.arrays.namespace import underlying
 from adjoint.functions.binding import functions
 from adjoint.solvers.convergence import ConvergenceError

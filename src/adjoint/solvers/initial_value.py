@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from adjoint.arrays.dtypes import float64
-from adjoint.arrays.pytree import flatten
 from adjoint.core.grad_mode import no_grad
+from adjoint.runtime.pytree import flatten
 from adjoint.solvers.flat import to_numpy
 from adjoint.solvers.functions import VectorFunction, vector_of
 from adjoint.tensor.creation import from_numpy, tensor

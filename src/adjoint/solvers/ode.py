@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint.arrays.namespace import underlying
-from adjoint.arrays.pytree import flatten
 from adjoint.core.grad_mode import no_grad
 from adjoint.core.graph import TensorBase
 from adjoint.core.modes import current, is_grad_enabled
+from adjoint.runtime.pytree import flatten
 from adjoint.solvers.convergence import ConvergenceError
 from adjoint.solvers.flat import Differentiable, Flat, asked, check_function, plain
 from adjoint.tensor.creation import as_tensor

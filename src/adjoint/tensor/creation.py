@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 import numpy
 
-from adjoint.arrays import random as draws
 from adjoint.arrays.dtypes import (
     as_dtype,
     bool_,
@@ -23,16 +22,17 @@ from adjoint.arrays.dtypes import (
 )
 from adjoint.arrays.infer import array_from_data
 from adjoint.arrays.layout import as_memory_format, memory_format, preserve_format, strides_in
+from adjoint.arrays.libraries.numpy_namespace import as_strided
 from adjoint.arrays.namespace import held_array, is_array, namespace, on_device
-from adjoint.arrays.numpy_namespace import as_strided
 from adjoint.arrays.promotion import number_as
-from adjoint.arrays.random import Generator
 from adjoint.arrays.size import CPU, as_device, check_shape, type_name
 from adjoint.core import errors
+from adjoint.core import random as draws
 from adjoint.core.batches import mapped
 from adjoint.core.dependence import check_kept
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.modes import current
+from adjoint.core.random import Generator
 from adjoint.core.recorded import operations, raw_ops
 from adjoint.rules.elementwise import check_number
 from adjoint.tensor import subclasses

@@ -10,7 +10,6 @@ import numpy
 
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 from adjoint.arrays.namespace import namespace
-from adjoint.arrays.once import warn_once
 from adjoint.arrays.size import Size, type_name
 from adjoint.core import errors
 from adjoint.core.batches import mapped, running
@@ -18,8 +17,9 @@ from adjoint.core.edges import GradientEdge, as_edge
 from adjoint.core.engine import gradients_of, run_backward
 from adjoint.core.graph import TensorBase, new_tensor, output_dtype, output_shape, registry
 from adjoint.core.modes import current
-from adjoint.core.noting import noter_now
+from adjoint.core.profiling import current_profiler
 from adjoint.core.recorded import TensorOps
+from adjoint.runtime.once import warn_once
 from adjoint.tensor.older_names import older_names
 from adjoint.tensor.stochastic import is_reinforced
 from adjoint.tensor.subclasses import gradients_like
@@ -347,7 +347,7 @@ def make_cotangent(target: Target, given: Any, index: int, create_graph: bool) -
             raise errors.NO_GRAD_FN.error(index=index)
         if not is_reinforced(target):
             check_implicit(array)
-        profiler = noter_now()
+        profiler = current_profiler()
         raw = ones_like(array) if profiler is None else profiler.call("ones_like", lambda _: ones_like(array), [array])
         return new_tensor(raw) if create_graph else raw
     if not isinstance(given, TensorBase):

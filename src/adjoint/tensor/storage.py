@@ -10,8 +10,8 @@ import numpy
 
 from adjoint.arrays.dtypes import as_dtype, dtype, get_default_dtype
 from adjoint.arrays.infer import array_from_data
+from adjoint.arrays.libraries.numpy_namespace import as_strided, memory_of
 from adjoint.arrays.namespace import device_of, namespace, on_device
-from adjoint.arrays.numpy_namespace import as_strided, memory_of
 from adjoint.arrays.shared_memory import is_pinned, is_shared, pinned, shared_bytes
 from adjoint.arrays.size import device, type_name
 from adjoint.core.graph import TensorBase, VersionCounter, counter_of

@@ -18,7 +18,6 @@ from adjoint.arrays.dtypes import DTYPES, as_dtype, dtype, from_numpy_dtype, get
 from adjoint.arrays.infer import array_from_data
 from adjoint.arrays.layout import as_memory_format, copied, strided
 from adjoint.arrays.namespace import computed, device_of, in_batch_of, is_lazy, no_array, on_device
-from adjoint.arrays.once import warn_once
 from adjoint.arrays.shared_memory import is_pinned, is_shared, shared_bytes
 from adjoint.arrays.size import CPU, Size, as_device, check_shape, device, type_name
 from adjoint.arrays.size import device as _Device
@@ -29,12 +28,13 @@ from adjoint.core.graph import new_tensor, node_of, registry, set_tensor_type
 from adjoint.core.hooks import RETAIN, HookTable, RemovableHandle
 from adjoint.core.in_place import reshape_accumulator
 from adjoint.core.modes import current, is_grad_enabled
+from adjoint.runtime.once import warn_once
 from adjoint.tensor.arithmetic import ArithmeticTensor, is_operand
 from adjoint.tensor.differentiate import backward, needing_grad
 from adjoint.tensor.formatting import format_tensor
 from adjoint.tensor.older_names import older_names
 from adjoint.tensor.pinning import pinnable
-from adjoint.tensor.protocols import doors
+from adjoint.tensor.protocol_hooks import protocols
 from adjoint.tensor.stochastic import reinforce
 from adjoint.tensor.storage import (
     TypedStorage,
@@ -480,21 +480,21 @@ class Tensor(ArithmeticTensor):
         return numpy.array(self._array, dtype=dtype, copy=copy)
 
     def __array_ufunc__(self, ufunc: Any, method: Any, *inputs: Any, **kwargs: Any) -> Any:
-        return doors.array_ufunc(ufunc, method, inputs, kwargs)
+        return protocols.array_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return doors.array_function(func, types, args, kwargs)
+        return protocols.array_function(func, types, args, kwargs)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
-        return doors.array_namespace(api_version)
+        return protocols.array_namespace(api_version)
 
     def __dlpack__(
         self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
     ) -> Any:
-        return doors.dlpack(self, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+        return protocols.dlpack(self, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return doors.dlpack_device(self)  # type: ignore[no-any-return]
+        return protocols.dlpack_device(self)  # type: ignore[no-any-return]
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Tensor:
         """The tensor on a device, as the array API standard has it: itself where it lies there already."""

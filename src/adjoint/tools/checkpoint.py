@@ -17,11 +17,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from adjoint.arrays import pytree, random
 from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.namespace import CPU, device_of
 from adjoint.arrays.size import Size
-from adjoint.core import errors
+from adjoint.core import errors, random
 from adjoint.core.batches import numbering
 from adjoint.core.draws import drawing_from
 from adjoint.core.engine import run_number
@@ -31,6 +30,7 @@ from adjoint.core.interceptors import CHECKPOINT, Interceptor
 from adjoint.core.modes import ATTRIBUTE, INTERCEPT, ModeBlock, current
 from adjoint.core.recorded import OpNode, operations, pack_by_mode, save_input, unpacked
 from adjoint.core.saved_hooks import saved_tensors_hooks
+from adjoint.runtime import pytree
 from adjoint.tensor.differentiate import needing_grad
 from adjoint.tools.reentrant import checkpoint_reentrant
 from adjoint.transforms import forward

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from adjoint.arrays import random
+from adjoint.core import random
 from adjoint.core.draws import drawing_from
 from adjoint.core.engine import accumulates
 from adjoint.core.grad_mode import enable_grad

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from adjoint.arrays.contraction import ascii_letters, split_equation
+from adjoint.arrays.kernels.contraction import ascii_letters, split_equation
 from adjoint.arrays.namespace import underlying
 from adjoint.core.recorded import raw_ops
 from adjoint.rules.index import TOO_FEW, of_batch, places_ndim

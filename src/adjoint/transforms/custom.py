@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from adjoint.arrays.namespace import in_batch_of, namespace
-from adjoint.arrays.pytree import TreeDef, flatten
 from adjoint.core.grad_mode import enable_grad
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.modes import is_grad_enabled
 from adjoint.core.naming import KeptByName
 from adjoint.core.recorder import is_inexact
+from adjoint.runtime.pytree import TreeDef, flatten
 from adjoint.tensor.differentiate import grad, needing_grad
 from adjoint.transforms.function import Function, FunctionMeta
 

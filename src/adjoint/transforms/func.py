@@ -18,7 +18,6 @@ from typing import Any
 
 from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.namespace import namespace
-from adjoint.arrays.pytree import TreeDef, flatten
 from adjoint.arrays.size import Size
 from adjoint.core import errors
 from adjoint.core.batches import transforming
@@ -26,6 +25,7 @@ from adjoint.core.dependence import differentiating, leads_elsewhere
 from adjoint.core.grad_mode import enable_grad
 from adjoint.core.graph import TensorBase, gradient_edge, new_tensor
 from adjoint.core.modes import current, is_grad_enabled, with_plain_results
+from adjoint.runtime.pytree import TreeDef, flatten
 from adjoint.tensor import differentiate
 from adjoint.tensor.table import ops
 from adjoint.transforms import forward, functional

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from adjoint.arrays.pytree import flatten
 from adjoint.arrays.size import type_name
 from adjoint.core import errors
 from adjoint.core.grad_mode import no_grad
@@ -33,9 +32,10 @@ from adjoint.core.graph import (
 )
 from adjoint.core.in_place import rebase
 from adjoint.core.modes import current, is_grad_enabled
-from adjoint.core.noting import CUSTOM, noter_now
+from adjoint.core.profiling import CUSTOM, current_profiler
 from adjoint.core.recorded import announce
 from adjoint.core.recorder import is_inexact
+from adjoint.runtime.pytree import flatten
 from adjoint.tensor.differentiate import needing_grad
 from adjoint.tensor.table import ops
 from adjoint.tensor.volatile import among, volatile_function
@@ -624,7 +624,7 @@ class VmapInfo(NamedTuple):
 
 def apply_in_transforms(cls: type[Function], args: tuple[Any, ...]) -> Any:
     """Call a function where dual levels, batches or anything else unusual is on."""
-    profiler = noter_now()
+    profiler = current_profiler()
     if profiler is not None:
         return profiler.call(cls.__name__, functools.partial(apply_unobserved, cls), list(args), CUSTOM)
     return apply_unobserved(cls, args)

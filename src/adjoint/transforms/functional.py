@@ -1,6 +1,6 @@
 """Derivatives of functions: products with Jacobians and Hessians, and these matrices themselves.
 
-Inputs, outputs and vectors are trees (see `adjoint.arrays.pytree`) of Tensors: a Tensor, a tuple of Tensors, or
+Inputs, outputs and vectors are trees (see `adjoint.runtime.pytree`) of Tensors: a Tensor, a tuple of Tensors, or
 dictionaries, lists, dataclasses and so on of them, in any depth. A function is called with the members of a tuple as
 its arguments, and with any other tree as its only argument.
 
@@ -16,14 +16,14 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy
 
-from adjoint.arrays import pytree
 from adjoint.arrays.dtypes import from_numpy_dtype
-from adjoint.arrays.pytree import TreeDef
 from adjoint.arrays.size import Size
 from adjoint.core import errors
 from adjoint.core.dependence import differentiating
 from adjoint.core.grad_mode import enable_grad
 from adjoint.core.graph import TensorBase, new_tensor
+from adjoint.runtime import pytree
+from adjoint.runtime.pytree import TreeDef
 from adjoint.tensor.differentiate import check_implicit, grad, make_cotangent, needing_grad
 from adjoint.tensor.table import ops
 from adjoint.transforms import forward

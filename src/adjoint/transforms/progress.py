@@ -6,7 +6,7 @@ import time
 from types import TracebackType
 from typing import Any
 
-from adjoint.arrays.forks import new_lock
+from adjoint.runtime.forks import new_lock
 
 #: Seconds until the bar appears; set to math.inf to see none.
 SHOW_AFTER = 2.0

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from adjoint.arrays.pytree import flatten
 from adjoint.arrays.size import type_name
 from adjoint.core.graph import TensorBase, new_tensor
+from adjoint.runtime.pytree import flatten
 from adjoint.tensor.table import ops
 from adjoint.transforms.batched import BatchedArray
 

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any
 
-from adjoint.arrays.pytree import TreeDef, flatten
-from adjoint.arrays.random import get_rng_state, set_rng_state
 from adjoint.arrays.shapes import normalize_dim
 from adjoint.core.batches import Batch, running, transforming
 from adjoint.core.graph import TensorBase
 from adjoint.core.modes import with_plain_results
+from adjoint.core.random import get_rng_state, set_rng_state
+from adjoint.runtime.pytree import TreeDef, flatten
 from adjoint.tensor.differentiate import of_all_members
 from adjoint.tensor.table import ops
 from adjoint.transforms import batch_forms as batch_forms

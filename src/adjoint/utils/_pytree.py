@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from adjoint.arrays import pytree as _pytree
+from adjoint.runtime import pytree as _pytree
 
 __all__ = [
     "TreeSpec",

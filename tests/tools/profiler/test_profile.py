@@ -8,7 +8,7 @@ import pytest
 import adjoint
 from adjoint.autograd.profiler import EnforceUnique, KinetoStepTracker, profile, record_function
 from adjoint.core.modes import current
-from adjoint.core.noting import noter_now
+from adjoint.core.profiling import current_profiler
 
 EVALUATE = "autograd::engine::evaluate_function: "
 
@@ -78,13 +78,13 @@ def test_gradients_are_the_same_and_nothing_is_noted_afterwards():
     (x * 2).sum().backward()
     assert x.grad.tolist() == [2.0, 5.0, 14.0, 29.0]
     assert len(prof.function_events) == n
-    assert noter_now() is None and current().unusual == before
+    assert current_profiler() is None and current().unusual == before
 
 
 def test_profiler_ends_with_the_block_that_raised_and_keeps_the_failed_operation():
     with pytest.raises(RuntimeError), profile() as prof:
         adjoint.ones(2) @ adjoint.ones(3)
-    assert noter_now() is None
+    assert current_profiler() is None
     assert names(prof)
 
 
@@ -288,7 +288,7 @@ def test_an_instance_is_not_reentrant():
         prof.__enter__()
     with pytest.raises(RuntimeError, match="Profiler context manager is not reentrant"):
         prof.__enter__()
-    assert noter_now() is None
+    assert current_profiler() is None
 
 
 def test_devices():
@@ -328,13 +328,13 @@ def test_noting_can_be_stopped_for_a_while():
         prof.toggle_collection_dynamic(False, [cpu])
         prof.toggle_collection_dynamic(False, [cpu])
         x + 2
-        assert noter_now() is None
+        assert current_profiler() is None
         prof.toggle_collection_dynamic(True, [cpu])
         prof.toggle_collection_dynamic(False, [cuda])
         x - 1
     prof.toggle_collection_dynamic(True, [cpu])
     assert [name for name in names(prof) if name != "[memory]"] == ["aten::mul", "aten::sub"]
-    assert noter_now() is None
+    assert current_profiler() is None
 
 
 def test_trace_id():

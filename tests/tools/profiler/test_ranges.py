@@ -7,7 +7,7 @@ import pytest
 
 import adjoint
 from adjoint.autograd.profiler import emit_itt, emit_nvtx, profile, record_function
-from adjoint.core.noting import noter_now
+from adjoint.core.profiling import current_profiler
 from adjoint.tools.profiler.ranges import emit_ranges
 
 
@@ -37,7 +37,7 @@ def test_names_of_ranges_connect_forward_and_backward(ranges):
     assert ranges[-2:] == ["torch::autograd::AccumulateGrad", None]
     assert ranges.count(None) * 2 == len(ranges)
     assert x.grad.tolist() == [[2.0] * 3] * 2
-    assert noter_now() is None
+    assert current_profiler() is None
 
 
 def test_sizes_and_double_backward(ranges):
@@ -83,7 +83,7 @@ def test_missing_package_is_named_with_its_extra(make, package, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(ImportError, match=rf'{make.__name__} needs the package {package}.*"adjoint\[{package}\]"'):
         make().__enter__()
-    assert noter_now() is None
+    assert current_profiler() is None
 
 
 @pytest.mark.parametrize(("make", "package"), [(emit_nvtx, "nvtx"), (emit_itt, "ittapi")])

@@ -7,7 +7,7 @@ import warnings
 import pytest
 
 import adjoint
-from adjoint.core.noting import noter_now
+from adjoint.core.profiling import current_profiler
 from adjoint.profiler import (
     KinetoStepTracker,
     ProfilerAction,
@@ -53,7 +53,7 @@ def run(steps, **options):
         for _ in range(steps):
             x * 2
             prof.step()
-    assert noter_now() is None
+    assert current_profiler() is None
     return seen, prof
 
 
@@ -102,7 +102,7 @@ def test_handler_for_tensorboard(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(RuntimeError, match="Can't create directory"):
         run(1, on_trace_ready=tensorboard_trace_handler(str(tmp_path / "file")))
-    assert noter_now() is None
+    assert current_profiler() is None
 
 
 def test_metadata_stacks_and_names_of_traces(tmp_path):

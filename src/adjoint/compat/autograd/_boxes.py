@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy
 
-from adjoint.arrays.linalg_errors import LinAlgError
-from adjoint.arrays.pytree import flatten
+from adjoint.arrays.kernels.linalg_errors import LinAlgError
 from adjoint.core.dependence import lost
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.locations import warn_caller
 from adjoint.core.modes import current
 from adjoint.interop.protocols import array_function, array_ufunc
+from adjoint.runtime.pytree import flatten
 from adjoint.tensor.table import ops
 from adjoint.transforms.forward import has_tangent
 

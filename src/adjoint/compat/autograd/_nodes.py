@@ -25,10 +25,10 @@ from typing import Any
 
 import numpy
 
-from adjoint.arrays.pytree import flatten
 from adjoint.compat.autograd._boxes import ArrayBox, Box
 from adjoint.compat.autograd._sequences import subvals
 from adjoint.core.modes import ATTRIBUTE, ModeBlock
+from adjoint.runtime.pytree import flatten
 
 Function = Callable[..., Any]
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy
 
-from adjoint.arrays.pytree import flatten
 from adjoint.compat.autograd._boxes import NO_TRACE, Box, getval
 from adjoint.compat.autograd._nodes import Node, notrace_primitives, toposort
 from adjoint.compat.autograd._primitives import Primitive, defjvp_argnums, defvjp_argnums, notrace_primitive
 from adjoint.compat.autograd._sequences import subvals
 from adjoint.compat.autograd._tracing import make_jvp, make_vjp
 from adjoint.compat.autograd._vspaces import vspace
+from adjoint.runtime.pytree import flatten
 
 Function = Callable[..., Any]
 

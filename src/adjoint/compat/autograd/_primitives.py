@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 import numpy
 
-from adjoint.arrays.pytree import flatten
 from adjoint.compat.autograd._boxes import (
     FOREIGN,
     ArrayBox,
@@ -31,6 +30,7 @@ from adjoint.compat.autograd._tracing import conjugated
 from adjoint.core.graph import TensorBase, needs_grad, new_tensor
 from adjoint.core.modes import current, is_grad_enabled
 from adjoint.core.naming import KeptByName
+from adjoint.runtime.pytree import flatten
 from adjoint.tensor.table import ops
 from adjoint.transforms.forward import has_tangent
 from adjoint.transforms.function import Function as CustomFunction

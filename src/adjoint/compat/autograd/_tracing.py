@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy
 
-from adjoint.arrays.pytree import TreeDef, flatten
 from adjoint.compat.autograd._boxes import (
     ArrayBox,
     dispatch,
@@ -29,6 +28,7 @@ from adjoint.core.dependence import leads_elsewhere, show_cause
 from adjoint.core.grad_mode import enable_grad
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.modes import ATTRIBUTE, PUSH, SET, ModeBlock, current
+from adjoint.runtime.pytree import TreeDef, flatten
 from adjoint.tensor.differentiate import grad
 from adjoint.tensor.table import ops
 from adjoint.transforms import forward

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy
 
-from adjoint.arrays import pytree
 from adjoint.compat.autograd._boxes import CONNECT, FOREIGN, USER_BOXES, ArrayBox, Box
 from adjoint.compat.autograd._vspaces import VSpace, vspace
+from adjoint.runtime import pytree
 
 
 def connect(value_type: type) -> None:

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy
 
-from adjoint.arrays.pytree import TreeDef, flatten
 from adjoint.compat.autograd._boxes import CONNECT, FOREIGN, getval
 from adjoint.compat.autograd._primitives import wrapped
+from adjoint.runtime.pytree import TreeDef, flatten
 
 conj, dot, ravel, real = (wrapped(function) for function in (numpy.conj, numpy.dot, numpy.ravel, numpy.real))
 

@@ -13,7 +13,6 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from adjoint.arrays.pytree import flatten
 from adjoint.compat.autograd import numpy as np
 from adjoint.compat.autograd._boxes import ArrayBox, operands, unwrap, wrap
 from adjoint.compat.autograd._tracing import make_jvp as _make_jvp
@@ -23,6 +22,7 @@ from adjoint.compat.autograd._vspaces import vspace
 from adjoint.compat.autograd.wrap_util import unary_to_nary
 from adjoint.core.graph import TensorBase
 from adjoint.core.naming import known_by
+from adjoint.runtime.pytree import flatten
 from adjoint.tools import checkpoint as _checkpoints
 
 Function = Callable[..., Any]

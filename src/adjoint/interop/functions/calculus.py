@@ -6,10 +6,10 @@ import numpy
 
 from adjoint.core.graph import new_tensor
 from adjoint.interop import ufuncs
-from adjoint.interop.declare import FUNCTIONS, Array, Operand, function
 from adjoint.interop.functions.reductions import any as any_of
 from adjoint.interop.functions.reductions import sum as total
 from adjoint.interop.functions.shapes import concatenate
+from adjoint.interop.numpy_functions import FUNCTIONS, Array, Operand, function
 from adjoint.interop.operands import (
     axes_of,
     axis_of,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy
 
 from adjoint.core.graph import new_tensor
-from adjoint.interop.declare import FUNCTIONS, Array, Operand, function
+from adjoint.interop.numpy_functions import FUNCTIONS, Array, Operand, function
 from adjoint.interop.operands import (
     axis_of,
     cast,

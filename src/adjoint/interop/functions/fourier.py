@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adjoint.functions.binding import functions
-from adjoint.interop.declare import Array, function
+from adjoint.interop.numpy_functions import Array, function
 from adjoint.interop.operands import cast, inexact, kind_of, plain
 
 _fft = functions["fft"]

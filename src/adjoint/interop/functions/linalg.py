@@ -6,8 +6,8 @@ import numpy
 
 from adjoint.core.graph import new_tensor
 from adjoint.functions.binding import functions
-from adjoint.interop.declare import Array, function
 from adjoint.interop.functions.reductions import sum as total
+from adjoint.interop.numpy_functions import Array, function
 from adjoint.interop.operands import axes_of, inexact, kind_of, plain, promoted, values_of
 from adjoint.tensor.table import ops
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy
 
-from adjoint.arrays.numpy_namespace import repeat
+from adjoint.arrays.libraries.numpy_namespace import repeat
 from adjoint.core.graph import new_tensor
-from adjoint.interop.declare import FUNCTIONS, Array, Arrays, Operand, function
+from adjoint.interop.numpy_functions import FUNCTIONS, Array, Arrays, Operand, function
 from adjoint.interop.operands import (
     axes_of,
     axis_of,

@@ -7,11 +7,11 @@ import numpy
 from adjoint.core.graph import new_tensor
 from adjoint.functions.binding import functions
 from adjoint.interop import ufuncs
-from adjoint.interop.declare import Array, Operand, function
 from adjoint.interop.functions.linalg import lstsq
 from adjoint.interop.functions.products import _convolved
 from adjoint.interop.functions.reductions import sum as total
 from adjoint.interop.functions.shapes import atleast_1d, vander
+from adjoint.interop.numpy_functions import Array, Operand, function
 from adjoint.interop.operands import inexact, kind_of, number, promoted, tensor_of, values_of
 from adjoint.tensor.table import ops
 

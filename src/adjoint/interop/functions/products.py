@@ -7,7 +7,7 @@ import numpy
 from adjoint.core.graph import new_tensor
 from adjoint.functions.binding import functions
 from adjoint.interop import ufuncs
-from adjoint.interop.declare import Array, Arrays, function
+from adjoint.interop.numpy_functions import Array, Arrays, function
 from adjoint.interop.operands import axes_of, axis_of, cast, kind_of, plain, promoted
 from adjoint.tensor.table import ops
 

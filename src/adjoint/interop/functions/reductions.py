@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from adjoint.interop import ufuncs
-from adjoint.interop.declare import Array, function
+from adjoint.interop.numpy_functions import Array, function
 from adjoint.interop.operands import axes_of, axis_of, cast, inexact, kind_of, number, result_kind, tensor_of
 from adjoint.tensor.table import ops
 

@@ -8,7 +8,7 @@ from math import prod
 import numpy
 
 from adjoint.core.graph import new_tensor
-from adjoint.interop.declare import Array, Arrays, function
+from adjoint.interop.numpy_functions import Array, Arrays, function
 from adjoint.interop.operands import (
     axes_of,
     axis_of,

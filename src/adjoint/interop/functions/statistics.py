@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy
 
 from adjoint.core.graph import new_tensor
-from adjoint.interop.declare import Array, function
 from adjoint.interop.functions.creation import linspace
 from adjoint.interop.functions.places import sort
 from adjoint.interop.functions.reductions import average
 from adjoint.interop.functions.reductions import max as maximum
 from adjoint.interop.functions.reductions import min as minimum
 from adjoint.interop.functions.reductions import sum as total
+from adjoint.interop.numpy_functions import Array, function
 from adjoint.interop.operands import (
     axes_of,
     cast,

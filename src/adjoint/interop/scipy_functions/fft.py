@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from adjoint.interop.declare import FUNCTIONS, Array, function
+from adjoint.interop.numpy_functions import FUNCTIONS, Array, function
 from adjoint.interop.operands import axis_of, inexact, plain
 from adjoint.rules.fft import weighted_ends
 from adjoint.tensor.table import ops

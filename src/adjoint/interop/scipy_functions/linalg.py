@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy
 
 from adjoint.functions.binding import functions as _bound
-from adjoint.interop.declare import FUNCTIONS, Array, function
+from adjoint.interop.numpy_functions import FUNCTIONS, Array, function
 from adjoint.interop.operands import inexact, kind_of, plain, promoted, tensor_of
 from adjoint.tensor.table import ops
 

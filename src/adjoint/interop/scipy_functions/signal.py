@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy
 
-from adjoint.interop.declare import FUNCTIONS, Array, function
+from adjoint.interop.numpy_functions import FUNCTIONS, Array, function
 from adjoint.interop.operands import axes_of, inexact, kind_of, plain, promoted, tensor_of
 from adjoint.tensor.table import ops
 

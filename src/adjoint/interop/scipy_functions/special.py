@@ -9,7 +9,7 @@ import numpy
 import scipy.special
 
 from adjoint.core.recorded import operations
-from adjoint.interop.declare import Array, function
+from adjoint.interop.numpy_functions import Array, function
 from adjoint.interop.operands import axes_of, cast, inexact, kind_of, operand, plain, promoted, tensor_of
 from adjoint.interop.ufuncs import UFUNCS, ufunc_over_tensors
 from adjoint.tensor.table import ops

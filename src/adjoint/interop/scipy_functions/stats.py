@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy
 
-from adjoint.interop.declare import FUNCTIONS, function
+from adjoint.interop.numpy_functions import FUNCTIONS, function
 from adjoint.interop.operands import inexact, kind_of, promoted, tensor_of
 from adjoint.tensor.table import ops
 

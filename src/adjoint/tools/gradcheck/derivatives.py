@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from adjoint.arrays.pytree import flatten
+from adjoint.runtime.pytree import flatten
 from adjoint.tensor.tensor import Tensor
 from adjoint.transforms import func as transforms
 

@@ -11,14 +11,14 @@ from typing import Any, Self
 
 from adjoint.arrays.namespace import device_of, is_array
 from adjoint.core.graph import Node, TensorBase
-from adjoint.core.noting import CUSTOM, NODE, OPERATION, Noter, number_of_result
+from adjoint.core.profiling import CUSTOM, NODE, OPERATION, ProfilerHook, number_of_result
 from adjoint.tools.profiler import functions, names
 from adjoint.tools.profiler.recorder import thread_number
 
 SCHEMA = "1.1.1-chakra.0.0.4"
 
 
-class _Observer(Noter):
+class _Observer(ProfilerHook):
     """Notes operations and nodes as the nodes of an execution trace, each with the one inside which it ran."""
 
     def __init__(self) -> None:

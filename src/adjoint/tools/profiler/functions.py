@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from functools import cache, wraps
 from typing import Any
 
-from adjoint.arrays.forks import new_lock
-from adjoint.core.noting import noter_now
+from adjoint.core.profiling import current_profiler
 from adjoint.core.recorded import operations
 from adjoint.functions.composite import COMPOSITES
+from adjoint.runtime.forks import new_lock
 from adjoint.tensor import creation
 from adjoint.tensor.default_device import PUBLIC
 from adjoint.tensor.tensor import Tensor
@@ -93,9 +93,9 @@ def wrapper_of(event: str, function: Function) -> Function:
 
     @wraps(function)
     def noted(*args: Any, **kwargs: Any) -> Any:
-        noter = noter_now()
-        if noter is None:
+        profiler = current_profiler()
+        if profiler is None:
             return function(*args, **kwargs)
-        return noter.call(event, lambda _: function(*args, **kwargs), [*args, *kwargs.values()])
+        return profiler.call(event, lambda _: function(*args, **kwargs), [*args, *kwargs.values()])
 
     return noted

@@ -12,7 +12,7 @@ from pathlib import Path
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from adjoint.core.noting import noter_now
+from adjoint.core.profiling import current_profiler
 from adjoint.tools.profiler.activities import ProfilerActivity
 from adjoint.tools.profiler.assemble import assemble
 from adjoint.tools.profiler.devices import Clock, clock_of
@@ -325,14 +325,14 @@ class record_function:
         self._begun: list[tuple[Any, Any] | None] = []
 
     def __enter__(self) -> record_function:
-        noter = noter_now()
-        self._begun.append(None if noter is None else (noter, noter.begin(self.name)))
+        profiler = current_profiler()
+        self._begun.append(None if profiler is None else (profiler, profiler.begin(self.name)))
         return self
 
     def __exit__(self, *exception: object) -> None:
         begun = self._begun.pop()
         # a block that outlives its profiler is not noted
-        if begun is not None and noter_now() is begun[0]:
+        if begun is not None and current_profiler() is begun[0]:
             begun[0].end(self.name, begun[1])
 
     def __call__(self, function: F) -> F:

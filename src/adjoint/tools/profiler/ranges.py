@@ -9,12 +9,12 @@ from typing import Any
 
 from adjoint.core.graph import AccumulateGrad, Node, upcoming_sequence_nr
 from adjoint.core.modes import current
-from adjoint.core.noting import CUSTOM, Noter
+from adjoint.core.profiling import CUSTOM, ProfilerHook
 from adjoint.tools.profiler import functions, names
 from adjoint.tools.profiler.recorder import as_list, shape_of
 
 
-class Ranges(Noter):
+class Ranges(ProfilerHook):
     """Opens and closes a range around each operation, node and label of the threads in whose modes it stands.
 
     push, pop: open a range of this name; close the innermost. shapes: names end with the sizes of arguments.

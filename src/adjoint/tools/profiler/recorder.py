@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from adjoint.core import errors
 from adjoint.core.graph import AccumulateGrad, Node
 from adjoint.core.locations import Location, caller, is_own
-from adjoint.core.noting import CUSTOM, NODE, OPERATION, USER, Noter, number_of_result
+from adjoint.core.profiling import CUSTOM, NODE, OPERATION, USER, ProfilerHook, number_of_result
 from adjoint.tools.profiler import functions, names
 from adjoint.tools.profiler.devices import Clock
 from adjoint.tools.profiler.flops import flops_of
@@ -46,7 +46,7 @@ def thread_number(ident: int) -> int:
     return number
 
 
-class Recorder(Noter):
+class Recorder(ProfilerHook):
     """Notes events of the threads in whose modes it stands.
 
     shapes, flops, memory, stack: what else to note besides times. clock: sets marks on a device's timeline. The fields

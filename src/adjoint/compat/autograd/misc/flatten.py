@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy
 
-from adjoint.arrays import pytree
 from adjoint.compat.autograd import numpy as np
+from adjoint.runtime import pytree
 
 Function = Callable[..., Any]
 

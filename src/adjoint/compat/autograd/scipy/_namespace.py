@@ -14,7 +14,7 @@ from adjoint.compat.autograd._boxes import NO_TRACE, operands, wrap
 from adjoint.compat.autograd._primitives import Primitive, wrapped
 from adjoint.core.naming import known_by
 from adjoint.interop import scipy_functions
-from adjoint.interop.declare import FUNCTIONS
+from adjoint.interop.numpy_functions import FUNCTIONS
 
 scipy_functions.load()
 NO_TRACE |= {scipy.special.gammasgn}

@@ -20,8 +20,8 @@ from math import prod
 
 import numpy
 
-from . import crossovers
-from .threads import get_num_threads
+from adjoint.runtime import crossovers
+from adjoint.runtime.threads import get_num_threads
 
 #: The loops' numbers in vectors.h.
 _CONVOLVE, _CORRELATE, _SOFTMAX, _SOFTMAX_BACK, _STANDARDIZE, _STANDARDIZE_BACK = range(6)

@@ -8,7 +8,7 @@ loops, products those of numpy.matmul, which call its BLAS. In plain Python ther
 try:
     import cython
 except ModuleNotFoundError:
-    from adjoint.arrays import _cython_shim as cython
+    from adjoint.runtime import cython_shim as cython
 
 import numpy
 
@@ -58,7 +58,7 @@ class NativeKernel:
         """The result for one or two arrays, or None.
 
         >>> import numpy
-        >>> from adjoint.arrays.products_and_sums import PRODUCT
+        >>> from adjoint.arrays.kernels.products_and_sums import PRODUCT
         >>> result = PRODUCT.run(numpy.array([[1.0, 2.0]]), numpy.array([3.0, 4.0]))
         >>> result is None or result.tolist() == [11.0]
         True

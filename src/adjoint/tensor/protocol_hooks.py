@@ -1,6 +1,6 @@
-"""The doors through which other libraries reach a Tensor: NumPy's protocols, the array API, DLPack.
+"""Hooks of the protocols by which other libraries reach a Tensor: NumPy's, the array API, DLPack.
 
-The tables behind them stand on a floor above and are loaded when somebody first knocks.
+The functions behind them stand on a floor above. They are loaded at the first call.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 
-class Doors:
+class Protocols:
     """What answers a protocol, by name; `load` gives all answers, at the first look-up."""
 
     def __init__(self) -> None:
@@ -23,4 +23,4 @@ class Doors:
         return answers[name]
 
 
-doors = Doors()
+protocols = Protocols()

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy
 
-from adjoint.arrays.products_and_sums import expanded
-
-from . import batched_lapack, crossovers, scatter, vector_ufuncs
-from .shapes import check_size
+from adjoint.arrays.kernels import batched_lapack, scatter, vector_ufuncs
+from adjoint.arrays.kernels.products_and_sums import expanded
+from adjoint.arrays.shapes import check_size
+from adjoint.runtime import crossovers
 
 _SPECIAL = {
     "expit": "expit",
@@ -610,9 +610,9 @@ class Namespace:
         elif name in _SPECIAL:
             value = getattr(special, _SPECIAL[name])
         elif name in _LAPACK:
-            value = getattr(importlib.import_module("adjoint.arrays.lapack"), name)
+            value = getattr(importlib.import_module("adjoint.arrays.kernels.lapack"), name)
         elif name in _MATRIX_FUNCTIONS:
-            value = getattr(importlib.import_module("adjoint.arrays.matrix_functions"), name)
+            value = getattr(importlib.import_module("adjoint.arrays.kernels.matrix_functions"), name)
         else:
             own = globals().get(name)
             value = own if own is not None and not name.startswith("_") else getattr(numpy, name)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy
 
-from adjoint.arrays.axis_maps import AxisMap
+from adjoint.arrays.kernels.axis_maps import AxisMap
 
 Float = type[numpy.floating[Any]]
 

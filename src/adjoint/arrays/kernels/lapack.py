@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy
 
-from . import batched_lapack
+from adjoint.arrays.kernels import batched_lapack
 
 
 def _by_columns(a: Any) -> Any:

@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .dtypes import finfo, from_numpy_dtype, iinfo
-from .forks import new_lock, new_rlock, renewed_in_child
-from .size import CPU, as_device, device, type_name
+from adjoint.arrays.dtypes import finfo, from_numpy_dtype, iinfo
+from adjoint.arrays.size import CPU, as_device, device, type_name
+from adjoint.runtime.forks import new_lock, new_rlock, renewed_in_child
 
 Array = np.ndarray[Any, Any]
 Shape = Sequence[int]

@@ -1,5 +1,5 @@
 cimport cython
-from adjoint.arrays.threads cimport share, work_function
+from adjoint.runtime.threads cimport share, work_function
 
 cdef extern from "numpy_arrays.h":
     char *adj_bytes_or_null(object array)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy
 
-from adjoint.arrays.numpy_namespace import xp as numpy_xp
+from adjoint.arrays.libraries.numpy_namespace import xp as numpy_xp
 from adjoint.arrays.shapes import broadcast_shapes, normalize_dim
 
 #: Rules whose kernels treat lines along their axes by themselves, where dask has no algorithm that joins chunks.

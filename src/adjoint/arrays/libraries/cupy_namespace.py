@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy
 
-from adjoint.arrays.numpy_namespace import out_of_bounds
+from adjoint.arrays.libraries.numpy_namespace import out_of_bounds
+from adjoint.arrays.libraries.standard_namespace import COMPOSED, Part
+from adjoint.arrays.libraries.standard_namespace import MissingFunction as MissingInStandard
+from adjoint.arrays.libraries.standard_namespace import Namespace as StandardNamespace
 from adjoint.arrays.size import CPU, device
-from adjoint.arrays.standard_namespace import COMPOSED, Part
-from adjoint.arrays.standard_namespace import MissingFunction as MissingInStandard
-from adjoint.arrays.standard_namespace import Namespace as StandardNamespace
 
 
 class MissingFunction(MissingInStandard):

@@ -1,13 +1,13 @@
-"""What a profiler leaves in the way of operations and backward passes: it notes when they begin and end.
+"""The profiler's hook around operations and nodes: it records when they begin and end.
 
-A `Noter` stands in the modes of a thread. `note` is all that a plain profiler does, so it is compiled; whoever wants
-more of each operation (shapes, memory, ranges for other programs) sets `detailed` and says what in a subclass.
+A `ProfilerHook` is an interceptor. A plain profiler needs `note` alone, so it is compiled. A profiler that wants more
+of each operation (shapes, memory, ranges for other programs) sets `detailed` and defines the rest in a subclass.
 """
 
 try:
     import cython
 except ModuleNotFoundError:
-    from adjoint.arrays import _cython_shim as cython
+    from adjoint.runtime import cython_shim as cython
 
 from time import perf_counter_ns
 
@@ -29,7 +29,7 @@ OPERATION, NODE, USER, CUSTOM = 0, 1, 7, -1
 
 
 @cython.cclass
-class Noter(Interceptor):
+class ProfilerHook(Interceptor):
     """Notes operations, and nodes of backward passes, of the threads in whose modes it stands.
 
     notes: of each (name, start, end, thread, sequence number, scope); times in nanoseconds of `time.perf_counter_ns`.
@@ -44,21 +44,21 @@ class Noter(Interceptor):
 
     def start(self):
         """Stand in the modes of the calling thread, in place of who stands there."""
-        self.before = noter_now()
+        self.before = current_profiler()
         change_modes(((INTERCEPT, "interceptors", (PROFILER, self)),))
 
     def stop(self):
         """Undo what `start` did."""
-        noter: Noter = noter_now()
-        if noter is self:
+        profiler: ProfilerHook = current_profiler()
+        if profiler is self:
             change_modes(((INTERCEPT, "interceptors", (PROFILER, self.before)),))
             return
-        while noter is not None:
+        while profiler is not None:
             # one that started later goes on
-            if noter.before is self:
-                noter.before = self.before
+            if profiler.before is self:
+                profiler.before = self.before
                 return
-            noter = noter.before
+            profiler = profiler.before
 
     def operation(self, operation, values):
         """Run an operation and note it."""
@@ -115,13 +115,13 @@ def proceeding(proceed):
     return lambda values: proceed(values, PROFILER)
 
 
-def noter_now() -> object:
+def current_profiler() -> object:
     """What notes the operations of the calling thread, or None."""
     state: ThreadState = current()
     return interceptor_at(state.interceptors, PROFILER)
 
 
-def noter_alone(state: ThreadState):
+def sole_profiler(state: ThreadState):
     """The same where nothing else is unusual, else None."""
     if state.unusual != 1 or len(state.interceptors) != 1:
         return None

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from adjoint.arrays.dtypes import kind_of
-
-from . import max_pooling
+from adjoint.arrays.kernels import max_pooling
 
 
 class computed_once:
@@ -209,7 +208,7 @@ def _real(xp: Any, x: Any) -> Any:
 def sums(xp: Any, x: Any, maps: Sequence[AxisMap]) -> Any:
     """Each map applied along its axis, the last map along the last axis.
 
-    >>> from adjoint.arrays.numpy_namespace import xp
+    >>> from adjoint.arrays.libraries.numpy_namespace import xp
     >>> sums(xp, numpy.arange(6.0), (windows(6, 2, 2, 0, 1, 3),))
     array([1., 5., 9.])
     """

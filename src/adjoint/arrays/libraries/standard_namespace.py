@@ -16,7 +16,7 @@ import numpy
 
 from adjoint.arrays.dtypes import dtype as Dtype
 from adjoint.arrays.dtypes import kind_of, numpy_dtype
-from adjoint.arrays.numpy_namespace import xp as numpy_xp
+from adjoint.arrays.libraries.numpy_namespace import xp as numpy_xp
 from adjoint.arrays.shapes import broadcast_shapes
 
 

@@ -21,7 +21,7 @@ from itertools import product
 from math import prod
 from typing import Any, NamedTuple
 
-from . import vectors
+from adjoint.arrays.kernels import vectors
 
 Shape = tuple[int, ...]
 
@@ -274,7 +274,7 @@ def convolution(xp: Any, x: Any, w: Any, bias: Any, geometry: Geometry, groups: 
     """y[n, o, p] = bias[o] + the sum over c and i of w[o, c, i] x[n, c, p * stride + i * dilation - padding].
 
     >>> import numpy
-    >>> from adjoint.arrays.numpy_namespace import xp
+    >>> from adjoint.arrays.libraries.numpy_namespace import xp
     >>> x, w = numpy.arange(5.0).reshape(1, 1, 5), numpy.ones((1, 1, 3))
     >>> convolution(xp, x, w, None, Geometry((2,), (1,), (1,)), 1)
     array([[[1., 6., 7.]]])

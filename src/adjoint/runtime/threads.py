@@ -12,7 +12,7 @@ except ModuleNotFoundError:
 
 import os
 
-from adjoint.arrays.forks import renewed_in_child
+from adjoint.runtime.forks import renewed_in_child
 
 _MOST_THREADS = 8
 _threads = 1

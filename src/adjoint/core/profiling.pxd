@@ -9,7 +9,7 @@ cdef extern from "Python.h":
     unsigned long PyThread_get_thread_ident()
 
 
-cdef class Noter(Interceptor):
+cdef class ProfilerHook(Interceptor):
     cdef public list notes
     cdef public bint detailed
     cdef public object before
@@ -20,7 +20,7 @@ cdef class Noter(Interceptor):
     cpdef list pull(self, Node node, object cotangent)
 
 
-cpdef object noter_now()
-cpdef Noter noter_alone(ThreadState state)
+cpdef object current_profiler()
+cpdef ProfilerHook sole_profiler(ThreadState state)
 cpdef object thread_ident()
 cpdef long long number_of_result(object result)

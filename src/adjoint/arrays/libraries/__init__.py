@@ -1,0 +1,1 @@
+"""What each library of arrays has, under one set of names."""
