@@ -8,10 +8,11 @@ own).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
+
+from adjoint.runtime.caches import cached
 
 _BOOL, _INTEGER, _FLOATING, _COMPLEX = range(4)
 _CATEGORY_OF_KIND = {"b": _BOOL, "i": _INTEGER, "u": _INTEGER, "f": _FLOATING, "c": _COMPLEX}
@@ -146,7 +147,7 @@ _SUPPORTED = (
 )
 
 
-@cache
+@cached()
 def _bfloat16_numpy() -> np.dtype[Any]:
     import ml_dtypes
 
@@ -290,12 +291,12 @@ _WIDER: dict[dtype, tuple[dtype, ...]] = {
 }
 
 
-@cache
+@cached()
 def _reachable(a: dtype) -> frozenset[dtype]:
     return frozenset((a,)).union(*(_reachable(wider) for wider in _WIDER[a]))
 
 
-@cache
+@cached()
 def promote_types(a: dtype, b: dtype) -> dtype:
     """The smallest type that both types convert to, by PyTorch's rules and, where it has none, the array API's.
 
@@ -350,7 +351,7 @@ def _combine(higher: dtype, lower: dtype) -> dtype:
     return promote_types(higher, lower)
 
 
-@cache
+@cached()
 def _result_type_of_two(a: tuple[dtype, int], b: tuple[dtype, int]) -> tuple[dtype, int]:
     if a[1] == b[1]:
         return promote_types(a[0], b[0]), a[1]

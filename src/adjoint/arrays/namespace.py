@@ -1,7 +1,6 @@
 """Which array library an array belongs to: a look-up by type, cached, behind it array-api-compat."""
 
 import sys
-from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy
 from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.libraries.numpy_namespace import xp
 from adjoint.arrays.size import CPU, device
+from adjoint.runtime.caches import cached
 
 _namespaces: dict[type, Any] = {numpy.ndarray: xp}
 
@@ -187,7 +187,7 @@ def _is_other_array(value: object) -> bool:
     return array_api_compat.is_array_api_obj(value) and not isinstance(value, numpy.generic)
 
 
-@cache
+@cached()
 def standard_namespace(library: Any) -> Any:
     """The namespace for a library that follows the standard."""
     from adjoint.arrays.libraries.standard_namespace import Namespace

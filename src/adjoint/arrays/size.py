@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib.util
 import threading
 from collections.abc import Iterable, Sequence
-from functools import cache
 from math import prod
 from operator import index
 from typing import Any, SupportsIndex, overload
+
+from adjoint.runtime.caches import cached
 
 _MAX_INDEX = 2**63 - 1
 
@@ -289,7 +290,7 @@ def _parse_device(text: str, number: int | None) -> tuple[str, int | None]:
     return kind, number
 
 
-@cache
+@cached()
 def cuda_is_available() -> bool:
     """Whether CuPy is installed and sees a CUDA device."""
     if importlib.util.find_spec("cupy") is None:

@@ -8,18 +8,17 @@ import sys
 import warnings
 from types import CodeType, FrameType
 
+from adjoint.runtime.caches import cached
+
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
-_own: dict[CodeType, bool] = {}
 
 Location = tuple[CodeType, int]
 
 
+@cached()
 def is_own(code: CodeType) -> bool:
     """True for code of this package."""
-    known = _own.get(code)
-    if known is None:
-        known = _own[code] = code.co_filename.startswith(_PACKAGE)
-    return known
+    return code.co_filename.startswith(_PACKAGE)
 
 
 def calling_frame() -> FrameType | None:

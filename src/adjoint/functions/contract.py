@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -18,6 +17,7 @@ from adjoint.core.graph import TensorBase
 from adjoint.core.recorded import operations
 from adjoint.functions.composite import as_tensor, composite, ops, takes_out
 from adjoint.rules.contract import check_batches, listed
+from adjoint.runtime.caches import cached
 
 Tensor = Any
 
@@ -328,7 +328,7 @@ def _column_and_row(vec1: Tensor, vec2: Tensor) -> tuple[Tensor, Tensor]:
     return a[:, None], b[None]
 
 
-@lru_cache(256)
+@cached(256)
 def _split_points(sizes: tuple[int, ...]) -> dict[tuple[int, int], int]:
     # the classical dynamic programme: matrix i has sizes[i] rows and sizes[i + 1] columns
     n = len(sizes) - 1

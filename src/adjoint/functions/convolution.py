@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 from adjoint.arrays.kernels.convolution import Geometry
@@ -12,6 +11,7 @@ from adjoint.core.graph import TensorBase
 from adjoint.functions.composite import composite, ops
 from adjoint.functions.contract import as_tensor
 from adjoint.rules.contract import listed
+from adjoint.runtime.caches import cached
 
 Tensor = Any
 Sizes = tuple[int, ...]
@@ -160,7 +160,7 @@ def _padding_to_keep(kernel: Sizes, stride: Sizes, dilation: Sizes) -> tuple[Siz
     return tuple([n // 2 for n in total]), tuple([n % 2 for n in total])
 
 
-@lru_cache(512, typed=True)
+@cached(512, typed=True)
 def _planned(
     function: str,
     n: int,
@@ -327,7 +327,7 @@ def _check_transposed(
         raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got {text}")
 
 
-@lru_cache(512, typed=True)
+@cached(512, typed=True)
 def _planned_transposed(
     function: str,
     n: int,

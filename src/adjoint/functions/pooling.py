@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -22,6 +21,7 @@ from adjoint.functions.convolution import SIZES, Sizes, hashable, in_functional,
 from adjoint.rules.contract import listed
 from adjoint.rules.elementwise import check_fits
 from adjoint.rules.pooling import Origin
+from adjoint.runtime.caches import cached
 
 Tensor = Any
 
@@ -266,7 +266,7 @@ def _described(text: str, n: int) -> str:
     )
 
 
-@lru_cache(512, typed=True)
+@cached(512, typed=True)
 def _maximum_maps(
     function: str, n: int, shape: Sizes, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
 ) -> tuple[AxisMap, ...]:
@@ -345,7 +345,7 @@ def _declare_maximum(n: int) -> None:
     composite(method=False)(pool_without_indices)
 
 
-@lru_cache(512, typed=True)
+@cached(512, typed=True)
 def _mean_maps(
     function: str,
     n: int,

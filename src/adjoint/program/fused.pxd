@@ -26,10 +26,12 @@ cdef class Fused:
     cdef public str reason
     cdef public int level
     cdef public bint is_traceable
+    cdef object __weakref__
     cdef Elementwise double
     cdef Elementwise single
     cdef object one(self, object x, bint quiet)
     cdef object two(self, object x, object y, bint quiet, bint large)
+    cpdef object reset(self)
     cpdef object attempt(self, list values, bint quiet)
     cdef Program find(self, list values)
     cpdef object call(self, list values, bint quiet)

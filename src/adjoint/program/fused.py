@@ -10,6 +10,8 @@ try:
 except ModuleNotFoundError:
     from adjoint.runtime import cython_shim as cython
 
+import weakref
+
 import numpy
 
 from adjoint.arrays.dtypes import dtype as DType
@@ -17,6 +19,7 @@ from adjoint.program import machine
 from adjoint.program.machine import would_tell
 from adjoint.program.schedule import Schedule, Unschedulable, elementwise
 from adjoint.program.trace import NOTHING, RANKS, SHAPES, Looked, Untraceable, trace
+from adjoint.runtime.caches import reset_with
 from adjoint.runtime.memory import with_kept_memory
 from adjoint.runtime.threads import get_num_threads
 
@@ -31,6 +34,7 @@ _ndarray = numpy.ndarray
 #: Arguments of these types stand for themselves in a program.
 _PLAIN = (bool, int, float, str, type(None), numpy.dtype, DType, type)
 _enabled = True
+_every: weakref.WeakSet = weakref.WeakSet()
 
 
 def set_fusion(enabled: bool) -> bool:
@@ -109,6 +113,7 @@ class Fused:
         self.is_traceable = True
         #: Why there is no program for arguments that are all arrays.
         self.reason = None
+        _every.add(self)
 
     def one(self, x, quiet):
         """What the function gives for one array, by a program, or None."""
@@ -197,12 +202,24 @@ class Fused:
                     self.single = program.flat
             return program
 
+    def reset(self):
+        """Forget the programs; functions are traced anew."""
+        self.programs = {}
+        self.double = self.single = None
+        self.level = NOTHING
+
     def in_order(self, *values):
         """The function, with arguments in their order."""
         if not self.keywords:
             return self.function(*values)
         n = len(values) - len(self.keywords)
         return self.function(*values[:n], **dict(zip(self.keywords, values[n:])))
+
+
+def reset_programs() -> None:
+    """Forget the programs of all functions."""
+    for fused in list(_every):
+        fused.reset()
 
 
 def part_of_key(value, level, numbers):
@@ -242,3 +259,6 @@ def inputs_among(values, numbers):
 if not cython.compiled:
     # the values that fields of compiled classes have before they are set
     Fused.double = Fused.single = None
+
+
+reset_with(reset_programs)

@@ -5,13 +5,13 @@ an index (values and indices along one axis) picks one element, that one gets it
 made without division, so that zeros are exact in every order of differentiation.
 """
 
-from functools import lru_cache
 from math import inf, nan, prod
 
 from adjoint.arrays.dtypes import finfo, float32, float64, from_numpy_dtype, is_half, kind_of, numpy_dtype
 from adjoint.arrays.kernels import cumulative, vectors
 from adjoint.arrays.kernels.products_and_sums import AVERAGE, SPREAD, SPREAD_MEAN, TOTAL
 from adjoint.arrays.namespace import count_true, is_lazy, underlying
+from adjoint.runtime.caches import cached
 
 from .declare import Array, Numeric, constant, general, linear
 from .derive import plus
@@ -311,7 +311,7 @@ def _variance(xp, input, dim, correction, keepdim):
     return total / max(n - correction, 0)
 
 
-@lru_cache
+@cached(128)
 def _epsilon(kind):
     return finfo(from_numpy_dtype(kind)).eps
 

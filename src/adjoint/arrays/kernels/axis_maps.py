@@ -8,7 +8,6 @@ the t-th element that goes into each. Elements at equal distances are read by a 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
 from itertools import product
 from math import prod
 from typing import Any, NamedTuple
@@ -17,6 +16,7 @@ import numpy
 
 from adjoint.arrays.dtypes import kind_of
 from adjoint.arrays.kernels import max_pooling
+from adjoint.runtime.caches import cached
 
 
 class computed_once:
@@ -266,7 +266,7 @@ def _dense(xp: Any, x: Any, axis: int, found: AxisMap) -> Any:
 # windows --------------------------------------------------------------------------------------------------------------
 
 
-@lru_cache(1024)
+@cached(1024)
 def windows(n: int, kernel: int, stride: int, padding: int, dilation: int, results: int) -> AxisMap:
     """The elements under a kernel at each of its positions; what lies in the padding is no element."""
     index = numpy.arange(results)[:, None] * stride - padding + numpy.arange(kernel) * dilation
@@ -283,7 +283,7 @@ def counts(n: int, kernel: int, stride: int, padding: int, results: int, count_p
     return end - start
 
 
-@lru_cache(1024)
+@cached(1024)
 def means(n: int, kernel: int, stride: int, padding: int, results: int, count_padding: bool) -> AxisMap:
     """The elements under a kernel at each of its positions, divided by their number."""
     plain = windows(n, kernel, stride, padding, 1, results)
@@ -291,7 +291,7 @@ def means(n: int, kernel: int, stride: int, padding: int, results: int, count_pa
     return AxisMap(n, plain.index, plain.weight / number[:, None])
 
 
-@lru_cache(1024)
+@cached(1024)
 def adaptive(n: int, results: int) -> AxisMap:
     """Windows of about equal size that cover an axis: i begins at i n / results rounded down, and ends rounded up."""
     i = numpy.arange(results)
@@ -301,14 +301,14 @@ def adaptive(n: int, results: int) -> AxisMap:
     return AxisMap(n, numpy.where(inside, index, 0), inside)
 
 
-@lru_cache(1024)
+@cached(1024)
 def adaptive_means(n: int, results: int) -> AxisMap:
     """The means over such windows."""
     plain = adaptive(n, results)
     return AxisMap(n, plain.index, plain.weight / plain.weight.sum(1, keepdims=True))
 
 
-@lru_cache(1024)
+@cached(1024)
 def picks(n: int, index: tuple[int, ...]) -> AxisMap:
     """Single elements."""
     return AxisMap(n, numpy.asarray(index, numpy.int64).reshape(-1, 1))
@@ -372,7 +372,7 @@ class Element(NamedTuple):
     number: int
 
 
-@lru_cache(256)
+@cached(256)
 def elements(maps: tuple[AxisMap, ...]) -> tuple[Element, ...]:
     """All elements of the windows in the order of memory."""
     found = []
@@ -393,7 +393,7 @@ def seen(xp: Any, x: Any, element: Element) -> Any:
     return x
 
 
-@lru_cache(256)
+@cached(256)
 def _places(maps: tuple[AxisMap, ...]) -> numpy.ndarray:
     """Where each element of each window lies in the flat image, the last one twice: (windows * (elements + 1),)."""
     flat = numpy.zeros((1, 1), numpy.int64)

@@ -14,10 +14,11 @@ try:
 except ModuleNotFoundError:
     compiled = False
 
-from functools import lru_cache
 from importlib import import_module
 
 import numpy
+
+from adjoint.runtime.caches import cached
 
 #: How BLAS names the types of elements.
 _LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
@@ -55,7 +56,7 @@ def can_do(name, *arrays):
     )
 
 
-@lru_cache(None)
+@cached(None)
 def _capsule(name, kind):
     """The capsule with the address of a routine; None if it is not what is expected here."""
     module, n = _ROUTINES[name]

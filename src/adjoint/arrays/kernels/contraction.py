@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import lru_cache
 from math import prod
 from string import ascii_letters
 from typing import Any, NamedTuple
 
 import numpy
+
+from adjoint.runtime.caches import cached
 
 Shape = tuple[int, ...]
 
@@ -93,7 +94,7 @@ def _check_output(output: str, inputs: Sequence[str]) -> None:
             )
 
 
-@lru_cache(512)
+@cached(512)
 def explicit_equation(equation: str, ranks: tuple[int, ...]) -> str:
     """The equation with its output written out, and letters in place of ellipses and their spaces gone.
 
@@ -147,7 +148,7 @@ def split_equation(equation: str) -> tuple[list[str], str]:
     return left.split(","), output
 
 
-@lru_cache(512)
+@cached(512)
 def check_sizes(equation: str, shapes: tuple[Shape, ...]) -> None:
     """Raise RuntimeError, in torch's words, unless the sizes of equal subscripts agree; size 1 broadcasts."""
     seen: dict[str, int] = {}
@@ -169,7 +170,7 @@ def check_sizes(equation: str, shapes: tuple[Shape, ...]) -> None:
             seen[letter] = n if before == 1 else before
 
 
-@lru_cache(512)
+@cached(512)
 def subscripts_met(equation: str, shapes: tuple[Shape, ...]) -> tuple[str, ...]:
     """Each operand's subscripts, every one once, without those whose axis of size 1 meets a longer one.
 
@@ -192,7 +193,7 @@ def has_contraction(equation: str, shapes: tuple[Shape, ...]) -> bool:
 # the contractions ---------------------------------------------------------------------------------------------------
 
 
-@lru_cache(512)
+@cached(512)
 def contraction_path(equation: str, shapes: tuple[Shape, ...]) -> tuple[tuple[int, ...], ...]:
     """Which operands to contract next, again and again; results go to the end of the list.
 
@@ -300,7 +301,7 @@ def _made_ready(xp: Any, array: Any, side: _Side) -> Any:
     return array if side.grouped is None else xp.reshape(array, side.grouped)
 
 
-@lru_cache(1024)
+@cached(1024)
 def _pair_plan(in_a: str, shape_a: Shape, in_b: str, shape_b: Shape, kept: str) -> _Pair:
     size = dict(zip(in_b, shape_b, strict=True))
     # an axis of size 1 broadcasts against the other operand's, and can as well be left away

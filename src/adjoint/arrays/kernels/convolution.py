@@ -16,12 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import product
 from math import prod
 from typing import Any, NamedTuple
 
 from adjoint.arrays.kernels import vectors
+from adjoint.runtime.caches import cached
 
 Shape = tuple[int, ...]
 
@@ -97,7 +97,7 @@ def _axis(raw: dict[int, tuple[int, int, int, int]], results: int, elements: tup
     return Axis(grids, max(results, whole - min(before, behind)), results, elements)
 
 
-@lru_cache(1024)
+@cached(1024)
 def _reading_axis(n: int, k: int, o: int, s: int, p: int, d: int) -> Axis:
     """An axis of the image as the kernel reads it from o positions."""
     elements = tuple([(i * d % s, i * d // s) for i in range(k)])
@@ -116,7 +116,7 @@ class Back(NamedTuple):
     elements: tuple[int, ...]
 
 
-@lru_cache(1024)
+@cached(1024)
 def _writing_axis(n: int, k: int, o: int, s: int, p: int, d: int) -> tuple[Back, ...]:
     """An axis of the image as the transpose writes it: for each phase, which elements see which part of o positions."""
     found = []
@@ -149,7 +149,7 @@ class Stack(NamedTuple):
         return tuple([axis.results for axis in self.axes])
 
 
-@lru_cache(1024)
+@cached(1024)
 def _stack(axes: tuple[Axis, ...]) -> Stack:
     lengths = tuple([axis.length for axis in axes])
     steps = [prod(lengths[i + 1 :]) for i in range(len(lengths))]
@@ -162,7 +162,7 @@ def _stack(axes: tuple[Axis, ...]) -> Stack:
     return Stack(axes, tuple(phases), tuple(elements), lengths, max(shift for _, shift in elements))
 
 
-@lru_cache(1024)
+@cached(1024)
 def _reading(image: Shape, kernel: Shape, outputs: Shape, geometry: Geometry) -> Stack:
     return _stack(tuple([_reading_axis(*numbers) for numbers in zip(image, kernel, outputs, *geometry, strict=True)]))
 

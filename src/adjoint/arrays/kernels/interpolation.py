@@ -7,12 +7,12 @@ weights are computed in the precision of the image, so that places agree with to
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import numpy
 
 from adjoint.arrays.kernels.axis_maps import AxisMap
+from adjoint.runtime.caches import cached
 
 Float = type[numpy.floating[Any]]
 
@@ -24,7 +24,7 @@ def scale_of(n: int, results: int, align_corners: bool, factor: float | None, ki
     return kind(1.0 / factor) if factor else kind(n) / kind(results)
 
 
-@lru_cache(512)
+@cached(512)
 def nearest(n: int, results: int, factor: float | None, exact: bool, quick: bool = False) -> AxisMap:
     """The element at the place of each result, rounded down; `exact` starts from the middle of the result.
 
@@ -46,7 +46,7 @@ def _positions(results: int, scale: Any, align_corners: bool, kind: Float) -> An
     return i * scale if align_corners else scale * (i + kind(0.5)) - kind(0.5)
 
 
-@lru_cache(512)
+@cached(512)
 def lines(n: int, results: int, align_corners: bool, factor: float | None, single: bool) -> AxisMap:
     """The line between two neighbours; before the first element and behind the last, these."""
     kind: Any = numpy.float32 if single else numpy.float64
@@ -65,7 +65,7 @@ def _cubic(x: Any, a: float) -> Any:
     return numpy.where(x <= 1, near, numpy.where(x < 2, far, 0))
 
 
-@lru_cache(512)
+@cached(512)
 def cubics(n: int, results: int, align_corners: bool, factor: float | None, single: bool) -> AxisMap:
     """Cubic convolution of four neighbours; the first and last element stand for what lies beyond."""
     kind: Any = numpy.float32 if single else numpy.float64
@@ -98,7 +98,7 @@ FILTERS: dict[str, tuple[Callable[[Any], Any], int]] = {
 }
 
 
-@lru_cache(512)
+@cached(512)
 def filtered(n: int, results: int, align_corners: bool, factor: float | None, single: bool, mode: str) -> AxisMap:
     """A filter as wide as the distance of results, where that is more than an element; weights add up to 1."""
     kind: Any = numpy.float32 if single else numpy.float64
@@ -115,7 +115,7 @@ def filtered(n: int, results: int, align_corners: bool, factor: float | None, si
     return AxisMap(n, numpy.where(inside, index, 0), weight / weight.sum(1, keepdims=True))
 
 
-@lru_cache(512)
+@cached(512)
 def in_fixed_point(of: AxisMap) -> AxisMap:
     """A map with weights in fixed point, of as few bits as 16 can hold, as Pillow and torch take them for bytes."""
     weight = of.weight.copy()

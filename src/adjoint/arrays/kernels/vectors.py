@@ -15,12 +15,12 @@ try:
 except ModuleNotFoundError:
     compiled = False
 
-from functools import lru_cache
 from math import prod
 
 import numpy
 
 from adjoint.runtime import crossovers
+from adjoint.runtime.caches import cached
 from adjoint.runtime.threads import get_num_threads
 
 #: The loops' numbers in vectors.h.
@@ -59,7 +59,7 @@ def can_do(*arrays):
     )
 
 
-@lru_cache(1024)
+@cached(1024)
 def _table(stack):
     """What vectors.h calls an adj_stack: numbers of phases and elements, lengths, results, reach; phases; elements."""
     missing = 3 - len(stack.axes)
@@ -73,7 +73,7 @@ def _table(stack):
     return numpy.array([*numbers, *phases, *[number for element in stack.elements for number in element]], numpy.int64)
 
 
-@lru_cache(1024)
+@cached(1024)
 def _pieces(stack, samples, channels, rows, item, memory=_MEMORY):
     """How many samples, or rows of results of one, are worked on together; None if that takes too much memory.
 
@@ -197,7 +197,7 @@ def _plain_rows(x):
     return rows, 1, n, n, 0, 1, 0, 0, min(rows, _PARTS), False
 
 
-@lru_cache(1024)
+@cached(1024)
 def _rows_of(shape, dims, weight):
     """How the axes `dims` of contiguous arrays lie as rows of runs, each with one weight or with one for each element.
 

@@ -28,6 +28,7 @@ import numpy
 from adjoint.compat.autograd._boxes import ArrayBox, Box
 from adjoint.compat.autograd._sequences import subvals
 from adjoint.core.modes import ATTRIBUTE, ModeBlock
+from adjoint.runtime.caches import cached
 from adjoint.runtime.pytree import flatten
 
 Function = Callable[..., Any]
@@ -170,7 +171,7 @@ def take(container: Any, index: Any) -> Any:
     return container[index]
 
 
-@functools.cache
+@cached()
 def _method(name: str) -> Function:
     def method(array: Any, *args: Any, **kwargs: Any) -> Any:
         return getattr(array, name)(*args, **kwargs)
@@ -179,7 +180,7 @@ def _method(name: str) -> Function:
     return method
 
 
-@functools.cache
+@cached()
 def _attribute(name: str) -> Function:
     def attribute(array: Any) -> Any:
         return getattr(array, name)

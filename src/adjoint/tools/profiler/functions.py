@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from functools import cache, wraps
+from functools import wraps
 from typing import Any
 
 from adjoint.core.profiling import current_profiler
 from adjoint.core.recorded import operations
 from adjoint.functions.composite import COMPOSITES
+from adjoint.runtime.caches import cached
 from adjoint.runtime.forks import new_lock
 from adjoint.tensor import creation
 from adjoint.tensor.default_device import PUBLIC
@@ -52,7 +53,7 @@ def exchange(owner: Any, name: str, old: Function, new: Function) -> None:
         setattr(owner, name, new)
 
 
-@cache
+@cached()
 def wrapped() -> list[tuple[Any, str, Function, Function]]:
     """For each place where a function stands: whose attribute it is, its name there, the function and its wrapper."""
     found = []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Callable
-from functools import cache
 from threading import get_ident
 from time import perf_counter_ns
 from typing import Any, NamedTuple
@@ -14,6 +13,7 @@ from adjoint.core import errors
 from adjoint.core.graph import AccumulateGrad, Node
 from adjoint.core.locations import Location, caller, is_own
 from adjoint.core.profiling import CUSTOM, NODE, OPERATION, USER, ProfilerHook, number_of_result
+from adjoint.runtime.caches import cached
 from adjoint.tools.profiler import functions, names
 from adjoint.tools.profiler.devices import Clock
 from adjoint.tools.profiler.flops import flops_of
@@ -166,7 +166,7 @@ def user_stack() -> list[Location]:
     return places
 
 
-@cache
+@cached()
 def line_of(place: Location) -> str:
     """A place in the program as stacks show it."""
     code, line = place
