@@ -90,7 +90,19 @@ class TensorOps:
         return operation
 
 
+#: All declared operations by name.
 operations: dict = {}
+#: The operations that the core itself calls, for whatever operation a node is; everything else it knows from the rules.
+CORE_OPERATIONS = frozenset(("as_strided", "cast", "clone", "clone_with_strides", "real", "sum_to_size"))
+
+
+def check_core_operations() -> None:
+    """Raise RuntimeError unless the operations that the core calls are declared; to be called when all are."""
+    missing = sorted(CORE_OPERATIONS - operations.keys())
+    if missing:
+        raise RuntimeError(f"the core calls operations that no rule declares: {', '.join(missing)}")
+
+
 _numpy = namespace(numpy.zeros(0))
 _numpy_ops = RawOps(_numpy)
 _raw_ops: dict = {_ndarray: _numpy_ops}

@@ -5,10 +5,11 @@ from typing import Any
 
 from adjoint.core.graph import registry
 from adjoint.core.operation import Operation
-from adjoint.core.recorded import TensorOps, operations
+from adjoint.core.recorded import TensorOps, check_core_operations, operations
 from adjoint.rules import TABLE, Rule
 
 operations.update({name: Operation(rule) for name, rule in TABLE.items()})
+check_core_operations()
 
 #: The namespace of all operations on Tensors.
 ops = TensorOps()

@@ -1,0 +1,46 @@
+"""The core knows no operation by name, but for a closed list."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from adjoint.core import recorded
+from adjoint.core.recorded import CORE_OPERATIONS, check_core_operations, operations
+
+CORE = Path(__file__).parents[2] / "src" / "adjoint" / "core"
+#: What the core calls the namespaces of operations.
+NAMESPACES = ("ops", "registry.tensor_ops", "raw_ops", "self._tensor_ops", "TensorOps", "RawOps")
+
+
+def called(text: str) -> set[str]:
+    """The operations that a file of the core takes from a namespace or from the table."""
+    found = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Attribute):
+            space = node.value.func if isinstance(node.value, ast.Call) else node.value
+            if ast.unparse(space) in NAMESPACES:
+                found.add(node.attr)
+        elif isinstance(node, ast.Subscript) and ast.unparse(node.value) == "operations":
+            if isinstance(node.slice, ast.Constant):
+                found.add(node.slice.value)
+    return found
+
+
+def test_the_list_is_closed() -> None:
+    used = set().union(*[called(file.read_text()) for file in CORE.glob("*.py")])
+    assert used == CORE_OPERATIONS
+
+
+def test_the_test_sees_a_call() -> None:
+    text = "ops.tanh(x)\nregistry.tensor_ops.mul(x, y)\nraw_ops(x).exp(x)\noperations['add']\nother.sin(x)"
+    assert called(text) == {"tanh", "mul", "exp", "add"}
+
+
+def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorded, "CORE_OPERATIONS", CORE_OPERATIONS | {"no_such_operation"})
+    with pytest.raises(RuntimeError, match="no_such_operation"):
+        check_core_operations()
+    assert "no_such_operation" not in operations

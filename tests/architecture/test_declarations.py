@@ -1,0 +1,86 @@
+"""What a compiled module says twice, in its .pxd and its .py, is the same: imports, methods and fields of classes."""
+
+from __future__ import annotations
+
+import ast
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[2] / "src"
+COMPILED = runpy.run_path(str(SOURCE / "adjoint/_compiled.py"))["COMPILED"]
+
+
+def source_of(module: str) -> str:
+    return (SOURCE / f"{module.replace('.', '/')}.py").read_text()
+
+
+def declarations_of(module: str) -> str:
+    text = (SOURCE / f"{module.replace('.', '/')}.pxd").read_text()
+    return re.sub(r"\\\n|(?<=\()\s*\n\s*|,\s*\n\s*(?=[\w)])", lambda m: m[0].replace("\n", " ").replace("\\", ""), text)
+
+
+def cimported(declarations: str) -> set[str]:
+    """The names that a .pxd takes from other compiled modules."""
+    rows = re.findall(r"^from (adjoint[\w.]*) cimport (?:\(([^)]*)\)|(.*))$", declarations, re.MULTILINE)
+    return {name.strip() for _, several, one in rows for name in (several or one).split(",") if name.strip()}
+
+
+def imported(text: str) -> set[str]:
+    """The names that a module imports from adjoint, wherever they stand at its top level."""
+    found = set()
+    for node in ast.parse(text).body:
+        for inner in [node, *(ast.walk(node) if isinstance(node, ast.If) else ())]:
+            if isinstance(inner, ast.ImportFrom) and (inner.module or "").startswith("adjoint"):
+                found |= {alias.asname or alias.name for alias in inner.names}
+    return found
+
+
+def classes(declarations: str) -> dict[str, tuple[set[str], set[str]]]:
+    """Fields and methods of each class of a .pxd."""
+    found: dict[str, tuple[set[str], set[str]]] = {}
+    for head, body in re.findall(r"^cdef class (\w+)[^\n]*:\n((?:[ \t]+[^\n]*\n|\n)*)", declarations + "\n", re.MULTILINE):
+        methods = set(re.findall(r"^\s+c(?:p?)def [^\n(=]*?(\w+)\(", body, re.MULTILINE))
+        fields = set()
+        for line in re.findall(r"^\s+cdef ([^\n(]+)$", body, re.MULTILINE):
+            kinds = line.split(",")
+            fields |= {kinds[0].split()[-1].strip("*")} | {name.strip(" *") for name in kinds[1:]}
+        found[head] = (fields - {"__weakref__", "__dict__"}, methods)
+    return found
+
+
+def defined(text: str) -> dict[str, ast.ClassDef]:
+    return {node.name: node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ClassDef)}
+
+
+@pytest.mark.parametrize("module", COMPILED)
+def test_imports_are_the_same(module: str) -> None:
+    """What the compiled form has from the .pxd, the plain one imports; types that only the .pxd names are left out."""
+    text, declarations = source_of(module), declarations_of(module)
+    used = {name for name in cimported(declarations) if re.search(rf"\b{name}\b", text)}
+    assert sorted(used - imported(text)) == []
+
+
+@pytest.mark.parametrize("module", COMPILED)
+def test_classes_have_the_same_methods(module: str) -> None:
+    nodes = defined(source_of(module))
+    for name, (_, methods) in classes(declarations_of(module)).items():
+        own = {inner.name for inner in ast.walk(nodes[name]) if isinstance(inner, ast.FunctionDef)}
+        assert sorted(methods - own) == [], name
+
+
+@pytest.mark.parametrize("module", COMPILED)
+def test_every_field_has_a_value(module: str) -> None:
+    """Each field of a .pxd is given a value, or a default, somewhere in the module's Python."""
+    text = source_of(module)
+    for name, (fields, _) in classes(declarations_of(module)).items():
+        missing = [field for field in fields if not re.search(rf"\b{field}\b[^\n]*=|\b{field}:", text)]
+        assert sorted(missing) == [], name
+
+
+def test_the_test_sees_what_is_declared() -> None:
+    text = "from adjoint.a cimport b, c\ncdef class T(U):\n    cdef public int n, m\n    cpdef object f(self, x)\n"
+    assert cimported(text) == {"b", "c"}
+    assert classes(text) == {"T": ({"n", "m"}, {"f"})}
