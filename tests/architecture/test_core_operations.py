@@ -24,8 +24,7 @@ def called(text: str) -> set[str]:
             if ast.unparse(space) in NAMESPACES:
                 found.add(node.attr)
         elif isinstance(node, ast.Subscript) and ast.unparse(node.value) == "operations":
-            if isinstance(node.slice, ast.Constant):
-                found.add(node.slice.value)
+            found |= {part.value for part in ast.walk(node.slice) if isinstance(part, ast.Constant)}
     return found
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import re
 import runpy
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 SOURCE = Path(__file__).parents[2] / "src"
 COMPILED = runpy.run_path(str(SOURCE / "adjoint/_compiled.py"))["COMPILED"]
+IN_HEADERS = "".join(header.read_text() for header in sorted(SOURCE.rglob("*.h")))
 
 
 def source_of(module: str) -> str:
@@ -41,14 +43,31 @@ def imported(text: str) -> set[str]:
 def classes(declarations: str) -> dict[str, tuple[set[str], set[str]]]:
     """Fields and methods of each class of a .pxd."""
     found: dict[str, tuple[set[str], set[str]]] = {}
-    for head, body in re.findall(r"^cdef class (\w+)[^\n]*:\n((?:[ \t]+[^\n]*\n|\n)*)", declarations + "\n", re.MULTILINE):
+    pattern = r"^cdef class (\w+)[^\n]*:\n((?:[ \t]+[^\n]*\n|\n)*)"
+    for head, body in re.findall(pattern, declarations + "\n", re.MULTILINE):
         methods = set(re.findall(r"^\s+c(?:p?)def [^\n(=]*?(\w+)\(", body, re.MULTILINE))
         fields = set()
         for line in re.findall(r"^\s+cdef ([^\n(]+)$", body, re.MULTILINE):
             kinds = line.split(",")
             fields |= {kinds[0].split()[-1].strip("*")} | {name.strip(" *") for name in kinds[1:]}
-        found[head] = (fields - {"__weakref__", "__dict__"}, methods)
+        found[head] = ({field.split("[")[0] for field in fields} - {"__weakref__", "__dict__"}, methods)
     return found
+
+
+def used_when_plain(text: str) -> set[str]:
+    """The names that a module uses outside of what the compiled form alone runs."""
+
+    def names(node: ast.AST) -> Iterator[str]:
+        if isinstance(node, ast.If) and ast.unparse(node.test).startswith(("cython.compiled", "compiled", "there")):
+            children: list[ast.AST] = list(node.orelse)
+        else:
+            children = list(ast.iter_child_nodes(node))
+        if isinstance(node, ast.Name):
+            yield node.id
+        for child in children:
+            yield from names(child)
+
+    return set(names(ast.parse(text)))
 
 
 def defined(text: str) -> dict[str, ast.ClassDef]:
@@ -59,7 +78,8 @@ def defined(text: str) -> dict[str, ast.ClassDef]:
 def test_imports_are_the_same(module: str) -> None:
     """What the compiled form has from the .pxd, the plain one imports; types that only the .pxd names are left out."""
     text, declarations = source_of(module), declarations_of(module)
-    used = {name for name in cimported(declarations) if re.search(rf"\b{name}\b", text)}
+    # what begins with an underscore is a module's variable, which the plain form has in another way
+    used = {name for name in cimported(declarations) & used_when_plain(text) if not name.startswith("_")}
     assert sorted(used - imported(text)) == []
 
 
@@ -73,11 +93,16 @@ def test_classes_have_the_same_methods(module: str) -> None:
 
 @pytest.mark.parametrize("module", COMPILED)
 def test_every_field_has_a_value(module: str) -> None:
-    """Each field of a .pxd is given a value, or a default, somewhere in the module's Python."""
-    text = source_of(module)
+    """Each field of a .pxd is given a value, or a default, in Python or in C."""
+    text = source_of(module) + declarations_of(module) + IN_HEADERS
     for name, (fields, _) in classes(declarations_of(module)).items():
-        missing = [field for field in fields if not re.search(rf"\b{field}\b[^\n]*=|\b{field}:", text)]
+        missing = [field for field in fields if not re.search(rf"\b{field}\b[^\n]*=|\b{field}:|&\w+\.{field}\b", text)]
         assert sorted(missing) == [], name
+
+
+def test_the_test_sees_what_is_used() -> None:
+    text = "if cython.compiled:\n    share(x)\nelse:\n    work(x)\ndef f(a: Plan):\n    return g(a)\n"
+    assert used_when_plain(text) >= {"work", "Plan", "g"} and "share" not in used_when_plain(text)
 
 
 def test_the_test_sees_what_is_declared() -> None:

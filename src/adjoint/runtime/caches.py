@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
-F = TypeVar("F", bound=Callable[..., Any])
+R = TypeVar("R")
 
 #: What empties each cache, in the order of their making.
 _RESETS: list[Callable[[], object]] = []
 
 
-def cached(size: int | None = None, *, typed: bool = False) -> Callable[[F], F]:
+def cached(size: int | None = None, *, typed: bool = False) -> Callable[[Callable[..., R]], Callable[..., R]]:
     """Keep the last results of a function of hashable arguments: at most `size`, all for None.
 
     typed: arguments of different types are different, though they are equal.
@@ -24,10 +24,10 @@ def cached(size: int | None = None, *, typed: bool = False) -> Callable[[F], F]:
     (9, 9, 1)
     """
 
-    def decorate(function: F) -> F:
+    def decorate(function: Callable[..., R]) -> Callable[..., R]:
         keeping = functools.lru_cache(size, typed)(function)
         reset_with(keeping.cache_clear)
-        return keeping  # type: ignore[return-value]
+        return keeping
 
     return decorate
 
