@@ -214,6 +214,8 @@ def check_function(
         aliases = [func.followed(tensor) for tensor in plain(part.tensors)]
         with differentiating(aliases):
             result = function(*part.tree(aliases))
+    if not isinstance(result, TensorBase):
+        raise TypeError(f"{name}: the function must return a Tensor, but it returned {type(result).__name__}")
     if leads_elsewhere([result], aliases):
         if after is None:
             return
