@@ -4,19 +4,20 @@
     python -m benchmarks.continuity --only tanh,mul --json steps.json
 
 Sizes go from 2^6 to 2^21 in steps of a quarter of an octave around each crossover, and of one octave elsewhere. The
-cost of a call is taken off first: it is what an array of one element costs. A row shows the largest step, the time per
-element at one size over that at the size before; times are medians of processor time, all sizes in turn. A step that
-NumPy's own loops have at the same place, as where arrays leave a cache, is shown beside it.
+cost of a call, that of an array of one element, is taken off first; sizes count from where the elements cost as much as
+the call. A step is the time per element at one size over that at the size before. NumPy's own loops have steps too,
+where arrays leave a cache: the last column is the largest step beyond what NumPy's step is at the same place. Times are
+the least of several rounds, all sizes in turn, by the wall, or with --processor of all threads together.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import time
 from collections.abc import Callable
 from itertools import pairwise
-from statistics import median
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,8 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any], int]] = {
     "silu": (adjoint.nn.functional.silu, lambda x: x / (1 + np.exp(-x)), 1),
     "softplus": (adjoint.nn.functional.softplus, lambda x: np.log1p(np.exp(x)), 1),
 }
-ROUNDS = 9
+ROUNDS = 15
+KINDS = ("forward", "backward", "NumPy")
 
 
 def sizes() -> list[int]:
@@ -74,37 +76,38 @@ def works(name: str, dtype: Any, n: int) -> dict[str, Callable[[], Any]]:
     }
 
 
-def seconds(work: Callable[[], Any], repeats: int) -> float:
-    """Processor time of one call, all threads together."""
-    begun = time.process_time()
+def seconds(work: Callable[[], Any], repeats: int, clock: Callable[[], float]) -> float:
+    """Time of one call."""
+    begun = clock()
     for _ in range(repeats):
         work()
-    return (time.process_time() - begun) / repeats
+    return (clock() - begun) / repeats
 
 
-def times(name: str, dtype: Any) -> dict[str, dict[int, float]]:
-    """By work and size the time per element, without the cost of a call."""
+def times(name: str, dtype: Any, clock: Callable[[], float]) -> dict[str, dict[int, float]]:
+    """By work and size the time per element, without the cost of a call; sizes where that is the larger part."""
     by_size = {n: works(name, dtype, n) for n in (1, *sizes())}
-    taken: dict[str, dict[int, list[float]]] = {
-        kind: {n: [] for n in by_size} for kind in ("forward", "backward", "NumPy")
-    }
-    for number in range(ROUNDS + 1):
+    least: dict[str, dict[int, float]] = {kind: dict.fromkeys(by_size, math.inf) for kind in KINDS}
+    for _ in range(ROUNDS):
         for n, kinds in by_size.items():
             for kind, work in kinds.items():
-                found = seconds(work, max(1, 200_000 // (n + 1000)))
-                if number:
-                    taken[kind][n].append(found)
+                time_of_call = seconds(work, max(1, 200_000 // (n + 1000)), clock)
+                least[kind][n] = min(least[kind][n], time_of_call)
     result = {}
-    for kind, columns in taken.items():
-        call = median(columns.pop(1))
-        result[kind] = {n: max(median(column) - call, 0.0) / n for n, column in columns.items()}
+    for kind, column in least.items():
+        call = column.pop(1)
+        result[kind] = {n: (time_of_call - call) / n for n, time_of_call in column.items() if time_of_call >= 2 * call}
     return result
 
 
-def largest_step(per_element: dict[int, float], smallest: int = 512) -> tuple[float, int]:
-    """The largest ratio of neighbouring sizes, and the size where it is; below `smallest` calls count for more."""
-    found = [n for n in per_element if n >= smallest and per_element[n] > 0]
-    return max((per_element[b] / per_element[a], b) for a, b in pairwise(found))
+def steps(per_element: dict[int, float]) -> dict[int, float]:
+    """By size the time per element over that at the size before."""
+    return {b: per_element[b] / per_element[a] for a, b in pairwise(per_element)}
+
+
+def largest(by_size: dict[int, float]) -> tuple[float, int]:
+    """The largest step and the size where it is."""
+    return max((step, n) for n, step in by_size.items())
 
 
 def main() -> None:
@@ -112,23 +115,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default=",".join(FUNCTIONS), help="names, with commas between them")
     parser.add_argument("--json", help="a file for all times")
+    parser.add_argument("--processor", action="store_true", help="processor time of all threads in place of the wall's")
     options = parser.parse_args()
-    kept = {}
-    print(f"{'function':<14}{'dtype':<9}{'work':<10}{'step':>6}  {'at':>8}  {'NumPy there':>11}")
+    clock = time.process_time if options.processor else time.perf_counter
+    everything = {}
+    print(f"{'function':<14}{'dtype':<9}{'work':<10}{'step':>6}  {'at':>8}  {'beyond NumPy':>12}  {'at':>8}")
     for name in options.only.split(","):
         for dtype in ("float32", "float64"):
-            found = times(name, dtype)
-            kept[f"{name} {dtype}"] = found
-            plain = found["NumPy"]
-            places = list(plain)
+            per_element = everything[f"{name} {dtype}"] = times(name, dtype, clock)
+            plain = steps(per_element["NumPy"])
             for kind in ("forward", "backward"):
-                step, place = largest_step(found[kind])
-                before = plain[places[places.index(place) - 1]]
-                there = plain[place] / before if before else float("nan")
-                print(f"{name:<14}{dtype:<9}{kind:<10}{step:6.2f}  {place:8}  {there:11.2f}", flush=True)
+                own = steps(per_element[kind])
+                step, n = largest(own)
+                beyond, m = largest({size: ratio / max(1.0, plain.get(size, 1.0)) for size, ratio in own.items()})
+                print(f"{name:<14}{dtype:<9}{kind:<10}{step:6.2f}  {n:8}  {beyond:12.2f}  {m:8}", flush=True)
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
-            json.dump(kept, file)
+            json.dump(everything, file)
 
 
 if __name__ == "__main__":
