@@ -2,8 +2,8 @@
 
     python scripts/compare_builds.py [--settings c11 native ...] [--keep FOLDER]
 
-Each build stands in a folder of its own. In each, every public function is called as in tests/function_calls.py and
-derived, and every elementwise operation on long arrays with special values, for each kind of processor that this one
+Each build stands in a folder of its own. In each, every public function is called as in
+tests/support/function_calls.py and derived, and every elementwise operation on long arrays with special values, for each kind of processor that this one
 can stand in for. A setting whose compiler is missing is named and left out. Ends with 1
 if any result differs from those of the first build. Takes some two minutes for each setting.
 """
@@ -61,10 +61,10 @@ def bits(values: Any) -> str:
 
 
 def of_calls() -> Iterator[tuple[str, str]]:
-    """Every function of tests/function_calls.py in every type that it takes, with its gradients."""
+    """Every function of tests/support/function_calls.py in every type that it takes, with its gradients."""
     import adjoint
-    import function_calls
-    from function_probe import Problem
+    from support import function_calls
+    from support.function_probe import Problem
 
     for name in sorted(set(function_calls.CALLS) - LEFT_OUT):
         for dtype in DTYPES:

@@ -5,8 +5,8 @@
     python scripts/fuzz_calls.py --list                    # the functions that are called
 
 A call is an expression, which is what is reported: `A` is adjoint, `T(values, dtype, requires_grad)` makes a tensor.
-Half of the calls are right ones (tests/function_calls.py) of which some arguments are changed; the others are made of
-values of all kinds. Call number n of a seed is always the same. Bad arguments may raise whatever says what is wrong:
+Half of the calls are right ones (tests/support/function_calls.py) of which some arguments are changed; the others are
+made of values of all kinds. Call number n of a seed is always the same. Bad arguments may raise whatever says what is wrong:
 TypeError, ValueError, RuntimeError, IndexError ... What they may not do is
 
 * end the process by a signal,
@@ -398,9 +398,9 @@ def surface() -> list[Target]:
 
 
 def right_calls() -> dict[str, list[tuple[list[str], dict[str, str]]]]:
-    """For functions of tests/function_calls.py their arguments as expressions."""
+    """For functions of tests/support/function_calls.py their arguments as expressions."""
     import adjoint
-    from function_calls import CALLS, Argument, Maker
+    from support.function_calls import CALLS, Argument, Maker
 
     def text(value: Any) -> str:
         if isinstance(value, Argument):

@@ -3,7 +3,7 @@
 python scripts/generate_function_table.py            # the page, from tests/data/functions.json
 python scripts/generate_function_table.py --measure  # measure every function first (some minutes), then the page
 
-What is measured are the calls in tests/function_calls.py; gaps and their reasons stand there too.
+What is measured are the calls in tests/support/function_calls.py; gaps and their reasons stand there too.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ PAGE = ROOT / "docs" / "functions.md"
 sys.path.insert(0, str(ROOT / "tests"))
 
 import adjoint  # noqa: E402
-import function_calls  # noqa: E402
 from adjoint.rules import TABLE, Rule  # noqa: E402
+from support import function_calls  # noqa: E402
 
 HEAD = """\
 # Functions
@@ -135,7 +135,7 @@ def page(measured: dict[str, dict]) -> str:
 
 def measure() -> dict[str, dict]:
     """Measure every function."""
-    import function_probe
+    from support import function_probe
 
     measured = {}
     for name in sorted(function_calls.CALLS):

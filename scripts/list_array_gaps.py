@@ -29,7 +29,7 @@ OTHER_REASONS = {
 def strict_gaps() -> dict[str, str]:
     """The rules that array-api-strict has no functions for."""
     from adjoint.rules import TABLE
-    from other_arrays import failure_of
+    from support.other_arrays import failure_of
 
     library = runpy.run_path(str(TESTS / "arrays" / "test_strict.py"))["STRICT"]
     gaps = {}
@@ -52,7 +52,7 @@ def dask_gaps() -> dict[str, str]:
     import dask
 
     from adjoint.rules import TABLE
-    from other_arrays import failure_of
+    from support.other_arrays import failure_of
 
     # tests/distributed cannot be imported by a name that is also dask's
     library = runpy.run_path(str(TESTS / "distributed" / "test_dask.py"))["DASK"]
@@ -63,9 +63,9 @@ def dask_gaps() -> dict[str, str]:
 
 def cupy_gaps() -> dict[str, str]:
     """The rules that CuPy has no functions for, by the stand-in that has CuPy's names."""
-    import stand_in_cupy
     from adjoint.rules import TABLE
-    from other_arrays import Library, failure_of
+    from support import stand_in_cupy
+    from support.other_arrays import Library, failure_of
 
     gaps = {}
     with stand_in_cupy.installed() as cupy:
@@ -102,7 +102,7 @@ def differences(listed: dict[str, str], found: dict[str, str]) -> Iterator[str]:
 
 def main(arguments: list[str]) -> int:
     from adjoint.rules import TABLE
-    from other_arrays import GapList, versions_of
+    from support.other_arrays import GapList, versions_of
 
     parser = argparse.ArgumentParser()
     parser.add_argument("--check", action="store_true", help="compare with the lists and write nothing")

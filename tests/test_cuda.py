@@ -17,12 +17,12 @@ import numpy
 import pytest
 
 import adjoint
-import stand_in_cupy
 from adjoint.arrays.namespace import device_of
 from adjoint.tensor import creation
 from adjoint.tensor.default_device import FOLLOWING
 from adjoint.tools import checkpoint as checkpoints
 from adjoint.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
+from support import stand_in_cupy
 
 without = pytest.mark.skipif(adjoint.cuda.is_available(), reason="there is a device")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-import engine_page
+from support import engine_page
 
 PAGES = sorted((Path(__file__).parents[1] / "docs").glob("*.md"))
 PROGRAMS = [

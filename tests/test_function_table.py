@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-import function_calls
-import function_probe
 from adjoint.functions.binding import functions
+from support import function_calls, function_probe
 
 ROOT = Path(__file__).parents[1]
 TABLE = runpy.run_path(str(ROOT / "scripts" / "generate_function_table.py"))
@@ -37,7 +36,7 @@ def public() -> set[str]:
 
 def test_every_function_has_a_call() -> None:
     assert sorted(public() - set(function_calls.CALLS) - set(ELSEWHERE)) == [], (
-        f"give it a call in tests/function_calls.py; {REMEDY}"
+        f"give it a call in tests/support/function_calls.py; {REMEDY}"
     )
     assert set(ELSEWHERE) <= public()
 

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import adjoint
-import stand_in_cupy
 from adjoint.arrays.libraries.cupy_namespace import Extension, MissingFunction
 from adjoint.arrays.namespace import namespace
 from adjoint.arrays.size import cuda_is_available
 from adjoint.rules import TABLE, Rule
 from adjoint.tensor.table import ops
-from other_arrays import GapList, Library
+from support import stand_in_cupy
+from support.other_arrays import GapList, Library
 
 #: Rules that do not work on CuPy's arrays, with the reason.
 LISTED = GapList.read("cupy")

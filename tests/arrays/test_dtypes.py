@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from adjoint.arrays import dtypes as d
-from promotion_answers import ANSWERS
+from support.promotion_answers import ANSWERS
 
 NAMES = ANSWERS["dtypes"]
 BY_NAME = {each.name: each for each in d.DTYPES}

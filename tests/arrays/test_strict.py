@@ -15,7 +15,7 @@ from adjoint.arrays.libraries.standard_namespace import MissingFunction
 from adjoint.arrays.namespace import namespace
 from adjoint.core.graph import new_tensor
 from adjoint.rules import TABLE, Rule
-from other_arrays import GapList, Library
+from support.other_arrays import GapList, Library
 
 strict = pytest.importorskip("array_api_strict")
 

@@ -3,9 +3,9 @@
 import pytest
 
 import adjoint
-import stand_in_cupy
 from adjoint.arrays.size import cuda_is_available
 from benchmarks import gpu
+from support import stand_in_cupy
 
 
 @pytest.mark.parametrize("workload", [gpu.chain, gpu.classifier, gpu.curvature], ids=lambda f: f.__name__)

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.samples import domain
 
 import adjoint
 from adjoint.arrays.kernels import vector_ufuncs
 from adjoint.core.recorded import operations
 from adjoint.rules import TABLE
 from adjoint.runtime import threads
+from support.samples import domain
 
 KINDS = ("float32", "float64")
 #: Around every size from which on an operation goes another way: vectors, blocks, programs, several threads.

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import adjoint
-import engine_page
 from adjoint.autograd import backward, grad
+from support import engine_page
 
 pytestmark = pytest.mark.filterwarnings("error")
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import adjoint
-import engine_page
+from support import engine_page
 
 PAGE = engine_page.load()
 

@@ -8,12 +8,12 @@ import warnings
 
 import numpy as np
 import pytest
-from tests.samples import domain
 
 import adjoint
 from adjoint.core.recorded import operations
 from adjoint.program import machine
 from adjoint.rules import TABLE
+from support.samples import domain
 
 rng = np.random.default_rng(7)
 

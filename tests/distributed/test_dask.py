@@ -16,7 +16,7 @@ from adjoint.arrays.namespace import namespace
 from adjoint.interop.dask import at_shard
 from adjoint.rules import TABLE, Rule
 from adjoint.runtime.pytree import flatten
-from other_arrays import GapList, Library
+from support.other_arrays import GapList, Library
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")

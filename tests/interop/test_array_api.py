@@ -15,8 +15,8 @@ import pytest
 
 import adjoint
 from adjoint import array_api
-from numpy_checks import check_gradients, flat
-from numpy_samples import Sample, Source
+from support.numpy_checks import check_gradients, flat
+from support.numpy_samples import Sample, Source
 
 _UNARY = [
     "acos", "acosh", "asin", "asinh", "atan", "atanh", "bitwise_invert", "ceil", "conj", "cos", "cosh", "exp",

@@ -11,8 +11,8 @@ import pytest
 import adjoint
 from adjoint.interop.numpy_functions import FUNCTIONS
 from adjoint.interop.protocols import numpy_name
-from numpy_checks import check_gradients, check_values, function_of
-from numpy_samples import IN_PLACE, SAMPLES
+from support.numpy_checks import check_gradients, check_values, function_of
+from support.numpy_samples import IN_PLACE, SAMPLES
 
 ALL = SAMPLES | IN_PLACE
 #: Functions whose float results are constants: they do not depend on the values of what is given.

@@ -11,8 +11,8 @@ from numpy.testing import overrides
 
 import adjoint
 from adjoint.interop.ufuncs import UFUNCS
-from numpy_checks import check_gradients, check_values
-from numpy_samples import Sample
+from support.numpy_checks import check_gradients, check_values
+from support.numpy_samples import Sample
 
 NAMES = sorted(ufunc.__name__ for ufunc in UFUNCS if getattr(np, ufunc.__name__, None) is ufunc)
 MASK = np.array([[True, False, True], [True, True, False]])

@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 
 import adjoint  # noqa: F401  (declares the operations and the class of Tensors)
-import samples
 from adjoint.autograd.profiler import profile
 from adjoint.core.graph import new_tensor, project
 from adjoint.core.recorded import operations, raw_ops
@@ -28,6 +27,7 @@ from adjoint.runtime import crossovers
 from adjoint.tensor.differentiate import grad
 from adjoint.tensor.table import ops as tensor_ops
 from adjoint.tensor.transposed_jvp import transposed_jvp
+from support import samples
 
 NUMPY = raw_ops(np.zeros(0))
 STEP = 1e-6

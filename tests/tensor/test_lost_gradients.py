@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import adjoint
-import function_calls
-from function_probe import Problem, flat
+from support import function_calls
+from support.function_probe import Problem, flat
 
 Tensor = adjoint.Tensor
 F = adjoint.nn.functional

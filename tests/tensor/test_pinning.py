@@ -10,8 +10,8 @@ import numpy
 import pytest
 
 import adjoint
-import stand_in_cupy
 from adjoint.tensor.default_device import PINNED
+from support import stand_in_cupy
 
 x = adjoint.arange(6.0).reshape(2, 3)
 MAKERS: dict[str, Callable[..., Any]] = {

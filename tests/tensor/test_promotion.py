@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import adjoint
-from promotion_answers import ANSWERS
+from support.promotion_answers import ANSWERS
 
 DTYPES = [getattr(adjoint, name) for name in ANSWERS["dtypes"]]
 SCALARS = {"bool": True, "int64": 2, "float64": 2.5, "complex128": 2j}

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-import samples
 from adjoint.autograd import gradcheck, gradgradcheck
 from adjoint.core.graph import new_tensor
 from adjoint.core.recorded import operations
 from adjoint.rules import Rule
+from support import samples
 
 specification = importlib.util.spec_from_file_location("table", Path(__file__).parents[1] / "rules" / "test_table.py")
 table = importlib.util.module_from_spec(specification)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from samples.draws import SCALAR, WHOLE, Sample, draw, index, mask
+from support.samples.draws import SCALAR, WHOLE, Sample, draw, index, mask
 
 ZEROS = draw(4, then=lambda a: a * index(0, 1, 1, 0))
 ROWS = index([2, 0, 1], [1, 1, 0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from samples.draws import Sample, draw, index, log_probabilities
+from support.samples.draws import Sample, draw, index, log_probabilities
 
 ELEMENTS = {
     "binary_cross_entropy",

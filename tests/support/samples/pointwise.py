@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from samples.draws import EMPTY, SCALAR, Sample, draw, index
+from support.samples.draws import EMPTY, SCALAR, Sample, draw, index
 
 #: Where the inputs of elementwise operations are drawn: (low, high) for all, or by input.
 DOMAINS: dict[str, tuple[float, float] | dict[str, tuple[float, float]]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from adjoint.rules import TABLE
 from adjoint.rules.special import POLYNOMIALS
-from samples.draws import EMPTY, SCALAR, Sample, draw, index
+from support.samples.draws import EMPTY, SCALAR, Sample, draw, index
 
 _POSITIVE = (0.5, 3.0)
 

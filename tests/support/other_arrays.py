@@ -41,7 +41,7 @@ class GapList(NamedTuple):
 
     @staticmethod
     def path(name: str) -> Path:
-        return Path(__file__).parent / "data" / f"{name}_gaps.json"
+        return Path(__file__).parents[1] / "data" / f"{name}_gaps.json"
 
     @classmethod
     def read(cls, name: str) -> GapList:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from samples.draws import SCALAR, SQUARE, Sample, draw
+from support.samples.draws import SCALAR, SQUARE, Sample, draw
 
 #: Samples instead of derived ones.
 SAMPLES: dict[str, list[Sample]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from samples.draws import Sample, draw, index
+from support.samples.draws import Sample, draw, index
 
 _SEQUENCE = np.array([-0.5, 0.0, 0.25, 0.75])
 

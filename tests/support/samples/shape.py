@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adjoint.arrays.dtypes import int64
-from samples.draws import EMPTY, SCALAR, VECTOR, WHOLE, Sample, draw
+from support.samples.draws import EMPTY, SCALAR, VECTOR, WHOLE, Sample, draw
 
 TRIANGLE: list[Sample] = [
     {"input": draw(2, 3, 4), "diagonal": 1},

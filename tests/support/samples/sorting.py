@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from samples.draws import EMPTY, ORDERED, SCALAR, Sample, draw, index
+from support.samples.draws import EMPTY, ORDERED, SCALAR, Sample, draw, index
 
 #: Operations on real numbers only.
 REAL_ONLY = {

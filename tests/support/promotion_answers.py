@@ -35,5 +35,5 @@ def without_refusals(answers):
 
 
 ANSWERS = without_refusals(
-    json.loads((Path(__file__).parent / "arrays" / "data" / "promotion.json").read_text(encoding="utf-8"))
+    json.loads((Path(__file__).parents[1] / "arrays" / "data" / "promotion.json").read_text(encoding="utf-8"))
 )

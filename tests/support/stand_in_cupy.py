@@ -19,7 +19,7 @@ from typing import Any
 import numpy
 
 #: For each of CuPy's modules, and for its arrays, the names with their parameters, which are None where not known.
-NAMES: dict[str, Any] = json.loads((Path(__file__).parent / "data" / "cupy_names.json").read_text())
+NAMES: dict[str, Any] = json.loads((Path(__file__).parents[1] / "data" / "cupy_names.json").read_text())
 # what CuPy gives out as Python's or NumPy's own objects
 _AS_IN_NUMPY = ("dtype", "generic", "number", "integer", "floating", "newaxis", "inf", "nan", "pi", "e", "errstate")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from samples.draws import EMPTY, Sample, draw
+from support.samples.draws import EMPTY, Sample, draw
 
 _POSITIVE = (0.5, 3.0)
 _FRACTION = (0.1, 0.9)

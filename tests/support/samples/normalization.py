@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from samples.draws import Sample, draw
+from support.samples.draws import Sample, draw
 
 #: Operations on real numbers only.
 REAL_ONLY = {"fused_rms_norm", "native_batch_norm", "native_group_norm", "native_layer_norm"}

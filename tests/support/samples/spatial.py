@@ -6,7 +6,7 @@ import numpy as np
 
 from adjoint.arrays.kernels import axis_maps, interpolation
 from adjoint.rules.pooling import Origin
-from samples.draws import Sample, apart, draw, index
+from support.samples.draws import Sample, apart, draw, index
 
 #: Operations on real numbers only.
 REAL_ONLY = {"maxima", "places_of_maxima", "places_in_drawn_windows"}

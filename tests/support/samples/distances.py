@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from samples.draws import Sample, draw
+from support.samples.draws import Sample, draw
 
 #: Operations on real numbers only.
 REAL_ONLY = {"cdist"}

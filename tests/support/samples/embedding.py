@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from samples.draws import SCALAR, Sample, draw, index
+from support.samples.draws import SCALAR, Sample, draw, index
 
 #: Operations on real numbers only.
 REAL_ONLY = {"safe_softmax"}

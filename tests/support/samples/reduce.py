@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from samples.draws import EMPTY, ORDERED, SCALAR, WHOLE, Sample, draw
+from support.samples.draws import EMPTY, ORDERED, SCALAR, WHOLE, Sample, draw
 
 #: Operations on real numbers only.
 REAL_ONLY = {

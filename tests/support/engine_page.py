@@ -6,7 +6,7 @@ from io import StringIO
 from pathlib import Path
 from types import ModuleType
 
-PAGE = Path(__file__).parents[1] / "docs" / "engine.md"
+PAGE = Path(__file__).parents[2] / "docs" / "engine.md"
 _BLOCK = re.compile(r"```python\n(.*?)```", re.S)
 
 

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 import adjoint
-import function_calls
 from adjoint.autograd import forward_ad
-from function_calls import Argument, Call, Maker
+from support import function_calls
+from support.function_calls import Argument, Call, Maker
 
 Tensor = adjoint.Tensor
 DTYPES = [

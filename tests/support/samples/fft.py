@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from samples.draws import Draw, Sample, draw
+from support.samples.draws import Draw, Sample, draw
 
 #: Operations on real numbers only.
 REAL_ONLY = {"fft_r2c"}

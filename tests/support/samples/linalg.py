@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from samples.draws import (
+from support.samples.draws import (
     REGULAR,
     Sample,
     distinct_singular_values,

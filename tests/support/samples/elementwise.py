@@ -6,7 +6,7 @@ import numpy as np
 
 import adjoint
 from adjoint.rules.elementwise import GATED
-from samples.draws import EMPTY, ORDERED, SCALAR, Sample, draw, index, mask
+from support.samples.draws import EMPTY, ORDERED, SCALAR, Sample, draw, index, mask
 
 #: Where the inputs of elementwise operations are drawn: (low, high) for all, or by input.
 DOMAINS: dict[str, tuple[float, float] | dict[str, tuple[float, float]]] = {

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import adjoint
-from numpy_samples import Sample, Source
+from support.numpy_samples import Sample, Source
 
 STEP = 1e-6
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from adjoint.rules import TABLE
-from samples.draws import SCALAR, Sample, draw
+from support.samples.draws import SCALAR, Sample, draw
 
 _NUMBERS = np.array([[0.5, -1.5, 2.0], [1.0, 0.0, -0.25]])
 _DRAWN = sorted(name for name in TABLE if name.startswith("drawn_"))

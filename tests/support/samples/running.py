@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from samples.draws import EMPTY, ORDERED, SCALAR, WHOLE, Sample
+from support.samples.draws import EMPTY, ORDERED, SCALAR, WHOLE, Sample
 
 #: Operations on real numbers only.
 REAL_ONLY = {"cummax", "cummin"}

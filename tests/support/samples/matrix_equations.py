@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from samples.draws import REGULAR, Sample, draw, positive_definite, well_conditioned
+from support.samples.draws import REGULAR, Sample, draw, positive_definite, well_conditioned
 
 _BANDS: list[Sample] = [
     {"ab": draw(3, 5, then=lambda a: a + [[0], [4], [0]]), "b": draw(5, 2), "lower": 1, "upper": 1},
