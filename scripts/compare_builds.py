@@ -3,9 +3,9 @@
     python scripts/compare_builds.py [--settings c11 native ...] [--keep FOLDER]
 
 Each build stands in a folder of its own. In each, every public function is called as in
-tests/support/function_calls.py and derived, and every elementwise operation on long arrays with special values, for each kind of processor that this one
-can stand in for. A setting whose compiler is missing is named and left out. Ends with 1
-if any result differs from those of the first build. Takes some two minutes for each setting.
+tests/support/function_calls.py and derived, and every elementwise operation on long arrays with special values, for
+each kind of processor that this one can stand in for. A setting whose compiler is missing is named and left out. Ends
+with 1 if any result differs from those of the first build. Takes some two minutes for each setting.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@
 
 A call is an expression, which is what is reported: `A` is adjoint, `T(values, dtype, requires_grad)` makes a tensor.
 Half of the calls are right ones (tests/support/function_calls.py) of which some arguments are changed; the others are
-made of values of all kinds. Call number n of a seed is always the same. Bad arguments may raise whatever says what is wrong:
-TypeError, ValueError, RuntimeError, IndexError ... What they may not do is
+made of values of all kinds. Call number n of a seed is always the same. Bad arguments may raise whatever says what is
+wrong: TypeError, ValueError, RuntimeError, IndexError ... What they may not do is
 
 * end the process by a signal,
 * take more than 10 seconds, of processor time or waiting,
