@@ -1,4 +1,7 @@
-"""Imports inside adjoint go to the same floor or down, wherever they stand: module, function or .pxd."""
+"""Imports inside adjoint go to the same floor or down, wherever they stand: module, function or .pxd.
+
+Imports under `if TYPE_CHECKING:` are for type checkers alone. They may go up.
+"""
 
 import ast
 import graphlib
@@ -20,12 +23,23 @@ def floor(module: str) -> int:
     return FLOORS.get((module.split(".") + [""])[1], FACE)
 
 
+def run(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and those in it, without what stands under `if TYPE_CHECKING:`."""
+    yield node
+    for name, value in ast.iter_fields(node):
+        if isinstance(node, ast.If) and name == "body" and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST):
+                yield from run(child)
+
+
 def imported(file: Path, text: str) -> Iterator[str]:
     """The full names that a file imports: `from a import b` yields a.b, since b may be a subpackage."""
     if file.suffix == ".pxd":
         yield from re.findall(r"^\s*(?:from|cimport)\s+(adjoint[\w.]*)", text, re.MULTILINE)
         return
-    for node in ast.walk(ast.parse(text)):
+    for node in run(ast.parse(text)):
         match node:
             case ast.Import():
                 yield from (alias.name for alias in node.names)
@@ -61,10 +75,18 @@ def test_imports_go_down(file: Path) -> None:
         "def late():\n    from adjoint.autograd import grad",
         "importlib.import_module('adjoint.tools')",
         "from cython.cimports.adjoint.tensor.arithmetic import add",
+        "if TYPE_CHECKING:\n    pass\nelse:\n    from adjoint.tensor.tensor import Tensor",
+        "if not TYPE_CHECKING:\n    from adjoint.tensor.tensor import Tensor",
     ],
 )
 def test_the_test_sees_an_import_that_climbs(statement: str) -> None:
     assert climbing(Path("adjoint/core/engine.py"), statement)
+
+
+def test_an_import_for_type_checkers_may_climb() -> None:
+    assert not climbing(
+        Path("adjoint/core/engine.py"), "if TYPE_CHECKING:\n    from adjoint.tensor.tensor import Tensor"
+    )
 
 
 def test_the_test_sees_a_cimport_that_climbs() -> None:

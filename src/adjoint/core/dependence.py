@@ -7,14 +7,15 @@ an error there, which names the line. Outside the caller may know better, and is
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adjoint.core import errors
 from adjoint.core.graph import AccumulateGrad, TensorBase, node_of, registry
 from adjoint.core.locations import caller, described
 from adjoint.core.modes import PUSH, ModeBlock, current, is_grad_enabled
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 LOST = (
     "{what} is a plain value, so that the derivative of the function which is being differentiated would be lost{at}. "
@@ -27,7 +28,7 @@ class LostDerivativeError(RuntimeError, TypeError):
     """A function that is being differentiated makes a plain number or array of what it is differentiated by."""
 
 
-def history(tensors: Iterable[Tensor]) -> Iterator[Any]:
+def history(tensors: Iterable[TensorBase]) -> Iterator[Any]:
     """The nodes that led to some tensors, each once; leaves are accumulators."""
     return nodes_behind([node_of(tensor) for tensor in tensors if tensor.requires_grad])
 
@@ -44,7 +45,7 @@ def nodes_behind(waiting: list[Any]) -> Iterator[Any]:
         waiting.extend([following for following, _ in node.next_functions])
 
 
-def leads_elsewhere(outputs: Iterable[Tensor], own: Iterable[Tensor]) -> bool:
+def leads_elsewhere(outputs: Iterable[TensorBase], own: Iterable[Tensor]) -> bool:
     """True if the outputs depend on a leaf that requires a gradient and is not one of `own`."""
     known = {id(tensor) for tensor in own}
     return any(is_leaf_outside(node, known) for node in history(outputs))
@@ -105,7 +106,7 @@ def show_cause(error: BaseException | None) -> None:
         raise error.__cause__ from None
 
 
-def is_differentiated(tensor: Tensor) -> bool:
+def is_differentiated(tensor: TensorBase) -> bool:
     """True inside a function that is being differentiated, for what depends on that which it is differentiated by."""
     state = current()
     if state.dual_stack and any(
@@ -117,7 +118,7 @@ def is_differentiated(tensor: Tensor) -> bool:
     return depends([tensor], [target for targets in state.differentiated for target in targets])
 
 
-def check_kept(tensor: Tensor, what: str) -> None:
+def check_kept(tensor: TensorBase, what: str) -> None:
     """Raise LostDerivativeError if a plain value of a tensor would lose a derivative that was asked for."""
     if is_differentiated(tensor):
         raise lost(what)

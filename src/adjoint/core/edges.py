@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adjoint.arrays.size import type_name
 from adjoint.core import errors, graph
@@ -14,7 +14,8 @@ from adjoint.core.graph import TensorBase, gradient_edge, needs_grad
 from adjoint.core.hooks import RemovableHandle
 from adjoint.runtime.forks import new_lock
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 
 class Node(abc.ABC):

@@ -12,7 +12,7 @@ except ModuleNotFoundError:
 
 import itertools
 import weakref
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy
 
@@ -26,6 +26,9 @@ from adjoint.core.locations import caller, warn_caller
 from adjoint.runtime.forks import new_rlock
 from adjoint.runtime.memory import with_kept_memory
 from adjoint.runtime.once import warn_once
+
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
@@ -645,7 +648,7 @@ def upcoming_sequence_nr():
     return _sequence + 1
 
 
-def new_tensor(array) -> TensorBase:
+def new_tensor(array) -> "Tensor":
     """A tensor around an array, with no history."""
     if cython.compiled:
         tensor = cython.cast(object, instantiate(_tensor_type, _native_tensor))

@@ -6,7 +6,7 @@ import contextlib
 import os
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -14,7 +14,8 @@ from adjoint.core import errors
 from adjoint.core.graph import TensorBase, counter_of, new_tensor
 from adjoint.core.modes import PUSH, SET, ModeBlock, current
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 
 class saved_tensors_hooks(ModeBlock):

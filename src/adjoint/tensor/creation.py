@@ -7,7 +7,7 @@ import numbers
 import warnings
 from collections.abc import Callable
 from functools import partial, wraps
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy
 
@@ -37,7 +37,8 @@ from adjoint.core.recorded import operations, raw_ops
 from adjoint.rules.elementwise import check_number
 from adjoint.tensor import subclasses
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 Device = Any
 F = TypeVar("F", bound=Callable[..., Any])
 

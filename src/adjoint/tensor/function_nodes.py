@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adjoint.arrays.dtypes import numpy_dtype
 from adjoint.core.graph import FunctionNode, gradient_edge, new_node, next_sequence_nr
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 
 def function_node(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 
@@ -24,7 +24,8 @@ from adjoint.core.graph import (
 from adjoint.core.modes import current
 from adjoint.tensor.function_nodes import function_node
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 Array = Any
 #: The derivatives of a draw's log-probability with respect to its parameters, times the reward.
 Score = Callable[[Array], tuple[Array, ...]]
@@ -42,7 +43,7 @@ NOT_A_DRAW = (
 class Draw(NamedTuple):
     """What a tensor of random draws remembers of its distribution: the parameters that need a gradient, the score."""
 
-    parameters: list[Tensor]
+    parameters: list[TensorBase]
     score: Score
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -16,7 +16,8 @@ from adjoint.arrays.shared_memory import is_pinned, is_shared, pinned, shared_by
 from adjoint.arrays.size import device, type_name
 from adjoint.core.graph import TensorBase, VersionCounter, counter_of
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 _CPU = device("cpu")
 
 
