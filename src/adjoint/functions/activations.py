@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Callable
 from inspect import signature
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase
@@ -14,7 +14,8 @@ from adjoint.core.recorded import operations
 from adjoint.functions.composite import composite, ops, takes_out
 from adjoint.tensor.creation import rand
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 _functional = composite(namespace="nn.functional", method=False)
 

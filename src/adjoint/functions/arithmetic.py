@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from inspect import signature
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -16,7 +16,8 @@ from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.recorded import operations
 from adjoint.functions.composite import composite, ops, takes_out
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 _ROUNDED = {None: "true_divide", "floor": "floor_divide", "trunc": "trunc_divide"}
 
 

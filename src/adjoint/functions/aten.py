@@ -7,7 +7,7 @@ another order, and switches of cuDNN, which make no difference here, stand at th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from adjoint.arrays.dtypes import float64
 from adjoint.arrays.shapes import normalize_dim
@@ -16,7 +16,8 @@ from adjoint.functions import activations, contract, losses, normalization
 from adjoint.functions.composite import COMPOSITES, composite, ops
 from adjoint.tensor import creation
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 _REDUCTIONS = ("none", "mean", "sum")
 
 _function = composite(method=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -17,7 +17,8 @@ from adjoint.functions.activations import dropout
 from adjoint.functions.composite import composite, ops
 from adjoint.tensor.creation import arange, ones
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 _functional = composite(namespace="nn.functional", method=False)
 

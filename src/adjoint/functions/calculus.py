@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Number
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adjoint.arrays.dtypes import kind_of
 from adjoint.arrays.shapes import normalize_dim, normalize_dims
@@ -12,7 +12,8 @@ from adjoint.core.graph import TensorBase
 from adjoint.functions.composite import as_tensor, composite, ops, torch_call
 from adjoint.rules.reduce import part
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 Dims = int | Sequence[int] | None
 
 # differences --------------------------------------------------------------------------------------------------------
@@ -72,7 +73,7 @@ def _weighted(f: Tensor, dim: int, start: int, stop: int | None, weights: Sequen
     """The sum of neighbours f[i], f[i + 1], ... with weights, for i from start up to stop."""
     n = f.shape[dim]
     stop = n - len(weights) + 1 if stop is None else stop
-    total = None
+    total: Any = None
     for k, weight in enumerate(weights):
         term = f[part(dim, start + k, stop + k)]
         term = _times(term, weight)

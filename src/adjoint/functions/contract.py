@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adjoint.arrays.dtypes import bool_, dtype
 from adjoint.arrays.kernels import contraction
@@ -19,7 +19,8 @@ from adjoint.functions.composite import as_tensor, composite, ops, takes_out
 from adjoint.rules.contract import check_batches, listed
 from adjoint.runtime.caches import cached
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 
 # einsum -------------------------------------------------------------------------------------------------------------
@@ -87,7 +88,7 @@ def _widened(tensors: Sequence[Tensor], explicit: str) -> Sequence[Tensor]:
     ]
 
 
-def _rearranged(tensor: Tensor, subscripts: str, output: str) -> Tensor | None:
+def _rearranged(tensor: Any, subscripts: str, output: str) -> Tensor | None:
     """One operand: diagonals taken, other axes summed, the rest in the order of the output; None if sizes differ."""
     sizes = dict(zip(subscripts, tensor.shape, strict=True))
     if any(sizes[c] != n for c, n in zip(subscripts, tensor.shape, strict=True)):

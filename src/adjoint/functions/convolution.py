@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adjoint.arrays.kernels.convolution import Geometry
 from adjoint.core.graph import TensorBase
@@ -13,7 +13,8 @@ from adjoint.functions.contract import as_tensor
 from adjoint.rules.contract import listed
 from adjoint.runtime.caches import cached
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 Sizes = tuple[int, ...]
 
 # arguments ------------------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adjoint.arrays.dtypes import from_numpy_dtype, int32, int64, is_half, kind_of
 from adjoint.arrays.namespace import namespace, underlying
@@ -16,7 +16,8 @@ from adjoint.core.results import results_of
 from adjoint.functions.composite import composite, ops, takes_out
 from adjoint.functions.underived import without_derivative
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 _DYNAMIC = (
     "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{name}."

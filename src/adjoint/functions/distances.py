@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -15,7 +15,8 @@ from adjoint.core.graph import TensorBase
 from adjoint.core.recorded import operations
 from adjoint.functions.composite import composite, ops
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 
 def _require(function: str, **tensors: object) -> None:

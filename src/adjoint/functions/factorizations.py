@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from adjoint.arrays.dtypes import is_half, kind_of
 from adjoint.arrays.kernels.linalg_errors import LinAlgError
@@ -16,7 +16,8 @@ from adjoint.rules.contract import listed, long_name
 from adjoint.rules.factorizations import in_order, unit_lower, upper
 from adjoint.rules.linalg import check_matrix, check_sides, check_square
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 
 def _swapped(x: Tensor) -> Tensor:

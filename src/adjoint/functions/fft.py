@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import index
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 
@@ -15,7 +15,8 @@ from adjoint.functions.composite import composite, into, ops, torch_call
 from adjoint.rules.fft import SWAPPED_NORM
 from adjoint.tensor.pinning import pinnable
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 Dims = int | Sequence[int] | None
 
 # what a transform is applied to --------------------------------------------------------------------------------------

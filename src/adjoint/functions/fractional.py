@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adjoint.functions.composite import ops
 from adjoint.functions.contract import as_tensor
@@ -12,7 +12,8 @@ from adjoint.functions.underived import check_constants
 from adjoint.rules.contract import listed
 from adjoint.tensor.creation import rand
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 _SIDES = {2: ("height", "width"), 3: ("time", "height", "width")}
 _TUPLE = {2: "tuple of Ints", 3: "tuple of three Ints"}

@@ -10,7 +10,7 @@ import numbers
 from collections.abc import Sequence
 from math import prod
 from operator import index as as_int
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -26,7 +26,8 @@ from adjoint.functions.composite import as_tensor, composite, ops, takes_out
 from adjoint.rules.index import check_value
 from adjoint.runtime.once import warn_once
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 Basic = tuple[Any, ...] | None
 Advanced = tuple[Any, ...] | None
 
@@ -410,7 +411,7 @@ def _filling(target: Tensor, places: tuple[Any, ...], value: Any) -> Any:
     return ops.cast(value, from_numpy_dtype(target._array.dtype))
 
 
-def _fitted(value: Tensor, target: Any) -> Tensor:
+def _fitted(value: Any, target: Any) -> Tensor:
     """A value with the target's type. Raises RuntimeError, as expand() does, if it cannot be broadcast to it."""
     value = _without_ones(value, target.ndim)
     if value._array.dtype != target.dtype:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adjoint.arrays.dtypes import dtype as Dtype
 from adjoint.arrays.dtypes import finfo
@@ -21,7 +21,8 @@ from adjoint.rules.special import MOST_STEPS
 from adjoint.tensor.creation import randn
 from adjoint.tensor.creation import zeros as zeros_tensor
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 
 def _swapped(x: Tensor) -> Tensor:

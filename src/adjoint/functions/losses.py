@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -21,7 +21,8 @@ from adjoint.functions.contract import linear
 from adjoint.functions.distances import pairwise_distance
 from adjoint.functions.underived import check_constants
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 _functional = composite(namespace="nn.functional", method=False)
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adjoint.arrays.dtypes import as_dtype, dtype, float32, float64, iinfo, int64, kind_of
 from adjoint.arrays.shapes import normalize_dim
 from adjoint.functions.composite import COMPOSITES, as_tensor, composite, ops, torch_call
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 Dims = int | Sequence[int] | None
 
 # masks, axes, types -------------------------------------------------------------------------------------------------

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adjoint.arrays.size import Size, type_name
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase
 from adjoint.functions.composite import composite, ops
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 
 @composite(namespace="nn.functional", method=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adjoint.arrays.dtypes import bool_
 from adjoint.core.recorded import operations
@@ -12,7 +12,8 @@ from adjoint.functions.activations import dropout
 from adjoint.functions.attention import scaled_dot_product_attention
 from adjoint.functions.composite import composite, ops
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 _linear = operations["linear"]
 
@@ -74,7 +75,7 @@ def _projected(
     inputs: tuple[Tensor, Tensor, Tensor],
     packed: Tensor | None,
     bias: Tensor | None,
-    separate: tuple[Tensor | None, Tensor | None, Tensor | None] | None,
+    separate: tuple[Any, Any, Any] | None,
 ) -> list[Tensor]:
     """Query, key and value, each through a linear map of its own; the weights of all three may stand in one tensor."""
     width = inputs[0].shape[-1]

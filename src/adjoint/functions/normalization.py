@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING
 
 from adjoint.arrays.dtypes import finfo, float32
 from adjoint.core import errors
@@ -14,7 +14,8 @@ from adjoint.functions.composite import composite, ops
 from adjoint.functions.underived import check_constants
 from adjoint.tensor.creation import tensor
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 _functional = composite(namespace="nn.functional", method=False)
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adjoint.arrays.dtypes import complex128, dtype, float64, kind_of
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase
 from adjoint.functions.composite import composite, ops, renamed
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 
 def _check_tensor(function: str, name: str, place: int, value: object) -> None:

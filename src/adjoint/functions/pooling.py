@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -23,7 +23,8 @@ from adjoint.rules.elementwise import check_fits
 from adjoint.rules.pooling import Origin
 from adjoint.runtime.caches import cached
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 # arguments of pooling -------------------------------------------------------------------------------------------------
 

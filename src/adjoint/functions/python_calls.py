@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -11,7 +11,8 @@ from adjoint.core import errors
 from adjoint.core.graph import bump_version
 from adjoint.functions.composite import composite, ops
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 
 def _write(name: str, function: Callable[..., Any], input: Tensor, *others: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -28,7 +28,8 @@ from adjoint.tensor.creation import _SAME_OF_BATCH, _differing, _drawn, _wrapped
 from adjoint.tensor.pinning import pinnable
 from adjoint.tensor.stochastic import bernoulli_score, multinomial_score, normal_score, remember
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 _SAME_FOR_ALL = (
     "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness. "
@@ -338,8 +339,9 @@ def normal(
             kinds = ", ".join(type_name(each) for each in (mean, std))
             raise TypeError(f"normal() takes tensors, or two numbers and a size; got ({kinds}) and size {size}")
         kind = get_default_dtype() if dtype is None else as_dtype(dtype, "normal")
+        moments: tuple[Any, Any] = mean, std
         shape = check_shape("normal", (size,), position=3, allow_int=False)
-        drawn = _drawn(lambda whole: draws.normal(generator, whole, kind.numpy, mean, std), shape)
+        drawn = _drawn(lambda whole: draws.normal(generator, whole, kind.numpy, *moments), shape)
         return _written("normal", _wrapped(drawn, requires_grad, "normal", device), out)
     if not isinstance(std, TensorBase) and not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")

@@ -7,7 +7,7 @@ one below the other, and two biases (K H) or none.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adjoint.arrays.size import type_name
 from adjoint.core import errors
@@ -15,7 +15,8 @@ from adjoint.core.graph import TensorBase
 from adjoint.functions.composite import composite, ops
 from adjoint.functions.contract import linear
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 
 def _check(function: str, gates: int, **tensors: Any) -> None:

@@ -6,7 +6,7 @@ What the inputs contribute to the gates is one product for all moments; only the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from adjoint.arrays.size import type_name
 from adjoint.core import errors
@@ -16,8 +16,9 @@ from adjoint.functions.composite import composite, ops
 from adjoint.functions.contract import linear
 from adjoint.functions.recurrent import next_by_relu, next_by_tanh, next_gated, next_remembered
 
-Tensor = Any
-State = tuple[Tensor, ...]
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
+State: TypeAlias = "tuple[Tensor, ...]"
 
 
 class Weights(NamedTuple):
@@ -44,7 +45,7 @@ class Sequences(NamedTuple):
 
 # one direction --------------------------------------------------------------------------------------------------------
 
-Step = Callable[[Tensor, State, Weights], State]
+Step: TypeAlias = "Callable[[Tensor, State, Weights], State]"
 
 
 def _one_state(step: Callable[..., Tensor]) -> Step:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adjoint.arrays.dtypes import as_dtype, dtype, promote_types
 from adjoint.arrays.dtypes import dtype as Dtype
@@ -14,7 +14,8 @@ from adjoint.core.graph import TensorBase
 from adjoint.core.recorded import operations
 from adjoint.functions.composite import COMPOSITES, as_number, composite, ops, torch_call
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 Dims = int | Sequence[int] | None
 
 def _cast(input: Tensor, dtype: dtype | None) -> Tensor:

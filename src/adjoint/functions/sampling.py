@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from itertools import product
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy
 
@@ -22,7 +22,8 @@ from adjoint.functions.pooling import adaptive_mean
 from adjoint.rules.contract import listed
 from adjoint.rules.pooling import Origin
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 # interpolation --------------------------------------------------------------------------------------------------------
 
@@ -333,7 +334,7 @@ def _product(factors: Sequence[Tensor]) -> Tensor:
     return result
 
 
-Corners = tuple[list[Tensor], list[Tensor]]
+Corners: TypeAlias = "tuple[list[Tensor], list[Tensor]]"
 
 
 def _nearest_corners(axes: Sequence[_Axis], coordinates: Sequence[Tensor]) -> Corners:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import inf, nan
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -13,7 +13,8 @@ from adjoint.core.graph import new_tensor
 from adjoint.functions.composite import composite, ops
 from adjoint.tensor import creation
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 # what an empty segment has, and what scatter_reduce calls the reduction
 _REDUCTIONS = {

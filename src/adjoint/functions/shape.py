@@ -7,7 +7,7 @@ from functools import wraps
 from math import comb, prod
 from operator import index
 from sys import maxsize
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy
 
@@ -20,7 +20,8 @@ from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.functions.composite import as_tensor, composite, ops, takes_out
 from adjoint.runtime.once import warn_once
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 #: More pieces than an axis has elements are empty ones; so many are made.
 _MOST_PIECES = 1 << 16
@@ -392,9 +393,8 @@ def repeat_interleave(
     >>> adjoint.tensor([1, 2]).repeat_interleave(2)
     tensor([1, 1, 2, 2])
     """
-    if input is None:
-        input, repeats = repeats, None
-    input = as_tensor("repeat_interleave", "input", 1, input)
+    given, repeats = (repeats, None) if input is None else (input, repeats)
+    input = as_tensor("repeat_interleave", "input", 1, given)
     numbers = input if repeats is None else repeats
     if isinstance(numbers, TensorBase) and numbers.dtype not in (int32, int64):  # type: ignore[attr-defined]
         own = numbers.dtype.long_name  # type: ignore[attr-defined]

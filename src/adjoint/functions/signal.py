@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from adjoint.arrays.namespace import underlying
 from adjoint.functions.composite import composite, ops, torch_call
 from adjoint.functions.pooling import pad
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 # margins and windows --------------------------------------------------------------------------------------------------
 

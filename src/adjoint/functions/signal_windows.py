@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from math import exp
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy
 
@@ -18,8 +18,9 @@ from adjoint.functions.composite import composite
 from adjoint.functions.window_functions import bartlett_at, cosines, kaiser_at
 from adjoint.tensor.creation import _wrapped
 
-Tensor = Any
-F = TypeVar("F", bound=Callable[..., Tensor])
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
+F = TypeVar("F", bound="Callable[..., Tensor]")
 
 _ARGUMENTS = """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from adjoint.arrays.dtypes import dtype as _dtype
 from adjoint.core.recorded import operations
@@ -10,7 +10,8 @@ from adjoint.functions import reduce
 from adjoint.functions.composite import composite, ops, renamed, torch_call
 from adjoint.rules.special import POLYNOMIALS
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 #: Names in torch.special of operations that are declared under another.
 _ALIASES = {

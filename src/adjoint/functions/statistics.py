@@ -5,14 +5,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adjoint.arrays.dtypes import get_default_dtype, is_half, kind_of
 from adjoint.arrays.shapes import normalize_dim
 from adjoint.core.recorded import operations
 from adjoint.functions.composite import as_tensor, composite, ops, torch_call
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 # covariances --------------------------------------------------------------------------------------------------------
 

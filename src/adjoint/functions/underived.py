@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adjoint.core.graph import FunctionNode, TensorBase, needs_grad
 from adjoint.core.modes import is_grad_enabled
 from adjoint.tensor.function_nodes import function_node
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 
 class Unknown(FunctionNode):
@@ -24,7 +25,7 @@ class Unknown(FunctionNode):
 
 def unknown_node(result: Tensor, inputs: Sequence[Any], error: Exception) -> Any:
     """A node for the result whose way back raises; None where no input needs a gradient or nothing is recorded."""
-    needing = [each for each in inputs if isinstance(each, TensorBase) and needs_grad(each)]
+    needing: list[Any] = [each for each in inputs if isinstance(each, TensorBase) and needs_grad(each)]
     if not (needing and is_grad_enabled()):
         return None
 

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from math import prod
 from operator import index
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -29,7 +29,8 @@ from adjoint.functions.underived import unknown_node
 from adjoint.rules.declare import node_name
 from adjoint.tensor.storage import UntypedStorage, address, placed, share_version, storage_of
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 # views of memory ------------------------------------------------------------------------------------------------------
 

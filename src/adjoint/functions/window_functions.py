@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import pi
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -14,7 +14,8 @@ from adjoint.functions.composite import composite
 from adjoint.tensor.creation import _wrapped
 from adjoint.tensor.pinning import pinnable
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 _DOC = """The {name} window of {size}: {formula} for k = 0 .. n - 1.
 
