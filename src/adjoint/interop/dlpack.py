@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -12,7 +12,8 @@ from adjoint.core.graph import new_tensor
 from adjoint.core.modes import current
 from adjoint.interop.operands import is_tensor
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 
 def dlpack(tensor: Tensor, **options: Any) -> Any:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adjoint.core.graph import new_tensor
 from adjoint.interop.operands import is_tensor
 from adjoint.interop.table import FUNCTIONS
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 
 def backend_class(base: Any) -> Any:

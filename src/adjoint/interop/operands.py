@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy
 
@@ -14,12 +14,13 @@ from adjoint.core.graph import TensorBase, new_tensor, registry
 from adjoint.core.modes import current, is_grad_enabled
 from adjoint.tensor.table import ops
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 _FLOAT64 = numpy.dtype("float64")
 
 
-def is_tensor(value: object) -> bool:
+def is_tensor(value: object) -> TypeGuard[Tensor]:
     """True for a Tensor."""
     return isinstance(value, TensorBase)
 
@@ -220,6 +221,6 @@ def write(out: Any, result: Tensor, name: str, casting: str = "same_kind") -> An
     return out
 
 
-def _check_cast(source: numpy.dtype[Any], target: numpy.dtype[Any], name: str, casting: str) -> None:
+def _check_cast(source: Any, target: Any, name: str, casting: str) -> None:
     if not numpy.can_cast(source, target, casting):  # type: ignore[arg-type]
         raise TypeError(f"Cannot cast {name} output from {source!r} to {target!r} with casting rule {casting!r}")

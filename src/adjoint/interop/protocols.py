@@ -84,7 +84,7 @@ def _all_of_one_kind(inputs: tuple[Any, ...], scalars: bool) -> list[Any] | None
     scalars: Python numbers may be among them.
     """
     kind = None
-    values = []
+    values: list[Any] = []
     for value in inputs:
         if is_tensor(value):
             array = value._array

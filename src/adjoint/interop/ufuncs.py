@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 
@@ -28,7 +28,8 @@ from adjoint.interop.operands import (
 )
 from adjoint.tensor.table import ops
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 Function = Callable[..., Any]
 _BOOL = numpy.dtype(bool)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -12,7 +12,8 @@ from adjoint.interop.dlpack import from_dlpack as from_any_dlpack
 from adjoint.interop.functions.creation import converted
 from adjoint.interop.table import FUNCTIONS
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 Shape = int | tuple[int, ...]
 
 

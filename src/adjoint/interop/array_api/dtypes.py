@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 
@@ -12,7 +12,8 @@ from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.size import CPU, as_device, device
 from adjoint.interop.operands import cast, is_tensor
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 #: The kinds of the standard and the dtypes of each.
 KINDS: dict[str, tuple[Dtype, ...]] = {

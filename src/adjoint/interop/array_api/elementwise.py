@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -10,7 +10,8 @@ from adjoint.interop import ufuncs
 from adjoint.interop.operands import kind_of, tensor_of
 from adjoint.interop.table import FUNCTIONS
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 _SAME = [
     "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and", "bitwise_invert",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 import numpy.fft
@@ -12,7 +12,8 @@ from adjoint.core.graph import new_tensor
 from adjoint.interop.array_api.dtypes import Dtype, check_device, wanted
 from adjoint.interop.table import FUNCTIONS
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 
 def _one(name: str) -> Any:

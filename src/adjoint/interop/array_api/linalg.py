@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adjoint.interop.array_api.dtypes import Dtype, wanted
 from adjoint.interop.operands import tensor_of, values_of
 from adjoint.interop.table import FUNCTIONS
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 
 def cholesky(x: Tensor, /, *, upper: bool = False) -> Tensor:

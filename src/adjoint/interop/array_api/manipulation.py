@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy
 
 from adjoint.interop.operands import cast
 from adjoint.interop.table import FUNCTIONS
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 
 def broadcast_arrays(*arrays: Tensor) -> list[Tensor]:

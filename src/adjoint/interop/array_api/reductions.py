@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -12,7 +12,8 @@ from adjoint.interop.functions.places import take_along_axis as along
 from adjoint.interop.operands import axis_of, tensor_of, values_of
 from adjoint.interop.table import FUNCTIONS
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 Axis = int | tuple[int, ...] | None
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from adjoint.interop.numpy_functions import FUNCTIONS, Array, function
 from adjoint.interop.operands import axis_of, inexact, plain
 from adjoint.rules.fft import weighted_ends
 from adjoint.tensor.table import ops
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 
 def _along_one_axis(name: str) -> None:

@@ -11,7 +11,7 @@ import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -19,7 +19,8 @@ from adjoint.interop.numpy_functions import FUNCTIONS, function
 from adjoint.interop.operands import inexact, kind_of, promoted, tensor_of
 from adjoint.tensor.table import ops
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 Formula = Callable[..., Any]
 
 HALF_LOG_TWO_PI = 0.9189385332046727
