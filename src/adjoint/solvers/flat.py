@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,7 +21,8 @@ from adjoint.tensor.table import ops
 from adjoint.transforms import forward, func
 from adjoint.transforms.batched import batches_of
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 Tree = Any
 
 CAPTURED = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,8 @@ from adjoint.solvers.flat import Flat, constant_error, to_numpy
 from adjoint.tensor.creation import as_tensor, from_numpy, zeros
 from adjoint.tensor.differentiate import grad, needing_grad
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 Tree = Any
 Array = NDArray[np.float64]
 

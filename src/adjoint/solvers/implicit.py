@@ -8,7 +8,7 @@ that can be differentiated again, and the x in them is the solution itself, with
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -33,12 +33,13 @@ from adjoint.tensor.table import ops
 from adjoint.transforms import func
 from adjoint.transforms.custom import custom
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 Tree = Any
 #: From a vector and the arguments to a vector of the same length, which vanishes at the solution.
-Residual = Callable[[Tensor, Tree], Tensor]
+Residual: TypeAlias = "Callable[[Tensor, Tree], Tensor]"
 #: From an equation, a start and the arguments to the solution.
-Finder = Callable[["Equation", Tensor, Tree], Tensor]
+Finder: TypeAlias = "Callable[[Equation, Tensor, Tree], Tensor]"
 
 _HALVINGS = 40
 

@@ -7,7 +7,7 @@ transpose, and each of these solves can be differentiated in the same way.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,7 +30,8 @@ from adjoint.tensor.table import ops
 from adjoint.transforms import func
 from adjoint.transforms.custom import custom
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 Tree = Any
 #: From a vector and the parameters to the vector's image.
 Map = Callable[..., Tree]

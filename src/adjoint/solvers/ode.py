@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -27,10 +27,11 @@ from adjoint.tools.checkpoint import checkpoint_chain
 from adjoint.transforms import func
 from adjoint.transforms.custom import custom
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 Tree = Any
 #: From time, state and arguments to the derivative of the state, all flat.
-Field = Callable[[Tensor, Tensor, Tree], Tensor]
+Field: TypeAlias = "Callable[[Tensor, Tensor, Tree], Tensor]"
 
 
 class Tableau(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from adjoint.tensor.creation import as_tensor, from_numpy
 from adjoint.tensor.table import ops
 from adjoint.transforms.custom import custom
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 
 class Pattern:
