@@ -15,7 +15,7 @@ import warnings
 import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.namespace import CPU, device_of
@@ -35,7 +35,8 @@ from adjoint.tensor.differentiate import needing_grad
 from adjoint.tools.reentrant import checkpoint_reentrant
 from adjoint.transforms import forward
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 Contexts = tuple[contextlib.AbstractContextManager[Any], contextlib.AbstractContextManager[Any]]
 
 REENTRANT_IS_OPEN = (
