@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -34,7 +34,8 @@ from adjoint.core.recorded import drop, pack_by_mode, save_input, save_result, u
 from adjoint.tensor.table import ops
 from adjoint.transforms.batched import batches_of
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 CLEARED = (
     "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the autograd.Function. "
@@ -284,7 +285,7 @@ def save(node: BackwardCFunction, outputs: Sequence[Any]) -> None:
         node.__dict__["_ad_saved_at"] = caller()
 
 
-def kept(node: BackwardCFunction, tensor: Tensor, nr: int | None) -> SavedTensor:
+def kept(node: BackwardCFunction, tensor: TensorBase, nr: int | None) -> SavedTensor:
     """One saved tensor; an output (of number nr), or a view of one, is not held itself, since it holds the node."""
     view = tensor._view
     if nr is not None:
@@ -300,7 +301,7 @@ def kept(node: BackwardCFunction, tensor: Tensor, nr: int | None) -> SavedTensor
 
 def unpacked_value(node: BackwardCFunction, saved: SavedTensor) -> Tensor:
     """A saved tensor with its history."""
-    tensor = unpacked(saved, node)
+    tensor: Any = unpacked(saved, node)
     if not saved.from_input:
         tensor._tangents = (node._ad_tangents or {}).get(saved.output_nr)
         base = None if node._ad_owner is None else node._ad_owner()

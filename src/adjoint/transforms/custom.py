@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adjoint.arrays.namespace import in_batch_of, namespace
 from adjoint.core.grad_mode import enable_grad
@@ -22,7 +22,8 @@ from adjoint.runtime.pytree import TreeDef, flatten
 from adjoint.tensor.differentiate import grad, needing_grad
 from adjoint.transforms.function import Function, FunctionMeta
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 Tree = Any
 Rule = Callable[..., Any]
 Rules = Rule | dict[str, Rule]

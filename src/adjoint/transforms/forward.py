@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import count
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from numpy import ndarray
@@ -29,7 +29,8 @@ from adjoint.tensor.table import operations, ops
 from adjoint.tensor.tensor import batched_as
 from adjoint.tensor.transposed_jvp import transposed_jvp
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 _numbers = count(1)
 # what holds tangents of a level, by the level's number and the holder's id: the level's end takes them away
@@ -83,7 +84,7 @@ class outside(ModeBlock):
         return ((SET, "dual_stack", self.levels),)
 
 
-def tangent_of(tensor: Tensor, number: int) -> Tensor | None:
+def tangent_of(tensor: TensorBase, number: int) -> Tensor | None:
     """The tangent of a tensor at a level; a view of a base that has one shares in it. None while switched off."""
     if current().forward_off:
         return None
@@ -97,12 +98,12 @@ def tangent_of(tensor: Tensor, number: int) -> Tensor | None:
     return tangent
 
 
-def is_hidden(tensor: Tensor, number: int) -> bool:
+def is_hidden(tensor: TensorBase, number: int) -> bool:
     """True if a tensor has no part in the tangent of its base: the primal that was taken from a dual."""
     return tensor._tangents is not None and number in tensor._tangents and tensor._tangents[number] is None
 
 
-def set_tangent(tensor: Tensor, number: int, tangent: Tensor | None) -> None:
+def set_tangent(tensor: TensorBase, number: int, tangent: Tensor | None) -> None:
     """Give a tensor its tangent at a level; None hides that of a view's base."""
     if tensor._tangents is None:
         tensor._tangents = Tangents()
@@ -237,7 +238,7 @@ def sum_of_products(partials: tuple[Partial, ...], tangents: dict[str, Any], val
     return total
 
 
-def fit(tangent: Any, output: Tensor) -> Tensor | None:
+def fit(tangent: Any, output: TensorBase) -> Tensor | None:
     """A tangent as a Tensor of the output's shape, dtype and layout."""
     if tangent is None:
         return None
@@ -269,7 +270,7 @@ def apart(tangent: Tensor, tangents: dict[str, Any]) -> Tensor:
     return tangent
 
 
-def laid_out_like(tangent: Tensor, primal: Tensor) -> Tensor:
+def laid_out_like(tangent: Tensor, primal: TensorBase) -> Tensor:
     """A tangent, copied unless it lies in memory as the primal does: what is a view of one is a view of the other."""
     if steps(tangent._array) == steps(primal._array):
         return tangent
@@ -322,12 +323,12 @@ def write(operation: Operation, values: list[Any]) -> None:
         operation.proceed_in_place(list(values), DUAL_LEVELS)
 
 
-def make_zero_tangent(tensor: Tensor, number: int, coming: Tensor | None) -> Tensor:
+def make_zero_tangent(tensor: TensorBase, number: int, coming: Tensor | None) -> Tensor | None:
     """Zeros as the tangent of a tensor that had none, and of the base whose memory it is part of.
 
     `coming` is what will be written there: the zeros are batched as it is.
     """
-    base = tensor if tensor._view is None or is_hidden(tensor, number) else tensor._view.base
+    base: Any = tensor if tensor._view is None or is_hidden(tensor, number) else tensor._view.base
     if base._tangents is None or base._tangents.get(number) is None:
         zeros = ops.zeros_like(base)
         if is_shared(base._array):
@@ -412,7 +413,7 @@ def taken_apart(
         primal = ops.view(tensor, tensor._array.shape)
     # a view shares in its base's tangent; this one does not
     set_tangent(primal, number, None)
-    tangent = tangent_of(tensor, number)
+    tangent: Any = tangent_of(tensor, number)
     varying = {level: tangent_of(tensor, level) for level in inner}
     parts = {
         level: taken_apart(t, number, outer, inner[:place])

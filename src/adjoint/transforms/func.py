@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.namespace import namespace
@@ -32,7 +32,8 @@ from adjoint.transforms import forward, functional
 from adjoint.transforms.jacobians import Block, Job, zero_block
 from adjoint.transforms.vmap import described, vmap
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 Tree = Any
 Function = Callable[..., Any]
 Argnums = int | tuple[int, ...]
@@ -41,7 +42,7 @@ Argnums = int | tuple[int, ...]
 # aliases --------------------------------------------------------------------------------------------------------------
 
 
-def alias(tensor: Tensor) -> Tensor:
+def alias(tensor: TensorBase) -> Tensor:
     """The same value with the same tangents, but without history."""
     result = new_tensor(tensor._array)
     result._counter = tensor._counter
@@ -190,7 +191,7 @@ def zeros_like(tensor: Tensor) -> Tensor:
     return new_tensor(namespace(tensor._array).zeros_like(tensor._array))
 
 
-def ones_like(tensor: Tensor) -> Tensor:
+def ones_like(tensor: TensorBase) -> Tensor:
     """Ones, without history."""
     return new_tensor(namespace(tensor._array).ones_like(tensor._array))
 
@@ -253,7 +254,7 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
         if value.requires_grad:
             differentiate.check_implicit(value._array)
         recording.finish(value, name)
-        found = recording.gradients(recording.pull([value], [ones_like(value)], False))
+        found = recording.gradients(recording.pull([value], [ones_like(value)], False))  # type: ignore[list-item]
         gradient = found[0] if isinstance(argnums, int) else tuple(found)
         value = recording.released(value)
         return gradient, (value, recording.released(aux)) if has_aux else value

@@ -12,7 +12,7 @@ import inspect
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 
@@ -44,7 +44,8 @@ from adjoint.transforms.batched import BatchedArray, batches_of
 from adjoint.transforms.context import BackwardCFunction, FunctionCtx, forget, save
 from adjoint.transforms.vmap import described, lead_in, spread
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 _MORE = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
 NO_BACKWARD = (
@@ -404,7 +405,7 @@ def checked_constants(node: Any) -> tuple[Tensor, ...]:
     return node.non_differentiable or ()
 
 
-def without_history(value: Tensor, is_input: bool, is_dirty: bool) -> Tensor:
+def without_history(value: Any, is_input: bool, is_dirty: bool) -> Tensor:
     """An output without gradient: never an input itself, unless that was modified."""
     if not (is_input or is_dirty):
         return value
@@ -413,7 +414,7 @@ def without_history(value: Tensor, is_input: bool, is_dirty: bool) -> Tensor:
     return value if is_dirty else ops.view(value, value._array.shape)
 
 
-def with_history(value: Tensor, node: Any, nr: int, is_input: bool, origin: str) -> Tensor:
+def with_history(value: Any, node: Any, nr: int, is_input: bool, origin: str) -> Tensor:
     """An output of the node; an input that was returned as it is becomes a view of itself."""
     if is_input:
         with no_grad():
@@ -425,7 +426,7 @@ def with_history(value: Tensor, node: Any, nr: int, is_input: bool, origin: str)
     return value
 
 
-def check_in_place(tensor: Tensor, records: bool, n_outputs: int) -> None:
+def check_in_place(tensor: TensorBase, records: bool, n_outputs: int) -> None:
     """Raise RuntimeError if an input must not have been modified in place while recording."""
     if tensor.requires_grad and tensor.is_leaf:
         raise RuntimeError(DIRTY_LEAF)
@@ -516,7 +517,7 @@ def check_modified(returned: Tensor | None, given: Tensor, version: int | None) 
         raise RuntimeError(DIRTY_TANGENT)
 
 
-def check_tangent_shape(output: Tensor, tangent: Tensor | None) -> None:
+def check_tangent_shape(output: TensorBase, tangent: Tensor | None) -> None:
     """Raise RuntimeError if jvp returned nothing for an output, or a tangent of another shape."""
     if tangent is None:
         raise RuntimeError(DIRTY_TANGENT_AS_IT_WAS)
@@ -580,7 +581,7 @@ def note_tangent(
     check_view(output, tangent, args, tangents)
     check_tangent_shape(output, tangent)
     tangent = forward.fit(tangent, output)
-    if output._view is None:
+    if output._view is None and tangent is not None:
         tangent = forward.apart(tangent, {"": [t for t in tangents if t is not None]})
     forward.set_tangent(output, level, tangent)
     if output._node is node:
@@ -589,7 +590,7 @@ def note_tangent(
         node._ad_tangents[nr] = output._tangents
 
 
-def check_view(output: Tensor, tangent: Tensor, args: Sequence[Any], tangents: Sequence[Any]) -> None:
+def check_view(output: TensorBase, tangent: Tensor, args: Sequence[Any], tangents: Sequence[Any]) -> None:
     """Raise RuntimeError if an output is a view of an input, and its tangent none of that input's tangent."""
     if output._view is None:
         return
@@ -607,7 +608,7 @@ def check_view(output: Tensor, tangent: Tensor, args: Sequence[Any], tangents: S
             return
 
 
-def base_of(tensor: Tensor) -> Tensor:
+def base_of(tensor: TensorBase) -> TensorBase:
     """The tensor whose memory this one is part of, perhaps itself."""
     return tensor if tensor._view is None else tensor._view.base
 

@@ -12,7 +12,7 @@ change of the outputs along v, for any function. What an entry of a Jacobian is 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy
 
@@ -30,7 +30,8 @@ from adjoint.transforms import forward
 from adjoint.transforms.jacobians import Job, Pull, Push, n_directions, zero_block
 from adjoint.transforms.vmap import vmap
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 Function: TypeAlias = Callable[..., Any]
 
 INPUTS, OUTPUTS, VECTOR = "inputs", "outputs of the user-provided function", "v"
@@ -98,7 +99,7 @@ class Tree(NamedTuple):
 
 
 #: What is differentiated: from as many Tensors as there are inputs to all outputs.
-Evaluation: TypeAlias = Callable[[list[Tensor]], Tree]
+Evaluation: TypeAlias = "Callable[[list[Tensor]], Tree]"
 
 
 def vjp(

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy
 
@@ -27,14 +27,15 @@ from adjoint.tensor.table import ops
 from adjoint.transforms.progress import Progress
 from adjoint.transforms.vmap import spans
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 #: A Tensor of shape output.shape + input.shape, or None where the output does not depend on the input.
-Block: TypeAlias = Tensor | None
+Block: TypeAlias = "Tensor | None"
 #: From the number of an output and a batch of its cotangents to those of each input, None where it does not matter.
-Pull: TypeAlias = Callable[[int, Tensor], Sequence[Tensor | None]]
+Pull: TypeAlias = "Callable[[int, Tensor], Sequence[Tensor | None]]"
 #: From the number of an input and a batch of its tangents to those of each output.
-Push: TypeAlias = Callable[[int, Tensor], Sequence[Tensor]]
+Push: TypeAlias = "Callable[[int, Tensor], Sequence[Tensor]]"
 
 NOT_HOLOMORPHIC = (
     "{}: output {} is not a holomorphic function of input {}, and ∂f/∂z alone does not determine its derivative; "

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from adjoint.core.graph import TensorBase
 from adjoint.core.modes import ATTRIBUTE, ModeBlock
 from adjoint.tensor.table import ops
 
-Tensor = Any
-Tensors = dict[str, Tensor]
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
+Tensors: TypeAlias = "dict[str, Tensor]"
 
 
 def functional_call(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial, wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adjoint.arrays.shapes import normalize_dim
 from adjoint.core.batches import Batch, running, transforming
@@ -17,7 +17,8 @@ from adjoint.tensor.table import ops
 from adjoint.transforms import batch_forms as batch_forms
 from adjoint.transforms.batched import batches_of
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 Dims = Any
 
 _RANDOMNESS = ("error", "different", "same")
@@ -112,7 +113,7 @@ def joined(parts: list[Results]) -> Any:
     return first.structure.unflatten(column[0] if place is None else ops.cat(column, place) for column, place in pairs)
 
 
-def lead_in(tensor: Tensor, dim: int, level: int) -> Tensor:
+def lead_in(tensor: TensorBase, dim: int, level: int) -> Tensor:
     """A tensor as a batch over one of its axes."""
     if dim:
         tensor = ops.permute(tensor, (dim, *(i for i in range(tensor.ndim) if i != dim)))
