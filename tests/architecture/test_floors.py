@@ -89,6 +89,11 @@ def test_an_import_for_type_checkers_may_climb() -> None:
     )
 
 
+def test_no_type_of_tensors_is_any() -> None:
+    """Annotations name the real class: `Tensor` is imported under `if TYPE_CHECKING:`."""
+    assert [str(file) for file in FILES if re.search(r"^Tensor\b.* = Any$", (SOURCE / file).read_text(), re.M)] == []
+
+
 def test_the_test_sees_a_cimport_that_climbs() -> None:
     assert climbing(Path("adjoint/core/engine.pxd"), "from adjoint.tensor.arithmetic cimport add")
     assert not climbing(Path("adjoint/tensor/arithmetic.pxd"), "from adjoint.core.engine cimport run")

@@ -8,7 +8,7 @@ otherwise.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -22,7 +22,8 @@ from adjoint.runtime.pytree import flatten
 from adjoint.tensor.table import ops
 from adjoint.transforms.forward import has_tangent
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 Function = Callable[..., Any]
 
 
@@ -189,7 +190,7 @@ class ArrayBox(Box):
         if _is_simple(index):
             tensor = self._tensor[index]
             if self._is_writable():
-                if tensor._view is None:
+                if tensor._view is None:  # type: ignore[attr-defined]
                     tensor.__dict__[OWN_MEMORY] = True
                 elif not tensor._array.ndim and Ellipsis not in _items(index):
                     # a number, which is no view in NumPy
@@ -206,7 +207,7 @@ class ArrayBox(Box):
 
     def _is_writable(self) -> bool:
         """True for what copy() gave, and for views of it."""
-        view = self._tensor._view
+        view = self._tensor._view  # type: ignore[attr-defined]
         return OWN_MEMORY in (self._tensor if view is None else view.base).__dict__
 
     def _check_writable(self) -> None:
@@ -403,7 +404,7 @@ def is_tracked(tensor: Tensor) -> bool:
 def wrap(value: Any) -> Any:
     """What an operation gave, as users see it: boxes for Tensors with derivatives, arrays and numbers for others."""
     if isinstance(value, TensorBase):
-        return ArrayBox(value) if is_tracked(value) else raw(value)
+        return ArrayBox(value) if is_tracked(value) else raw(value)  # type: ignore[arg-type]
     if isinstance(value, (list, tuple, dict)):
         leaves, structure = flatten(value)
         return structure.unflatten([wrap(leaf) for leaf in leaves])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -33,7 +33,8 @@ from adjoint.tensor.differentiate import grad
 from adjoint.tensor.table import ops
 from adjoint.transforms import forward
 
-Tensor = Any
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 Function = Callable[..., Any]
 
 INDEPENDENT = "Output seems independent of input."
@@ -82,7 +83,7 @@ def entered(leaf: Any) -> Tensor:
     if type(leaf) is ArrayBox:
         return leaf._tensor
     if isinstance(leaf, TensorBase):
-        return leaf
+        return leaf  # type: ignore[return-value]
     array = in_double(numpy.asarray(leaf))
     if array.dtype.kind == "i" and isinstance(leaf, numpy.ndarray):
         array = array.astype(numpy.float64)
@@ -240,7 +241,7 @@ def _apart(output: Any, number: int) -> tuple[Any, Any]:
 
 
 def _zeros_of(value: Any) -> Any:
-    return zeros_like(value) if isinstance(value, TensorBase) else numpy.zeros_like(value)[()]
+    return zeros_like(value) if isinstance(value, TensorBase) else numpy.zeros_like(value)[()]  # type: ignore[arg-type]
 
 
 def _tangent(value: Any, primal: Tensor) -> Tensor:

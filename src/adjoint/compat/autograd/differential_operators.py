@@ -238,4 +238,4 @@ def checkpoint(fun: Function) -> Function:
 
 def _boxed(tree: Any) -> Any:
     leaves, structure = flatten(tree)
-    return structure.unflatten([ArrayBox(leaf) if isinstance(leaf, TensorBase) else leaf for leaf in leaves])
+    return structure.unflatten([ArrayBox(x) if isinstance(x, TensorBase) else x for x in leaves])  # type: ignore[arg-type]
