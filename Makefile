@@ -34,7 +34,7 @@ RUN := $(VENV)/bin/python
 DECLARATIONS := $(shell find src -name '*.pxd')
 HEADERS := $(shell find src -name '*.h')
 COMPILED_FROM := $(HEADERS) $(DECLARATIONS) $(DECLARATIONS:.pxd=.py) src/adjoint/_compiled.py setup.py
-CORE_TESTS := $(wildcard tests/core tests/rules)
+CORE_TESTS := $(wildcard tests/core tests/rules tests/functions)
 
 # Tests of a compiled environment must not pass by falling back on the sources.
 REQUIRE_EXT = ADJOINT_REQUIRE_EXT=$$(test -z "$$ADJOINT_DISABLE_EXT" && test -e $(VENV)/.extensions && echo 1)

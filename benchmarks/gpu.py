@@ -118,7 +118,7 @@ def rows(rounds: int) -> list[str]:
 
 def tests() -> str:
     """The last line of the tests on the device."""
-    call = [sys.executable, "-m", "pytest", "-q", "tests/arrays/test_cupy.py"]
+    call = [sys.executable, "-m", "pytest", "-q", "tests/arrays/libraries/test_cupy.py"]
     return subprocess.run(call, capture_output=True, text=True, check=False).stdout.strip().splitlines()[-1]
 
 

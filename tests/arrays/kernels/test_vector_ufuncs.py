@@ -180,7 +180,7 @@ def test_unknown_kinds_of_processor() -> None:
 
 def test_the_tables_are_those_of_the_script() -> None:
     pytest.importorskip("mpmath")
-    script = runpy.run_path(str(Path(__file__).parents[2] / "scripts/fit_functions.py"))
+    script = runpy.run_path(str(Path(__file__).parents[3] / "scripts/fit_functions.py"))
     written = re.findall(r"-?\d\S*[\d.](?=,)", script["HEADER"].read_text())
     found = re.findall(r"-?\d\S*[\d.](?=,)", script["text"]())
     assert len(written) > 100
