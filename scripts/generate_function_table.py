@@ -73,14 +73,17 @@ FAMILIES = {
     "Fourier transforms": ("fft", "signal", "window_functions", "signal_windows"),
     "Special functions": ("special",),
     "Activations and dropout": ("activations",),
-    "Convolution, pooling, interpolation": ("convolution", "pooling", "fractional", "sampling"),
+    "Convolution, pooling, interpolation": (
+        "convolution", "pooling", "max_pooling", "average_pooling", "adaptive_pooling", "fractional", "padding",
+        "patches", "pixels", "sampling",
+    ),
     "Normalisation, embedding, attention": ("normalization", "embedding", "attention", "multihead", "fused"),
     "Recurrent networks": ("recurrent", "recurrent_layers"),
-    "Losses": ("losses",),
+    "Losses": ("losses", "margin_losses", "ctc"),
     "Names that torch itself gives to functions of nn.functional": ("aten",),
     "Masked functions": ("masked",),
     "Random numbers": ("random",),
-}
+}  # fmt: skip
 METHODS = "Methods of Tensor"
 
 

@@ -6,14 +6,22 @@ another order, and switches of cuDNN, which make no difference here, stand at th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from adjoint.arrays.dtypes import float64
 from adjoint.arrays.shapes import normalize_dim
 from adjoint.arrays.size import type_name
-from adjoint.functions import activations, contract, losses, normalization
-from adjoint.functions.composite import COMPOSITES, composite, ops
+from adjoint.functions import (
+    activations,
+    adaptive_pooling,
+    contract,
+    convolution,
+    losses,
+    max_pooling,
+    normalization,
+)
+from adjoint.functions.composite import composite, in_place, ops, public
 from adjoint.tensor import creation
 
 if TYPE_CHECKING:
@@ -272,6 +280,56 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     return slices.norm(pow, 1).reshape([n if i == axis else 1 for i, n in enumerate(v.shape)])
 
 
+# max pooling, which returns no indices here, but for adaptive_max_pool1d(), which always does ------------------------
+
+
+@_function
+def max_pool1d(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    ceil_mode: bool = False,
+) -> Tensor:
+    """The largest element of each window; see nn.functional.max_pool1d()."""
+    return max_pooling.max_pool("max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode)[0]
+
+
+@_function
+def max_pool2d(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    ceil_mode: bool = False,
+) -> Tensor:
+    """The largest element of each window; see nn.functional.max_pool2d()."""
+    return max_pooling.max_pool("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode)[0]
+
+
+@_function
+def max_pool3d(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    ceil_mode: bool = False,
+) -> Tensor:
+    """The largest element of each window; see nn.functional.max_pool3d()."""
+    return max_pooling.max_pool("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode)[0]
+
+
+@_function
+def adaptive_max_pool1d(
+    input: Tensor, output_size: int | Sequence[int], return_indices: bool = False
+) -> tuple[Tensor, Tensor]:
+    """As adaptive_max_pool1d() with return_indices=True, whatever it is."""
+    return adaptive_pooling.adaptive_max_with_indices(1, input, output_size)
+
+
 # others ---------------------------------------------------------------------------------------------------------------
 
 
@@ -281,32 +339,51 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     return contract.bilinear(input1, input2, weight, bias)
 
 
-_DROPOUTS = {
-    "alpha_dropout": "nn.functional.alpha_dropout()",
-    "feature_alpha_dropout": "nn.functional.feature_alpha_dropout()",
-    "feature_dropout": "Dropout of whole channels, those of nn.functional.dropout2d(), of an input (N, C, ...),",
-}
+@_function
+def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """nn.functional.alpha_dropout() with all arguments."""
+    return activations.alpha_dropout(input, p, train)
 
 
-def _dropout(name: str, of: Callable[..., Tensor]) -> None:
-    def dropout(input: Tensor, p: float, train: bool) -> Tensor:
-        return of(input, p, train)
-
-    def dropout_(input: Tensor, p: float, train: bool) -> Tensor:
-        return of(input, p, train, True)
-
-    for own, function, form in ((name, dropout, ""), (f"{name}_", dropout_, "in place")):
-        function.__name__ = function.__qualname__ = own
-        function.__doc__ = f"{_DROPOUTS[name]} with all arguments, {form}".removesuffix(", ") + "."
-        composite(method=False, name=own)(function)
-
-
-_dropout("alpha_dropout", activations.alpha_dropout)
-_dropout("feature_alpha_dropout", activations.feature_alpha_dropout)
-_dropout("feature_dropout", activations.feature_dropout)
+@in_place
+def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """nn.functional.alpha_dropout() with all arguments, in place."""
+    return activations.alpha_dropout(input, p, train, True)
 
 
 @_function
+def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """nn.functional.feature_alpha_dropout() with all arguments."""
+    return activations.feature_alpha_dropout(input, p, train)
+
+
+@in_place
+def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """nn.functional.feature_alpha_dropout() with all arguments, in place."""
+    return activations.feature_alpha_dropout(input, p, train, True)
+
+
+@_function
+def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """Dropout of whole channels, those of nn.functional.dropout2d(), of an input (N, C, ...), with all arguments."""
+    return activations.feature_dropout(input, p, train)
+
+
+@in_place
+def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """Dropout of whole channels, those of nn.functional.dropout2d(), of an input (N, C, ...), with all
+    arguments, in place."""
+    return activations.feature_dropout(input, p, train, True)
+
+
+_AXES = (
+    "Input must have 3 dims: time, batch, in_channel",
+    "Weight tensor must have 3 dims: kernel_width, in_channels, out_channels.",
+    "Bias must be 1-D",
+)
+
+
+@public
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
     """One-dimensional convolution of a (time, batch, channels) tensor.
 
@@ -325,14 +402,5 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
         raise RuntimeError("Input dim 2 (input channels) is not == dim 1 in the weight tensor")
     if weight.shape[2] != bias.shape[0]:
         raise RuntimeError("Bias size must equal dim 2 in the weight tensor (output channels).")
-    conv1d = COMPOSITES["nn.functional", "conv1d"].function
-    by_channel = conv1d(ops.permute(input, (1, 2, 0)), ops.permute(weight, (2, 1, 0)), bias, padding=pad)
+    by_channel = convolution.conv1d(ops.permute(input, (1, 2, 0)), ops.permute(weight, (2, 1, 0)), bias, padding=pad)
     return ops.clone_with_strides(ops.permute(by_channel, (2, 0, 1)))
-
-
-_AXES = (
-    "Input must have 3 dims: time, batch, in_channel",
-    "Weight tensor must have 3 dims: kernel_width, in_channels, out_channels.",
-    "Bias must be 1-D",
-)
-composite(namespace="nn.functional", method=False)(conv_tbc)

@@ -51,6 +51,31 @@ def composite(*, namespace: str | None = "", method: bool | str = True, name: st
     return declare
 
 
+def in_functional(function: F) -> F:
+    """Declare a function of torch.nn.functional."""
+    return composite(namespace="nn.functional", method=False)(function)
+
+
+def public(function: F) -> F:
+    """Declare a function that torch has under one name in two places: torch and torch.nn.functional."""
+    return composite(method=False)(in_functional(function))
+
+
+def in_place(function: F) -> F:
+    """Declare a function of torch that works in place: its name ends in an underscore, and it is no method."""
+    return composite(method=False, name=function.__name__)(function)
+
+
+def described(text: str, **words: object) -> Callable[[F], F]:
+    """Give a function the docstring of its family, with words of its own."""
+
+    def decorate(function: F) -> F:
+        function.__doc__ = text.format(**words)
+        return function
+
+    return decorate
+
+
 _NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}
 _FIRST = ("input", "self", "A", "a", "x")
 _NO_NAMES: Mapping[str, str] = {}

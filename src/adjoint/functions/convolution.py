@@ -7,45 +7,26 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from adjoint.arrays.kernels.convolution import Geometry
-from adjoint.core.graph import TensorBase
-from adjoint.functions.composite import composite, ops
-from adjoint.functions.contract import as_tensor
+from adjoint.functions.arguments import SIZES, Sizes, hashable, per_axis
+from adjoint.functions.composite import as_tensor, composite, described, ops, public
 from adjoint.rules.contract import listed
 from adjoint.runtime.caches import cached
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
-Sizes = tuple[int, ...]
 
 # arguments ------------------------------------------------------------------------------------------------------------
 
 
-def ints(function: str, argument: str, value: object) -> Sizes:
-    """One number or several as a tuple. Raises TypeError if there is anything but whole numbers."""
-    if isinstance(value, (tuple, list)):
-        members = tuple(value)
-    elif isinstance(value, TensorBase) and value.ndim:  # type: ignore[attr-defined]
-        members = tuple(value.tolist())  # type: ignore[attr-defined]
-    else:
-        members = (value,)
-    try:
-        return tuple([member.__index__() for member in members])
-    except AttributeError:
-        kind = type(value).__name__
-        raise TypeError(f"{function}(): argument '{argument}' must be tuple of ints, not {kind}") from None
-
-
 def _numbers(function: str, name: str, value: object, n: int, axes: int) -> Sizes:
     """One number for each of the axes of a kernel, given for the n axes of the function or as one."""
-    found = ints(function, name, value)
-    if len(found) == 1:
-        found = found * n
-    if len(found) != axes:
+    numbers = per_axis(function, name, value, n)
+    if len(numbers) != axes:
         raise RuntimeError(
             f"expected {name} to be a single integer value or a list of {axes} values to match the convolution "
-            f"dimensions, but got {name}={listed(found)}"
+            f"dimensions, but got {name}={listed(numbers)}"
         )
-    return found
+    return numbers
 
 
 def _with_batch(function: str, input: Tensor, n: int) -> tuple[Tensor, bool]:
@@ -192,11 +173,6 @@ def _planned(
     return geometry, tuple([part for n in reversed(behind) for part in (0, n)])
 
 
-def hashable(value: Any) -> Any:
-    """A list as a tuple."""
-    return tuple(value) if isinstance(value, list) else value
-
-
 def _convolve(
     function: str,
     n: int,
@@ -222,7 +198,6 @@ def _convolve(
     return result if batched else result.squeeze(0)
 
 
-SIZES = {1: "L", 2: "H, W", 3: "D, H, W"}
 _ARGUMENTS = """
     bias: (O,).
     stride: the distance of neighbouring windows, one number or one for each axis.
@@ -230,6 +205,7 @@ _ARGUMENTS = """
     dilation: the distance of neighbouring elements of a window.
     groups: into how many parts channels are split that have nothing to do with each other.
 """
+_PADDING_BY_NAME = ', or "valid" for none, or "same" for as many as keep its size'
 _CONVOLUTION = """The sums of products of a kernel with the windows of images, and a bias.
 
 result[n, o, p] = bias[o] + the sum over c and i of weight[o, c, i] input[n, c, p * stride + i * dilation - padding].
@@ -240,7 +216,7 @@ Args:
 Raises RuntimeError if shapes or dtypes do not fit, or the kernel is larger than the padded image.
 
 >>> import adjoint
->>> adjoint.nn.functional.conv{n}d(adjoint.ones(1, 2, {image}), adjoint.ones(4, 2, {ones}), padding=1).shape
+>>> adjoint.nn.functional.{example}.shape
 adjoint.Size([1, 4, {image}])
 """
 _TRANSPOSED = """The transpose of conv{n}d in its input: what spreads each element over a window, and adds up.
@@ -255,51 +231,72 @@ Returns (N, C, ..), each axis of length (n - 1) * stride - 2 * padding + dilatio
 Raises RuntimeError if shapes or dtypes do not fit.
 
 >>> import adjoint
->>> adjoint.nn.functional.conv_transpose{n}d(adjoint.ones(1, 4, {image}), adjoint.ones(4, 2, {ones}), padding=1).shape
+>>> adjoint.nn.functional.{example}.shape
 adjoint.Size([1, 2, {image}])
 """
 
 
-def _described(text: str, n: int, names: str = "") -> str:
-    return text.format(
-        n=n,
-        sizes=SIZES[n],
-        kernel=", ".join(["k"] * n),
-        image=", ".join(["5"] * n),
-        ones=", ".join(["3"] * n),
-        arguments=_ARGUMENTS.format(names=names),
-    )
+@public
+@described(
+    _CONVOLUTION,
+    sizes=SIZES[1],
+    kernel="k",
+    arguments=_ARGUMENTS.format(names=_PADDING_BY_NAME),
+    example="conv1d(adjoint.ones(1, 2, 5), adjoint.ones(4, 2, 3), padding=1)",
+    image="5",
+)
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] | str = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+) -> Tensor:
+    return _convolve("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
-def in_functional(function: Any, name: str, doc: str | None) -> None:
-    """Declare a function under a name of torch.nn.functional."""
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    composite(namespace="nn.functional", method=False)(function)
+@public
+@described(
+    _CONVOLUTION,
+    sizes=SIZES[2],
+    kernel="k, k",
+    arguments=_ARGUMENTS.format(names=_PADDING_BY_NAME),
+    example="conv2d(adjoint.ones(1, 2, 5, 5), adjoint.ones(4, 2, 3, 3), padding=1)",
+    image="5, 5",
+)
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] | str = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+) -> Tensor:
+    return _convolve("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 
-def public(function: Any, name: str, doc: str | None) -> None:
-    """Declare a function under a name of torch and torch.nn.functional."""
-    in_functional(function, name, doc)
-    composite(method=False)(function)
-
-
-def _declare_convolution(n: int) -> None:
-    name = f"conv{n}d"
-
-    def convolve(
-        input: Tensor,
-        weight: Tensor,
-        bias: Tensor | None = None,
-        stride: int | Sequence[int] = 1,
-        padding: int | Sequence[int] | str = 0,
-        dilation: int | Sequence[int] = 1,
-        groups: int = 1,
-    ) -> Tensor:
-        return _convolve(name, n, input, weight, bias, stride, padding, dilation, groups)
-
-    names = ', or "valid" for none, or "same" for as many as keep its size'
-    public(convolve, name, _described(_CONVOLUTION, n, names))
+@public
+@described(
+    _CONVOLUTION,
+    sizes=SIZES[3],
+    kernel="k, k, k",
+    arguments=_ARGUMENTS.format(names=_PADDING_BY_NAME),
+    example="conv3d(adjoint.ones(1, 2, 5, 5, 5), adjoint.ones(4, 2, 3, 3, 3), padding=1)",
+    image="5, 5, 5",
+)
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] | str = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+) -> Tensor:
+    return _convolve("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
 
 
 # the transpose --------------------------------------------------------------------------------------------------------
@@ -389,27 +386,79 @@ def _convolve_transposed(
     return result if batched else result.squeeze(0)
 
 
-def _declare_transposed(n: int) -> None:
-    name = f"conv_transpose{n}d"
+@public
+@described(
+    _TRANSPOSED,
+    n=1,
+    sizes=SIZES[1],
+    kernel="k",
+    arguments=_ARGUMENTS.format(names=""),
+    example="conv_transpose1d(adjoint.ones(1, 4, 5), adjoint.ones(4, 2, 3), padding=1)",
+    image="5",
+)
+def conv_transpose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    output_padding: int | Sequence[int] = 0,
+    groups: int = 1,
+    dilation: int | Sequence[int] = 1,
+) -> Tensor:
+    return _convolve_transposed(
+        "conv_transpose1d", 1, input, weight, bias, stride, padding, output_padding, groups, dilation
+    )
 
-    def convolve_transposed(
-        input: Tensor,
-        weight: Tensor,
-        bias: Tensor | None = None,
-        stride: int | Sequence[int] = 1,
-        padding: int | Sequence[int] = 0,
-        output_padding: int | Sequence[int] = 0,
-        groups: int = 1,
-        dilation: int | Sequence[int] = 1,
-    ) -> Tensor:
-        return _convolve_transposed(name, n, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
-    public(convolve_transposed, name, _described(_TRANSPOSED, n))
+@public
+@described(
+    _TRANSPOSED,
+    n=2,
+    sizes=SIZES[2],
+    kernel="k, k",
+    arguments=_ARGUMENTS.format(names=""),
+    example="conv_transpose2d(adjoint.ones(1, 4, 5, 5), adjoint.ones(4, 2, 3, 3), padding=1)",
+    image="5, 5",
+)
+def conv_transpose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    output_padding: int | Sequence[int] = 0,
+    groups: int = 1,
+    dilation: int | Sequence[int] = 1,
+) -> Tensor:
+    return _convolve_transposed(
+        "conv_transpose2d", 2, input, weight, bias, stride, padding, output_padding, groups, dilation
+    )
 
 
-for _n in (1, 2, 3):
-    _declare_convolution(_n)
-    _declare_transposed(_n)
+@public
+@described(
+    _TRANSPOSED,
+    n=3,
+    sizes=SIZES[3],
+    kernel="k, k, k",
+    arguments=_ARGUMENTS.format(names=""),
+    example="conv_transpose3d(adjoint.ones(1, 4, 5, 5, 5), adjoint.ones(4, 2, 3, 3, 3), padding=1)",
+    image="5, 5, 5",
+)
+def conv_transpose3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    output_padding: int | Sequence[int] = 0,
+    groups: int = 1,
+    dilation: int | Sequence[int] = 1,
+) -> Tensor:
+    return _convolve_transposed(
+        "conv_transpose3d", 3, input, weight, bias, stride, padding, output_padding, groups, dilation
+    )
 
 
 @composite(method=False)

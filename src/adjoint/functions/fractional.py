@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from adjoint.functions.composite import ops
-from adjoint.functions.contract import as_tensor
-from adjoint.functions.convolution import SIZES, Sizes, in_functional, ints
+from adjoint.functions.arguments import SIZES, Sizes, per_axis
+from adjoint.functions.composite import as_tensor, described, in_functional, ops
 from adjoint.functions.underived import check_constants
 from adjoint.rules.contract import listed
 from adjoint.tensor.creation import rand
@@ -19,17 +18,11 @@ _SIDES = {2: ("height", "width"), 3: ("time", "height", "width")}
 _TUPLE = {2: "tuple of Ints", 3: "tuple of three Ints"}
 
 
-def _numbers(function: str, name: str, place: int, value: Any, n: int) -> Sizes:
-    try:
-        found = ints(function, name, value)
-    except TypeError:
-        raise TypeError(
-            f"{function}(): argument '{name}' (position {place}) must be tuple of ints, not {type(value).__name__}"
-        ) from None
-    found = found * n if len(found) == 1 else found
-    if len(found) != n:
+def _numbers(function: str, name: str, position: int, value: Any, n: int) -> Sizes:
+    numbers = per_axis(function, name, value, n, position)
+    if len(numbers) != n:
         raise RuntimeError(f"{function}: {name} must either be a single Int or {_TUPLE[n]}")
-    return found
+    return numbers
 
 
 def _results(function: str, n: int, image: Sizes, output_size: Any, output_ratio: Any) -> Sizes:
@@ -111,48 +104,95 @@ Args:
 Raises ValueError or RuntimeError if these do not fit together.
 
 >>> import adjoint
->>> adjoint.nn.functional.fractional_max_pool{n}d(adjoint.ones(1, 1, {image}), 2, 3).shape
+>>> adjoint.nn.functional.{example}.shape
 adjoint.Size([1, 1, {threes}])
 """
 
 
-def _declare(n: int) -> None:
-    name = f"fractional_max_pool{n}d"
-
-    def with_indices(
-        input: Tensor,
-        kernel_size: int | Sequence[int],
-        output_size: int | Sequence[int] | None = None,
-        output_ratio: float | Sequence[float] | None = None,
-        return_indices: bool = False,
-        _random_samples: Tensor | None = None,
-    ) -> tuple[Tensor, Tensor]:
-        input = as_tensor(name, "input", 1, input)
-        image = tuple(input.shape[-n:])
-        results = _results(name, n, image, output_size, output_ratio)
-        kernel = _numbers(name, "kernel_size", 2, kernel_size, n)
-        _check_images(name, input, n)
-        _check_windows(name, image, kernel, results)
-        samples = _samples(input, _random_samples, n)
-        places = ops.places_in_drawn_windows(input.detach(), samples, kernel, results)
-        return ops.from_places(input, places, n), places
-
-    def pool(
-        input: Tensor,
-        kernel_size: int | Sequence[int],
-        output_size: int | Sequence[int] | None = None,
-        output_ratio: float | Sequence[float] | None = None,
-        return_indices: bool = False,
-        _random_samples: Tensor | None = None,
-    ) -> Any:
-        found = with_indices(input, kernel_size, output_size, output_ratio, True, _random_samples)
-        return found if return_indices else found[0]
-
-    order = {2: " for the width and the height", 3: " for time, height and width"}[n]
-    image, threes = ", ".join(["6"] * n), ", ".join(["3"] * n)
-    in_functional(pool, name, _DOC.format(n=n, sizes=SIZES[n], order=order, image=image, threes=threes))
-    in_functional(with_indices, f"{name}_with_indices", f"As {name}() with return_indices=True.")
+def _pool(
+    function: str,
+    n: int,
+    input: Tensor,
+    kernel_size: Any,
+    output_size: Any,
+    output_ratio: Any,
+    random_samples: Tensor | None,
+) -> tuple[Tensor, Tensor]:
+    """The largest elements and their indices."""
+    input = as_tensor(function, "input", 1, input)
+    image = tuple(input.shape[-n:])
+    results = _results(function, n, image, output_size, output_ratio)
+    kernel = _numbers(function, "kernel_size", 2, kernel_size, n)
+    _check_images(function, input, n)
+    _check_windows(function, image, kernel, results)
+    samples = _samples(input, random_samples, n)
+    places = ops.places_in_drawn_windows(input.detach(), samples, kernel, results)
+    return ops.from_places(input, places, n), places
 
 
-for _n in (2, 3):
-    _declare(_n)
+@in_functional
+@described(
+    _DOC,
+    n=2,
+    sizes=SIZES[2],
+    order=" for the width and the height",
+    example="fractional_max_pool2d(adjoint.ones(1, 1, 6, 6), 2, 3)",
+    threes="3, 3",
+)
+def fractional_max_pool2d(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    output_size: int | Sequence[int] | None = None,
+    output_ratio: float | Sequence[float] | None = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> Any:
+    values, indices = _pool("fractional_max_pool2d", 2, input, kernel_size, output_size, output_ratio, _random_samples)
+    return (values, indices) if return_indices else values
+
+
+@in_functional
+def fractional_max_pool2d_with_indices(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    output_size: int | Sequence[int] | None = None,
+    output_ratio: float | Sequence[float] | None = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """As fractional_max_pool2d() with return_indices=True."""
+    return _pool("fractional_max_pool2d", 2, input, kernel_size, output_size, output_ratio, _random_samples)
+
+
+@in_functional
+@described(
+    _DOC,
+    n=3,
+    sizes=SIZES[3],
+    order=" for time, height and width",
+    example="fractional_max_pool3d(adjoint.ones(1, 1, 6, 6, 6), 2, 3)",
+    threes="3, 3, 3",
+)
+def fractional_max_pool3d(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    output_size: int | Sequence[int] | None = None,
+    output_ratio: float | Sequence[float] | None = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> Any:
+    values, indices = _pool("fractional_max_pool3d", 3, input, kernel_size, output_size, output_ratio, _random_samples)
+    return (values, indices) if return_indices else values
+
+
+@in_functional
+def fractional_max_pool3d_with_indices(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    output_size: int | Sequence[int] | None = None,
+    output_ratio: float | Sequence[float] | None = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """As fractional_max_pool3d() with return_indices=True."""
+    return _pool("fractional_max_pool3d", 3, input, kernel_size, output_size, output_ratio, _random_samples)

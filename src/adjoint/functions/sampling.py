@@ -15,10 +15,10 @@ from adjoint.arrays.kernels import interpolation
 from adjoint.arrays.kernels.axis_maps import AxisMap
 from adjoint.arrays.size import type_name
 from adjoint.core.graph import new_tensor
+from adjoint.functions.adaptive_pooling import adaptive_average
+from adjoint.functions.arguments import Sizes, ints
 from adjoint.functions.composite import composite, ops
 from adjoint.functions.contract import as_tensor
-from adjoint.functions.convolution import Sizes, ints
-from adjoint.functions.pooling import adaptive_mean
 from adjoint.rules.contract import listed
 from adjoint.rules.pooling import Origin
 
@@ -156,7 +156,7 @@ def _interpolate(
     results, factors = _target(input, size, scale_factor, recompute)
     _check_rank(input, mode)
     if mode == "area":
-        return adaptive_mean(input.ndim - 2, input, results)
+        return adaptive_average(input.ndim - 2, input, results)
     _check_sizes(input, results)
     kind = input.dtype
     if not (kind.is_floating_point or kind.long_name == "Byte"):

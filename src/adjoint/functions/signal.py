@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from adjoint.arrays.namespace import underlying
 from adjoint.functions.composite import composite, ops, torch_call
-from adjoint.functions.pooling import pad
+from adjoint.functions.padding import pad
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor

@@ -1,0 +1,66 @@
+"""Checks and conversions of arguments that several families of functions share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adjoint.core import errors
+from adjoint.core.graph import TensorBase
+
+Sizes = tuple[int, ...]
+
+#: The axes of an image by their number, as docstrings name them.
+SIZES = {1: "L", 2: "H, W", 3: "D, H, W"}
+
+
+def require_tensor(function: str, argument: str, place: int, value: object) -> None:
+    """Raise TypeError unless the argument, number `place` from 0, is a Tensor."""
+    if not isinstance(value, TensorBase):
+        raise TypeError(errors.must_be_tensor(function, argument, place, value))
+
+
+def require_tensors(function: str, **tensors: object) -> None:
+    """Raise TypeError unless all arguments, in the order of the function's parameters, are Tensors."""
+    for place, (name, value) in enumerate(tensors.items()):
+        if not isinstance(value, TensorBase):
+            raise TypeError(errors.must_be_tensor(function, name, place, value))
+
+
+def ints(function: str, argument: str, value: object, position: int | None = None) -> Sizes:
+    """One number or several as a tuple. Raises TypeError if there is anything but whole numbers.
+
+    >>> ints("unfold", "stride", [1, 2]), ints("unfold", "stride", 3)
+    ((1, 2), (3,))
+    """
+    if isinstance(value, (tuple, list)):
+        members = tuple(value)
+    elif isinstance(value, TensorBase) and value.ndim:  # type: ignore[attr-defined]
+        members = tuple(value.tolist())  # type: ignore[attr-defined]
+    else:
+        members = (value,)
+    try:
+        return tuple([member.__index__() for member in members])
+    except AttributeError:
+        kind = type(value).__name__
+        where = "" if position is None else f" (position {position})"
+        raise TypeError(f"{function}(): argument '{argument}'{where} must be tuple of ints, not {kind}") from None
+
+
+def per_axis(function: str, argument: str, value: object, n: int, position: int | None = None) -> Sizes:
+    """The numbers of `ints`, a single one repeated for each of n axes. The caller checks how many there are.
+
+    >>> per_axis("unfold", "stride", 3, 2)
+    (3, 3)
+    """
+    numbers = ints(function, argument, value, position)
+    return numbers * n if len(numbers) == 1 else numbers
+
+
+def hashable(value: Any) -> Any:
+    """A list as a tuple, which can be the key of a cache."""
+    return tuple(value) if isinstance(value, list) else value
+
+
+def optional_out(out: Any) -> dict[str, Any]:
+    """The keyword arguments that pass out= on, if it is given."""
+    return {} if out is None else {"out": out}
