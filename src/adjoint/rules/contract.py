@@ -15,6 +15,7 @@ from adjoint.arrays.kernels.products_and_sums import (
     RIGHT_COTANGENT,
     VECTORS,
 )
+from adjoint.arrays.namespace import underlying
 from adjoint.arrays.promotion import number_as
 from adjoint.arrays.shapes import broadcast_shapes
 
@@ -51,6 +52,12 @@ def _(ops, g):
 def identity(xp, like: Constant, rows, columns):
     """Ones on the diagonal, in the type of another array."""
     return xp.eye(rows, columns, dtype=like.dtype)
+
+
+@identity.batched
+def _(batch, like, rows, columns):
+    like = underlying(like)
+    return batch.ops_for([like]).identity(like, rows, columns)
 
 
 def stack_rows(ops, x):
@@ -373,6 +380,45 @@ def _check_einsum(operands, equation):
         raise RuntimeError(f"expected scalar type {first} but found {second}")
 
 
+# batch forms of products ----------------------------------------------------------------------------------------------
+
+
+def _batched_product(batch, **factors):
+    """As few products of as large matrices as the operands allow."""
+    left, right = factors.values()
+    (a, axis_a), (b, axis_b) = batch.strip(left), batch.strip(right)
+    ops = batch.ops_for([a, b])
+    if axis_a is None and right.ndim == 1 and left.ndim <= 2:
+        # W @ x for many x
+        return batch.join(ops.matmul(b, ops.transpose(a, 0, 1) if left.ndim == 2 else a))
+    if axis_b is None and right.ndim <= 2 and left.ndim >= 1:
+        rows = ops.reshape(a, (-1, a.shape[-1])) if a.size else a
+        return batch.join(ops.reshape(ops.matmul(rows, b), (*a.shape[:-1], *b.shape[1:])))
+    a, b = _as_matrices(a, left.ndim, column=False), _as_matrices(b, right.ndim, column=True)
+    rank = max(a.ndim - (axis_a == 0), b.ndim - (axis_b == 0))
+    result = ops.matmul(_of_rank(a, axis_a, rank), _of_rank(b, axis_b, rank))
+    if left.ndim == 1:
+        result = result[..., 0, :]
+    if right.ndim == 1:
+        result = result[..., 0]
+    return batch.join(result)
+
+
+def _as_matrices(array, ndim, column):
+    if ndim != 1:
+        return array
+    return array[..., None] if column else array[..., None, :]
+
+
+def _of_rank(array, axis, rank):
+    """A batch with axes of size 1 behind the batch axis until its members have `rank` axes."""
+    return array if axis is None else array[(slice(None), *(None,) * (rank + 1 - array.ndim))]
+
+
+for _rule in (matmul, mm, bmm, mv, dot):
+    _rule.batched(_batched_product)
+
+
 @multilinear(method=False, function=False, check=_check_einsum, node="EinsumBackward0")
 def einsum(xp, operands: Arrays, equation):
     """The sum of products that an explicit equation of letters names, as "ij,jk->ik"."""
@@ -422,6 +468,15 @@ def _(size, equation):
     return {"equation": ",".join([axis + labels for labels in inputs]) + "->" + axis + output}
 
 
+@einsum.batched
+def _(batch, operands, equation):
+    arrays, axes = batch.strip(list(operands))
+    inputs, output = contraction.split_equation(equation)
+    letter = next(c for c in contraction.ascii_letters if c not in equation)
+    labels = [own if axis is None else letter + own for own, axis in zip(inputs, axes, strict=True)]
+    return batch.join(batch.ops_for(arrays).einsum(arrays, f"{','.join(labels)}->{letter}{output}"))
+
+
 @multilinear(name="tensordot", method=False, function=False, node="TensordotBackward0")
 def tensordot(xp, input: Array, other: Array, dims_self, dims_other):
     """The sum of products over pairs of axes, one of each array; the free axes of input come first."""
@@ -455,6 +510,17 @@ def _(ops, g, input, other_shape, dims_self, dims_other):
     product = ops.tensordot(ops.conjugated(input), g, tuple(free_self), front)
     order = [dims_other[dims_self.index(d)] for d in sorted(dims_self)] + free
     return ops.permute(product, _inverse(order))
+
+
+@tensordot.batched
+def _(batch, input, other, dims_self, dims_other):
+    first = list(contraction.ascii_letters[: input.ndim])
+    second = list(contraction.ascii_letters[input.ndim : input.ndim + other.ndim])
+    for i, j in zip(dims_self, dims_other, strict=True):
+        second[j % other.ndim] = first[i % input.ndim]
+    contracted = set(first) & set(second)
+    free = [c for c in first + second if c not in contracted]
+    return batch.ops.einsum([input, other], f"{''.join(first)},{''.join(second)}->{''.join(free)}")
 
 
 # products with something added --------------------------------------------------------------------------------------
@@ -602,6 +668,15 @@ def _right_jvp(t, left, alpha):
     return _scaled(left @ t, alpha)
 
 
+def _batched_sum(batch, input, *, beta, alpha, **factors):
+    product = batch.ops.matmul(*factors.values())
+    if alpha != 1:
+        product = product * alpha
+    if beta == 0:
+        return product
+    return product + (input if beta == 1 else input * beta)
+
+
 for _rule in (addmm, baddbmm, addmv):
     _input, _left, _right = _rule.inputs
     _rule.vjp(_input)(_added_vjp)
@@ -610,6 +685,7 @@ for _rule in (addmm, baddbmm, addmv):
     _rule.jvp(_input)(_added_jvp)
     _rule.jvp(_left, right=_right)(_left_jvp)
     _rule.jvp(_right, left=_left)(_right_jvp)
+    _rule.batched(_batched_sum)
 
 
 def _check_linear(input, weight, bias):

@@ -133,3 +133,75 @@ def _(ops, g, grad, input_shape, stride, padding, dilation, groups):
         ops.conjugated(grad), g,
         image=input_shape[2:], stride=stride, padding=padding, dilation=dilation, groups=groups,
     )  # fmt: skip
+
+
+# batch forms ----------------------------------------------------------------------------------------------------------
+
+
+def _as_samples(ops, array):
+    """All images of a batch of batches: (B, N, ..) as (B * N, ..)."""
+    return ops.reshape(array, (array.shape[0] * array.shape[1], *array.shape[2:]))
+
+
+def _as_channels(ops, array, axis, size):
+    """The channels of all members next to each other: (B, N, C, ..) as (N, B * C, ..); without batch axis repeated."""
+    if axis is None:
+        array = ops.expand(array, (size, *array.shape))
+    turned = ops.permute(array, (1, 0, *range(2, array.ndim)))
+    return ops.reshape(turned, (turned.shape[0], size * turned.shape[2], *turned.shape[3:]))
+
+
+def _from_channels(ops, array, size):
+    """The inverse of _as_channels: (N, B * C, ..) as (B, N, C, ..)."""
+    parts = ops.reshape(array, (array.shape[0], size, array.shape[1] // size, *array.shape[2:]))
+    return ops.permute(parts, (1, 0, *range(2, parts.ndim)))
+
+
+def _from_samples(ops, array, size):
+    """The inverse of _as_samples: (B * O, ..) as (B, O, ..)."""
+    return ops.reshape(array, (size, array.shape[0] // size, *array.shape[1:]))
+
+
+def _batched_convolution(name):
+    """One kernel for all members: the members are more images. A kernel for each: they are more groups of channels."""
+
+    def run(batch, input, weight, bias, *, groups, **geometry):
+        if bias is not None and batch.has(bias):
+            plain = getattr(batch.ops, name)(input, weight, None, groups=groups, **geometry)
+            return plain + bias[(slice(None), *(None,) * (input.ndim - 2))]
+        (x, axis_x), (w, axis_w) = batch.strip(input), batch.strip(weight)
+        ops = batch.ops_for([x, w, bias])
+        operation = getattr(ops, name)
+        if axis_w is None:
+            images = operation(_as_samples(ops, x), w, bias, groups=groups, **geometry)
+            return batch.join(_from_samples(ops, images, x.shape[0]))
+        size = w.shape[0]
+        if bias is not None:
+            bias = ops.reshape(ops.expand(bias, (size, *bias.shape)), (-1,))
+        kernels = _as_samples(ops, w)
+        if axis_x is None and groups == 1 and name == "convolution":
+            channels = operation(x, kernels, bias, groups=1, **geometry)
+        else:
+            images = _as_channels(ops, x, axis_x, size)
+            channels = operation(images, kernels, bias, groups=size * groups, **geometry)
+        return batch.join(_from_channels(ops, channels, size))
+
+    return run
+
+
+for _rule in (convolution, transposed_convolution):
+    _rule.batched(_batched_convolution(_rule.name))
+
+
+@convolution_weight.batched
+def _(batch, grad, input, kernel, *, groups, **geometry):
+    (g, axis_g), (x, axis_x) = batch.strip(grad), batch.strip(input)
+    ops = batch.ops_for([g, x])
+    size = (g if axis_g == 0 else x).shape[0]
+    g = _as_channels(ops, g, axis_g, size)
+    if axis_x is None and groups == 1:
+        weight = ops.convolution_weight(g, x, kernel, groups=1, **geometry)
+    else:
+        x = _as_channels(ops, x, axis_x, size)
+        weight = ops.convolution_weight(g, x, kernel, groups=size * groups, **geometry)
+    return batch.join(_from_samples(ops, weight, size))

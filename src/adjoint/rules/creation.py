@@ -23,6 +23,18 @@ def full_like(xp, input: Array, fill_value):
     return xp.full_like(input, fill_value)
 
 
+def _batched_like(name):
+    def run(batch, input, **others):
+        data, _ = batch.strip(input)
+        return batch.join(getattr(batch.ops_for([data]), name)(data, **others))
+
+    return run
+
+
+for _rule in (zeros_like, ones_like, full_like):
+    _rule.batched(_batched_like(_rule.name))
+
+
 # random numbers: what they replace, or the parameters of their distribution, get zeros as gradients -----------------
 
 

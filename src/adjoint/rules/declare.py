@@ -50,6 +50,17 @@ axes of the first input without the batch axis. It returns the arguments that ch
 
     @reshape.batch
     def _(size, shape): return {"shape": (size, *shape)}
+
+Where one run of the operation with other arguments is not enough, or not the quickest, the author writes the whole
+batch form, from other operations. It gets the `batch` (see `adjoint.transforms.batched.BatchLevel`) and the arguments
+by name. Arrays with `batch.has(array)` have the batch axis, and `batch.strip(array)` shows it. `batch.ops_for(arrays)`
+are the operations on arrays with the axis, `batch.ops` those on members, and `batch.join(array)` makes the array with
+the axis the result. NotImplemented: the form above serves these arguments.
+
+    @permute.batched
+    def _(batch, input, dims):
+        data, _ = batch.strip(input)
+        return batch.join(batch.ops_for([data]).permute(data, (0, *[d + 1 for d in dims])))
 """
 
 from __future__ import annotations
@@ -341,6 +352,7 @@ class Rule:
         self.vjps: list[Formula] = []
         self.jvps: dict[str, Formula] = {}
         self.batch_form: Formula | None = None
+        self.batch_kernel: Function | None = None
         self._batching = batching and _one_of(batching, "batching", _BATCHING)
         self._read_signature(arrays)
 
@@ -414,6 +426,11 @@ class Rule:
         """Declare which arguments besides arrays and axes change when a batch is run at once, and to what."""
         self.batch_form = Formula(body, (), "size")
         return self
+
+    def batched(self, body: Function) -> Function:
+        """Declare the whole batch form: a function of the batch and of the arguments by name."""
+        self.batch_kernel = body
+        return body
 
     @property
     def has_derivative(self) -> bool:

@@ -1053,10 +1053,30 @@ def zero(xp, input: Array):
     return xp.zeros_like(input)
 
 
+def _batched_write(name):
+    """The result has all batches of the values that are written."""
+
+    def run(batch, input, **others):
+        (values,) = others.values()
+        wider = batch.spread(input, values)
+        return NotImplemented if wider is input else getattr(batch.ops, name)(wider, values)
+
+    return run
+
+
+for _rule in (copy, fill):
+    _rule.batched(_batched_write(_rule.name))
+
+
 # helpers of formulas, through which no gradient flows ----------------------------------------------------------------
 
 
 @constant(method=False, function=False)
 def is_complex_array(xp, input: Array):
     """True for a complex array."""
+    return kind_of(input) == "c"
+
+
+@is_complex_array.batched
+def _(batch, input):
     return kind_of(input) == "c"

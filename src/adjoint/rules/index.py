@@ -7,15 +7,25 @@ A basic index (ints, slices, None, Ellipsis) picks a view, an advanced one (arra
 between them) a copy. The function `getitem` of the floor above splits an index into the two.
 """
 
+from math import prod
 from sys import maxsize
 
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of, numpy_dtype
-from adjoint.arrays.namespace import count_true, first_outside, is_lazy, underlying
+from adjoint.arrays.namespace import count_true, first_outside, is_lazy, namespace, underlying
 from adjoint.arrays.promotion import number_as
 from adjoint.arrays.shapes import broadcast_shapes
 
 from .declare import Array, Constant, Indices, Number, constant, general, linear
 from .elementwise import check_fits
+from .member_rows import MemberRows
+
+DYNAMIC_SHAPE = (
+    "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{name}."
+)
+BATCHED_MASK = (
+    "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for each "
+    "batch this would return a differently shaped Tensor."
+)
 
 # basic indices: views -------------------------------------------------------------------------------------------------
 
@@ -225,6 +235,17 @@ def _(indices):
     return batched and {"indices": batched}
 
 
+@index.batched
+def _(batch, input, indices):
+    """Arrays with slices between them: the places that they pick come first, in front of the batch axis."""
+    if of_batch(indices) is not None:
+        return NotImplemented
+    data, _ = batch.strip(input)
+    ops, n = batch.ops_for([data]), places_ndim(indices)
+    picked = ops.index(data, (slice(None), *indices))
+    return batch.join(ops.permute(picked, (n, *range(n), *range(n + 1, picked.ndim))))
+
+
 @linear(method=False, function=False, node="IndexPutBackward0")
 def sum_at(xp, input: Array, shape, indices: Indices):
     """Zeros of the given shape with the input added at [indices]; repeated places add up."""
@@ -240,6 +261,21 @@ def _(ops, g, indices):
 def _(size, shape, indices):
     batched = of_batch(indices)
     return batched and {"shape": (size, *shape), "indices": batched}
+
+
+@sum_at.batched
+def _(batch, input, shape, indices):
+    if of_batch(indices) is not None:
+        return NotImplemented
+    data, _ = batch.strip(input)
+    ops = batch.ops_for([data])
+    values = _axis_behind(ops, data, places_ndim(indices))
+    return batch.join(ops.sum_at(values, (data.shape[0], *shape), (slice(None), *indices)))
+
+
+def _axis_behind(ops, array, n):
+    """The first axis moved behind the next n ones."""
+    return ops.permute(array, (*range(1, n + 1), 0, *range(n + 1, array.ndim)))
 
 
 def same_dtype(input, other, message):
@@ -309,6 +345,22 @@ def _(values, indices, ndim):
         picked = ndim + places_ndim(indices) - sum(covered(item) for item in indices if not isinstance(item, slice))
         values = values[(slice(None), *(None,) * (picked - values.ndim + 1))]
     return {"values": values, "indices": batched}
+
+
+@index_put.batched
+def _(batch, input, indices, values, accumulate):
+    if of_batch(indices) is not None:
+        return NotImplemented
+    (data, axis), (written, written_axis) = batch.strip(input), batch.strip(values)
+    ops = batch.ops_for([data, written])
+    size = (data if axis == 0 else written).shape[0]
+    if axis is None:
+        data = ops.expand(data, (size, *data.shape))
+    if written_axis == 0:
+        shape = batch.ops_for([input]).index(input, indices).shape
+        written = written[(slice(None), *(None,) * (len(shape) + 1 - written.ndim))]
+        written = _axis_behind(ops, ops.expand(written, (size, *shape)), places_ndim(indices))
+    return batch.join(ops.index_put(data, (slice(None), *indices), written, accumulate))
 
 
 # indices along one axis -----------------------------------------------------------------------------------------------
@@ -522,9 +574,7 @@ def _declare_reduction(name, check):
             result = divide(result, xp.astype(xp.maximum(numbers, 1), input.dtype))
         return result
 
-    rule = general(
-        name=name, axes=("dim",), batching="joint", method=False, function=False, check=check
-    )(kernel)
+    rule = general(name=name, axes=("dim",), batching="joint", method=False, function=False, check=check)(kernel)
 
     @rule.vjp("input", "src")
     def _(ops, g, y, input, dim, index, src, reduce, include_self):
@@ -628,6 +678,50 @@ def _(ops, g, input_shape, dim, index):
     return ops.index_add(ops.zeros_of(g, input_shape), dim, index, g)
 
 
+@index_select.batched
+def _(batch, input, dim, index):
+    if not batch.has(index):
+        return NotImplemented
+    if not input.ndim:
+        return _as_vector("index_select", batch, input, index)
+    data, axis = batch.strip(input)
+    places, _ = batch.strip(index)
+    ops = batch.ops_for([data, places])
+    if axis is None:
+        picked = ops.index_select(data, dim, ops.reshape(places, (-1,)))
+        size = places.shape[0]
+        shape = (*picked.shape[:dim], size, picked.shape[dim] // max(size, 1), *picked.shape[dim + 1 :])
+        order = (dim, *[i for i in range(len(shape)) if i != dim])
+        return batch.join(ops.permute(ops.reshape(picked, shape), order))
+    rows = MemberRows(batch, data.shape[0], ops)
+    return rows.members(ops.index_select(rows.of(input, dim), 0, rows.numbers(index, input.shape[dim])), dim)
+
+
+def _as_vector(name, batch, input, index, *others, **options):
+    """An operation on 0-d arrays, treated as vectors of one element."""
+    others = tuple([each[None] if getattr(each, "ndim", None) == 0 else each for each in others])
+    return getattr(batch.ops, name)(input[None], 0, index, *others, **options)[0]
+
+
+def _batched_slices(name):
+    """index_add or index_copy where each member has indices of its own."""
+
+    def run(batch, input, dim, index, source, **others):
+        if input.ndim and not source.ndim:
+            return getattr(batch.ops, name)(input, dim, index, source[None], **others)
+        if not batch.has(index):
+            return NotImplemented
+        if not input.ndim:
+            return _as_vector(name, batch, input, index, source, **others)
+        data = [batch.strip(array)[0] for array in (input, index, source)]
+        rows = MemberRows(batch, data[1].shape[0], batch.ops_for(data))
+        numbers = rows.numbers(index, input.shape[dim])
+        written = getattr(rows.ops, name)(rows.of(input, dim), 0, numbers, rows.of(source, dim), **others)
+        return rows.members(written, dim)
+
+    return run
+
+
 def _check_slices(operation, error, prefix, number):
     def check(input, dim, index, source, alpha=1):
         check_vector(operation, index)
@@ -702,6 +796,10 @@ def _(ops, g, source_shape, dim, index):
     return ops.reshape(ops.index_select(g, dim, index), source_shape)
 
 
+for _rule in (index_add, index_copy):
+    _rule.batched(_batched_slices(_rule.name))
+
+
 def check_value(operation, input, value):
     """Raise RuntimeError unless a value is a number or a tensor without axes that the input's type can hold."""
     if getattr(value, "ndim", 0):
@@ -758,6 +856,20 @@ def _(value, ndim):
     return {"value": value[(slice(None), *(None,) * (ndim + 1 - value.ndim))]} if hasattr(value, "ndim") else {}
 
 
+@index_fill.batched
+def _(batch, input, dim, index, value):
+    ops = batch.ops
+    if not input.ndim:
+        return (ops.zeros_like(input) + value).astype(input.dtype)
+    if not batch.has(index):
+        return NotImplemented
+    n = index.shape[0] if index.ndim else 1
+    source = ops.zeros_of(input, (*input.shape[:dim], n, *input.shape[dim + 1 :])) + value
+    if source.dtype != input.dtype:
+        source = source.astype(input.dtype)
+    return ops.index_copy(input, dim, index, source)
+
+
 # places in the flattened tensor ---------------------------------------------------------------------------------------
 
 
@@ -779,6 +891,12 @@ def take(xp, input: Array, index: Constant):
 @take.vjp("input")
 def _(ops, g, input_shape, index):
     return ops.put(ops.zeros_of(g, input_shape), index, g, True)
+
+
+@take.batched
+def _(batch, input, index):
+    flat, places = batch.ops.reshape(input, (-1,)), batch.ops.reshape(index, (-1,))
+    return batch.ops.reshape(batch.ops.index_select(flat, 0, places), index.shape)
 
 
 def _check_put(input, index, source, accumulate):
@@ -814,6 +932,13 @@ def _(ops, g, index, accumulate):
 @put.vjp("source")
 def _(ops, g, source_shape, index):
     return ops.reshape(ops.take(g, index), source_shape)
+
+
+@put.batched
+def _(batch, input, index, source, accumulate):
+    flat, places, values = [batch.ops.reshape(array, (-1,)) for array in (input, index, source)]
+    write = batch.ops.index_add if accumulate else batch.ops.index_copy
+    return batch.ops.reshape(write(flat, 0, places, values), input.shape)
 
 
 # masks ----------------------------------------------------------------------------------------------------------------
@@ -866,6 +991,15 @@ def _(ops, g, input_shape, mask):
     return ops.masked_scatter(ops.zeros_of(g, shape), mask, g)
 
 
+@masked_select.batched
+def _(batch, input, mask):
+    if batch.is_batched(mask):
+        raise RuntimeError(BATCHED_MASK)
+    shape = broadcast_shapes(input.shape, mask.shape)
+    whole = namespace(mask).broadcast_to(mask, shape)
+    return batch.ops.index(batch.ops.expand(input, shape), (whole,))
+
+
 TOO_FEW = "Number of elements of source < number of ones in mask"
 
 
@@ -904,6 +1038,24 @@ def _(ops, g, mask, source_shape):
     return ops.masked_gather(g, mask, source_shape)
 
 
+def _ranks(ops, mask):
+    """For each true element of a flat mask, the number of true elements before it; 0 elsewhere."""
+    return ops.where(mask, ops.cumsum(mask, 0) - 1, 0)
+
+
+@masked_scatter.batched
+def _(batch, input, mask, source):
+    ops = batch.ops
+    shape = broadcast_shapes(input.shape, mask.shape)
+    input, mask = [ops.reshape(ops.expand(array, shape), (-1,)) for array in (input, mask)]
+    source, ranks = ops.reshape(source, (-1,)), _ranks(ops, mask)
+    if underlying(mask).any() and underlying(ranks).max() >= source.shape[0]:
+        raise RuntimeError(TOO_FEW)
+    if source.shape[0]:
+        input = ops.where(mask, ops.index_select(source, 0, ranks), input)
+    return ops.reshape(input, shape)
+
+
 @linear(batching="loop", method=False, function=False)
 def masked_gather(xp, input: Array, mask: Constant, shape):
     """The elements where the mask, broadcast to the input, is true, and zeros behind them to fill the shape."""
@@ -919,9 +1071,25 @@ def _(ops, g, mask, input_shape):
     return ops.masked_scatter(ops.zeros_of(g, input_shape), mask, g)
 
 
+@masked_gather.batched
+def _(batch, input, mask, shape):
+    ops = batch.ops
+    mask = ops.reshape(ops.expand(mask, input.shape), (-1,))
+    result = ops.zeros_of(input, (prod(shape),))
+    if result.shape[0]:
+        picked = ops.where(mask, ops.reshape(input, (-1,)), 0)
+        result = ops.index_add(result, 0, _ranks(ops, mask), picked)
+    return ops.reshape(result, shape)
+
+
 @constant()
 def argwhere(xp, input: Array):
     """The places of the elements that are not zero, one in each row."""
     if not input.ndim:
         return xp.zeros((int(bool(input)), 0), dtype=xp.int64)
     return xp.stack(xp.nonzero(input), axis=1)
+
+
+@argwhere.batched
+def _(batch, input):
+    raise RuntimeError(DYNAMIC_SHAPE.format(name="nonzero"))

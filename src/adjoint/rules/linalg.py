@@ -13,6 +13,7 @@ from math import nan
 
 from adjoint.arrays.dtypes import kind_of
 from adjoint.arrays.kernels.linalg_errors import not_converged, not_positive_definite, singular
+from adjoint.arrays.namespace import underlying
 from adjoint.arrays.shapes import broadcast_shapes
 
 from .contract import listed, long_name
@@ -24,9 +25,7 @@ from .declare import Array, constant, general
 def check_inexact(name, array):
     """Matrices to be factorized have floating point or complex elements."""
     if kind_of(array) in "iub":
-        raise RuntimeError(
-            f"{name}: Expected a floating point or complex tensor as input. Got {long_name(array)}"
-        )
+        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {long_name(array)}")
 
 
 def check_matrix(name, array, argument="A"):
@@ -40,9 +39,7 @@ def check_square(name, array):
     check_matrix(name, array)
     rows, columns = array.shape[-2:]
     if rows != columns:
-        raise RuntimeError(
-            f"{name}: A must be batches of square matrices, but they are {rows} by {columns} matrices"
-        )
+        raise RuntimeError(f"{name}: A must be batches of square matrices, but they are {rows} by {columns} matrices")
     check_inexact(name, array)
 
 
@@ -104,6 +101,13 @@ def without_phase(ops, x, name):
 def is_negligible(xp, input: Array):
     """True if all elements are zero but for rounding errors, or undefined."""
     return not xp.any(xp.abs(input) > 1e-2)
+
+
+@is_negligible.batched
+def _(batch, input):
+    """All members together."""
+    whole = underlying(input)
+    return batch.ops_for([whole]).is_negligible(whole)
 
 
 # solving ------------------------------------------------------------------------------------------------------------
@@ -647,16 +651,12 @@ def _(ops, g, y0, y1, A_shape, mode):
             "linalg.qr(A, mode='reduced') if you are going to differentiate through linalg.qr."
         )
     if mode == "complete" and rows > columns:
-        raise RuntimeError(
-            "The QR decomposition is not differentiable when mode='complete' and nrows > ncols."
-        )
+        raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols.")
     gq, gr = g[0], ops.triu(g[1])
     if rows >= columns:
         return _tall_qr(ops, gq, gr, y0, y1)
     # the columns behind the square part are Q times theirs in R
-    square_part = _tall_qr(
-        ops, gq + y0 @ (y1[..., rows:] @ H(ops, gr[..., rows:])), gr[..., :rows], y0, y1[..., :rows]
-    )
+    square_part = _tall_qr(ops, gq + y0 @ (y1[..., rows:] @ H(ops, gr[..., rows:])), gr[..., :rows], y0, y1[..., :rows])
     return ops.cat([square_part, y0 @ gr[..., rows:]], len(A_shape) - 1)
 
 

@@ -138,6 +138,12 @@ def _(dims):
     return {"dims": (0, *dims)}
 
 
+@permute.batched
+def _(batch, input, dims):
+    data, _ = batch.strip(input)
+    return batch.join(batch.ops_for([data]).permute(data, (0, *[d % input.ndim + 1 for d in dims])))
+
+
 @linear(view=True, axes=("dim0", "dim1"))
 def transpose(xp, input: Array, dim0, dim1):
     """A view with two axes exchanged."""
@@ -484,6 +490,11 @@ def _(ops, g, dims):
     return ops.flip(g, dims)
 
 
+@flip.batched
+def _(batch, input, dims):
+    return batch.ops.clone(input) if dims == () else NotImplemented
+
+
 @linear(axes=("dims",), method=False, function=False)
 def roll(xp, input: Array, shifts, dims):
     """A copy with the elements moved by shifts along the axes dims, flattened if None; what leaves one end enters at
@@ -501,6 +512,14 @@ def _(ops, g, shifts, dims):
 @roll.batch
 def _(dims):
     return None if dims is None else {}
+
+
+@roll.batched
+def _(batch, input, shifts, dims):
+    if dims is not None:
+        return NotImplemented
+    flat = batch.ops.reshape(input, (-1,))
+    return batch.ops.reshape(batch.ops.roll(flat, shifts, (0,)), input.shape)
 
 
 # triangles and diagonals ----------------------------------------------------------------------------------------------

@@ -10,9 +10,9 @@ from adjoint.core.batches import live_levels
 from adjoint.core.graph import FunctionNode, Node, new_node, next_sequence_nr, project, registry
 from adjoint.core.operation import Operation
 from adjoint.core.recorded import raw_ops
-from adjoint.rules.declare import Array, Linear
+from adjoint.rules.declare import Array
 from adjoint.tensor.table import operations, ops
-from adjoint.transforms.batched import OWN, BatchedArray, Batches, batches_of
+from adjoint.transforms.batched import BatchedArray, Batches, LevelRule, batches_of
 
 # in and out -----------------------------------------------------------------------------------------------------------
 
@@ -64,9 +64,8 @@ def batch_sum_over(ops: Any, g: Any, batches: Batches) -> Any:
 
 def _linear(kernel: Any, transpose: Any, view: bool = False) -> None:
     """Declare a linear operation whose kernel takes batched arrays and others as they are."""
-    rule = Linear(kernel.__name__.strip("_"), kernel, view=view, dtypes="any", method=False, function=False)
+    rule = LevelRule(kernel.__name__.strip("_"), kernel, view=view, dtypes="any", method=False, function=False)
     rule.vjp("input")(transpose)
-    OWN[rule.name] = kernel
     operations[rule.name] = Operation(rule)
 
 

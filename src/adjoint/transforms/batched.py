@@ -26,7 +26,7 @@ from adjoint.core.batches import live_levels
 from adjoint.core.modes import current
 from adjoint.core.recorded import RawOps, raw_ops
 from adjoint.rules import derive
-from adjoint.rules.declare import Rule
+from adjoint.rules.declare import Linear, Rule
 
 #: The batches that an array is batched over, as (level, size), outermost level first.
 Batches = tuple[tuple[int, int], ...]
@@ -49,10 +49,18 @@ IN_PLACE = (
     "elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a "
     "vmap. Please try to use out-of-place operators instead of {name}."
 )
-#: Operations that torch calls by one name where that message is due.
+#: Operations that this message calls by one name.
 ARITHMETIC = frozenset(
     ("add", "sub", "mul", "true_divide", "copy", "masked_fill", "logical_and", "logical_or", "logical_xor")
     + ("clamp_min", "clamp_max")
+)
+#: The operations that transformations call themselves, and the operators; all others they know from the rules.
+CALLED_OPERATIONS = frozenset(
+    ("add", "sub", "mul", "true_divide", "floor_divide", "remainder", "pow", "matmul", "neg", "abs", "copy")
+    + ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "eq", "ne", "lt", "le", "gt", "ge")
+    + ("batch_in", "batch_out", "batch_spread", "batch_sum", "real", "imag", "cast", "clone", "clone_with_strides")
+    + ("zeros_like", "ones_like", "full_like", "sum", "expand", "reshape", "view", "transpose", "permute")
+    + ("stack", "cat")
 )
 LOOP = (
     "There is a performance drop because there is no batching rule for {name} with these arguments: it is run once "
@@ -230,12 +238,58 @@ def of_underlying(array: Any, function: Callable[[Any], Any]) -> Any:
 
 # kernels --------------------------------------------------------------------------------------------------------------
 
-#: Kernels that take batched arrays as they are.
-OWN: dict[str, Callable[..., Any]] = {}
-#: Batch forms, called with the level and the arguments by name; NotImplemented where the derived one serves.
-AT_LEVEL: dict[str, Callable[..., Any]] = {}
-#: Checks of operations whose result has a shape that depends on values.
-REFUSED: dict[str, Callable[..., None]] = {}
+
+class LevelRule(Linear):
+    """A linear operation whose kernel takes batched arrays and others as they are."""
+
+
+class BatchLevel:
+    """One level of batches, as the batch forms that stand beside the rules see it.
+
+    strip: an argument with its batch axis shown, and the place of this axis (None: the argument has none).
+    join: makes the array whose batch axis is the first one of the data.
+    ops_for: the operations on arrays that strip() gave.
+    """
+
+    __slots__ = ("join", "level", "strip")
+
+    def __init__(self, level: int) -> None:
+        self.level = level
+        self.strip = functools.partial(stripped, level)
+        self.join = functools.partial(BatchedArray, level)
+
+    @staticmethod
+    def ops_for(arrays: Sequence[Any]) -> Any:
+        """The operations for arrays of which some may be batched."""
+        return inner_ops(arrays)
+
+    @property
+    def ops(self) -> Any:
+        """The operations on members."""
+        return batched_ops
+
+    def has(self, array: Any) -> bool:
+        """True if the array has the batch axis: each member has values of its own."""
+        return isinstance(array, BatchedArray) and array.level == self.level
+
+    @staticmethod
+    def is_batched(array: Any) -> bool:
+        """True if the array has the batch axis of this or of another level."""
+        return isinstance(array, BatchedArray)
+
+    @staticmethod
+    def spread(array: Any, model: Any) -> Any:
+        """The array with all batch axes of `model`; the array itself where it has them."""
+        return batched_ops.batch_spread(array, batches_of(model))
+
+
+class _Levels(dict[int, BatchLevel]):
+    def __missing__(self, level: int) -> BatchLevel:
+        self[level] = BatchLevel(level)
+        return self[level]
+
+
+_levels = _Levels()
 
 
 def level_of(operands: Iterator[Any]) -> int:
@@ -253,33 +307,36 @@ def operands_of(rule: Rule, values: dict[str, Any]) -> Iterator[Any]:
             yield value
 
 
-def stripped(value: Any, level: int) -> tuple[Any, Any]:
+def stripped(level: int, value: Any) -> tuple[Any, Any]:
     """An argument without one level, and where its batch axis is then (None: it has none); lists for a sequence."""
+    if isinstance(value, BatchedArray):
+        return (value.data, 0) if value.level == level else (value, None)
     if isinstance(value, (list, tuple)):
-        pairs = [stripped(member, level) for member in value]
+        pairs = [stripped(level, member) for member in value]
         return [data for data, _ in pairs], [dim for _, dim in pairs]
-    if isinstance(value, BatchedArray) and value.level == level:
-        return value.data, 0
     return value, None
 
 
 def inner_ops(operands: Sequence[Any]) -> Any:
     """The operations for arrays of which some may be batched."""
-    if any(isinstance(value, BatchedArray) for value in operands):
-        return batched_ops
-    return raw_ops(next(value for value in operands if hasattr(value, "ndim")))
+    plain = None
+    for value in operands:
+        if isinstance(value, BatchedArray):
+            return batched_ops
+        if plain is None and hasattr(value, "ndim"):
+            plain = value
+    return raw_ops(plain)
 
 
 def at_level(rule: Rule, values: dict[str, Any], level: int) -> Any:
     """Run the batch form of an operation over the members of one level."""
-    special = AT_LEVEL.get(rule.name)
-    if special is not None:
-        result = special(level, **values)
+    if rule.batch_kernel is not None:
+        result = rule.batch_kernel(_levels[level], **values)
         if result is not NotImplemented:
             return result
     data, dims = dict(values), {}
     for name in rule.inputs + rule.constants:
-        data[name], dim = stripped(values[name], level)
+        data[name], dim = stripped(level, values[name])
         if dim is not None:
             dims[name] = dim
     inside = inner_ops(list(operands_of(rule, data)))
@@ -303,12 +360,11 @@ def warn_of_loop(rule: Rule) -> None:
 
 def kernel_of(rule: Rule) -> Callable[..., Any]:
     """The kernel of an operation on operands of which some may be batched."""
-    if rule.name in OWN:
-        return functools.partial(OWN[rule.name], None)
+    if isinstance(rule, LevelRule):
+        return rule.kernel_on(None)  # type: ignore[no-any-return]
     defaults = {p.name: p.default for p in rule.parameters if p.default is not p.empty}
     positional = [p.name for p in rule.parameters if p.kind is not p.KEYWORD_ONLY]
-    refused = REFUSED.get(rule.name)
-    quick = rule.kind == "elementwise" and rule.batching == "align" and rule.name not in AT_LEVEL
+    quick = rule.kind == "elementwise" and rule.batching == "align" and rule.batch_kernel is None
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
         if quick and not kwargs:
@@ -320,8 +376,6 @@ def kernel_of(rule: Rule) -> Callable[..., Any]:
         level = level_of(operands_of(rule, values))
         if not level:
             return getattr(inner_ops(list(operands_of(rule, values))), rule.name)(*args, **kwargs)
-        if refused is not None:
-            refused(**values)
         return at_level(rule, values, level)
 
     kernel.__name__ = kernel.__qualname__ = rule.name
