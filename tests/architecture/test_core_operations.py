@@ -1,8 +1,9 @@
-"""The core knows no operation by name, but for a closed list."""
+"""The core knows no operation by name, but for a closed list, and none of the names that PyTorch has given up."""
 
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,12 @@ def called(text: str) -> set[str]:
 def test_the_list_is_closed() -> None:
     used = set().union(*[called(file.read_text()) for file in CORE.glob("*.py")])
     assert used == CORE_OPERATIONS
+
+
+@pytest.mark.parametrize("file", sorted([*CORE.glob("*.py"), *CORE.glob("*.pxd")]), ids=lambda file: file.name)
+def test_the_core_knows_no_old_feature(file: Path) -> None:
+    """Volatile tensors, reinforce() and functions without static methods are the business of modules above."""
+    assert re.findall(r"(?i)volatile|reinforce|stochastic|legacy", file.read_text()) == []
 
 
 def test_the_test_sees_a_call() -> None:

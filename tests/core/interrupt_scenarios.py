@@ -119,7 +119,7 @@ BEFORE = [copy.copy(getattr(*place)) if place[0] is engine else getattr(*place) 
 
 def check_modes() -> None:
     state = current()
-    wrong = {name: getattr(state, name) for name, value in MODES.items() if getattr(state, name) != value}
+    wrong = {name: getattr(state, name) for name, mode in MODES.items() if getattr(state, name) != mode.initial}
     others = [
         place for place, value in zip(ATTRIBUTES, BEFORE, strict=True)
         if getattr(*place) is not value and getattr(*place) != value

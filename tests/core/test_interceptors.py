@@ -140,9 +140,9 @@ def test_one_that_defines_nothing_is_passed_over() -> None:
 def test_volatile_tensors_are_looked_for_while_there_are_any() -> None:
     v = volatile()
     w = volatile()
-    assert [interceptor.place for interceptor in current().interceptors] == [interceptors.VOLATILE]
+    assert [interceptor.place for interceptor in current().interceptors] == [interceptors.RECORDING]
     del v
-    assert [interceptor.place for interceptor in current().interceptors] == [interceptors.VOLATILE]
+    assert [interceptor.place for interceptor in current().interceptors] == [interceptors.RECORDING]
     del w
     assert current().interceptors == ()
 

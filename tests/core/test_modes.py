@@ -68,23 +68,50 @@ def some_modes_are_on(stack: contextlib.ExitStack) -> None:
             stack.enter_context(block())
 
 
-def test_every_field_is_in_the_table() -> None:
+#: The types of modes.pxd, by the type of a mode's initial value.
+DECLARED = {bool: {"bint"}, int: {"int", "long long"}, tuple: {"tuple"}, type(None): {"object", "Level"}}
+
+
+def declared_modes() -> dict[str, str]:
+    """The modes that modes.pxd declares, with their types, in order."""
     body = DECLARATIONS.split("cdef class ThreadState:")[1].split("\n\n")[0]
-    assert sorted(re.findall(r"cdef public \w+(?: long)? (\w+)", body)) == sorted(MODES)
-    documented = re.findall(r"[\w, ]+(?=:)", ThreadState.__doc__ or "")
-    names = {name.strip() for line in documented for name in line.split(",")}
-    assert set(MODES) <= names
+    return {name: kind for kind, name in re.findall(r"cdef public (\w+(?: long)?) (\w+)", body)}
+
+
+def test_the_declarations_follow_the_table() -> None:
+    declared = declared_modes()
+    assert list(declared) == list(MODES)
+    assert [name for name, mode in MODES.items() if declared[name] not in DECLARED[type(mode.initial)]] == []
+
+
+def test_every_mode_is_documented() -> None:
+    for name, mode in MODES.items():
+        assert mode.meaning.endswith((".", "...")) and f"\n{name}: {mode.meaning}" in (modes.__doc__ or "")
+
+
+def test_a_new_thread_has_the_initial_values() -> None:
+    initial: list[dict[str, Any]] = []
+    with adjoint.no_grad(), forward_ad.dual_level():
+        thread = threading.Thread(target=lambda: initial.append(modes_now()))
+        thread.start()
+        thread.join()
+    assert initial == [{name: mode.initial for name, mode in MODES.items()}]
 
 
 def test_take_copies_every_mode() -> None:
     made, other = ThreadState(), ThreadState()
-    for name, value in MODES.items():
-        kind = type(value)
-        changed = {bool: not value, int: 17, tuple: ("x",)}.get(kind, "x")
+    for name, mode in MODES.items():
+        changed = {bool: not mode.initial, int: 17, tuple: ("x",)}.get(type(mode.initial), "x")
         changed = modes.Level(17) if name == "level" else changed
         setattr(other, name, changed)
     made.take(other)
     assert {name: getattr(made, name) for name in MODES} == {name: getattr(other, name) for name in MODES}
+
+
+def test_take_lists_the_modes_in_the_order_of_the_table() -> None:
+    source = (Path(modes.__file__).parent / "modes.py").read_text()
+    body = source.split("    def take(self, other):")[1].split("    def ")[0]
+    assert re.findall(r"self\.(\w+) = other\.\1\n", body) == list(MODES)
 
 
 @pytest.mark.parametrize("name", [*BLOCKS, *OF_THE_PROCESS])

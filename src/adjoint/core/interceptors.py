@@ -11,7 +11,7 @@ except ModuleNotFoundError:
     from adjoint.runtime import cython_shim as cython
 
 #: Places in the chain, the outermost first; there is at most one interceptor in each. A profiler's is a `ProfilerHook`.
-PROFILER, DUAL_LEVELS, VOLATILE, CHECKPOINT, INSPECTION, ANOMALY = range(6)
+PROFILER, DUAL_LEVELS, RECORDING, CHECKPOINT, INSPECTION, ANOMALY = range(6)
 
 
 @cython.cclass

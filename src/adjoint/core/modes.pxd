@@ -34,10 +34,10 @@ cdef class ThreadState:
     cdef public object run
     cdef public tuple node_hooks
     cdef public tuple saved_hooks
-    cdef public object saved_hooks_refused
     cdef public object saving
+    cdef public object saved_hooks_refused
     cdef public tuple interceptors
-    cdef public int volatile
+    cdef public tuple bypassed
     cdef public tuple before_write
     cdef public tuple transforms
     cdef public tuple differentiated
@@ -73,6 +73,6 @@ cpdef list change_modes(object wanted)
 cpdef object undo_modes(list done)
 cpdef object set_mode(str name, object value)
 cpdef tuple set_anomaly(bint enabled, bint check_nan)
-cpdef object count_volatile(int more, object interceptor)
+cpdef object intercept_everywhere(object interceptor, int more)
 cpdef bint thread_is_inferring()
 cpdef object with_plain_results(object function, tuple arguments)

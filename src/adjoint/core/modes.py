@@ -10,6 +10,7 @@ except ModuleNotFoundError:
 
 import threading
 import weakref
+from typing import NamedTuple
 
 from adjoint.core.interceptors import DUAL_LEVELS
 
@@ -22,54 +23,89 @@ if not cython.compiled:
 _KEY = "adjoint.core.modes"
 # weak references to the states of all threads
 _states: list = []
-# anomaly mode belongs to all threads, those to come too: (is it on, does it look for NaN)
+# anomaly mode belongs to all threads, new ones included: (is it on, does it look for NaN)
 _anomaly = (False, True)
-# how many volatile tensors there are, and what looks for them; they too belong to all threads
-_volatile = 0
-_volatile_interceptor = None
-# what gives the results of operations their tangents
+# interceptors that stand in the chains of all threads, new ones included, and how many objects need one, by position
+_shared_interceptors: tuple = ()
+_users: dict = {}
+# gives the results of operations their tangents
 _dual_levels = None
 _last_number = 0
 _last_state = None
-#: The modes of a thread, each with its value in a new one: what is here is handed over to threads that work for
-#: another, and is as before when a backward pass is over, whatever its hooks have left behind. modes.pxd has the types.
+
+
+class Mode(NamedTuple):
+    """A row of the table of modes."""
+
+    #: The value in a new thread.
+    initial: object
+    meaning: str
+
+
+#: The table of modes. A thread that works for another one takes over all of them, and a backward pass restores all of
+#: them when it ends, whatever its hooks have changed. modes.pxd declares the types.
 MODES = {
-    "grad_enabled": True,
-    "unusual": 0,
-    "dual_stack": (),
-    "open_levels": (),
-    "public_level": -1,
-    "forward_off": False,
-    "batches": (),
-    "backward_depth": 0,
-    "inference": False,
-    "multithreading": True,
-    "enforce_layout": True,
-    "anomaly": False,
-    "check_nan": True,
-    "locations": 0,
-    "locators": (),
-    "evaluating": None,
-    "run": None,
-    "node_hooks": (),
-    "saved_hooks": (),
-    "saving": None,
-    "saved_hooks_refused": None,
-    "interceptors": (),
-    "volatile": 0,
-    "before_write": (),
-    "transforms": (),
-    "differentiated": (),
-    "level": None,
-    "replaying": False,
-    "plain_results": False,
+    "grad_enabled": Mode(True, "Operations on tensors that require a gradient are recorded."),
+    "unusual": Mode(
+        0,
+        "The number of active features that the fast paths do not handle: interceptors, hooks on saved tensors and on "
+        "nodes, source lines. It follows from the other modes, see `recount`.",
+    ),
+    "dual_stack": Mode(
+        (), "The numbers of the forward-mode levels at which operations compute tangents, innermost last."
+    ),
+    "open_levels": Mode(
+        (),
+        "The numbers of all open forward-mode levels. An operation at an inner level runs with only the outer ones in "
+        "dual_stack.",
+    ),
+    "public_level": Mode(-1, "The number of the level that forward_ad has open; -1 for none."),
+    "forward_off": Mode(False, "Results get no tangents."),
+    "batches": Mode((), "The batches that vmap runs, innermost last."),
+    "backward_depth": Mode(0, "The number of backward passes that run in this thread, one inside the other."),
+    "inference": Mode(False, "New tensors are inference tensors: they are not recorded and count no versions."),
+    "multithreading": Mode(
+        True, "The value that the user set. A backward pass runs in the thread that called it in any case."
+    ),
+    "enforce_layout": Mode(
+        True, "A leaf takes over a gradient's buffer as .grad only if its memory layout is that of the leaf."
+    ),
+    "anomaly": Mode(False, "Anomaly mode: nodes save the traceback of the operation that made them."),
+    "check_nan": Mode(True, "Backward passes in anomaly mode look for NaN."),
+    "locations": Mode(
+        0,
+        "Positive if nodes and version counters save source lines; follows from anomaly and locators, see `recount`.",
+    ),
+    "locators": Mode((), "The blocks that ask for source lines."),
+    "evaluating": Mode(None, "The node that a backward pass in anomaly mode is evaluating."),
+    "run": Mode(None, "The innermost backward pass."),
+    "node_hooks": Mode((), "Functions that are called with every new node."),
+    "saved_hooks": Mode((), "Pairs of functions that pack and unpack saved values, innermost last."),
+    "saving": Mode(None, "The node whose saved value a pack hook receives; None if it is unknown."),
+    "saved_hooks_refused": Mode(None, "The reason why hooks on saved tensors are refused, or None."),
+    "interceptors": Mode((), "The chain of interceptors, outermost first (interceptors.py)."),
+    "bypassed": Mode((), "Positions of shared interceptors that let operations of this thread pass."),
+    "before_write": Mode((), "Functions that are called with every tensor before it is modified in place."),
+    "transforms": Mode(
+        (), 'The transformations of functions that run in this thread, innermost last: ("grad", 0), ("vmap", level) ...'
+    ),
+    "differentiated": Mode(
+        (), "For each function that adjoint differentiates backward in this thread: the tensors it differentiates by."
+    ),
+    "level": Mode(
+        None, "The innermost transformation that differentiates, as a `Level`, or None. It marks new tensors."
+    ),
+    "replaying": Mode(False, "The history of a view is computed again, perhaps after the batch in which it was made."),
+    "plain_results": Mode(False, "Results of operations are plain Tensors, whatever the classes of the arguments are."),
 }
-#: What a block does to a mode: give it a value; the same, to restore another value than it has now; put a member at the
-#: end of a tuple; add to a number, which others may add to meanwhile; give an attribute of another object, as (object,
-#: value), a value, or take it away, as (object, ABSENT); write values to the memory of an array, as (array, values);
-#: put an interceptor, or none, in its place of the chain, as (place, interceptor). Under the name "anomaly" the value
-#: is what `set_anomaly` takes.
-SET, EXCHANGE, PUSH, ADD, ATTRIBUTE, MEMORY, INTERCEPT = range(7)
+__doc__ = f"{__doc__}\n" + "".join([f"\n{name}: {mode.meaning}" for name, mode in MODES.items()])
+#: What a block does to a mode.
+#: SET: give it a value. EXCHANGE: the same, given as (value, value to restore). PUSH: append a member to a tuple.
+#: ATTRIBUTE: set an attribute of another object, given as (object, value); ABSENT for the value deletes it.
+#: MEMORY: write values to the memory of an array, given as (array, values).
+#: INTERCEPT: put an interceptor, or None, into the chain, given as (position, interceptor).
+#: For the name "anomaly" the value is the pair of arguments of `set_anomaly`.
+SET, EXCHANGE, PUSH, ATTRIBUTE, MEMORY, INTERCEPT = range(6)
 ABSENT = object()
 # how many threads are in inference mode or inside a transformation, so that new tensors are marked
 _inferring = 0
@@ -92,45 +128,14 @@ class Level:
 @cython.final
 @cython.cclass
 class ThreadState:
-    """The modes of one thread.
+    """The modes of one thread, see `MODES`.
 
-    grad_enabled: operations on tensors that require a gradient are recorded.
-    unusual: how many things that the fast paths do not know of are on (interceptors, saved-tensor hooks ...). This and
-        `locations` follow from the others, see `recount`. So does the interceptor of `dual_stack`.
-    dual_stack: the numbers of the forward-mode levels that operations are to heed, the innermost last.
-    open_levels: those of all levels that are open; an operation at an inner one is run with only the outer ones heeded.
-    public_level: the number of the level that forward_ad has open, -1 for none.
-    forward_off: results get no tangents.
-    batches: the batches that vmap is running, the innermost last.
-    backward_depth: how many backward passes are running in this thread, one inside the other.
-    inference: new tensors are inference tensors, which take no part in recording and count no versions.
-    multithreading: as the user set it; a backward pass runs in the thread that asked for it in any case.
-    enforce_layout: a gradient's buffer is kept as .grad only where it lies in memory as the leaf does.
-    anomaly, check_nan: nodes remember the traceback of their making; backward passes look for NaN.
-    locations: if not 0, nodes and version counters remember the source lines of saving and modifying. locators: the
-        blocks that ask for it; anomaly mode does, too.
-    evaluating: the node that a backward pass in anomaly mode is running.
-    run: the innermost backward pass.
-    node_hooks: functions that are called with every node that is made.
-    saved_hooks: pairs of functions that pack and unpack what is saved, the innermost last.
-    saving: the node whose saved tensor a pack hook is looking at, None if it is not known.
-    saved_hooks_refused: why such pairs may not be used now, or None.
-    interceptors: what stands in between, around operations, kernels and nodes, the outermost first (interceptors.py).
-    volatile: how many volatile tensors there are in the process (see tools/legacy.py).
-    before_write: functions that are called with every tensor that is going to be modified in place.
-    outer: what `keep` kept last.
-    transforms: the transformations of functions inside of which this thread is, the innermost last, as ("grad", 0),
-        ("jvp", 0), ("vmap", level).
-    differentiated: for each function inside of which this thread is and that adjoint differentiates backward, the
-        tensors by which it does.
-    plain_results: results of operations are plain Tensors, whatever the classes of the arguments are.
-    replaying: the history of a view is being made again, perhaps after a batch in which it was made.
-    level: the innermost of these that differentiates, as a `Level`, or None; new tensors are marked with it.
+    outer: the modes that `keep` saved last.
     """
 
     def __init__(self):
-        for name, value in MODES.items():
-            setattr(self, name, value)
+        for name, mode in MODES.items():
+            setattr(self, name, mode.initial)
         self.outer = None
         self.follow_process()
         # the references of threads that are over take themselves out of the list
@@ -139,8 +144,7 @@ class ThreadState:
     def follow_process(self):
         """Take over the modes that belong to all threads; all of them are off in this one."""
         self.anomaly, self.check_nan = _anomaly
-        self.volatile = _volatile
-        self.interceptors = (_volatile_interceptor,) if _volatile else ()
+        self.interceptors = _shared_interceptors
         self.recount()
 
     def recount(self):
@@ -184,7 +188,7 @@ class ThreadState:
         self.saving = other.saving
         self.saved_hooks_refused = other.saved_hooks_refused
         self.interceptors = other.interceptors
-        self.volatile = other.volatile
+        self.bypassed = other.bypassed
         self.before_write = other.before_write
         self.transforms = other.transforms
         self.differentiated = other.differentiated
@@ -260,20 +264,26 @@ def set_anomaly(enabled: bool, check_nan: bool) -> tuple:
     return before
 
 
-def count_volatile(more, interceptor):
-    """Note, in all threads, that there are so many more volatile tensors; where there are any, this looks for them."""
-    global _volatile, _volatile_interceptor
-    _volatile += more
-    _volatile_interceptor = interceptor
-    place: cython.int = interceptor.place
-    wanted = interceptor if _volatile else None
+def intercept_everywhere(interceptor, more):
+    """Count, for all threads at once, so many more objects that need an interceptor.
+
+    While their number is positive, the interceptor stands in the chain of every thread.
+    """
+    global _shared_interceptors
+    position: cython.int = interceptor.place
+    users: cython.int = _users.get(position, 0) + more
+    _users[position] = users
+    wanted = interceptor if users else None
+    if interceptor_at(_shared_interceptors, position) is wanted:
+        return
+    _shared_interceptors = with_interceptor(_shared_interceptors, position, wanted)
     state: ThreadState
     for reference in list(_states):
         state = reference()
         while state is not None:
-            state.volatile += more
-            state.interceptors = with_interceptor(state.interceptors, place, wanted)
+            state.interceptors = with_interceptor(state.interceptors, position, wanted)
             state.recount()
+            # the modes that will be restored follow, too
             state = state.outer
 
 
@@ -296,10 +306,6 @@ def change(state: ThreadState, how, name, value):
     global _inferring
     if how == PUSH:
         setattr(state, name, (*getattr(state, name), value))
-        state.recount()
-        return value
-    if how == ADD:
-        setattr(state, name, getattr(state, name) + value)
         state.recount()
         return value
     if how == ATTRIBUTE:
@@ -346,7 +352,7 @@ def undo(state: ThreadState, how, name, kept):
         array[...] = value
         return
     if how != PUSH:
-        change(state, SET if how == EXCHANGE else how, name, -kept if how == ADD else kept)
+        change(state, SET if how == EXCHANGE else how, name, kept)
         return
     members: tuple = getattr(state, name)
     for i in range(len(members) - 1, -1, -1):

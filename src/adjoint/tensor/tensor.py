@@ -675,7 +675,7 @@ class Tensor(ArithmeticTensor):
         result = new_tensor(self._array)
         share_version(result, self)
         result._level = self._level
-        if current().volatile and is_volatile(self):
+        if current().interceptors and is_volatile(self):
             make_volatile(result)
         return like(result, self)  # type: ignore[no-any-return]
 

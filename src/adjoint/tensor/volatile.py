@@ -1,6 +1,6 @@
 """Volatile tensors, as PyTorch had them before no_grad: what is computed from one is volatile and keeps no history.
 
-Each is counted, and while there are any, operations look for them among their arguments.
+While a volatile tensor exists, an interceptor looks for them among the arguments of all operations of all threads.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import weakref
 from typing import Any
 
 from adjoint.core.graph import TensorBase
-from adjoint.core.interceptors import VOLATILE, Interceptor
-from adjoint.core.modes import ADD, SET, ModeBlock, count_volatile, current
+from adjoint.core.interceptors import RECORDING, Interceptor
+from adjoint.core.modes import PUSH, SET, ModeBlock, current, intercept_everywhere
 
 DEPRECATED = "volatile is deprecated. Use `with adjoint.no_grad():` instead."
 
@@ -24,8 +24,8 @@ def is_volatile(tensor: Any) -> bool:
 def make_volatile(tensor: Any, on: bool = True) -> None:
     """Let a tensor be volatile, or not any more."""
     if on and not is_volatile(tensor):
-        count_volatile(1, _VOLATILE_TENSORS)
-        finalizer = weakref.finalize(tensor, count_volatile, -1, _VOLATILE_TENSORS)
+        intercept_everywhere(_VOLATILE_TENSORS, 1)
+        finalizer = weakref.finalize(tensor, intercept_everywhere, _VOLATILE_TENSORS, -1)
         finalizer.atexit = False
         tensor.__dict__["_volatile"] = finalizer
     elif not on and is_volatile(tensor):
@@ -59,24 +59,30 @@ def among(values: Any) -> bool:
     return False
 
 
-class _Unwatched(ModeBlock):
-    """A block in which nothing is recorded, and volatile arguments are not looked for."""
+def demands(values: Any) -> bool:
+    """True if the calling thread looks for volatile tensors, and one is among these arguments."""
+    state = current()
+    return bool(state.interceptors) and RECORDING not in state.bypassed and among(values)
+
+
+class _unrecorded(ModeBlock):
+    """A block that records nothing and bypasses the search for volatile arguments."""
 
     def changes(self) -> Any:
-        return (SET, "grad_enabled", False), (ADD, "volatile", -current().volatile)
+        return (SET, "grad_enabled", False), (PUSH, "bypassed", RECORDING)
 
 
 class VolatileTensors(Interceptor):
     """Looks for volatile tensors among the arguments of operations."""
 
     def __init__(self) -> None:
-        super().__init__(VOLATILE)
+        super().__init__(RECORDING)
 
     def operation(self, operation: Any, values: list[Any]) -> Any:
         """An operation, which is not recorded if there are any; its results are volatile then."""
-        if not current().volatile or not among(values):
+        if not demands(values):
             return operation.proceed(values, self.place)
-        with _Unwatched():
+        with _unrecorded():
             result = operation.proceed(values, self.place)
         for tensor in result if isinstance(result, tuple) else (result,):
             make_volatile(tensor)
@@ -88,9 +94,9 @@ class VolatileTensors(Interceptor):
         A leaf that requires grad is written to under no_grad and stays what it is.
         """
         tensor = values[0]
-        if not current().volatile or not among(values) or (tensor.requires_grad and tensor.is_leaf):
+        if not demands(values) or (tensor.requires_grad and tensor.is_leaf):
             return operation.proceed_in_place(values, self.place)
-        with _Unwatched():
+        with _unrecorded():
             operation.proceed_in_place(values, self.place)
         if tensor._view is None:
             tensor._node = None
@@ -98,9 +104,11 @@ class VolatileTensors(Interceptor):
         return tensor
 
 
-def volatile_function(run: Any) -> Any:
-    """What `run` returns, a custom function's outputs and more, with volatile arguments: not recorded."""
-    with _Unwatched():
+def run_function(run: Any, arguments: Any) -> Any:
+    """What `run` returns, a custom function's outputs and more; unrecorded if an argument is volatile."""
+    if not demands(arguments):
+        return run()
+    with _unrecorded():
         node, outputs, single = run()
     for output in outputs:
         if isinstance(output, TensorBase):

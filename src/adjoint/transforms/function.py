@@ -38,7 +38,7 @@ from adjoint.core.recorder import is_inexact
 from adjoint.runtime.pytree import flatten
 from adjoint.tensor.differentiate import needing_grad
 from adjoint.tensor.table import ops
-from adjoint.tensor.volatile import among, volatile_function
+from adjoint.tensor.volatile import run_function
 from adjoint.transforms import forward
 from adjoint.transforms.batched import BatchedArray, batches_of
 from adjoint.transforms.context import BackwardCFunction, FunctionCtx, forget, save
@@ -645,7 +645,7 @@ def apply_unobserved(cls: type[Function], args: Sequence[Any]) -> Any:
     def run() -> tuple[Any, tuple[Any, ...], bool]:
         return evaluate(cls, args, levels)
 
-    node, outputs, single = volatile_function(run) if state.volatile and among(args) else run()
+    node, outputs, single = run_function(run, args)
     forget(node)
     return outputs[0] if single else outputs
 
