@@ -10,7 +10,7 @@ from adjoint.functions.arguments import SIZES, Sizes, ints
 from adjoint.functions.composite import as_tensor, described, in_functional, ops, public
 from adjoint.functions.pooling_windows import pooling_numbers, refuse_dtype, wrong_rank
 from adjoint.rules.contract import listed
-from adjoint.rules.pooling import Origin
+from adjoint.rules.interpolation import Origin
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor

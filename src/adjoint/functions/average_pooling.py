@@ -25,7 +25,7 @@ from adjoint.functions.pooling_windows import (
     pooling_numbers,
     refuse_dtype,
 )
-from adjoint.rules.pooling import Origin
+from adjoint.rules.interpolation import Origin
 from adjoint.runtime.caches import cached
 
 if TYPE_CHECKING:

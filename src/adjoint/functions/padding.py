@@ -11,8 +11,8 @@ from adjoint.arrays.kernels import axis_maps
 from adjoint.arrays.promotion import number_as
 from adjoint.functions.arguments import Sizes, ints
 from adjoint.functions.composite import as_tensor, composite, ops
-from adjoint.rules.elementwise import check_fits
-from adjoint.rules.pooling import Origin
+from adjoint.rules.interpolation import Origin
+from adjoint.rules.refusals import check_fits
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor

@@ -20,7 +20,7 @@ from adjoint.functions.arguments import Sizes, ints
 from adjoint.functions.composite import composite, ops
 from adjoint.functions.contract import as_tensor
 from adjoint.rules.contract import listed
-from adjoint.rules.pooling import Origin
+from adjoint.rules.interpolation import Origin
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor

@@ -10,8 +10,8 @@ from typing import Any
 from adjoint.arrays.dtypes import finfo, from_numpy_dtype, kind_of
 
 from .declare import Array, Constant, Number, Numeric, elementwise, general, linear
-from .elementwise import check_number
 from .reduce import part
+from .refusals import check_number
 
 _own: dict[str, Any] = {"method": False, "function": False}
 

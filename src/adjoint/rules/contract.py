@@ -20,7 +20,7 @@ from adjoint.arrays.promotion import number_as
 from adjoint.arrays.shapes import broadcast_shapes
 
 from .declare import TABLE, Array, Arrays, Constant, Multilinear, Number, constant, general, linear, multilinear
-from .elementwise import check_fits
+from .refusals import check_fits
 
 # helpers of formulas ------------------------------------------------------------------------------------------------
 

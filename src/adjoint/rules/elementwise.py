@@ -7,165 +7,22 @@ clamp at its bounds.
 
 from typing import Any
 
-from adjoint.arrays.dtypes import SCALAR, ZERO_DIM, finfo, from_numpy_dtype, kind_of
+from adjoint.arrays.dtypes import SCALAR, ZERO_DIM, from_numpy_dtype, kind_of
 from adjoint.arrays.namespace import count_true, on_device, underlying
-from adjoint.arrays.promotion import common_dtype, number_as
-from adjoint.arrays.shapes import broadcast_shapes
+from adjoint.arrays.promotion import number_as
 from adjoint.runtime.once import warn_once
 
+from . import refusals
 from .declare import Array, Constant, Number, Numeric, constant, elementwise, general, linear
+from .refusals import INFINITY, is_number, letter_of
 
 PI = 3.141592653589793
 LOG_2 = 0.6931471805599453
-INFINITY = float("inf")
-
-
-_NUMBERS = (int, float, complex)
-
-
-def is_number(value):
-    """True for a Python number: what an argument is that was no tensor."""
-    return isinstance(value, _NUMBERS)
-
-
-# what is refused ----------------------------------------------------------------------------------------------------
-
-_LETTERS = {bool: "b", int: "i", float: "f", complex: "c"}
-
-
-def _kind(value):
-    # NumPy's letter for the kind of numbers that an argument holds; nothing for None
-    dtype = getattr(getattr(value, "_array", value), "dtype", None)
-    return _LETTERS.get(type(value), "") if dtype is None else kind_of(dtype)
-
-
-def refuse(kinds, message, error=NotImplementedError):
-    """A check that refuses arguments of some kinds of numbers; {} in the message is the dtype of all together."""
-
-    def check(*values):
-        if any(kind and kind in kinds for kind in map(_kind, values)):
-            operands = [getattr(value, "_array", value) for value in values if value is not None]
-            raise error(message.format(common_dtype(operands, "same").long_name))
-
-    return check
-
-
-def refuse_complex(function):
-    return refuse("c", f"\"{function}\" not implemented for '{{}}'")
-
-
-def refuse_integers_and_complex(function):
-    """A check that refuses all operands together if their common type is no floating-point one."""
-
-    def check(*values):
-        common = common_dtype([value._array for value in values], "same")
-        if not common.is_floating_point:
-            raise NotImplementedError(f"\"{function}\" not implemented for '{common.long_name}'")
-
-    return check
-
-
-def _check_quotient(function):
-    """A check that refuses complex numbers, which have no order, two bools, and the integer 0 as a divisor."""
-    no_complex = refuse_complex(function)
-    bools = refuse("b", f"\"{function}\" not implemented for '{{}}'")
-
-    def check(input, other):
-        no_complex(input, other)
-        if _kind(input) == _kind(other):
-            bools(input, other)
-        whole = _kind(input) in "biu" and _kind(other) in "biu"
-        empty = any(0 in value._array.shape for value in (input, other) if hasattr(value, "_array"))
-        if whole and not empty and not (underlying(other._array).all() if hasattr(other, "_array") else other):
-            raise RuntimeError("ZeroDivisionError")
-
-    return check
-
-
-_INVERT = "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
-_check_neg = refuse("b", f"Negation, the `-` operator, on a bool tensor is not supported. {_INVERT}", RuntimeError)
-
-
-def check_fits(input, value):
-    """Raise RuntimeError for a number that the dtype of the input cannot hold."""
-    if is_number(value):
-        check_number(from_numpy_dtype(input._array.dtype), value)
-
-
-def check_number(kind, value):
-    """Raise RuntimeError for a number that a dtype cannot hold. Infinity fits into floating-point types."""
-    if _overflows(kind, value):
-        name = kind.c_name if kind.itemsize > 2 or kind.is_floating_point else f"{kind.name}_t"
-        raise RuntimeError(f"value cannot be converted to type {name} without overflow")
-
-
-def _overflows(kind, value):
-    letter = kind.numpy.kind
-    if letter == "b" or isinstance(value, bool):
-        return False
-    if isinstance(value, complex) and not kind.is_complex:
-        return value.imag != 0 or _overflows(kind, value.real)
-    if letter not in "iu":
-        most = finfo(kind).max
-        return any(most < abs(part) < INFINITY for part in (value.real, value.imag))
-    most = 2 ** (8 * kind.itemsize - (letter == "i")) - 1
-    # negative integers, but no fractions, may wrap to unsigned ones
-    least = -most - 1 if letter == "i" else -most if isinstance(value, int) else 0
-    return not least <= value <= most
-
-
-def number_check(kinds="iufcV"):
-    """A check that refuses numbers which the common dtype of all arguments cannot hold, where it is of these kinds."""
-
-    def check(*values):
-        numbers = [value for value in values if isinstance(value, _NUMBERS)]
-        if numbers:
-            common = common_dtype([getattr(v, "_array", v) for v in values if v is not None], "same")
-            if common.numpy.kind in kinds:
-                for number in numbers:
-                    check_number(common, number)
-
-    return check
-
-
-def _check_alpha(input, other, alpha=1):
-    if type(alpha) is int and alpha == 1:
-        return
-    common = common_dtype([getattr(value, "_array", value) for value in (input, other)], "same")
-    inexact = common.is_floating_point or common.is_complex
-    if isinstance(alpha, bool) and common.numpy.kind != "b":
-        raise RuntimeError("Boolean alpha only supported for Boolean results.")
-    if isinstance(alpha, float) and not inexact:
-        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
-    if isinstance(alpha, complex) and not common.is_complex:
-        raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
-    check_number(common, alpha)
-
-
-def _times(alpha, value, beside):
-    # alpha * value, in the type of both arrays: for truth values alpha is one as well, for integers it wraps as they do
-    if alpha == 1:
-        return value
-    if _kind(value) == "b" and not (is_number(value) and _kind(beside) != "b"):
-        return value & bool(alpha)
-    return number_as(alpha * value, beside.dtype) if is_number(value) else number_as(alpha, value.dtype) * value
-
-
-def _check_sub(input, other, alpha=1):
-    _check_alpha(input, other, alpha)
-    kinds = _kind(input), _kind(other)
-    if kinds == ("b", "b"):
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
-            "operator instead."
-        )
-    if "b" in kinds:
-        raise RuntimeError(f"Subtraction, the `-` operator, with a bool tensor is not supported. {_INVERT}")
 
 
 # arithmetic ---------------------------------------------------------------------------------------------------------
 
-neg = elementwise("negative", name="neg", input=-1, inplace=True, fast="negative", check=_check_neg)
+neg = elementwise("negative", name="neg", input=-1, inplace=True, fast="negative", check=refusals.check_neg)
 #: Beside halves torch's kernels round other operands to their type; those of products and quotients keep numbers.
 WIDE = (SCALAR, ZERO_DIM)
 
@@ -188,7 +45,16 @@ def reciprocal(xp, input: Array):
     return 1 / input if kind_of(input) == "c" else xp.reciprocal(input)
 
 
-@elementwise(input=1, other=lambda alpha: alpha, fast="add", inplace=True, check=_check_alpha)
+def _times(alpha, value, beside):
+    # alpha * value, in the type of both arrays: for truth values alpha is one as well, for integers it wraps as they do
+    if alpha == 1:
+        return value
+    if letter_of(value) == "b" and not (is_number(value) and letter_of(beside) != "b"):
+        return value & bool(alpha)
+    return number_as(alpha * value, beside.dtype) if is_number(value) else number_as(alpha, value.dtype) * value
+
+
+@elementwise(input=1, other=lambda alpha: alpha, fast="add", inplace=True, check=refusals.check_alpha)
 def add(xp, input: Array, other: Array, *, alpha: Number = 1):
     """input + alpha * other"""
     return xp.add(input, _times(alpha, other, input))
@@ -200,7 +66,7 @@ def add(xp, input: Array, other: Array, *, alpha: Number = 1):
     fast="subtract",
     inplace=True,
     node={"input": "RsubBackward1"},
-    check=_check_sub,
+    check=refusals.check_sub,
 )
 def sub(xp, input: Array, other: Array, *, alpha: Number = 1):
     """input - alpha * other"""
@@ -212,7 +78,7 @@ def sub(xp, input: Array, other: Array, *, alpha: Number = 1):
     other=1,
     method=False,
     node={"": "RsubBackward0", "input": "RsubBackward1", "other": "RsubBackward1"},
-    check=_check_sub,
+    check=refusals.check_sub,
 )
 def rsub(xp, input: Array, other: Array, *, alpha: Number = 1):
     """other - alpha * input"""
@@ -248,7 +114,10 @@ _rounded: dict[str, Any] = {"input": 0, "other": 0, "wide": WIDE, "node": "DivBa
 
 
 @elementwise(
-    **_rounded, attributes=lambda: {"rounding_mode": "floor"}, inplace=True, check=_check_quotient("div_floor_cpu")
+    **_rounded,
+    attributes=lambda: {"rounding_mode": "floor"},
+    inplace=True,
+    check=refusals.check_quotient("div_floor_cpu"),
 )
 def floor_divide(xp, input: Array, other: Array):
     """The quotient rounded down, whose derivative is 0."""
@@ -260,12 +129,12 @@ def floor_divide(xp, input: Array, other: Array):
     attributes=lambda: {"rounding_mode": "trunc"},
     method=False,
     function=False,
-    check=_check_quotient("div_trunc_cpu"),
+    check=refusals.check_quotient("div_trunc_cpu"),
 )
 def trunc_divide(xp, input: Array, other: Array):
     """The quotient rounded towards zero, whose derivative is 0."""
     quotient = xp.trunc(xp.divide(input, other))
-    whole = _kind(input) in "biu" and _kind(other) in "biu"
+    whole = letter_of(input) in "biu" and letter_of(other) in "biu"
     return xp.astype(quotient, xp.result_type(input, other), copy=False) if whole else quotient
 
 
@@ -276,7 +145,7 @@ remainder = elementwise(
     inplace=True,
     fast="remainder",
     node={"": "RemainderBackward1", "other": "RemainderBackward0"},
-    check=_check_quotient("remainder_cpu"),
+    check=refusals.check_quotient("remainder_cpu"),
 )
 fmod = elementwise(
     "fmod",
@@ -285,7 +154,7 @@ fmod = elementwise(
     inplace=True,
     fast="fmod",
     node={"": "FmodBackward1", "other": "FmodBackward0"},
-    check=_check_quotient("fmod_cpu"),
+    check=refusals.check_quotient("fmod_cpu"),
 )
 
 
@@ -318,35 +187,24 @@ def is_complex(ops, value):
     return isinstance(value, complex) or (not is_number(value) and ops.is_complex_array(value))
 
 
-check_integers = number_check("iu")
-
-
-def _check_pow(input, exponent):
-    if not is_number(exponent) or kind_of(input._array) not in "biu":
-        return
-    if exponent.real < 0 and _kind(exponent) in "bi":
-        raise RuntimeError("Integers to negative integer powers are not allowed.")
-    check_integers(input, exponent)
-
-
 @elementwise(
     input=_by_base,
     exponent=_by_exponent,
     inplace=True,
     node={"": "PowBackward1", "exponent": "PowBackward0", "input": "PowBackward2"},
-    check=_check_pow,
+    check=refusals.check_pow,
 )
 def pow(xp, input: Array, exponent: Array):
     """input to the power of exponent, broadcast."""
     if type(exponent) in (int, float) and exponent not in _PRODUCTS:
         return _power(xp, input, exponent)  # before any question about kinds, so that it can be traced
-    if _kind(input) == _kind(exponent) == "b":
+    if letter_of(input) == letter_of(exponent) == "b":
         if not is_number(exponent):
             raise NotImplementedError("\"pow\" not implemented for 'Bool'")
         return input | (not exponent)
-    if _kind(input) in "biu" and _kind(exponent) in "bi" and not is_number(exponent):
+    if letter_of(input) in "biu" and letter_of(exponent) in "bi" and not is_number(exponent):
         return _integer_power(xp, input, exponent)
-    if is_number(exponent) and exponent in _PRODUCTS and _kind(input) == "f" and not is_number(input):
+    if is_number(exponent) and exponent in _PRODUCTS and letter_of(input) == "f" and not is_number(input):
         return _PRODUCTS[exponent](input)
     return _power(xp, input, exponent)
 
@@ -476,7 +334,7 @@ atan2 = elementwise(
     scalars=False,
     inplace=True,
     fast="atan2",
-    check=refuse_complex("atan2_cpu"),
+    check=refusals.refuse_complex("atan2_cpu"),
 )
 hypot = elementwise(
     "hypot",
@@ -485,7 +343,7 @@ hypot = elementwise(
     scalars=False,
     inplace=True,
     fast="hypot",
-    check=refuse_integers_and_complex("hypot_cpu"),
+    check=refusals.refuse_integers_and_complex("hypot_cpu"),
 )
 
 # activations of one argument ----------------------------------------------------------------------------------------
@@ -535,12 +393,8 @@ def relu(xp, input: Array):
 
 # kinks and steps: where no gradient flows it is 0 and not g * 0, as g may be infinite ---------------------------------
 
-_check_sign = refuse(
-    "c", "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."
-)
 
-
-@elementwise(input=0, inplace=True, check=_check_sign)
+@elementwise(input=0, inplace=True, check=refusals.check_sign)
 def sign(xp, input: Array):
     """-1, 0 or 1, 0 for NaN; a truth value itself."""
     if kind_of(input) == "f":
@@ -549,14 +403,7 @@ def sign(xp, input: Array):
 
 
 def _step(name):
-    no_complex = refuse("c", f"{name} is not supported for complex inputs")
-    no_bool = refuse("b", f"\"{name}_vml_cpu\" not implemented for '{{}}'")
-
-    def check(input):
-        no_complex(input)
-        no_bool(input)
-
-    return elementwise(name, input=0, inplace=True, fast=name, check=check)
+    return elementwise(name, input=0, inplace=True, fast=name, check=refusals.check_step(name))
 
 
 floor = _step("floor")
@@ -564,19 +411,11 @@ ceil = _step("ceil")
 trunc = _step("trunc")
 
 
-_refuse_round = refuse("bc", "\"round_vml_cpu\" not implemented for '{}'")
-_refuse_decimals = refuse("biuc", "\"round_cpu\" not implemented for '{}'")
-
-
-def _check_round(input, decimals=0):
-    (_refuse_decimals if decimals else _refuse_round)(input)
-
-
 def _round_node(input, decimals=0):
     return "RoundBackward1" if decimals else "RoundBackward0"
 
 
-@elementwise(input=0, inplace=True, node=_round_node, check=_check_round)
+@elementwise(input=0, inplace=True, node=_round_node, check=refusals.check_round)
 def round(xp, input: Array, *, decimals: Numeric = 0):
     """input rounded to `decimals` places, halves to even."""
     return xp.round(input, decimals)
@@ -596,7 +435,7 @@ maximum = elementwise(
     other=lambda ops, g, input, other: _to_larger(ops, g, other, input),
     scalars=False,
     fast="maximum",
-    check=refuse("c", "maximum not implemented for complex tensors.", RuntimeError),
+    check=refusals.refuse("c", "maximum not implemented for complex tensors.", RuntimeError),
 )
 minimum = elementwise(
     "minimum",
@@ -604,17 +443,8 @@ minimum = elementwise(
     other=lambda ops, g, input, other: _to_smaller(ops, g, other, input),
     scalars=False,
     fast="minimum",
-    check=refuse("c", "minimum not implemented for complex tensors.", RuntimeError),
+    check=refusals.refuse("c", "minimum not implemented for complex tensors.", RuntimeError),
 )
-
-
-_refuse_complex_bound = refuse("c", "clamp is not supported for complex types")
-_check_bounds_fit = number_check()
-
-
-def _check_bound(*values):
-    _refuse_complex_bound(*values)
-    _check_bounds_fit(*values)
 
 
 def _clamp_inside(input, min, max):
@@ -630,19 +460,13 @@ def _clamp_above(input, min, max):
     return input > max if min is None else (input > max) | (max < min)
 
 
-def _check_clamp(input, min, max):
-    if min is None and max is None:
-        raise RuntimeError("adjoint.clamp: At least one of 'min' or 'max' must not be None")
-    _check_bound(input, min, max)
-
-
 @elementwise(
     input=lambda ops, g, input, min, max: ops.where(_clamp_inside(input, min, max), g, 0),
     min=lambda ops, g, input, min, max: ops.where(_clamp_below(input, min, max), g, 0),
     max=lambda ops, g, input, min, max: ops.where(_clamp_above(input, min, max), g, 0),
     inplace=True,
     node={"min": "ClampBackward1", "max": "ClampBackward1"},
-    check=_check_clamp,
+    check=refusals.check_clamp,
 )
 def clamp(xp, input: Array, min: Array = None, max: Array = None):
     """input with values below min raised to it and above max lowered to it (max wins where min > max)."""
@@ -656,7 +480,7 @@ def clamp(xp, input: Array, min: Array = None, max: Array = None):
     min=lambda ops, g, input, min: ops.where(_clamp_below(input, min, None), g, 0),
     inplace=True,
     node={"": "ClampMinBackward1", "min": "ClampMinBackward0"},
-    check=_check_bound,
+    check=refusals.check_bound,
 )
 def clamp_min(xp, input: Array, min: Array):
     """input with values below min raised to it."""
@@ -668,23 +492,14 @@ def clamp_min(xp, input: Array, min: Array):
     max=lambda ops, g, input, max: ops.where(_clamp_above(input, None, max), g, 0),
     inplace=True,
     node={"": "ClampMaxBackward1", "max": "ClampMaxBackward0"},
-    check=_check_bound,
+    check=refusals.check_bound,
 )
 def clamp_max(xp, input: Array, max: Array):
     """input with values above max lowered to it."""
     return xp.minimum(input, max)
 
 
-def _explain_shapes(error, *operands):
-    # in torch's words, if it is the shapes that do not fit
-    broadcast_shapes(*[operand.shape for operand in operands if not is_number(operand)])
-
-
-def _check_where(condition, input, other):
-    check_integers(input, other)
-
-
-@linear(dtypes="same", scalars=True, check=_check_where, explain=_explain_shapes)
+@linear(dtypes="same", scalars=True, check=refusals.check_where, explain=refusals.explain_shapes)
 def where(xp, condition: Constant, input: Array, other: Array):
     """input where the condition holds, other elsewhere, broadcast."""
     return xp.where(condition, input, other)
@@ -800,12 +615,7 @@ def _(g):
     return g
 
 
-def _check_imag(input):
-    if kind_of(input._array) != "c":
-        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-
-
-@linear(view=True, method=False, check=_check_imag)
+@linear(view=True, method=False, check=refusals.check_imag)
 def imag(xp, input: Array):
     """Imaginary part of complex input, as a view."""
     return xp.imag(input)
@@ -816,20 +626,7 @@ def _(g):
     return g * 1j
 
 
-def _check_parts(real, imag):
-    first, second = (from_numpy_dtype(part._array.dtype) for part in (real, imag))
-    if not (first.is_floating_point and second.is_floating_point) or "bfloat16" in (first.name, second.name):
-        raise RuntimeError(
-            f"Expected both inputs to be Half, Float or Double tensors but got {first.long_name} and {second.long_name}"
-        )
-    if first is not second:
-        raise RuntimeError(
-            f"Expected object of scalar type {first.long_name} but got scalar type {second.long_name} for second "
-            "argument"
-        )
-
-
-@linear(dtypes="same", method=False, check=_check_parts, spent=True)
+@linear(dtypes="same", method=False, check=refusals.check_parts, spent=True)
 def complex_(xp, real: Array, imag: Array):
     """real + 1j * imag"""
     return real + imag * 1j
@@ -855,7 +652,7 @@ def _comparison(kernel, name, **options):
 
 
 def _ordered(kernel, name):
-    return _comparison(kernel, name, fast=kernel, check=refuse_complex(f"{name}_cpu"))
+    return _comparison(kernel, name, fast=kernel, check=refusals.refuse_complex(f"{name}_cpu"))
 
 
 def _truth(*arrays):
@@ -902,7 +699,7 @@ def logical_not(xp, input: Array):
 
 
 def _bitwise(name):
-    only_integers = refuse("fcV", f"\"{name}_cpu\" not implemented for '{{}}'")
+    only_integers = refusals.refuse_inexact(name)
 
     def explain(error, input, other):
         only_integers(input, other)
@@ -913,8 +710,9 @@ def _bitwise(name):
 bitwise_and = _bitwise("bitwise_and")
 bitwise_or = _bitwise("bitwise_or")
 bitwise_xor = _bitwise("bitwise_xor")
-_check_not = refuse("fcV", "\"bitwise_not_cpu\" not implemented for '{}'")
-bitwise_not = elementwise("bitwise_invert", name="bitwise_not", arrays=("input",), inplace=True, check=_check_not)
+bitwise_not = elementwise(
+    "bitwise_invert", name="bitwise_not", arrays=("input",), inplace=True, check=refusals.refuse_inexact("bitwise_not")
+)
 isnan = elementwise("isnan", arrays=("input",))
 isinf = elementwise("isinf", arrays=("input",))
 isfinite = elementwise("isfinite", arrays=("input",))
@@ -1005,11 +803,6 @@ def _written(xp, input, other):
     return xp.astype(xp.broadcast_to(other, input.shape), input.dtype)
 
 
-def _explain_copy(error, input, other):
-    broadcast = broadcast_shapes(input.shape, other.shape)
-    return RuntimeError(f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(broadcast)}")
-
-
 @elementwise(
     input=0,
     other=1,
@@ -1018,18 +811,11 @@ def _explain_copy(error, input, other):
     function=False,
     inplace="copy_",
     node="CopyBackwards",
-    explain=_explain_copy,
+    explain=refusals.explain_copy,
 )
 def copy(xp, input: Array, other: Array):
     """other, broadcast to and with the type of input: what copy_ and item assignment write."""
     return _written(xp, input, other)
-
-
-def _check_fill(input, value):
-    rank = value._array.ndim if hasattr(value, "_array") else 0
-    if rank:
-        raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {rank} dimensions.")
-    check_fits(input, value)
 
 
 @elementwise(
@@ -1039,7 +825,7 @@ def _check_fill(input, value):
     method=False,
     inplace="fill_",
     node={"": "FillBackward1", "value": "FillBackward0"},
-    check=_check_fill,
+    check=refusals.check_fill,
     repeats=True,
 )
 def fill(xp, input: Array, value: Array):

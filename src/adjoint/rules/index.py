@@ -16,8 +16,8 @@ from adjoint.arrays.promotion import number_as
 from adjoint.arrays.shapes import broadcast_shapes
 
 from .declare import Array, Constant, Indices, Number, constant, general, linear
-from .elementwise import check_fits
 from .member_rows import MemberRows
+from .refusals import check_fits
 
 DYNAMIC_SHAPE = (
     "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{name}."

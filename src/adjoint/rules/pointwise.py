@@ -9,7 +9,8 @@ from adjoint.arrays.namespace import is_lazy
 from adjoint.arrays.promotion import common_dtype, number_as
 
 from .declare import Array, Constant, Number, elementwise, general, linear
-from .elementwise import LOG_2, check_number, is_number, number_check, refuse
+from .elementwise import LOG_2
+from .refusals import check_number, is_number, number_check, refuse
 from .special import real_only, refused
 
 # several steps in one -----------------------------------------------------------------------------------------------

@@ -1,59 +1,17 @@
-"""Pooling and resampling: what combines or picks elements along the last axes of an image.
+"""Max pooling, windows laid out as columns, and constant margins.
 
-Sums, means, interpolation and margins are linear maps along single axes (see `adjoint.arrays.kernels.axis_maps`).
-One operation, `along_axes`, applies them all; its transpose is the same operation with the transposed maps. A maximum
-picks one element of each window: `from_places` picks by place, `on_places` is the transpose.
+`maxima` takes the largest element of each window. Its backward scatters the cotangents to the elements that were
+largest: `from_places` gathers elements by their places, and `on_places` is the transpose. `im2col` and `col2im` are
+transposes of each other as well. Average pooling is a linear map along axes: see interpolation.py.
 """
 
 from math import prod
-from typing import Any, NamedTuple
 
 from adjoint.arrays.kernels import axis_maps, scatter
 
 from .declare import Array, Constant, Number, constant, general, linear, second_order_name
 
-
-class Origin(NamedTuple):
-    """What maps along axes were made for: the name of torch's node, and what it shows of the call."""
-
-    node: str = "AlongAxesBackward0"
-    shown: tuple[tuple[str, Any], ...] = ()
-
-    @property
-    def transposed(self) -> "Origin":
-        """The same for the cotangent's way."""
-        return Origin(second_order_name(self.node))
-
-
-_UNNAMED = Origin()
-#: Of these kinds torch's nodes save the image, of which they need no more than the shape.
-_KEPT_BY_TORCH = tuple(
-    f"{kind}{n}DBackward0"
-    for kind in ("AvgPool", "AdaptiveAvgPool", "ReflectionPad", "ReplicationPad", "CircularPad")
-    for n in (1, 2, 3)
-)
-
-
-@linear(
-    method=False,
-    function=False,
-    dtypes="same",
-    node=lambda input, maps, origin: origin.node,
-    attributes=lambda origin: dict(origin.shown),
-    shown={"maps": None, "origin": None},
-    spent=_KEPT_BY_TORCH,
-)
-def along_axes(xp, input: Array, maps, origin=_UNNAMED):
-    """A linear map along each of the last axes."""
-    return axis_maps.sums(xp, input, maps)
-
-
-@along_axes.vjp("input")
-def _(ops, g, maps, origin):
-    return ops.along_axes(g, tuple([found.transposed for found in maps]), origin.transposed)
-
-
-# maxima ---------------------------------------------------------------------------------------------------------------
+# max pooling ----------------------------------------------------------------------------------------------------------
 
 
 def _maximum_node(n):
@@ -80,9 +38,9 @@ def places_of_maxima(xp, input: Array, maps):
 
 @maxima.vjp("input")
 def _(ops, g, input, maps):
-    # not by the maxima, which may be overwritten: relu in place after pooling is usual
+    # the input is saved, since the result may be overwritten: relu in place after pooling is usual
     image = tuple(input.shape[input.ndim - len(maps) :])
-    once = all(found.transposed.passes == 1 for found in maps)
+    once = all(axis_map.transposed.passes == 1 for axis_map in maps)
     return ops.on_places(g, ops.places_of_maxima(input, maps), image, len(maps), once)
 
 
@@ -138,24 +96,27 @@ def _(ops, g, places, ndim):
     return ops.from_places(g, places, ndim)
 
 
-# windows at places that are drawn -------------------------------------------------------------------------------------
+# fractional max pooling -----------------------------------------------------------------------------------------------
 
 
 def _starts(xp, samples, size, kernel, count):
-    """Where windows begin along an axis, for samples of [0, 1): their distances are the two whole numbers next to the
-    mean one, in an order that follows from the sample. Every step rounds to the samples' type, as PyTorch's do."""
+    """Where windows begin along an axis, for random samples of [0, 1).
+
+    The distances of the windows are the two whole numbers next to the mean distance. The sample determines their order.
+    Every step rounds to the samples' dtype, so that the windows are PyTorch's.
+    """
     last = size - kernel
     u = samples[..., None]
     step = xp.asarray(last / (count - 1) if count > 1 else 0.0, dtype=u.dtype)
     numbers = xp.astype(xp.arange(count), u.dtype)
-    drawn = xp.astype((numbers + u) * step, xp.int64) - xp.astype(u * step, xp.int64)
-    drawn[..., -1:] = last
-    return drawn
+    starts = xp.astype((numbers + u) * step, xp.int64) - xp.astype(u * step, xp.int64)
+    starts[..., -1:] = last
+    return starts
 
 
 @constant(method=False, function=False, batching="joint")
 def places_in_drawn_windows(xp, input: Array, samples: Constant, kernel, results):
-    """Where in its flat image the largest element of each window lies: the first one, or the last NaN."""
+    """The place of each window's maximum in the flat image: the first maximum, or the last NaN."""
     n = len(kernel)
     outer, image = input.shape[: input.ndim - n], input.shape[input.ndim - n :]
     places = xp.zeros((*outer, *(1,) * (2 * n)), dtype=xp.int64)
@@ -173,14 +134,14 @@ def places_in_drawn_windows(xp, input: Array, samples: Constant, kernel, results
     return xp.reshape(xp.take_along_axis(places, chosen[..., None], axis=-1), (*outer, *results))
 
 
-# windows laid out -----------------------------------------------------------------------------------------------------
+# windows as columns ---------------------------------------------------------------------------------------------------
 
 
 @linear(method=False, function=False, dtypes="same", node="Im2ColBackward0")
 def im2col(xp, input: Array, maps):
     """What each window over the last axes sees of all channels: (.., C, *image) gives (.., C * elements, windows)."""
-    results = tuple([found.results for found in maps])
-    count = prod([found.passes for found in maps])
+    results = tuple([axis_map.results for axis_map in maps])
+    count = prod([axis_map.passes for axis_map in maps])
     outer = input.shape[: input.ndim - len(maps)]
     columns = xp.zeros((*outer, count, *results), dtype=input.dtype)
     for element in axis_maps.elements(maps):
@@ -196,11 +157,11 @@ def _(ops, g, maps):
 @linear(method=False, function=False, dtypes="same", node="Col2ImBackward0")
 def col2im(xp, input: Array, maps):
     """The transpose of im2col: the sum of what windows hold of each element of the image."""
-    results = tuple([found.results for found in maps])
-    count = prod([found.passes for found in maps])
+    results = tuple([axis_map.results for axis_map in maps])
+    count = prod([axis_map.passes for axis_map in maps])
     outer = (*input.shape[:-2], input.shape[-2] // count)
     columns = xp.reshape(input, (*outer, count, *results))
-    image = xp.zeros((*outer, *[found.n for found in maps]), dtype=input.dtype)
+    image = xp.zeros((*outer, *[axis_map.n for axis_map in maps]), dtype=input.dtype)
     for element in axis_maps.elements(maps):
         seen = xp.getitem(columns, (..., element.number, *element.into[1:]))
         xp.setitem(image, (..., *element.of), xp.getitem(image, (..., *element.of)) + seen)

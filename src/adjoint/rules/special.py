@@ -11,7 +11,8 @@ from math import factorial
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 
 from .declare import Array, Numeric, elementwise
-from .elementwise import PI, is_number
+from .elementwise import PI
+from .refusals import is_number
 
 LOG_PI = 1.1447298858494002
 TWO_OVER_ROOT_PI = 1.1283791670955126

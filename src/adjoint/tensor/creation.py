@@ -34,7 +34,7 @@ from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.modes import current
 from adjoint.core.random import Generator
 from adjoint.core.recorded import operations, raw_ops
-from adjoint.rules.elementwise import check_number
+from adjoint.rules.refusals import check_number
 from adjoint.tensor import subclasses
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from adjoint.arrays.kernels import axis_maps, interpolation
-from adjoint.rules.pooling import Origin
+from adjoint.rules.interpolation import Origin
 from support.samples.draws import Sample, apart, draw, index
 
 #: Operations on real numbers only.
