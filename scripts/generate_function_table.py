@@ -21,6 +21,7 @@ PAGE = ROOT / "docs" / "functions.md"
 sys.path.insert(0, str(ROOT / "tests"))
 
 import adjoint  # noqa: E402
+from adjoint.functions import help  # noqa: E402
 from adjoint.rules import TABLE, Rule  # noqa: E402
 from support import function_calls  # noqa: E402
 
@@ -42,6 +43,7 @@ float64, **c** complex64 and complex128; of a group that it takes in part, each 
 | in place | the variant with a trailing underscore, or `inplace=True` |
 | out | `out=` is accepted |
 | gap | what is missing, and why |
+| declared at | the file, and the function or declaration in it |
 """
 
 
@@ -57,8 +59,41 @@ def row(name: str, record: dict) -> str:
         "yes" if record.get("inplace") else "",
         "yes" if record.get("out") else "",
         function_calls.GAPS.get(name, ""),
+        declared_at(name),
     ]
     return "| " + " | ".join(cells) + " |"
+
+
+def declared_at(name: str) -> str:
+    """File and name of a function's declaration; lines are not told, as they change with every other one.
+
+    >>> print(declared_at("abs"))
+    [rules/elementwise.py](../src/adjoint/rules/elementwise.py) `abs_`
+    """
+    found = public(name)
+    rule = getattr(found, "rule", None) or (TABLE.get(name) if not inspect.isfunction(found) else None)
+    if rule is not None:
+        kernel = rule._kernel
+        path, own = (
+            help.declaration_of(rule)[0],
+            inspect.unwrap(kernel).__code__.co_name if callable(kernel) else rule.name,
+        )
+    else:
+        code = getattr(inspect.unwrap(getattr(found, "fget", found)), "__code__", None)
+        # compiled operators have no code to look at, and other compiled functions know their files from src/ on
+        file = (
+            "adjoint/tensor/arithmetic.py" if code is None else f"adjoint/{code.co_filename.rpartition('/adjoint/')[2]}"
+        )
+        path, own = file, name if code is None else code.co_name
+    return f"[{path.removeprefix('adjoint/')}](../src/{path}) `{own}`"
+
+
+def public(name: str) -> object:
+    """The public function of a name, or the method or attribute of Tensor; None for others."""
+    found: object = adjoint
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found if callable(found) else inspect.getattr_static(adjoint.Tensor, name, None)
 
 
 #: The families in the order of the page, and the modules of adjoint that hold them.
@@ -129,8 +164,8 @@ def page(measured: dict[str, dict]) -> str:
     for family, names in families(measured).items():
         parts += [
             f"\n## {family}\n",
-            "| function | forward | gradient | modes | vmap | in place | out | gap |",
-            "|---|---|---|---|---|---|---|---|",
+            "| function | forward | gradient | modes | vmap | in place | out | gap | declared at |",
+            "|---|---|---|---|---|---|---|---|---|",
             *(row(name, measured[name]) for name in names),
         ]
     return "\n".join(parts) + "\n"

@@ -3,6 +3,8 @@
 import doctest
 import importlib
 import inspect
+import re
+import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -10,8 +12,14 @@ from pathlib import Path
 import pytest
 
 import adjoint
+from adjoint import Tensor
+from adjoint.core.operation import Operation
+from adjoint.functions.binding import functions
 from adjoint.functions.composite import COMPOSITES
+from adjoint.functions.help import public_name
 from adjoint.rules.declare import TABLE
+from adjoint.tensor.left_out import NoMethod
+from adjoint.tensor.table import operations
 
 SOURCE = Path(adjoint.__file__).parents[1]
 MODULES = [
@@ -20,11 +28,14 @@ MODULES = [
     if ">>> " in path.read_text()
 ]
 # what doctest does not find in a module: docstrings of operations, and of functions that other functions made
-OTHERS = {f"adjoint.{name}": rule.doc for name, rule in TABLE.items() if ">>> " in rule.doc} | {
+OTHERS = {f"adjoint.{name}": operations[name].__doc__ for name, rule in TABLE.items() if public_name(rule)} | {
     f"{made.__module__}.{made.__name__}": made.__doc__
-    for made in [composite.function for composite in COMPOSITES.values()]
+    for made in [composite.function for composite in COMPOSITES.values() if inspect.isfunction(composite.function)]
     if ">>> " in (made.__doc__ or "") and not hasattr(sys.modules[made.__module__], made.__name__)
 }
+#: Every public function, by its name, and every public method and attribute of Tensor.
+PUBLIC = {f"{space}.{name}".lstrip("."): made for space, members in functions.items() for name, made in members.items()}
+PUBLIC |= {f"Tensor.{name}": inspect.getattr_static(Tensor, name) for name in dir(Tensor) if not name.startswith("_")}
 # of these, every public function and class has an example
 SHOWN = ["autograd.functional", "fft", "func", "integrate", "masked", "optimize", "signal.windows", "testing"]
 
@@ -51,7 +62,7 @@ def _is_ours(module, name):
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_examples_of_a_function(name):
-    test = doctest.DocTestParser().get_doctest(OTHERS[name], {}, name, None, None)
+    test = doctest.DocTestParser().get_doctest(OTHERS[name], {"adjoint": adjoint}, name, None, None)
     assert doctest.DocTestRunner().run(test).failed == 0
 
 
@@ -60,3 +71,61 @@ def test_every_public_function_has_an_example(name):
     module = importlib.import_module(f"adjoint.{name}")
     functions = {public: getattr(module, public) for public in module.__all__}
     assert [public for public, made in functions.items() if callable(made) and ">>> " not in (made.__doc__ or "")] == []
+
+
+def _said(made):
+    """The docstring without the lines that say where its function is declared."""
+    return (inspect.getdoc(made) or "").partition("PyTorch: ")[0].strip()
+
+
+def test_no_public_docstring_is_a_single_line():
+    short = [name for name, made in PUBLIC.items() if "\n" not in _said(made) and not isinstance(made, NoMethod)]
+    assert short == []
+
+
+def test_every_operation_has_an_example():
+    assert [name for name, doc in OTHERS.items() if ">>> " not in doc] == []
+
+
+def _declared(text):
+    """The lines of the source from the place on that a docstring names as the declaration."""
+    path, line = re.search(r"Declared at (\S+):(\d+)", text).groups()
+    return (SOURCE / path).read_text().splitlines()[int(line) - 1 :]
+
+
+@pytest.mark.parametrize("kind", ["Operation", "Method"])
+def test_help_names_parameters_and_declaration(kind):
+    for made in PUBLIC.values():
+        if type(made).__name__ == kind:
+            text = made.__doc__
+            assert inspect.getdoc(made) == text
+            assert [name for name in inspect.signature(made).parameters if not re.search(rf"\b{name}\b", text)] == []
+            assert re.search(r"^@|\bdef |\w\(|\bname=", _declared(text)[0])
+
+
+def test_help_has_every_formula():
+    for rule in [made.rule for made in PUBLIC.values() if isinstance(made, Operation)]:
+        text = operations[rule.name].__doc__
+        if not rule.has_derivative:
+            assert "Derivative: none." in text
+        else:
+            shown = [f"    by {' and '.join(formula.inputs)}" for formula in rule.vjps]
+            assert [line for line in shown if line not in text] == []
+            assert "see the declaration" not in text
+
+
+def test_docstrings_of_composites_name_their_declaration():
+    made = {composite.function for composite in COMPOSITES.values() if inspect.isfunction(composite.function)}
+    public = [found for found in PUBLIC.values() if inspect.isfunction(found) and inspect.unwrap(found) in made]
+    # methods as functions refer to the methods
+    public = [found for found in public if "as a function" not in found.__doc__]
+    assert len(public) > 400
+    for function in public:
+        assert "def " in "".join(_declared(function.__doc__)[:20])
+
+
+def test_help_is_composed_when_it_is_asked_for():
+    """Neither the composer nor the examples are imported by `import adjoint`."""
+    program = "import sys, adjoint; print([name for name in sys.modules if name.startswith('adjoint.functions.help')])"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"

@@ -53,7 +53,7 @@ def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Absolute value; real for complex input."""
 
 def abs_(input: Tensor) -> Tensor:
-    """In-place version of abs()."""
+    """Tensor.abs_() as a function, whose first argument is the tensor."""
 
 def absolute(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Alias of abs()."""
@@ -64,13 +64,13 @@ def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.arccos, elementwise."""
 
 def acos_(input: Tensor) -> Tensor:
-    """In-place version of acos()."""
+    """Tensor.acos_() as a function, whose first argument is the tensor."""
 
 def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Inverse hyperbolic cosine."""
 
 def acosh_(input: Tensor) -> Tensor:
-    """In-place version of acosh()."""
+    """Tensor.acosh_() as a function, whose first argument is the tensor."""
 
 def adaptive_avg_pool1d(input: Tensor, output_size: builtins.int | Sequence[builtins.int]) -> Tensor:
     """The mean of windows of about equal size that cover the image."""
@@ -97,7 +97,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: builtins.complex = 1
     """beta * input + alpha * (mat @ vec), input broadcast."""
 
 def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1) -> Tensor:
-    """In-place version of addmv()."""
+    """Tensor.addmv_() as a function, whose first argument is the tensor."""
 
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1) -> Tensor:
     """beta * input + alpha * outer(vec1, vec2), input broadcast; of truth values their disjunction."""
@@ -145,25 +145,25 @@ def arccos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Alias of acos()."""
 
 def arccos_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """Alias of acos_()."""
+    """Tensor.arccos_() as a function, whose first argument is the tensor."""
 
 def arccosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Alias of acosh()."""
 
 def arccosh_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """Alias of acosh_()."""
+    """Tensor.arccosh_() as a function, whose first argument is the tensor."""
 
 def arcsin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Alias of asin()."""
 
 def arcsin_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """Alias of asin_()."""
+    """Tensor.arcsin_() as a function, whose first argument is the tensor."""
 
 def arcsinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Alias of asinh()."""
 
 def arcsinh_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """Alias of asinh_()."""
+    """Tensor.arcsinh_() as a function, whose first argument is the tensor."""
 
 def arctan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Alias of atan()."""
@@ -172,13 +172,13 @@ def arctan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tenso
     """Alias of atan2()."""
 
 def arctan_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """Alias of atan_()."""
+    """Tensor.arctan_() as a function, whose first argument is the tensor."""
 
 def arctanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Alias of atanh()."""
 
 def arctanh_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """Alias of atanh_()."""
+    """Tensor.arctanh_() as a function, whose first argument is the tensor."""
 
 from adjoint.arrays.determinism import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 
@@ -198,7 +198,7 @@ def as_strided(input: Tensor, size: Sequence[builtins.int], stride: Sequence[bui
     """A view of the memory that a tensor lies in, with any size and strides, which count elements."""
 
 def as_strided_(input: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
-    """In-place version of as_strided(): the same tensor, with other axes, of the same memory."""
+    """Tensor.as_strided_() as a function, whose first argument is the tensor."""
 
 def as_strided_copy(input: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None, *, out: Any = None) -> Tensor:
     """A copy of what as_strided() gives a view of."""
@@ -216,13 +216,13 @@ def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.arcsin, elementwise."""
 
 def asin_(input: Tensor) -> Tensor:
-    """In-place version of asin()."""
+    """Tensor.asin_() as a function, whose first argument is the tensor."""
 
 def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.arcsinh, elementwise."""
 
 def asinh_(input: Tensor) -> Tensor:
-    """In-place version of asinh()."""
+    """Tensor.asinh_() as a function, whose first argument is the tensor."""
 
 def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.arctan, elementwise."""
@@ -231,13 +231,13 @@ def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.arctan2, elementwise."""
 
 def atan_(input: Tensor) -> Tensor:
-    """In-place version of atan()."""
+    """Tensor.atan_() as a function, whose first argument is the tensor."""
 
 def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.arctanh, elementwise."""
 
 def atanh_(input: Tensor) -> Tensor:
-    """In-place version of atanh()."""
+    """Tensor.atanh_() as a function, whose first argument is the tensor."""
 
 def atleast_1d(*tensors: Tensor) -> Any:
     """Each tensor with at least one axis; a tuple unless there is one tensor."""
@@ -339,7 +339,7 @@ def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.ceil, elementwise."""
 
 def ceil_(input: Tensor) -> Tensor:
-    """In-place version of ceil()."""
+    """Tensor.ceil_() as a function, whose first argument is the tensor."""
 
 def celu(input: Tensor, alpha: builtins.float = 1.0, inplace: builtins.bool = False) -> Tensor:
     """input where it is positive, alpha * (exp(input / alpha) - 1) elsewhere: smooth for every alpha."""
@@ -377,25 +377,25 @@ def clamp(input: Tensor | builtins.complex, min: Tensor | builtins.complex | Non
     """input with values below min raised to it and above max lowered to it (max wins where min > max)."""
 
 def clamp_(input: Tensor, min: Tensor | builtins.complex | None = None, max: Tensor | builtins.complex | None = None) -> Tensor:
-    """In-place version of clamp()."""
+    """Tensor.clamp_() as a function, whose first argument is the tensor."""
 
 def clamp_max(input: Tensor | builtins.complex, max: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """input with values above max lowered to it."""
 
 def clamp_max_(input: Tensor, max: Tensor | builtins.complex) -> Tensor:
-    """In-place version of clamp_max()."""
+    """Tensor.clamp_max_() as a function, whose first argument is the tensor."""
 
 def clamp_min(input: Tensor | builtins.complex, min: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """input with values below min raised to it."""
 
 def clamp_min_(input: Tensor, min: Tensor | builtins.complex) -> Tensor:
-    """In-place version of clamp_min()."""
+    """Tensor.clamp_min_() as a function, whose first argument is the tensor."""
 
 def clip(input: Tensor | builtins.complex, min: Tensor | builtins.complex | None = None, max: Tensor | builtins.complex | None = None, *, out: Tensor | None = None) -> Tensor:
     """Alias of clamp()."""
 
 def clip_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """Alias of clamp_()."""
+    """Tensor.clip_() as a function, whose first argument is the tensor."""
 
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy that is part of the graph; memory_format: how its axes lie in memory (default: as the tensor's do)."""
@@ -428,7 +428,7 @@ def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The complex conjugate; a real tensor itself."""
 
 def conj_physical_(input: Tensor) -> Tensor:
-    """In-place version of conj()."""
+    """Tensor.conj_physical_() as a function, whose first argument is the tensor."""
 
 def constant_pad_nd(input: Tensor, pad: Sequence[builtins.int], value: builtins.float = 0) -> Tensor:
     """Margins around the last axes filled with a number; see nn.functional.pad()."""
@@ -469,13 +469,13 @@ def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.cos, elementwise."""
 
 def cos_(input: Tensor) -> Tensor:
-    """In-place version of cos()."""
+    """Tensor.cos_() as a function, whose first argument is the tensor."""
 
 def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.cosh, elementwise."""
 
 def cosh_(input: Tensor) -> Tensor:
-    """In-place version of cosh()."""
+    """Tensor.cosh_() as a function, whose first argument is the tensor."""
 
 def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: builtins.float = 0.0, reduction: builtins.int = 0) -> Tensor:
     """nn.functional.cosine_embedding_loss() with the reduction as a number."""
@@ -518,16 +518,16 @@ def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Degrees in radians."""
 
 def deg2rad_(input: Tensor) -> Tensor:
-    """In-place version of deg2rad()."""
+    """Tensor.deg2rad_() as a function, whose first argument is the tensor."""
 
 def det(input: Tensor) -> Tensor:
     """Alias of linalg.det()."""
 
 def detach(input: Tensor) -> Tensor:
-    """A tensor that shares memory and version, but not the graph."""
+    """Tensor.detach() as a function, whose first argument is the tensor."""
 
 def detach_(input: Tensor) -> Tensor:
-    """Take the tensor out of the graph that made it, so that it becomes a leaf."""
+    """Tensor.detach_() as a function, whose first argument is the tensor."""
 
 def detach_copy(input: Tensor, *, out: Any = None) -> Tensor:
     """A copy of what detach() gives a view of."""
@@ -623,13 +623,13 @@ def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The error function."""
 
 def erf_(input: Tensor) -> Tensor:
-    """In-place version of erf()."""
+    """Tensor.erf_() as a function, whose first argument is the tensor."""
 
 def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """1 - erf(input), exact where that is small."""
 
 def erfc_(input: Tensor) -> Tensor:
-    """In-place version of erfc()."""
+    """Tensor.erfc_() as a function, whose first argument is the tensor."""
 
 def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of the error function; infinite at -1 and 1."""
@@ -641,10 +641,10 @@ def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """2 to the power of input."""
 
 def exp2_(input: Tensor) -> Tensor:
-    """In-place version of exp2()."""
+    """Tensor.exp2_() as a function, whose first argument is the tensor."""
 
 def exp_(input: Tensor) -> Tensor:
-    """In-place version of exp()."""
+    """Tensor.exp_() as a function, whose first argument is the tensor."""
 
 def expand_copy(input: Tensor, size: Sequence[builtins.int], *, implicit: builtins.bool = False, out: Any = None) -> Tensor:
     """A copy of what expand() gives a view of."""
@@ -653,7 +653,7 @@ def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.expm1, elementwise."""
 
 def expm1_(input: Tensor) -> Tensor:
-    """In-place version of expm1()."""
+    """Tensor.expm1_() as a function, whose first argument is the tensor."""
 
 def eye(n: builtins.int, m: builtins.int | None = None, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """The n by m matrix with ones on the diagonal."""
@@ -668,7 +668,7 @@ def feature_dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> T
     """Dropout of whole channels, those of nn.functional.dropout2d(), of an input (N, C, ...), with all arguments."""
 
 def feature_dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
-    """Dropout of whole channels, those of nn.functional.dropout2d(), of an input (N, C, ...), with all arguments, in place."""
+    """Dropout of whole channels, those of nn.functional.dropout2d(), of an input (N, C, ...), with all     arguments, in place."""
 
 from adjoint import fft as fft
 
@@ -676,7 +676,7 @@ def fill(input: Tensor | builtins.complex, value: Tensor | builtins.complex, *, 
     """value everywhere: what fill_ writes."""
 
 def fill_(input: Tensor, value: Tensor | builtins.complex) -> Tensor:
-    """In-place version of fill()."""
+    """Tensor.fill_() as a function, whose first argument is the tensor."""
 
 from adjoint.arrays.dtypes import finfo as finfo
 
@@ -684,7 +684,7 @@ def fix(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Alias of trunc()."""
 
 def fix_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """Alias of trunc_()."""
+    """Tensor.fix_() as a function, whose first argument is the tensor."""
 
 def flatten(input: Tensor, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
     """The axes from start_dim to end_dim as one: a view if possible, the tensor itself if there is nothing to do."""
@@ -713,7 +713,7 @@ def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.floor, elementwise."""
 
 def floor_(input: Tensor) -> Tensor:
-    """In-place version of floor()."""
+    """Tensor.floor_() as a function, whose first argument is the tensor."""
 
 def floor_divide(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """The quotient rounded down, whose derivative is 0."""
@@ -731,7 +731,7 @@ def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """What truncation takes away: input - trunc(input)."""
 
 def frac_(input: Tensor) -> Tensor:
-    """In-place version of frac()."""
+    """Tensor.frac_() as a function, whose first argument is the tensor."""
 
 def frexp(input: Tensor, *, out: Sequence[Tensor] | None = None) -> MantissaExponent:
     """The mantissa, of size [0.5, 1), and the exponent, an int32, in input = mantissa * 2 ** exponent."""
@@ -762,7 +762,7 @@ def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The greatest common divisor, not negative."""
 
 def gcd_(input: Tensor, other: Tensor) -> Tensor:
-    """In-place version of gcd()."""
+    """Tensor.gcd_() as a function, whose first argument is the tensor."""
 
 def ge(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """numpy.greater_equal, elementwise."""
@@ -857,7 +857,7 @@ def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The modified Bessel function of the first kind of order 0."""
 
 def i0_(input: Tensor) -> Tensor:
-    """In-place version of i0()."""
+    """Tensor.i0_() as a function, whose first argument is the tensor."""
 
 def igamma(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """The regularized lower incomplete gamma function P(input, other)."""
@@ -885,7 +885,7 @@ def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumula
     """A copy with values, broadcast, written at (or, if accumulate, added to) the places that the indices pick."""
 
 def index_put_(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: builtins.bool = False) -> Tensor:
-    """In-place version of index_put()."""
+    """Tensor.index_put_() as a function, whose first argument is the tensor."""
 
 def index_reduce(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor:
     """A copy with the slices of source that a vector of indices sends to one slice reduced: "prod", "mean" ..."""
@@ -1008,13 +1008,13 @@ def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The least common multiple, not negative."""
 
 def lcm_(input: Tensor, other: Tensor) -> Tensor:
-    """In-place version of lcm()."""
+    """Tensor.lcm_() as a function, whose first argument is the tensor."""
 
 def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """input * 2 ** other, broadcast; integers become floating point."""
 
 def ldexp_(input: Tensor, other: Tensor) -> Tensor:
-    """In-place version of ldexp()."""
+    """Tensor.ldexp_() as a function, whose first argument is the tensor."""
 
 def le(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """numpy.less_equal, elementwise."""
@@ -1048,22 +1048,22 @@ def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.log10, elementwise."""
 
 def log10_(input: Tensor) -> Tensor:
-    """In-place version of log10()."""
+    """Tensor.log10_() as a function, whose first argument is the tensor."""
 
 def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.log1p, elementwise."""
 
 def log1p_(input: Tensor) -> Tensor:
-    """In-place version of log1p()."""
+    """Tensor.log1p_() as a function, whose first argument is the tensor."""
 
 def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.log2, elementwise."""
 
 def log2_(input: Tensor) -> Tensor:
-    """In-place version of log2()."""
+    """Tensor.log2_() as a function, whose first argument is the tensor."""
 
 def log_(input: Tensor) -> Tensor:
-    """In-place version of log()."""
+    """Tensor.log_() as a function, whose first argument is the tensor."""
 
 def log_softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
     """The logarithm of softmax(), without overflow; `dtype` is what the input is cast to before."""
@@ -1096,7 +1096,7 @@ def logit(input: Tensor, eps: builtins.float | None = None, *, out: Tensor | Non
     """log(input / (1 - input)), for input clamped to [eps, 1 - eps] where eps is given."""
 
 def logit_(input: Tensor, eps: builtins.float | None = None) -> Tensor:
-    """In-place version of logit()."""
+    """Tensor.logit_() as a function, whose first argument is the tensor."""
 
 def logspace(start: Any, end: Any, steps: builtins.int, base: builtins.float = 10.0, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """`steps` numbers from base**start to base**end, evenly spaced on a logarithmic scale."""
@@ -1226,7 +1226,7 @@ def nan_to_num(input: Tensor, nan: builtins.float = 0.0, posinf: builtins.float 
     """input with NaN and infinities replaced: by 0 and by the largest and smallest finite numbers unless given."""
 
 def nan_to_num_(input: Tensor, nan: builtins.float = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None) -> Tensor:
-    """In-place version of nan_to_num()."""
+    """Tensor.nan_to_num_() as a function, whose first argument is the tensor."""
 
 def nanmean(input: Tensor, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
     """The mean over axes of the elements that are not NaN."""
@@ -1268,13 +1268,13 @@ def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.negative, elementwise."""
 
 def neg_(input: Tensor) -> Tensor:
-    """In-place version of neg()."""
+    """Tensor.neg_() as a function, whose first argument is the tensor."""
 
 def negative(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Alias of neg()."""
 
 def negative_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """Alias of neg_()."""
+    """Tensor.negative_() as a function, whose first argument is the tensor."""
 
 newaxis: None
 
@@ -1397,7 +1397,7 @@ def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Radians in degrees."""
 
 def rad2deg_(input: Tensor) -> Tensor:
-    """In-place version of rad2deg()."""
+    """Tensor.rad2deg_() as a function, whose first argument is the tensor."""
 
 def rand(*size: Any, generator: _Generator | None = None, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, **out: Any) -> Tensor:
     """Random numbers, uniform in [0, 1)."""
@@ -1435,7 +1435,7 @@ def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """1 / input"""
 
 def reciprocal_(input: Tensor) -> Tensor:
-    """In-place version of reciprocal()."""
+    """Tensor.reciprocal_() as a function, whose first argument is the tensor."""
 
 def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """input where it is positive, 0 elsewhere; NaN stays NaN."""
@@ -1456,7 +1456,7 @@ def reshape(input: Tensor, shape: builtins.int | Sequence[builtins.int]) -> Tens
     """The elements in row-major order under another shape (one size may be -1): a view if possible, else a copy."""
 
 def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
-    """resize_() to the shape of another tensor."""
+    """Tensor.resize_as_() as a function, whose first argument is the tensor."""
 
 def resolve_conj(input: Tensor) -> Tensor:
     """The tensor itself: conjugates are computed at once."""
@@ -1494,7 +1494,7 @@ def round(input: Tensor, *, decimals: builtins.int = 0, out: Tensor | None = Non
     """input rounded to `decimals` places, halves to even."""
 
 def round_(input: Tensor, *, decimals: builtins.int = 0) -> Tensor:
-    """In-place version of round()."""
+    """Tensor.round_() as a function, whose first argument is the tensor."""
 
 def row_stack(tensors: Sequence[Tensor]) -> Tensor:
     """Alias of vstack()."""
@@ -1509,7 +1509,7 @@ def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """1 / sqrt(input)"""
 
 def rsqrt_(input: Tensor) -> Tensor:
-    """In-place version of rsqrt()."""
+    """Tensor.rsqrt_() as a function, whose first argument is the tensor."""
 
 def rsub(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1, out: Tensor | None = None) -> Tensor:
     """other - alpha * input"""
@@ -1583,7 +1583,7 @@ def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """1 / (1 + exp(-input)), without overflow."""
 
 def sigmoid_(input: Tensor) -> Tensor:
-    """In-place version of sigmoid()."""
+    """Tensor.sigmoid_() as a function, whose first argument is the tensor."""
 
 def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """-1, 0 or 1, 0 for NaN; a truth value itself."""
@@ -1597,19 +1597,19 @@ def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.sin, elementwise."""
 
 def sin_(input: Tensor) -> Tensor:
-    """In-place version of sin()."""
+    """Tensor.sin_() as a function, whose first argument is the tensor."""
 
 def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """sin(pi * input) / (pi * input), 1 at 0."""
 
 def sinc_(input: Tensor) -> Tensor:
-    """In-place version of sinc()."""
+    """Tensor.sinc_() as a function, whose first argument is the tensor."""
 
 def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.sinh, elementwise."""
 
 def sinh_(input: Tensor) -> Tensor:
-    """In-place version of sinh()."""
+    """Tensor.sinh_() as a function, whose first argument is the tensor."""
 
 def slice_copy(input: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Any = None) -> Tensor:
     """A copy of what slice() gives a view of."""
@@ -1644,13 +1644,13 @@ def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.sqrt, elementwise."""
 
 def sqrt_(input: Tensor) -> Tensor:
-    """In-place version of sqrt()."""
+    """Tensor.sqrt_() as a function, whose first argument is the tensor."""
 
 def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """input * input; truth values count as integers."""
 
 def square_(input: Tensor) -> Tensor:
-    """In-place version of square()."""
+    """Tensor.square_() as a function, whose first argument is the tensor."""
 
 def squeeze(input: Tensor, dim: Dims | None = None) -> Tensor:
     """A view without axes of length one: without all of them, or those among the named ones."""
@@ -1709,13 +1709,13 @@ def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.tan, elementwise."""
 
 def tan_(input: Tensor) -> Tensor:
-    """In-place version of tan()."""
+    """Tensor.tan_() as a function, whose first argument is the tensor."""
 
 def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.tanh, elementwise."""
 
 def tanh_(input: Tensor) -> Tensor:
-    """In-place version of tanh()."""
+    """Tensor.tanh_() as a function, whose first argument is the tensor."""
 
 def tensor(data: Any, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """A tensor with a copy of the data: nested sequences of numbers, an array, a number."""
@@ -1782,7 +1782,7 @@ def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.trunc, elementwise."""
 
 def trunc_(input: Tensor) -> Tensor:
-    """In-place version of trunc()."""
+    """Tensor.trunc_() as a function, whose first argument is the tensor."""
 
 def typename(obj: Any) -> builtins.str:
     """The full name of an object's class, of a class itself, or of a tensor's type."""
@@ -1877,12 +1877,12 @@ def xlogy(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *,
     """input * log(other), 0 where input is 0."""
 
 def xlogy_(input: Tensor, other: Tensor | builtins.complex) -> Tensor:
-    """In-place version of xlogy()."""
+    """Tensor.xlogy_() as a function, whose first argument is the tensor."""
 
 from adjoint import xpu as xpu
 
 def zero_(input: Tensor) -> Tensor:
-    """In-place version of zero()."""
+    """Tensor.zero_() as a function, whose first argument is the tensor."""
 
 def zeros(*size: Any, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, **out: Any) -> Tensor:
     """Zeros of the given shape."""

@@ -61,6 +61,10 @@ class Registry:
     # the signatures of an operation's function and method, from its rule
     signature_of: object = None
     method_signature_of: object = None
+    # the same of their help
+    help_of: object = None
+    help_of_method: object = None
+    help_of_method_in_place: object = None
     # whether a tensor that was made in a differentiated function, and is there after its end, still needs a gradient
     is_followed: object = None
     # vmap: what becomes of the edges of a node some of whose inputs are batched, and the nodes that it puts on them
@@ -165,7 +169,10 @@ class TensorBase:
 
     @property
     def requires_grad(self) -> bool:
-        """Is True if gradients need to be computed for this Tensor, False otherwise."""
+        """Is True if gradients need to be computed for this Tensor, False otherwise.
+
+        Can be set for leaves of floating-point and complex dtypes.
+        """
         return needs_grad(self)
 
     @requires_grad.setter
@@ -185,17 +192,26 @@ class TensorBase:
 
     @property
     def is_leaf(self) -> bool:
-        """True for tensors made by the user, and by convention for all that do not require a gradient."""
+        """True for tensors made by the user, and by convention for all that do not require a gradient.
+
+        Only in leaves do gradients accumulate, unless `retain_grad` was called.
+        """
         return is_leaf_tensor(self)
 
     @property
     def grad_fn(self):
-        """The node that made this tensor, or None for a leaf."""
+        """The node that made this tensor, or None for a leaf.
+
+        Its `next_functions` are the nodes of what the tensor was computed from.
+        """
         return node_of(self)
 
     @property
     def output_nr(self) -> int:
-        """Which output of its node this tensor is."""
+        """Which output of its node this tensor is.
+
+        0 but for an operation with several results.
+        """
         return self._output_nr
 
     @property
@@ -205,7 +221,10 @@ class TensorBase:
         return version_of(self)
 
     def is_inference(self) -> bool:
-        """True for a tensor that was made in inference mode."""
+        """True for a tensor that was made in inference mode.
+
+        It takes no part in a graph, and its memory has no version.
+        """
         return self._counter is NO_VERSION
 
     @property
@@ -218,7 +237,10 @@ class TensorBase:
 
     @property
     def grad(self):
-        """None until the first backward pass reaches this leaf, then the sum of all gradients so far."""
+        """None until the first backward pass reaches this leaf, then the sum of all gradients so far.
+
+        Setting it to None, or to a tensor of the same shape, dtype and device, begins anew.
+        """
         if self._grad is None and (self._node is not None or self._view is not None):
             warn_of_missing_grad(self)
         return self._grad
@@ -255,7 +277,10 @@ class TensorBase:
 
     @property
     def retains_grad(self) -> bool:
-        """True for a tensor that is not a leaf and keeps its gradient all the same."""
+        """True for a tensor that is not a leaf and keeps its gradient all the same.
+
+        See `retain_grad`.
+        """
         return self._retain is not None and self._retain is node_of(self)
 
 

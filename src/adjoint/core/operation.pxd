@@ -32,6 +32,7 @@ cdef extern from "Python.h":
 
 cdef extern from "python_objects.h":
     void adj_call_through(object o, void** pointer, void* function, bint is_method)
+    int adj_set_in_type(object type, const char *name, object value) except -1
 
 
 cdef class Operation:

@@ -85,7 +85,6 @@ class Operation:
         self.kernel = Kernel(self.arguments, self.fast and self.is_elementwise)
         self.recorder = Recorder(self.arguments, self.tail)
         self.__name__ = self.__qualname__ = self.name
-        self.__doc__ = rule.doc or f"numpy.{getattr(self.kernel.quick, '__name__', self.name)}, elementwise."
         if cython.compiled:
             let_be_called(self)
 
@@ -407,6 +406,17 @@ class Operation:
         rebase(tensor, node)
         if state.unusual:
             node.finish(tuple(values))
+
+
+def document_instances(own_type, help_of):
+    """Give the instances of a class docstrings that are worked out when they are asked for."""
+    if cython.compiled:
+        adj_set_in_type(own_type, "__doc__", property(help_of))
+    else:
+        own_type.__doc__ = property(help_of)
+
+
+document_instances(Operation, lambda operation: registry.help_of(operation.rule))
 
 
 def check_memory(array, sources, repeats):

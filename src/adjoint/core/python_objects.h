@@ -53,6 +53,13 @@ static inline void adj_call_through(PyObject *object, void **pointer, void *func
     PyType_Modified(type);
 }
 
+/* Sets an attribute of a compiled class, which Python lets nobody do. */
+static int adj_set_in_type(PyObject *type, const char *name, PyObject *value) {
+    int failed = PyDict_SetItemString(((PyTypeObject *)type)->tp_dict, name, value);
+    PyType_Modified((PyTypeObject *)type);
+    return failed;
+}
+
 /* Gives a subclass the compiled functions of its base for operators: Python would look them up by name at every use. */
 static void adj_inherit_operators(PyObject *subclass, PyObject *native) {
     PyNumberMethods *to = ((PyTypeObject *)subclass)->tp_as_number;

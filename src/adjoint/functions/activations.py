@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase
 from adjoint.core.recorded import operations
-from adjoint.functions.composite import composite, ops, takes_out
+from adjoint.functions.composite import composite, in_place_text, ops, takes_out
 from adjoint.tensor.creation import rand
 
 if TYPE_CHECKING:
@@ -453,7 +453,11 @@ def top_dropout(input: Tensor, p: float, train: bool) -> Tensor:
 
 @composite(method=False, name="dropout_")
 def top_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
-    """In-place version of dropout()."""
+    """In-place version of dropout().
+
+    The result is written into the tensor, which is returned; its version counts up. Raises RuntimeError for a leaf that
+    requires a gradient while gradients are recorded, and where the tensor cannot hold the result.
+    """
     return _plain_dropout(input, p, train, True)
 
 
@@ -578,7 +582,7 @@ def _in_place(function: Callable[..., Tensor], namespaces: tuple[str, ...]) -> N
         return function(input, *args, **kwargs, inplace=True)
 
     variant.__name__ = variant.__qualname__ = name
-    variant.__doc__ = f"In-place version of {function.__name__}()."
+    variant.__doc__ = in_place_text(f"{function.__name__}()")
     variant.__signature__ = own.replace(parameters=kept)  # type: ignore[attr-defined]
     for namespace in namespaces:
         composite(namespace=namespace, method=False, name=name)(variant)

@@ -171,7 +171,11 @@ def adaptive_max_pool1d(input: Tensor, output_size: int | Sequence[int], return_
 def adaptive_max_pool1d_with_indices(
     input: Tensor, output_size: int | Sequence[int], return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """As adaptive_max_pool1d() with return_indices=True, whatever it is."""
+    """As adaptive_max_pool1d() with return_indices=True, whatever it is.
+
+    Returns the elements and their places, which count through the axes that are pooled. The other arguments, shapes,
+    derivative and errors are those of that function.
+    """
     return adaptive_max_with_indices(1, input, output_size)
 
 
@@ -194,7 +198,11 @@ def adaptive_max_pool2d(input: Tensor, output_size: int | Sequence[int], return_
 def adaptive_max_pool2d_with_indices(
     input: Tensor, output_size: int | Sequence[int], return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """As adaptive_max_pool2d() with return_indices=True, whatever it is."""
+    """As adaptive_max_pool2d() with return_indices=True, whatever it is.
+
+    Returns the elements and their places, which count through the axes that are pooled. The other arguments, shapes,
+    derivative and errors are those of that function.
+    """
     return adaptive_max_with_indices(2, input, output_size)
 
 
@@ -217,5 +225,9 @@ def adaptive_max_pool3d(input: Tensor, output_size: int | Sequence[int], return_
 def adaptive_max_pool3d_with_indices(
     input: Tensor, output_size: int | Sequence[int], return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """As adaptive_max_pool3d() with return_indices=True, whatever it is."""
+    """As adaptive_max_pool3d() with return_indices=True, whatever it is.
+
+    Returns the elements and their places, which count through the axes that are pooled. The other arguments, shapes,
+    derivative and errors are those of that function.
+    """
     return adaptive_max_with_indices(3, input, output_size)

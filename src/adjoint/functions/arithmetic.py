@@ -14,7 +14,7 @@ from adjoint.arrays.shapes import broadcast_shapes
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.recorded import operations
-from adjoint.functions.composite import composite, ops, takes_out
+from adjoint.functions.composite import alias_text, composite, ops, takes_out
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -43,14 +43,21 @@ def div(input: Tensor, other: Tensor, *, rounding_mode: str | None = None) -> Te
 
 @composite(namespace=None, name="div_")
 def div_(input: Tensor, other: Tensor, *, rounding_mode: str | None = None) -> Tensor:
-    """In-place version of div()."""
+    """In-place version of div().
+
+    The result is written into the tensor, which is returned; its version counts up. Raises RuntimeError for a leaf that
+    requires a gradient while gradients are recorded, and where the tensor cannot hold the result.
+    """
     return _divide_operation(rounding_mode).inplace((input, other), {})
 
 
 @composite(name="divide")
 @takes_out
 def divide(input: Tensor, other: Tensor, *, rounding_mode: str | None = None) -> Tensor:
-    """Alias of div()."""
+    """Alias of div().
+
+    The same arguments, shapes, dtypes, derivative and errors: see help(adjoint.div).
+    """
     return div(input, other, rounding_mode=rounding_mode)
 
 
@@ -61,7 +68,7 @@ def _alias(name: str, of: str, inplace: bool = True) -> None:
         return operation(input, *args, **kwargs)
 
     alias.__name__ = alias.__qualname__ = name
-    alias.__doc__ = f"Alias of {of}()."
+    alias.__doc__ = alias_text(of)
     alias.__signature__ = signature(operation)  # type: ignore[attr-defined]
     composite(name=name)(alias)
 
@@ -82,9 +89,7 @@ def _check_tensors(function: str, input: object, other: object) -> None:
 
 
 @composite()
-def isclose(
-    input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
-) -> Tensor:
+def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """Elementwise abs(input - other) <= atol + rtol * abs(other).
 
     Raises RuntimeError if the dtypes differ or the shapes do not broadcast.
@@ -110,9 +115,7 @@ def isclose(
 
 
 @composite()
-def allclose(
-    input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
-) -> bool:
+def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """True if all elements are close: abs(input - other) <= atol + rtol * abs(other).
 
     Raises RuntimeError if the dtypes differ or the shapes do not broadcast.
@@ -161,7 +164,11 @@ def _conversion(name: str, target: dtype) -> None:
     def convert(self: Tensor, memory_format: Any = None) -> Tensor:
         return self.to(target, memory_format=memory_format)
 
-    convert.__doc__ = f"The tensor as {target}."
+    convert.__doc__ = f"""The tensor as {target}.
+
+    The tensor itself if it has this dtype. memory_format: how a copy lies in memory. The derivative casts the cotangent
+    back. The same as to({target}).
+    """
     composite(namespace=None, name=name)(convert)
 
 

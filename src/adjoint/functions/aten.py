@@ -50,7 +50,14 @@ def binary_cross_entropy_with_logits(
     pos_weight: Tensor | None = None,
     reduction: int = 0,
 ) -> Tensor:
-    """nn.functional.binary_cross_entropy_with_logits() with the reduction as a number."""
+    """nn.functional.binary_cross_entropy_with_logits() with the reduction as a number.
+
+    0 none, 1 mean, 2 sum.
+
+    >>> import adjoint
+    >>> adjoint.binary_cross_entropy_with_logits(adjoint.tensor([0.0]), adjoint.tensor([1.0]))
+    tensor([0.6931])
+    """
     kind = _reduction("binary_cross_entropy_with_logits", reduction)
     return losses.binary_cross_entropy_with_logits(input, target, weight, reduction=kind, pos_weight=pos_weight)
 
@@ -59,20 +66,41 @@ def binary_cross_entropy_with_logits(
 def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
-    """nn.functional.cosine_embedding_loss() with the reduction as a number."""
+    """nn.functional.cosine_embedding_loss() with the reduction as a number.
+
+    0 none, 1 mean, 2 sum.
+
+    >>> import adjoint
+    >>> adjoint.cosine_embedding_loss(adjoint.tensor([[1.0, 0.0]]), adjoint.tensor([[0.0, 1.0]]), adjoint.tensor([1]))
+    tensor([1.])
+    """
     kind = _reduction("cosine_embedding_loss", reduction)
     return losses.cosine_embedding_loss(input1, input2, target, margin, reduction=kind)
 
 
 @_function
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 0) -> Tensor:
-    """nn.functional.hinge_embedding_loss() with the reduction as a number."""
+    """nn.functional.hinge_embedding_loss() with the reduction as a number.
+
+    0 none, 1 mean, 2 sum.
+
+    >>> import adjoint
+    >>> adjoint.hinge_embedding_loss(adjoint.tensor([0.25, 0.25]), adjoint.tensor([1, -1]))
+    tensor([0.2500, 0.7500])
+    """
     return losses.hinge_embedding_loss(input, target, margin, reduction=_reduction("hinge_embedding_loss", reduction))
 
 
 @_function
 def kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: bool = False) -> Tensor:
-    """nn.functional.kl_div() with the reduction as a number."""
+    """nn.functional.kl_div() with the reduction as a number.
+
+    0 none, 1 mean, 2 sum.
+
+    >>> import adjoint
+    >>> adjoint.kl_div(adjoint.tensor([0.0, 0.0]), adjoint.tensor([1.0, 0.5]))
+    tensor([ 0.0000, -0.3466])
+    """
     return losses.kl_div(input, target, reduction=_reduction("kl_div", reduction), log_target=log_target)
 
 
@@ -80,14 +108,28 @@ def kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: boo
 def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
-    """nn.functional.margin_ranking_loss() with the reduction as a number."""
+    """nn.functional.margin_ranking_loss() with the reduction as a number.
+
+    0 none, 1 mean, 2 sum.
+
+    >>> import adjoint
+    >>> adjoint.margin_ranking_loss(adjoint.tensor([1.0]), adjoint.tensor([3.0]), adjoint.tensor([1]))
+    tensor([2.])
+    """
     kind = _reduction("margin_ranking_loss", reduction)
     return losses.margin_ranking_loss(input1, input2, target, margin, reduction=kind)
 
 
 @_function
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
-    """nn.functional.poisson_nll_loss() with all arguments, the reduction as a number."""
+    """nn.functional.poisson_nll_loss() with all arguments, the reduction as a number.
+
+    0 none, 1 mean, 2 sum.
+
+    >>> import adjoint
+    >>> adjoint.poisson_nll_loss(adjoint.tensor([0.0]), adjoint.tensor([1.0]), True, False, 1e-8, 0)
+    tensor([1.])
+    """
     kind = _reduction("poisson_nll_loss", reduction)
     return losses.poisson_nll_loss(input, target, log_input=log_input, full=full, eps=eps, reduction=kind)
 
@@ -103,7 +145,14 @@ def triplet_margin_loss(
     swap: bool = False,
     reduction: int = 0,
 ) -> Tensor:
-    """nn.functional.triplet_margin_loss() with the reduction as a number."""
+    """nn.functional.triplet_margin_loss() with the reduction as a number.
+
+    0 none, 1 mean, 2 sum.
+
+    >>> import adjoint
+    >>> adjoint.triplet_margin_loss(adjoint.tensor([[0.0]]), adjoint.tensor([[1.0]]), adjoint.tensor([[3.0]]))
+    tensor([0.])
+    """
     kind = _reduction("triplet_margin_loss", reduction)
     return losses.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=kind)
 
@@ -118,7 +167,14 @@ def ctc_loss(
     reduction: int = 0,
     zero_infinity: bool = False,
 ) -> Tensor:
-    """nn.functional.ctc_loss() with the reduction as a number."""
+    """nn.functional.ctc_loss() with the reduction as a number.
+
+    0 none, 1 mean, 2 sum; log_probs: (time, batch, classes).
+
+    >>> import adjoint
+    >>> adjoint.ctc_loss(adjoint.zeros(2, 1, 2), adjoint.tensor([[1]]), adjoint.tensor([2]), adjoint.tensor([1]))
+    tensor([-1.0986])
+    """
     kind = _reduction("ctc_loss", reduction)
     return losses.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, kind, zero_infinity)
 
@@ -138,7 +194,15 @@ def batch_norm(
     eps: float,
     cudnn_enabled: bool,
 ) -> Tensor:
-    """nn.functional.batch_norm() with weight and bias first."""
+    """nn.functional.batch_norm() with weight and bias first.
+
+    input: (N, C, ...). In training with the mean and variance of the batch, which also change the running ones.
+
+    >>> import adjoint
+    >>> adjoint.batch_norm(adjoint.tensor([[1.0], [3.0]]), None, None, None, None, True, 0.1, 1e-5, False)
+    tensor([[-1.0000],
+            [ 1.0000]])
+    """
     return normalization.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
@@ -154,7 +218,14 @@ def instance_norm(
     eps: float,
     cudnn_enabled: bool,
 ) -> Tensor:
-    """nn.functional.instance_norm() with weight and bias first."""
+    """nn.functional.instance_norm() with weight and bias first.
+
+    input: (N, C, ...); each channel of each sample has its own mean and variance.
+
+    >>> import adjoint
+    >>> adjoint.instance_norm(adjoint.tensor([[[1.0, 3.0]]]), None, None, None, None, True, 0.1, 0.0, False)
+    tensor([[[-1.,  1.]]])
+    """
     return normalization.instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
 
 
@@ -167,7 +238,14 @@ def layer_norm(
     eps: float = 1e-05,
     cudnn_enable: bool = True,
 ) -> Tensor:
-    """nn.functional.layer_norm()."""
+    """nn.functional.layer_norm().
+
+    Means and variances over the last axes, of normalized_shape.
+
+    >>> import adjoint
+    >>> adjoint.layer_norm(adjoint.tensor([[1.0, 3.0]]), [2])
+    tensor([[-1.0000,  1.0000]])
+    """
     return normalization.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
@@ -180,7 +258,14 @@ def group_norm(
     eps: float = 1e-05,
     cudnn_enabled: bool = True,
 ) -> Tensor:
-    """nn.functional.group_norm()."""
+    """nn.functional.group_norm().
+
+    Means and variances over the channels of each group.
+
+    >>> import adjoint
+    >>> adjoint.group_norm(adjoint.tensor([[1.0, 3.0]]), 1)
+    tensor([[-1.0000,  1.0000]])
+    """
     return normalization.group_norm(input, num_groups, weight, bias, eps)
 
 
@@ -191,7 +276,14 @@ def group_norm(
 def native_layer_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """nn.functional.layer_norm(), the mean, and one over the standard deviation, with axes of length one."""
+    """nn.functional.layer_norm(), the mean, and one over the standard deviation, with axes of length one.
+
+    The last two are constants for the derivative.
+
+    >>> import adjoint
+    >>> adjoint.native_layer_norm(adjoint.tensor([1.0, 3.0]), [2], None, None, 0.0)
+    (tensor([-1.,  1.]), tensor([2.]), tensor([1.]))
+    """
     output = normalization.layer_norm(input, normalized_shape, weight, bias, eps)
     axes = tuple(range(input.ndim - len(normalized_shape), input.ndim))
     return output, *_statistics(input, axes, eps, keepdim=True)
@@ -292,7 +384,10 @@ def max_pool1d(
     dilation: int | Sequence[int] = 1,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The largest element of each window; see nn.functional.max_pool1d()."""
+    """The largest element of each window; see nn.functional.max_pool1d().
+
+    The arguments are those of that function, but for return_indices.
+    """
     return max_pooling.max_pool("max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
 
@@ -305,7 +400,10 @@ def max_pool2d(
     dilation: int | Sequence[int] = 1,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The largest element of each window; see nn.functional.max_pool2d()."""
+    """The largest element of each window; see nn.functional.max_pool2d().
+
+    The arguments are those of that function, but for return_indices.
+    """
     return max_pooling.max_pool("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
 
@@ -318,7 +416,10 @@ def max_pool3d(
     dilation: int | Sequence[int] = 1,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The largest element of each window; see nn.functional.max_pool3d()."""
+    """The largest element of each window; see nn.functional.max_pool3d().
+
+    The arguments are those of that function, but for return_indices.
+    """
     return max_pooling.max_pool("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
 
@@ -326,7 +427,11 @@ def max_pool3d(
 def adaptive_max_pool1d(
     input: Tensor, output_size: int | Sequence[int], return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """As adaptive_max_pool1d() with return_indices=True, whatever it is."""
+    """As adaptive_max_pool1d() with return_indices=True, whatever it is.
+
+    Returns the elements and their places, which count through the axes that are pooled. The other arguments, shapes,
+    derivative and errors are those of that function.
+    """
     return adaptive_pooling.adaptive_max_with_indices(1, input, output_size)
 
 
@@ -335,37 +440,84 @@ def adaptive_max_pool1d(
 
 @_function
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """nn.functional.bilinear()."""
+    """nn.functional.bilinear().
+
+    x1 W x2 + b for each row: shapes (n, i), (n, j), (k, i, j) and (k) give (n, k).
+
+    >>> import adjoint
+    >>> adjoint.bilinear(adjoint.tensor([[1.0, 2.0]]), adjoint.tensor([[3.0]]), adjoint.ones(1, 2, 1))
+    tensor([[9.]])
+    """
     return contract.bilinear(input1, input2, weight, bias)
 
 
 @_function
 def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """nn.functional.alpha_dropout() with all arguments."""
+    """nn.functional.alpha_dropout() with all arguments.
+
+    p: the probability that an element is dropped. train: False to drop nothing. The derivative is that of the factors
+    which were drawn. Raises ValueError unless p is between 0 and 1.
+
+    >>> import adjoint
+    >>> adjoint.alpha_dropout(adjoint.ones(1, 3), 0.5, False)
+    tensor([[1., 1., 1.]])
+    """
     return activations.alpha_dropout(input, p, train)
 
 
 @in_place
 def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
-    """nn.functional.alpha_dropout() with all arguments, in place."""
+    """nn.functional.alpha_dropout() with all arguments, in place.
+
+    p: the probability that an element is dropped. train: False to drop nothing. The derivative is that of the factors
+    which were drawn. Raises ValueError unless p is between 0 and 1.
+
+    >>> import adjoint
+    >>> adjoint.alpha_dropout_(adjoint.ones(1, 3), 0.5, False)
+    tensor([[1., 1., 1.]])
+    """
     return activations.alpha_dropout(input, p, train, True)
 
 
 @_function
 def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """nn.functional.feature_alpha_dropout() with all arguments."""
+    """nn.functional.feature_alpha_dropout() with all arguments.
+
+    p: the probability that an element is dropped. train: False to drop nothing. The derivative is that of the factors
+    which were drawn. Raises ValueError unless p is between 0 and 1.
+
+    >>> import adjoint
+    >>> adjoint.feature_alpha_dropout(adjoint.ones(1, 3), 0.5, False)
+    tensor([[1., 1., 1.]])
+    """
     return activations.feature_alpha_dropout(input, p, train)
 
 
 @in_place
 def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
-    """nn.functional.feature_alpha_dropout() with all arguments, in place."""
+    """nn.functional.feature_alpha_dropout() with all arguments, in place.
+
+    p: the probability that an element is dropped. train: False to drop nothing. The derivative is that of the factors
+    which were drawn. Raises ValueError unless p is between 0 and 1.
+
+    >>> import adjoint
+    >>> adjoint.feature_alpha_dropout_(adjoint.ones(1, 3), 0.5, False)
+    tensor([[1., 1., 1.]])
+    """
     return activations.feature_alpha_dropout(input, p, train, True)
 
 
 @_function
 def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """Dropout of whole channels, those of nn.functional.dropout2d(), of an input (N, C, ...), with all arguments."""
+    """Dropout of whole channels, those of nn.functional.dropout2d(), of an input (N, C, ...), with all arguments.
+
+    p: the probability that an element is dropped. train: False to drop nothing. The derivative is that of the factors
+    which were drawn. Raises ValueError unless p is between 0 and 1.
+
+    >>> import adjoint
+    >>> adjoint.feature_dropout(adjoint.ones(1, 3), 0.5, False)
+    tensor([[1., 1., 1.]])
+    """
     return activations.feature_dropout(input, p, train)
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from adjoint.core import errors
 from adjoint.core.arguments import checked
-from adjoint.core.graph import TensorBase
+from adjoint.core.graph import TensorBase, registry
 from adjoint.core.naming import known_by
 from adjoint.core.operation import Operation
 from adjoint.functions import load_families
-from adjoint.functions.composite import COMPOSITES
+from adjoint.functions.composite import COMPOSITES, add_places
 from adjoint.functions.index import getitem, setitem
 from adjoint.tensor.arithmetic import (
     bind_operators,
@@ -79,6 +79,12 @@ _OTHER_KINDS = (
 )  # fmt: skip
 
 
+_NEVER = """False: adjoint has no tensors of which {name} is true.
+
+    The attribute is there for programs that ask, and has torch's answer for a tensor in main memory.
+    """
+
+
 def bind() -> None:
     """Fill `functions` and Tensor; called once."""
     for name, operation in operations.items():
@@ -99,31 +105,46 @@ def bind() -> None:
         if namespace != "(method)":
             functions.setdefault(namespace, {})[name] = function
             if not operation:
-                known_by(function, f"adjoint.{namespace}".rstrip("."), name)
+                add_places(
+                    known_by(function, f"adjoint.{namespace}".rstrip("."), name), f"{namespace}.{name}".lstrip(".")
+                )
         if declared.method:
             setattr(Tensor, declared.method, method)
             if not operation and (namespace == "(method)" or method is not function):
-                known_by(method, "adjoint", f"Tensor.{declared.method}")
+                add_places(known_by(method, "adjoint", f"Tensor.{declared.method}"), f"Tensor.{declared.method}")
     for name in _OWN:
         setattr(Tensor, name, checked(getattr(Tensor, name)))
     for name in _AS_FUNCTIONS:
         functions[""].setdefault(name, _function_of(getattr(Tensor, name), name))
     for name in _OTHER_KINDS:
-        setattr(Tensor, name, property(_is_never, doc=f"False: adjoint has no tensors of which {name} is true."))
+        setattr(Tensor, name, property(_is_never, doc=_NEVER.format(name=name)))
     for space, name in LEFT_OUT:
         if space == "Tensor":
             setattr(Tensor, name, NoMethod(name))
     for table in (_COMPARISONS, _LOGICAL, _REFLECTED, _SHIFTS):
         for name, special in table.items():
-            setattr(Tensor, special, named(make_operator(operations[name]), special, operations[name].__doc__))
+            setattr(Tensor, special, named(make_operator(operations[name]), special, f"As {name}()."))
     for name, special in _REFLECTED_SHIFTS.items():
-        setattr(Tensor, special, named(_reflected(operations[name]), special, operations[name].__doc__))
+        setattr(
+            Tensor, special, named(_reflected(operations[name]), special, f"As {name}(), of the operands exchanged.")
+        )
     for name, special in _IN_PLACE.items():
         setattr(Tensor, special, named(_inplace_operator(getattr(Tensor, name)), special, f"As {name}()."))
     for function, special in ((getitem, "__getitem__"), (setitem, "__setitem__")):
         setattr(Tensor, special, known_by(function, "adjoint", f"Tensor.{special}"))
     bind_operators(operations)
     inherit_operators(Tensor)
+
+
+def _composed(name: str) -> Callable[..., str]:
+    """A function of the module that composes help, which is imported when help is asked for."""
+
+    def compose(*arguments: Any) -> str:
+        from adjoint.functions import help as composer
+
+        return getattr(composer, name)(*arguments)  # type: ignore[no-any-return]
+
+    return compose
 
 
 def _is_never(self: Tensor) -> bool:
@@ -133,12 +154,17 @@ def _is_never(self: Tensor) -> bool:
 def _function_of(method: Callable[..., Any], name: str) -> Callable[..., Any]:
     """A method as a function, which says so where its first argument is no Tensor."""
 
-    @wraps(method)
+    @wraps(method, assigned=())
     def function(input: Tensor, *args: Any, **kwargs: Any) -> Any:
         if not isinstance(input, TensorBase):
             raise TypeError(errors.must_be_tensor(name, "input", 0, input))
         return method(input, *args, **kwargs)
 
+    function.__name__ = name
+    function.__doc__ = f"""Tensor.{name}() as a function, whose first argument is the tensor.
+
+    Raises TypeError if that is no tensor. See help(adjoint.Tensor.{name}) for the rest.
+    """
     return known_by(function, "adjoint", name)
 
 
@@ -160,3 +186,6 @@ def _inplace_operator(method: Callable[..., Any]) -> Callable[..., Any]:
 
 load_families()
 bind()
+registry.help_of = _composed("of_operation")
+registry.help_of_method = _composed("of_method")
+registry.help_of_method_in_place = _composed("of_method_in_place")

@@ -76,6 +76,38 @@ def described(text: str, **words: object) -> Callable[[F], F]:
     return decorate
 
 
+def alias_text(of: str) -> str:
+    """The docstring of another name for a function."""
+    return f"""Alias of {of}().
+
+    The same arguments, shapes, dtypes, derivative and errors: see help(adjoint.{of.removeprefix("adjoint.")}).
+    """
+
+
+def in_place_text(of: str) -> str:
+    """The docstring of a function in place."""
+    return f"""In-place version of {of}.
+
+    The result is written into the tensor, which is returned; its version counts up. Raises RuntimeError for a leaf that
+    requires a gradient while gradients are recorded, and where the tensor cannot hold the result.
+    """
+
+
+def add_places(function: Callable[..., Any], public: str) -> None:
+    """Say at the end of a docstring what the function is called in PyTorch, and where it is declared."""
+    text, inner = function.__doc__, function
+    if text is None or _PLACES in text:
+        return
+    while hasattr(inner, "__wrapped__"):
+        inner = inner.__wrapped__
+    paragraph = text[text.find("\n\n") + 2 :] if "\n\n" in text else ""
+    margin = paragraph[: len(paragraph) - len(paragraph.lstrip(" "))]
+    path = inner.__globals__["__name__"].replace(".", "/")
+    line = inner.__code__.co_firstlineno
+    function.__doc__ = f"{text.rstrip()}\n\n{margin}{_PLACES}{public}\n{margin}Declared at {path}.py:{line}\n{margin}"
+
+
+_PLACES = "PyTorch: torch."
 _NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}
 _FIRST = ("input", "self", "A", "a", "x")
 _NO_NAMES: Mapping[str, str] = {}

@@ -220,7 +220,10 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
 @composite()
 @takes_out
 def ger(input: Tensor, vec2: Tensor) -> Tensor:
-    """Alias of outer()."""
+    """Alias of outer().
+
+    The same arguments, shapes, dtypes, derivative and errors: see help(adjoint.outer).
+    """
     return outer(input, vec2)
 
 
@@ -262,7 +265,11 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, al
 
 @composite(namespace=None)
 def addbmm_(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    """In-place version of addbmm()."""
+    """In-place version of addbmm().
+
+    The result is written into the tensor, which is returned; its version counts up. Raises RuntimeError for a leaf that
+    requires a gradient while gradients are recorded, and where the tensor cannot hold the result.
+    """
     return input.addmm_(*_as_one_product(batch1, batch2), beta=beta, alpha=alpha)
 
 
@@ -298,7 +305,15 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: f
 
 @composite(namespace=None)
 def addr_(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    """In-place version of addr(). Raises RuntimeError if the tensor does not hold the type of the result."""
+    """In-place version of addr(). Raises RuntimeError if the tensor does not hold the type of the result.
+
+    Adds alpha times the outer product of two vectors to beta times the tensor.
+
+    >>> import adjoint
+    >>> adjoint.zeros(2, 2).addr_(adjoint.tensor([1.0, 2.0]), adjoint.tensor([3.0, 4.0]))
+    tensor([[3., 4.],
+            [6., 8.]])
+    """
     first, *factors = _of_common_type(input, *_column_and_row(vec1, vec2))
     if first is input and input.dtype is not bool_:
         _check_factors(input.dtype, beta, alpha)
@@ -338,9 +353,7 @@ def _split_points(sizes: tuple[int, ...]) -> dict[tuple[int, int], int]:
     for length in range(1, n):
         for i in range(n - length):
             j = i + length
-            costs = [
-                cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1] for k in range(i, j)
-            ]
+            costs = [cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1] for k in range(i, j)]
             cost[i, j] = min(costs)
             split[i, j] = i + costs.index(cost[i, j])
     return split
@@ -368,9 +381,7 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
             )
     for place, name in ((0, "first"), (-1, "last")):
         if matrices[place].ndim not in (1, 2):
-            raise RuntimeError(
-                f"multi_dot(): the {name} tensor must be 1D or 2D but got {matrices[place].ndim}D"
-            )
+            raise RuntimeError(f"multi_dot(): the {name} tensor must be 1D or 2D but got {matrices[place].ndim}D")
     row, column = matrices[0].ndim == 1, matrices[-1].ndim == 1
     if row:
         matrices[0] = matrices[0][None]
@@ -470,7 +481,10 @@ def _check_bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor
 @composite(namespace="linalg", method=False, name="matmul")
 @takes_out
 def linalg_matmul(input: Tensor, other: Tensor) -> Tensor:
-    """Alias of adjoint.matmul()."""
+    """Alias of adjoint.matmul().
+
+    The same arguments, shapes, dtypes, derivative and errors: see help(adjoint.matmul).
+    """
     return ops.matmul(input, other)
 
 

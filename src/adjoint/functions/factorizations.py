@@ -138,9 +138,7 @@ def lu(A: Tensor, *, pivot: bool = True) -> _Lu:
             [ 0.0000, -0.5000]])
     """
     if A.ndim < 2:
-        raise RuntimeError(
-            f"linalg.lu: Expected tensor with 2 or more dimensions. Got size: {listed(A.shape)} instead"
-        )
+        raise RuntimeError(f"linalg.lu: Expected tensor with 2 or more dimensions. Got size: {listed(A.shape)} instead")
     found = lu_factor_ex(A, pivot=pivot)
     P, L, U = _unpacked(found.LU, found.pivots, "LinalgLuBackward0")
     return _Lu(P if pivot else ops.zeros_of(A, (0,)), L, U)
@@ -241,14 +239,28 @@ def _lu_solution(LU: Tensor, pivots: Tensor, B: Tensor, adjoint: bool) -> Tensor
 @composite(name="lu_solve")
 @torch_call("lu_solve")
 def old_lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-    """Older form of linalg.lu_solve(), with the right-hand side first."""
+    """Older form of linalg.lu_solve(), with the right-hand side first.
+
+    b: (..., n, k). LU_data and LU_pivots: what lu_factor() gives. Differentiable by b and the factors.
+
+    >>> import adjoint
+    >>> adjoint.lu_solve(adjoint.tensor([[8.0]]), *adjoint.linalg.lu_factor(adjoint.tensor([[2.0]])))
+    tensor([[4.]])
+    """
     return lu_solve(LU_data, LU_pivots, input)
 
 
 @composite(name="lu")
 @torch_call("lu")
 def old_lu(input: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Tensor, ...]:
-    """Older form of linalg.lu_factor_ex(): LU, the pivots, and with get_infos which pivot is zero."""
+    """Older form of linalg.lu_factor_ex(): LU, the pivots, and with get_infos which pivot is zero.
+
+    A: (..., m, n). pivot: whether rows are exchanged.
+
+    >>> import adjoint
+    >>> adjoint.lu(adjoint.tensor([[1.0, 2.0], [4.0, 5.0]]))[1]
+    tensor([2, 2], dtype=adjoint.int32)
+    """
     found = lu_factor_ex(input, pivot=pivot)
     return _LuWithInfo(*found) if get_infos else tuple(found[:2])
 
@@ -348,9 +360,7 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     result, info = ops.linalg_solve_ex(_swapped(A), _swapped(B)) if turned else ops.linalg_solve_ex(A, B)
     failed = _first_failure(info) if check_errors else None
     if failed is not None:
-        raise LinAlgError(
-            f"torch.linalg.solve_ex: {failed[0]}The solver failed because the input matrix is singular."
-        )
+        raise LinAlgError(f"torch.linalg.solve_ex: {failed[0]}The solver failed because the input matrix is singular.")
     # a matrix fails for all right-hand sides with which it is broadcast
     for _ in range(info.ndim - A.ndim + 2):
         info = info[0]
@@ -551,7 +561,10 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:
 @composite(name="orgqr")
 @torch_call("orgqr")
 def orgqr(input: Tensor, input2: Tensor) -> Tensor:
-    """Alias of linalg.householder_product()."""
+    """Alias of linalg.householder_product().
+
+    The same arguments, shapes, dtypes, derivative and errors: see help(adjoint.linalg.householder_product).
+    """
     return householder_product(input, input2)
 
 

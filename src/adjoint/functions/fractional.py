@@ -160,7 +160,11 @@ def fractional_max_pool2d_with_indices(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """As fractional_max_pool2d() with return_indices=True."""
+    """As fractional_max_pool2d() with return_indices=True.
+
+    Returns the elements and their places, which count through the axes that are pooled. The other arguments, shapes,
+    derivative and errors are those of that function.
+    """
     return _pool("fractional_max_pool2d", 2, input, kernel_size, output_size, output_ratio, _random_samples)
 
 
@@ -194,5 +198,9 @@ def fractional_max_pool3d_with_indices(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """As fractional_max_pool3d() with return_indices=True."""
+    """As fractional_max_pool3d() with return_indices=True.
+
+    Returns the elements and their places, which count through the axes that are pooled. The other arguments, shapes,
+    derivative and errors are those of that function.
+    """
     return _pool("fractional_max_pool3d", 3, input, kernel_size, output_size, output_ratio, _random_samples)

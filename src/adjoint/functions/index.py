@@ -488,7 +488,11 @@ def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumula
 
 @composite(namespace=None, name="index_put_")
 def index_put_(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
-    """In-place version of index_put()."""
+    """In-place version of index_put().
+
+    The result is written into the tensor, which is returned; its version counts up. Raises RuntimeError for a leaf that
+    requires a gradient while gradients are recorded, and where the tensor cannot hold the result.
+    """
     _require_tensor(values)
     places = _places(indices)
     if any(map(_is_batched, places)):
@@ -547,7 +551,11 @@ def scatter_(
     value: float | None = None,
     reduce: str | None = None,
 ) -> Tensor:
-    """In-place version of scatter()."""
+    """In-place version of scatter().
+
+    The result is written into the tensor, which is returned; its version counts up. Raises RuntimeError for a leaf that
+    requires a gradient while gradients are recorded, and where the tensor cannot hold the result.
+    """
     source = _source(src, value, index, input._array.dtype, reduce)
     if reduce == "multiply":
         return scatter_reduce_(input, dim, index, source, "prod")
@@ -580,7 +588,11 @@ def scatter_reduce(
 def scatter_reduce_(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
-    """In-place version of scatter_reduce()."""
+    """In-place version of scatter_reduce().
+
+    The result is written into the tensor, which is returned; its version counts up. Raises RuntimeError for a leaf that
+    requires a gradient while gradients are recorded, and where the tensor cannot hold the result.
+    """
     # its derivative needs the elements that are overwritten
     reduced = ops.scatter_reduce(ops.clone(input), dim, index, src, _ALIASES.get(reduce, reduce), include_self)
     return operations["copy"].inplace((input, reduced), {})
@@ -638,7 +650,11 @@ def index_reduce(
 def index_reduce_(
     input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
-    """In-place version of index_reduce()."""
+    """In-place version of index_reduce().
+
+    The result is written into the tensor, which is returned; its version counts up. Raises RuntimeError for a leaf that
+    requires a gradient while gradients are recorded, and where the tensor cannot hold the result.
+    """
     reduced = index_reduce(ops.clone(input), dim, index, source, reduce, include_self=include_self)
     return operations["copy"].inplace((input, reduced), {})
 
@@ -738,5 +754,12 @@ def where(condition: Tensor, input: Any = _GIVEN, other: Any = _GIVEN, *, out: T
 
 @composite(namespace=None, name="where")
 def tensor_where(input: Tensor, condition: Tensor, other: Any) -> Tensor:
-    """The tensor where the condition holds, other elsewhere."""
+    """The tensor where the condition holds, other elsewhere.
+
+    condition: truth values. All three are broadcast; each gets the cotangent where it was taken.
+
+    >>> import adjoint
+    >>> adjoint.tensor([1.0, 2.0]).where(adjoint.tensor([True, False]), 0.0)
+    tensor([1., 0.])
+    """
     return _chosen(condition, input, other)

@@ -62,9 +62,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
 
 @composite(namespace="linalg", method=False)
 @torch_call("linalg_solve_triangular", first="A")
-def solve_triangular(
-    A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
-) -> Tensor:
+def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
     """X with A X = B (or X A = B) for triangular A, of which only the named triangle is read.
 
     Shapes: A (..., n, n); B (..., n, k), or (..., k, n) for left=False. unitriangular: the diagonal counts as ones.
@@ -81,9 +79,7 @@ def solve_triangular(
     check_square("linalg.solve_triangular", A._array)
     check_matrix("linalg.solve_triangular", B._array, "B")
     check_sides("linalg.solve_triangular", A._array, B._array, left=False)
-    turned = ops.linalg_solve_triangular(
-        _swapped(A), _swapped(B), upper=not upper, unitriangular=unitriangular
-    )
+    turned = ops.linalg_solve_triangular(_swapped(A), _swapped(B), upper=not upper, unitriangular=unitriangular)
     return _swapped(turned)
 
 
@@ -143,9 +139,7 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     B, L = as_tensor("cholesky_solve", "B", 1, B), as_tensor("cholesky_solve", "L", 2, L)
     for name, matrix in (("b", B), ("u", L)):
         if matrix.ndim < 2:
-            raise RuntimeError(
-                f"{name} should have at least 2 dimensions, but has {matrix.ndim} dimensions instead"
-            )
+            raise RuntimeError(f"{name} should have at least 2 dimensions, but has {matrix.ndim} dimensions instead")
     check_square("cholesky_solve", L._array)
     if L.shape[-1] != B.shape[-2]:
         a, b = [" by ".join(map(str, x.shape[-2:])) for x in (L, B)]
@@ -260,7 +254,10 @@ def inv(A: Tensor) -> Tensor:
 @composite()
 @torch_call("inverse")
 def inverse(input: Tensor) -> Tensor:
-    """Alias of linalg.inv()."""
+    """Alias of linalg.inv().
+
+    The same arguments, shapes, dtypes, derivative and errors: see help(adjoint.linalg.inv).
+    """
     return ops.linalg_inv(input)
 
 
@@ -312,7 +309,10 @@ def _by_lower_triangle(A: Tensor) -> Tensor:
 @composite()
 @torch_call("pinverse")
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
-    """Alias of linalg.pinv()."""
+    """Alias of linalg.pinv().
+
+    The same arguments, shapes, dtypes, derivative and errors: see help(adjoint.linalg.pinv).
+    """
     return ops.linalg_pinv(input, rcond)
 
 
@@ -331,7 +331,10 @@ def det(A: Tensor) -> Tensor:
 @composite(name="det")
 @torch_call("det")
 def det_method(input: Tensor) -> Tensor:
-    """Alias of linalg.det()."""
+    """Alias of linalg.det().
+
+    The same arguments, shapes, dtypes, derivative and errors: see help(adjoint.linalg.det).
+    """
     return ops.linalg_det(input)
 
 
@@ -358,7 +361,10 @@ class _Slogdet(NamedTuple):
 @composite(name="slogdet")
 @torch_call("slogdet")
 def slogdet_method(input: Tensor) -> Any:
-    """Alias of linalg.slogdet()."""
+    """Alias of linalg.slogdet().
+
+    The same arguments, shapes, dtypes, derivative and errors: see help(adjoint.linalg.slogdet).
+    """
     return _Slogdet(*ops.linalg_slogdet(input))
 
 
@@ -401,7 +407,15 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
 @composite(name="cholesky")
 @torch_call("cholesky")
 def cholesky_method(input: Tensor, upper: bool = False) -> Tensor:
-    """Older form of linalg.cholesky()."""
+    """Older form of linalg.cholesky().
+
+    upper: the conjugate transpose of the lower factor. Raises LinAlgError unless A is positive definite.
+
+    >>> import adjoint
+    >>> adjoint.cholesky(adjoint.tensor([[4.0, 2.0], [2.0, 5.0]]))
+    tensor([[2., 0.],
+            [1., 2.]])
+    """
     return ops.linalg_cholesky(input, upper=upper)
 
 
@@ -485,7 +499,15 @@ class _Qr(NamedTuple):
 @composite(name="qr")
 @torch_call("qr")
 def qr_method(input: Tensor, some: bool = True) -> Any:
-    """Older form of linalg.qr()."""
+    """Older form of linalg.qr().
+
+    some: reduced factors of shapes (m, k) and (k, n) with k = min(m, n); otherwise q is square.
+
+    >>> import adjoint
+    >>> adjoint.qr(adjoint.tensor([[3.0, 0.0], [4.0, 5.0]])).R.abs()
+    tensor([[5., 4.],
+            [0., 3.]])
+    """
     return _Qr(*ops.linalg_qr(input, "reduced" if some else "complete"))
 
 
@@ -536,7 +558,14 @@ class _Svd(NamedTuple):
 @composite(name="svd")
 @torch_call("svd")
 def svd_method(input: Tensor, some: bool = True, compute_uv: bool = True) -> _Svd:
-    """Older form of linalg.svd(): gives V where that gives its conjugate transpose."""
+    """Older form of linalg.svd(): gives V where that gives its conjugate transpose.
+
+    some: without the columns of U and V that belong to no singular value. Without compute_uv U and V are zeros.
+
+    >>> import adjoint
+    >>> adjoint.svd(adjoint.tensor([[3.0, 0.0], [0.0, 2.0]])).S
+    tensor([3., 2.])
+    """
     if not compute_uv:
         rows, columns = input.shape[-2:]
         zeros = [zeros_tensor((*input.shape[:-2], n, n), dtype=input.dtype) for n in (rows, columns)]
@@ -592,9 +621,7 @@ def _random_basis(A: Tensor, q: int, niter: int) -> Tensor:
 
 
 @composite(method=False)
-def pca_lowrank(
-    A: Tensor, q: int | None = None, center: bool = True, niter: int = 2
-) -> tuple[Tensor, Tensor, Tensor]:
+def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
     """Principal components: svd_lowrank() of the data A (..., m, n), less the mean of its m rows if `center`.
 
     Column i of V is the direction of the i-th component, S[i] ** 2 / (m - 1) the variance along it. q: how many, at
@@ -635,7 +662,10 @@ def matrix_exp(A: Tensor) -> Tensor:
 @composite(name="matrix_exp")
 @torch_call("matrix_exp")
 def matrix_exp_method(input: Tensor) -> Tensor:
-    """Alias of linalg.matrix_exp()."""
+    """Alias of linalg.matrix_exp().
+
+    The same arguments, shapes, dtypes, derivative and errors: see help(adjoint.linalg.matrix_exp).
+    """
     return ops.linalg_matrix_exp(input)
 
 
@@ -677,7 +707,10 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
 @composite(name="matrix_power")
 @torch_call("matrix_power")
 def matrix_power_method(input: Tensor, n: int) -> Tensor:
-    """Alias of linalg.matrix_power()."""
+    """Alias of linalg.matrix_power().
+
+    The same arguments, shapes, dtypes, derivative and errors: see help(adjoint.linalg.matrix_power).
+    """
     return matrix_power(input, n)
 
 
@@ -819,9 +852,7 @@ def norm(
     return matrix_norm(A, ord, (0, 1) if axes is None and A.ndim == 2 else axes or (0,), keepdim, dtype=dtype)
 
 
-def _vector_norm(
-    A: Tensor, ord: Any, axes: tuple[int, ...] | None, keepdim: bool, dtype: Dtype | None
-) -> Tensor:
+def _vector_norm(A: Tensor, ord: Any, axes: tuple[int, ...] | None, keepdim: bool, dtype: Dtype | None) -> Tensor:
     return COMPOSITES["linalg", "vector_norm"].function(A, ord, axes, keepdim, dtype=dtype)
 
 

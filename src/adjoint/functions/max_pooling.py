@@ -122,7 +122,11 @@ def max_pool1d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """As max_pool1d() with return_indices=True, whatever it is."""
+    """As max_pool1d() with return_indices=True, whatever it is.
+
+    Returns the elements and their places, which count through the axes that are pooled. The other arguments, shapes,
+    derivative and errors are those of that function.
+    """
     return _values_and_indices("max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
@@ -159,7 +163,11 @@ def max_pool2d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """As max_pool2d() with return_indices=True, whatever it is."""
+    """As max_pool2d() with return_indices=True, whatever it is.
+
+    Returns the elements and their places, which count through the axes that are pooled. The other arguments, shapes,
+    derivative and errors are those of that function.
+    """
     return _values_and_indices("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
@@ -196,7 +204,11 @@ def max_pool3d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """As max_pool3d() with return_indices=True, whatever it is."""
+    """As max_pool3d() with return_indices=True, whatever it is.
+
+    Returns the elements and their places, which count through the axes that are pooled. The other arguments, shapes,
+    derivative and errors are those of that function.
+    """
     return _values_and_indices("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from adjoint.arrays.dtypes import complex128, dtype, float64, kind_of
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase
-from adjoint.functions.composite import composite, ops, renamed
+from adjoint.functions.composite import alias_text, composite, ops, renamed
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -64,7 +64,14 @@ def float_power(input: Tensor | complex, exponent: Tensor | complex, *, out: Ten
 
 @composite(namespace=None, name="float_power_")
 def float_power_(input: Tensor, exponent: Tensor | complex) -> Tensor:
-    """In-place version of float_power(). Raises RuntimeError unless the tensor is of the result's double type."""
+    """In-place version of float_power(). Raises RuntimeError unless the tensor is of the result's double type.
+
+    That is float64, or complex128 where one of both is complex.
+
+    >>> import adjoint
+    >>> adjoint.ones(2, dtype=adjoint.float64).float_power_(2).dtype
+    adjoint.float64
+    """
     kind = _double(input, exponent)
     if input.dtype is not kind:
         raise RuntimeError(
@@ -103,7 +110,14 @@ def real(input: Tensor) -> Tensor:
 
 @composite()
 def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The complex conjugate; a real tensor itself."""
+    """The complex conjugate; a real tensor itself.
+
+    Any shape and dtype; linear over real numbers, so that the derivative conjugates the cotangent.
+
+    >>> import adjoint
+    >>> adjoint.conj_physical(adjoint.tensor([1 + 2j]))
+    tensor([1.-2.j])
+    """
     _check_tensor("conj_physical", "input", 0, input)
     if out is not None:
         return ops.conj(input, out=out)
@@ -112,28 +126,56 @@ def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 @composite()
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself: conjugates are computed at once."""
+    """The tensor itself: conjugates are computed at once.
+
+    In torch a conjugate may wait to be computed until this is called.
+
+    >>> import adjoint
+    >>> adjoint.resolve_conj(adjoint.tensor([1j]).conj())
+    tensor([0.-1.j])
+    """
     _check_tensor("resolve_conj", "input", 0, input)
     return input
 
 
 @composite()
 def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor itself: negatives are computed at once."""
+    """The tensor itself: negatives are computed at once.
+
+    In torch a negative may wait to be computed until this is called.
+
+    >>> import adjoint
+    >>> adjoint.resolve_neg(-adjoint.tensor([1.0]))
+    tensor([-1.])
+    """
     _check_tensor("resolve_neg", "input", 0, input)
     return input
 
 
 @composite()
 def is_conj(input: Tensor) -> bool:
-    """Whether a conjugate is still to be computed: never."""
+    """Whether a conjugate is still to be computed: never.
+
+    adjoint computes conjugates at once, so that there are no tensors with a bit that stands for one.
+
+    >>> import adjoint
+    >>> adjoint.is_conj(adjoint.tensor([1j]).conj())
+    False
+    """
     _check_tensor("is_conj", "input", 0, input)
     return False
 
 
 @composite()
 def is_neg(input: Tensor) -> bool:
-    """Whether a negative is still to be computed: never."""
+    """Whether a negative is still to be computed: never.
+
+    adjoint computes negatives at once, so that there are no tensors with a bit that stands for one.
+
+    >>> import adjoint
+    >>> adjoint.is_neg(-adjoint.tensor([1.0]))
+    False
+    """
     _check_tensor("is_neg", "input", 0, input)
     return False
 
@@ -153,7 +195,7 @@ def _inplace_alias(name: str, of: str) -> None:
     def alias(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return getattr(self, of)(*args, **kwargs)
 
-    alias.__doc__ = f"Alias of {of}()."
+    alias.__doc__ = alias_text(f"Tensor.{of}")
     composite(namespace=None, name=name)(alias)
 
 

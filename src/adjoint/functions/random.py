@@ -119,14 +119,28 @@ def random_(self: Tensor, *bounds: int, generator: Generator | None = None, **na
 
 @composite(namespace=None, name="normal_")
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    """Fill with normally distributed numbers. Raises RuntimeError if std is negative."""
+    """Fill with normally distributed numbers. Raises RuntimeError if std is negative.
+
+    Floating-point and complex tensors; the generator is adjoint's unless another is given. The derivative is 0.
+
+    >>> import adjoint
+    >>> adjoint.ones(3).normal_(5.0, 0.0)
+    tensor([5., 5., 5.])
+    """
     mean, std = _number("normal_", "mean", 1, mean), _number("normal_", "std", 2, std)
     return _overwrite(self, "normal", lambda shape: draws.normal(generator, shape, self._array.dtype, mean, std))
 
 
 @composite(namespace=None, name="log_normal_")
 def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
-    """Fill with numbers whose logarithms are normally distributed. Raises RuntimeError unless std is positive."""
+    """Fill with numbers whose logarithms are normally distributed. Raises RuntimeError unless std is positive.
+
+    Floating-point tensors; mean and std are those of the logarithms. The derivative is 0.
+
+    >>> import adjoint
+    >>> bool((adjoint.ones(3).log_normal_() > 0).all())
+    True
+    """
     mean, std = _number("log_normal_", "mean", 1, mean), _number("log_normal_", "std", 2, std)
     return _overwrite(
         self, "log_normal", lambda shape: draws.log_normal(generator, shape, self._array.dtype, mean, std)
@@ -135,21 +149,42 @@ def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator:
 
 @composite(namespace=None, name="exponential_")
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    """Fill with exponentially distributed numbers, of mean 1 / lambd. Raises RuntimeError unless that is positive."""
+    """Fill with exponentially distributed numbers, of mean 1 / lambd. Raises RuntimeError unless that is positive.
+
+    Floating-point tensors; the generator is adjoint's unless another is given. The derivative is 0.
+
+    >>> import adjoint
+    >>> bool((adjoint.ones(3).exponential_() >= 0).all())
+    True
+    """
     lambd = _number("exponential_", "lambd", 1, lambd)
     return _overwrite(self, "exponential", lambda shape: draws.exponential(generator, shape, self._array.dtype, lambd))
 
 
 @composite(namespace=None, name="cauchy_")
 def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    """Fill with numbers of Cauchy's distribution. Raises RuntimeError unless sigma is positive."""
+    """Fill with numbers of Cauchy's distribution. Raises RuntimeError unless sigma is positive.
+
+    Floating-point tensors; the generator is adjoint's unless another is given. The derivative is 0.
+
+    >>> import adjoint
+    >>> adjoint.ones(3).cauchy_().shape
+    adjoint.Size([3])
+    """
     median, sigma = _number("cauchy_", "median", 1, median), _number("cauchy_", "sigma", 2, sigma)
     return _overwrite(self, "cauchy", lambda shape: draws.cauchy(generator, shape, self._array.dtype, median, sigma))
 
 
 @composite(namespace=None, name="geometric_")
 def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
-    """Fill with numbers of trials until one succeeds, each with probability p. Raises RuntimeError unless 0 < p < 1."""
+    """Fill with numbers of trials until one succeeds, each with probability p. Raises RuntimeError unless 0 < p < 1.
+
+    Any dtype but complex; the generator is adjoint's unless another is given. The derivative is 0.
+
+    >>> import adjoint
+    >>> bool((adjoint.ones(3).geometric_(0.5) >= 1).all())
+    True
+    """
     p = _number("geometric_", "p", 1, p)
     return _overwrite(self, "geometric", lambda shape: draws.geometric(generator, shape, self._array.dtype, p))
 

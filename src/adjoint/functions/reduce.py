@@ -12,11 +12,12 @@ from adjoint.arrays.namespace import is_array
 from adjoint.arrays.shapes import normalize_dim
 from adjoint.core.graph import TensorBase
 from adjoint.core.recorded import operations
-from adjoint.functions.composite import COMPOSITES, as_number, composite, ops, torch_call
+from adjoint.functions.composite import COMPOSITES, as_number, composite, in_place_text, ops, torch_call
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
 Dims = int | Sequence[int] | None
+
 
 def _cast(input: Tensor, dtype: dtype | None) -> Tensor:
     """The input with the data type in which a reduction is asked for."""
@@ -31,6 +32,7 @@ def _whole(result: Tensor, dtype: dtype | None) -> Tensor:
 
 
 # sums, means, products ------------------------------------------------------------------------------------------------
+
 
 class _AllAxes(tuple[int, ...]):
     """What `dim` is where it is not given: torch names the node of sum() otherwise than that of sum(dim=None)."""
@@ -186,7 +188,7 @@ def _running_in_place(name: str) -> None:
         return operation.inplace((input, dim), {})
 
     running.__name__ = running.__qualname__ = f"{name}_"
-    running.__doc__ = f"In-place version of {name}()."
+    running.__doc__ = in_place_text(f"{name}()")
     composite(namespace=None, name=f"{name}_")(running)
 
 

@@ -243,7 +243,12 @@ def upsample(
     mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """The older name of interpolate()."""
+    """The older name of interpolate().
+
+    The same arguments but antialias.
+
+    Deprecated, with a warning: use interpolate().
+    """
     _deprecated("upsample")
     return _interpolate(input, size, scale_factor, mode, align_corners, None, False)
 
@@ -252,7 +257,12 @@ def upsample(
 def upsample_nearest(
     input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
 ) -> Tensor:
-    """The older name of interpolate() with mode "nearest"."""
+    """The older name of interpolate() with mode "nearest".
+
+    input: (N, C, ...), with one to three spatial axes.
+
+    Deprecated, with a warning: use interpolate().
+    """
     _deprecated("upsample_nearest")
     return _interpolate(input, size, scale_factor, "nearest", None, None, False)
 
@@ -261,7 +271,12 @@ def upsample_nearest(
 def upsample_bilinear(
     input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
 ) -> Tensor:
-    """The older name of interpolate() with mode "bilinear" and align_corners=True."""
+    """The older name of interpolate() with mode "bilinear" and align_corners=True.
+
+    input: (N, C, H, W).
+
+    Deprecated, with a warning: use interpolate().
+    """
     _deprecated("upsample_bilinear")
     return _interpolate(input, size, scale_factor, "bilinear", True, None, False)
 
@@ -486,7 +501,10 @@ def _grid_sampler(
 
 
 for _name in ("grid_sampler", "grid_sampler_2d", "grid_sampler_3d"):
-    _doc = "As nn.functional.grid_sample(), with modes by their numbers in the order of its documentation."
+    _doc = """As nn.functional.grid_sample(), with modes by their numbers in the order of its documentation.
+
+    interpolation_mode: 0 bilinear, 1 nearest, 2 bicubic. padding_mode: 0 zeros, 1 border, 2 reflection.
+    """
 
     def _named(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
         return _grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
@@ -558,7 +576,13 @@ def _affine_grid(theta: Tensor, size: Sizes, align_corners: bool) -> Tensor:
 
 @composite(method=False)
 def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
-    """As nn.functional.affine_grid()."""
+    """As nn.functional.affine_grid().
+
+    >>> import adjoint
+    >>> theta = adjoint.tensor([[[1.0, 0.0, 0.5], [0.0, 1.0, 0.0]]])
+    >>> adjoint.affine_grid_generator(theta, (1, 1, 1, 2), True).shape
+    adjoint.Size([1, 1, 2, 2])
+    """
     sizes = ints("affine_grid_generator", "size", list(size))
     _check_theta(theta, sizes)
     return _affine_grid(theta, sizes, align_corners)

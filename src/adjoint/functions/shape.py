@@ -17,7 +17,7 @@ from adjoint.arrays.namespace import underlying
 from adjoint.arrays.shapes import broadcast_shapes, check_size, normalize_dim, normalize_dims
 from adjoint.core.errors import sizes
 from adjoint.core.graph import TensorBase, new_tensor
-from adjoint.functions.composite import as_tensor, composite, ops, takes_out
+from adjoint.functions.composite import alias_text, as_tensor, composite, ops, takes_out
 from adjoint.runtime.once import warn_once
 
 if TYPE_CHECKING:
@@ -86,9 +86,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     adjoint.Size([2, 3, 4])
     """
     if not isinstance(sizes, (tuple, list)):
-        raise TypeError(
-            f"unflatten(): argument 'sizes' (position 2) must be tuple of ints, not {type(sizes).__name__}"
-        )
+        raise TypeError(f"unflatten(): argument 'sizes' (position 2) must be tuple of ints, not {type(sizes).__name__}")
     new = tuple(map(index, sizes))
     if not new:
         raise RuntimeError("unflatten: sizes must be non-empty")
@@ -119,13 +117,29 @@ def ravel(input: Tensor) -> Tensor:
 
 @composite(namespace=None)
 def view_as(input: Tensor, other: Tensor) -> Tensor:
-    """The view of the shape of another tensor."""
+    """The view of the shape of another tensor.
+
+    Raises RuntimeError if the numbers of elements differ, or where only a copy could have that shape.
+
+    >>> import adjoint
+    >>> adjoint.tensor([1, 2, 3, 4]).view_as(adjoint.ones(2, 2))
+    tensor([[1, 2],
+            [3, 4]])
+    """
     return ops.view(input, other._array.shape)
 
 
 @composite(namespace=None)
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
-    """The tensor reshaped to the shape of another."""
+    """The tensor reshaped to the shape of another.
+
+    A view where that is possible, else a copy. Raises RuntimeError if the numbers of elements differ.
+
+    >>> import adjoint
+    >>> adjoint.tensor([1, 2, 3, 4]).reshape_as(adjoint.ones(2, 2))
+    tensor([[1, 2],
+            [3, 4]])
+    """
     return ops.reshape(input, other._array.shape)
 
 
@@ -237,13 +251,19 @@ def t(input: Tensor) -> Tensor:
 
 @composite()
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
-    """Alias of transpose()."""
+    """Alias of transpose().
+
+    The same arguments, shapes, dtypes, derivative and errors: see help(adjoint.transpose).
+    """
     return ops.transpose(input, axis0, axis1)
 
 
 @composite()
 def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Alias of transpose()."""
+    """Alias of transpose().
+
+    The same arguments, shapes, dtypes, derivative and errors: see help(adjoint.transpose).
+    """
     return ops.transpose(input, dim0, dim1)
 
 
@@ -279,7 +299,10 @@ def movedim(input: Tensor, source: Dims, destination: Dims) -> Tensor:
 
 @composite()
 def moveaxis(input: Tensor, source: Dims, destination: Dims) -> Tensor:
-    """Alias of movedim()."""
+    """Alias of movedim().
+
+    The same arguments, shapes, dtypes, derivative and errors: see help(adjoint.movedim).
+    """
     return movedim(input, source, destination)
 
 
@@ -304,7 +327,16 @@ def _spread(name: str) -> Callable[[F], F]:
 
 @composite(namespace=None)
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
-    """A view expanded to the shape of another tensor."""
+    """A view expanded to the shape of another tensor.
+
+    Axes of length one are repeated and new ones put in front, without a copy; the derivative sums over them. Raises
+    RuntimeError for shapes that do not broadcast.
+
+    >>> import adjoint
+    >>> adjoint.tensor([[1], [2]]).expand_as(adjoint.ones(2, 2))
+    tensor([[1, 1],
+            [2, 2]])
+    """
     return ops.expand(input, other._array.shape)
 
 
@@ -467,7 +499,7 @@ def _cat_alias(name: str) -> None:
     def alias(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
         return cat(tensors, dim, out=out)
 
-    alias.__doc__ = "Alias of cat()."
+    alias.__doc__ = alias_text("cat")
     composite(name=name, method=False)(takes_axis(alias))
 
 
@@ -510,7 +542,10 @@ def vstack(tensors: Sequence[Tensor]) -> Tensor:
 @composite(method=False, name="row_stack")
 @takes_out
 def row_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """Alias of vstack()."""
+    """Alias of vstack().
+
+    The same arguments, shapes, dtypes, derivative and errors: see help(adjoint.vstack).
+    """
     return vstack(tensors)
 
 
@@ -706,7 +741,15 @@ def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int 
 @composite(namespace=None, name="split")
 @takes_axis
 def split_method(input: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Views of pieces along one axis: all of one size but the last, or of the given sizes."""
+    """Views of pieces along one axis: all of one size but the last, or of the given sizes.
+
+    The derivative joins the cotangents of the pieces. Raises RuntimeError unless given sizes add up to the length of
+    the axis, IndexError for an axis out of range.
+
+    >>> import adjoint
+    >>> adjoint.tensor([1, 2, 3]).split(2)
+    (tensor([1, 2]), tensor([3]))
+    """
     return split(input, split_size, dim)
 
 
@@ -737,7 +780,14 @@ def chunk_size(input: Tensor, chunks: int, dim: int) -> int:
 @composite()
 @takes_axis
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """As chunk(), but the pieces count as tensors of their own: nobody checks that they share the input's memory."""
+    """As chunk(), but the pieces count as tensors of their own: nobody checks that they share the input's memory.
+
+    Writing to a piece is right only where nothing needs the input's old values.
+
+    >>> import adjoint
+    >>> adjoint.unsafe_chunk(adjoint.tensor([1, 2, 3]), 2)
+    (tensor([1, 2]), tensor([3]))
+    """
     n = chunk_size(input, chunks, dim)
     return ops.unsafe_split(input, n, dim) if n else ops.unsafe_split_with_sizes(input, (0,) * chunks, dim)
 
@@ -815,7 +865,15 @@ def _splitter(name: str, least: int) -> None:
             )
         return tensor_split(input, chosen, dim)
 
-    splitter.__doc__ = f"tensor_split() along the axis that {name[0]}stack() joins; a number must divide its size."
+    splitter.__doc__ = f"""tensor_split() along the axis that {name[0]}stack() joins; a number must divide its size.
+
+    indices_or_sections: how many pieces, or the places before which to cut. Returns views; the derivative joins their
+    cotangents. Raises RuntimeError for too few axes, and for a number of pieces that does not divide the axis.
+
+    >>> import adjoint
+    >>> [tuple(piece.shape) for piece in adjoint.{name}(adjoint.ones(2, 2, 2), 2)]
+    {[tuple(2 - (axis == "vhd".index(name[0])) for axis in range(3))] * 2}
+    """
     composite(name=name)(splitter)
 
 

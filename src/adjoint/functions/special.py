@@ -108,7 +108,15 @@ def _polynomial(name: str) -> None:
 
     title = name.replace("_", " ").title()
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"The {title} of degree n (cut to an int, 0 below 0), broadcast."
+    function.__doc__ = f"""The {title} of degree n (cut to an int, 0 below 0), broadcast.
+
+    input and n: tensors or numbers, at least one a tensor; integers become the default floating-point dtype. out: a
+    tensor for the result. Differentiable by input, to any order.
+
+    >>> import adjoint
+    >>> adjoint.special.{name}(adjoint.tensor([0.5]), 0)
+    tensor([1.])
+    """
     composite(namespace="special", method=False, name=name)(renamed(x="input")(function))
 
 

@@ -177,7 +177,11 @@ def _in_place(name: str, function: Callable[..., Any]) -> None:
             input._tangents = view._tangents
         return input
 
-    reshaped.__doc__ = f"In-place version of {name[:-1]}(): the same tensor, with other axes, of the same memory."
+    reshaped.__doc__ = f"""In-place version of {name[:-1]}(): the same tensor, with other axes, of the same memory.
+
+    The arguments are those of {name[:-1]}(). Raises RuntimeError for a leaf that requires a gradient while gradients
+    are recorded.
+    """
     reshaped.__name__ = reshaped.__qualname__ = name
     parameters = list(inspect.signature(function, eval_str=False).parameters.values())[1:]
     own = inspect.Parameter("input", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="Tensor")
@@ -269,7 +273,14 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
 
 @composite(namespace=None, name="resize_as_")
 def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
-    """resize_() to the shape of another tensor."""
+    """resize_() to the shape of another tensor.
+
+    New elements have no particular values. Raises RuntimeError for a tensor that requires a gradient.
+
+    >>> import adjoint
+    >>> adjoint.ones(4).resize_as_(adjoint.ones(2, 2)).shape
+    adjoint.Size([2, 2])
+    """
     return resize_(input, tuple(the_template._array.shape))
 
 
@@ -304,7 +315,14 @@ def set_(
 
 @composite(namespace=None)
 def is_set_to(input: Tensor, tensor: Tensor) -> bool:
-    """True if both tensors are the same elements of the same memory, in the same order."""
+    """True if both tensors are the same elements of the same memory, in the same order.
+
+    Values do not matter.
+
+    >>> import adjoint
+    >>> adjoint.ones(2).is_set_to(adjoint.ones(2))
+    False
+    """
     if not isinstance(tensor, TensorBase):
         raise TypeError(errors.must_be_tensor("is_set_to", "tensor", 0, tensor))
     a, b = input._array, tensor._array
@@ -330,7 +348,15 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
 
 @composite(namespace=None)
 def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor itself if its axes lie in memory as asked, else a copy that does."""
+    """The tensor itself if its axes lie in memory as asked, else a copy that does.
+
+    memory_format: None or adjoint.contiguous_format for rows, or one of the formats of channels. A copy is
+    a recorded operation.
+
+    >>> import adjoint
+    >>> adjoint.tensor([[1, 2], [3, 4]]).T.contiguous().stride()
+    (2, 1)
+    """
     if is_contiguous(input, memory_format) or memory_format is preserve_format:
         return input
     strides = None if memory_format is None else strides_in(input._array.shape, memory_format)
@@ -339,7 +365,14 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
 
 @composite(namespace=None)
 def is_contiguous(input: Tensor, memory_format: Any = None) -> bool:
-    """True if the elements lie in memory row by row without gaps, or in the order of the given format."""
+    """True if the elements lie in memory row by row without gaps, or in the order of the given format.
+
+    memory_format: adjoint.contiguous_format, or one of the formats of channels.
+
+    >>> import adjoint
+    >>> adjoint.ones(2, 3).T.is_contiguous()
+    False
+    """
     array = input._array
     if memory_format is None or as_memory_format(memory_format, "is_contiguous").order is None:
         return bool(array.flags.c_contiguous)
@@ -358,7 +391,11 @@ def _copies(name: str, view_of: Callable[..., Any], several: bool = False) -> No
             ops.clone(value, out=target)
         return None if several else out
 
-    copy.__doc__ = f"A copy of what {name.removesuffix('_copy')}() gives a view of."
+    copy.__doc__ = f"""A copy of what {name.removesuffix("_copy")}() gives a view of.
+
+    Arguments, shapes, errors and derivative are those of {name.removesuffix("_copy")}(); the result has
+    memory of its own.
+    """
     copy.__name__ = copy.__qualname__ = name
     parameters = list(inspect.signature(view_of).parameters.values())
     parameters[0] = parameters[0].replace(name="input", annotation="Tensor")
@@ -489,7 +526,14 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
 def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:
-    """A copy with src in place of input[start:end:step] along an axis. Raises RuntimeError unless src has its shape."""
+    """A copy with src in place of input[start:end:step] along an axis. Raises RuntimeError unless src has its shape.
+
+    Linear in both: of the cotangent, input gets what lies outside of the slice, and src what lies inside.
+
+    >>> import adjoint
+    >>> adjoint.slice_scatter(adjoint.zeros(4), adjoint.ones(2), 0, 1, 3)
+    tensor([0., 1., 1., 0.])
+    """
     return _scattered(input, src, lambda whole: _slice(whole, dim, start, end, step), "SliceScatterBackward0")
 
 

@@ -15,6 +15,7 @@ from types import MethodType
 
 from adjoint.arrays.namespace import is_array
 from adjoint.core.graph import registry
+from adjoint.core.operation import document_instances
 
 
 def bind_operators(table: dict) -> None:
@@ -125,7 +126,6 @@ class Method:
         self.__module__ = "adjoint.tensor.tensor"
         self.__name__ = name
         self.__qualname__ = "Tensor." + name
-        self.__doc__ = f"In-place version of {operation.name}()." if in_place else operation.__doc__
         if cython.compiled:
             let_method_be_called(self)
 
@@ -145,6 +145,14 @@ class Method:
     def __signature__(self):
         # worked out when it is asked for, which spares time at import
         return registry.method_signature_of(self.operation.rule)
+
+    def composed_help(self):
+        """The docstring."""
+        help_of = registry.help_of_method_in_place if self.in_place else registry.help_of_method
+        return help_of(self.operation.rule, self.name)
+
+
+document_instances(Method, Method.composed_help)
 
 
 def make_method(operation: Operation, name=None):

@@ -340,7 +340,10 @@ def _like(name: str) -> Any:
         return subclasses.like(_wrapped(made, requires_grad, f"{name}_like", device), input)  # type: ignore[no-any-return]
 
     like.__name__ = like.__qualname__ = f"{name}_like"
-    like.__doc__ = f"{name}() of the shape and, unless another is given, the dtype of a tensor."
+    like.__doc__ = f"""{name}() of the shape and, unless another is given, the dtype of a tensor.
+
+    memory_format: how the elements lie in memory, as those of the input unless given. No gradient flows to the input.
+    """
     return like
 
 
@@ -680,7 +683,10 @@ def _random_like(name: str, make: Any) -> Any:
         return subclasses.like(made, input)  # type: ignore[no-any-return]
 
     like.__name__ = like.__qualname__ = f"{name}_like"
-    like.__doc__ = f"{name}() of the shape and, unless another is given, the dtype of a tensor."
+    like.__doc__ = f"""{name}() of the shape and, unless another is given, the dtype of a tensor.
+
+    memory_format: how the elements lie in memory, as those of the input unless given. No gradient flows to the input.
+    """
     return like
 
 
@@ -782,22 +788,50 @@ def typename(obj: Any) -> str:
 
 
 def numel(input: Tensor) -> int:
-    """The number of elements."""
+    """The number of elements.
+
+    The product of the lengths of all axes, 1 if there are none.
+
+    >>> import adjoint
+    >>> adjoint.ones(2, 3).numel()
+    6
+    """
     return int(_array_of(input, "numel").size)
 
 
 def is_floating_point(input: Tensor) -> bool:
-    """True for float16, bfloat16, float32 and float64."""
+    """True for float16, bfloat16, float32 and float64.
+
+    Of the dtype; complex numbers are none of these.
+
+    >>> import adjoint
+    >>> adjoint.tensor([1.5]).is_floating_point()
+    True
+    """
     return from_numpy_dtype(_array_of(input, "is_floating_point").dtype).is_floating_point
 
 
 def is_complex(input: Tensor) -> bool:
-    """True for complex64 and complex128."""
+    """True for complex64 and complex128.
+
+    Of the dtype; values do not matter.
+
+    >>> import adjoint
+    >>> adjoint.tensor([1j]).is_complex()
+    True
+    """
     return from_numpy_dtype(_array_of(input, "is_complex").dtype).is_complex
 
 
 def is_signed(input: Tensor) -> bool:
-    """True if the dtype can hold negative numbers."""
+    """True if the dtype can hold negative numbers.
+
+    False for bool and the unsigned integers.
+
+    >>> import adjoint
+    >>> adjoint.tensor([True]).is_signed()
+    False
+    """
     return from_numpy_dtype(_array_of(input, "is_signed").dtype).is_signed
 
 
@@ -813,7 +847,14 @@ def is_nonzero(input: Tensor) -> bool:
 
 
 def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """True if two tensors have the same shape."""
+    """True if two tensors have the same shape.
+
+    Dtypes and devices may differ.
+
+    >>> import adjoint
+    >>> adjoint.ones(2, 3).is_same_size(adjoint.zeros(2, 3))
+    True
+    """
     return bool(_array_of(input, "is_same_size").shape == _array_of(other, "is_same_size").shape)
 
 

@@ -133,7 +133,14 @@ class UntypedStorage:
     # whose it is ------------------------------------------------------------------------------------------------------
 
     def is_shared(self) -> bool:
-        """Whether processes that are forked share the memory; always on a device."""
+        """Whether processes that are forked share the memory; always on a device.
+
+        See share_memory_().
+
+        >>> import adjoint
+        >>> adjoint.ones(2).is_shared()
+        False
+        """
         return self.is_cuda or is_shared(self._array)
 
     def share_memory_(self) -> UntypedStorage:

@@ -111,7 +111,14 @@ class Tensor(ArithmeticTensor):
 
     @property
     def shape(self) -> Size:
-        """The lengths of the axes."""
+        """The lengths of the axes.
+
+        A Size, which is a tuple of ints with numel().
+
+        >>> import adjoint
+        >>> adjoint.ones(2, 3).shape
+        adjoint.Size([2, 3])
+        """
         return Size(self._array.shape)
 
     @overload
@@ -119,48 +126,111 @@ class Tensor(ArithmeticTensor):
     @overload
     def size(self, dim: int) -> int: ...
     def size(self, dim: int | None = None) -> Size | int:
-        """The shape, or the length of one axis."""
+        """The shape, or the length of one axis.
+
+        dim: an axis, counted from the end where negative. Raises IndexError for one out of range.
+
+        >>> import adjoint
+        >>> adjoint.ones(2, 3).size(-1)
+        3
+        """
         return self.shape if dim is None else self.shape[_axis(dim, self)]
 
     @property
     def dtype(self) -> dtype:
-        """The type of the elements."""
+        """The type of the elements.
+
+        One of adjoint's dtypes, such as adjoint.float32; see promote_types() for what operations give.
+
+        >>> import adjoint
+        >>> adjoint.tensor([1, 2]).dtype
+        adjoint.int64
+        """
         return from_numpy_dtype(self._array.dtype)
 
     @property
     def device(self) -> device:
-        """Where the array lies."""
+        """Where the array lies.
+
+        cpu for arrays of NumPy and dask, cuda with a number for those of CuPy.
+
+        >>> import adjoint
+        >>> adjoint.tensor([1.0]).device
+        device(type='cpu')
+        """
         return device_of(self._array)
 
     @property
     def ndim(self) -> int:
-        """The number of axes."""
+        """The number of axes.
+
+        0 for a tensor of one number.
+
+        >>> import adjoint
+        >>> adjoint.ones(2, 3).dim()
+        2
+        """
         return int(self._array.ndim)
 
     def dim(self) -> int:
-        """The number of axes."""
+        """The number of axes.
+
+        0 for a tensor of one number.
+
+        >>> import adjoint
+        >>> adjoint.ones(2, 3).dim()
+        2
+        """
         return int(self._array.ndim)
 
     ndimension = dim
 
     def numel(self) -> int:
-        """The number of elements."""
+        """The number of elements.
+
+        The product of the lengths of all axes, 1 if there are none.
+
+        >>> import adjoint
+        >>> adjoint.ones(2, 3).numel()
+        6
+        """
         return int(self._array.size)
 
     nelement = numel
 
     def element_size(self) -> int:
-        """Bytes of one element."""
+        """Bytes of one element.
+
+        That is 4 for float32 and 16 for complex128.
+
+        >>> import adjoint
+        >>> adjoint.ones(2).element_size()
+        4
+        """
         return int(self._array.itemsize)
 
     @property
     def itemsize(self) -> int:
-        """Bytes of one element."""
+        """Bytes of one element.
+
+        That is 4 for float32 and 16 for complex128.
+
+        >>> import adjoint
+        >>> adjoint.ones(2).element_size()
+        4
+        """
         return int(self._array.itemsize)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all elements."""
+        """Bytes of all elements.
+
+        Of a view only those that it has.
+
+        >>> import adjoint
+        >>> adjoint.ones(2, 3).nbytes
+        24
+        """
         return int(self._array.size * self._array.itemsize)
 
     @overload
@@ -168,7 +238,14 @@ class Tensor(ArithmeticTensor):
     @overload
     def stride(self, dim: int) -> int: ...
     def stride(self, dim: int | None = None) -> tuple[int, ...] | int:
-        """How many elements apart neighbours along each axis (or one) lie in memory."""
+        """How many elements apart neighbours along each axis (or one) lie in memory.
+
+        dim: an axis, counted from the end where negative. Raises IndexError for one out of range.
+
+        >>> import adjoint
+        >>> adjoint.ones(2, 3).stride()
+        (3, 1)
+        """
         array = self._array
         if not hasattr(array, "strides"):
             raise TypeError(errors.NO_STRIDES.format(type(array).__module__.split(".")[0]))
@@ -183,16 +260,37 @@ class Tensor(ArithmeticTensor):
         return strides if dim is None else strides[_axis(dim, self)]
 
     def storage_offset(self) -> int:
-        """How many elements into the memory that it shares with others the tensor starts."""
+        """How many elements into the memory that it shares with others the tensor starts.
+
+        0 for a tensor that is no view.
+
+        >>> import adjoint
+        >>> adjoint.arange(5)[2:].storage_offset()
+        2
+        """
         owner = storage_of(self)
         return 0 if owner is self._array else (address(self._array) - bounds(owner)[0]) // int(self._array.itemsize)
 
     def untyped_storage(self) -> UntypedStorage:
-        """The memory that the tensor shares with its views."""
+        """The memory that the tensor shares with its views.
+
+        An UntypedStorage: bytes, their address and their number.
+
+        >>> import adjoint
+        >>> adjoint.ones(2, 3).untyped_storage().nbytes()
+        24
+        """
         return UntypedStorage(storage_of(self))
 
     def storage(self) -> TypedStorage:
-        """The memory as numbers of the tensor's dtype; older, see `untyped_storage`."""
+        """The memory as numbers of the tensor's dtype; older, see `untyped_storage`.
+
+        Shared by all views of it.
+
+        >>> import adjoint
+        >>> len(adjoint.ones(2, 3)[0].storage())
+        6
+        """
         warn_once(TYPED_STORAGE)
         return TypedStorage(dtype=self.dtype, wrap_storage=self.untyped_storage())
 
@@ -214,7 +312,14 @@ class Tensor(ArithmeticTensor):
         return self
 
     def is_shared(self) -> bool:
-        """Whether processes that are forked share the memory; always on a device."""
+        """Whether processes that are forked share the memory; always on a device.
+
+        See share_memory_().
+
+        >>> import adjoint
+        >>> adjoint.ones(2).is_shared()
+        False
+        """
         return self.is_cuda or is_shared(self._array)
 
     def pin_memory(self, device: Any = None) -> Tensor:
@@ -234,23 +339,53 @@ class Tensor(ArithmeticTensor):
         return copy
 
     def is_pinned(self, device: Any = None) -> bool:
-        """Whether the memory is pinned, so that a CUDA device reads it at full speed."""
+        """Whether the memory is pinned, so that a CUDA device reads it at full speed.
+
+        See pin_memory().
+
+        >>> import adjoint
+        >>> adjoint.ones(2).is_pinned()
+        False
+        """
         return is_pinned(self._array)
 
     def data_ptr(self) -> int:
-        """The address of the first element."""
+        """The address of the first element.
+
+        Views that begin elsewhere have another address.
+
+        >>> import adjoint
+        >>> adjoint.tensor([1.0, 2.0])[1:].data_ptr() - adjoint.tensor([1.0]).data_ptr() != 0
+        True
+        """
         return address(self._array)
 
     @property
     def T(self) -> Tensor:
-        """The tensor with its axes in reverse order."""
+        """The tensor with its axes in reverse order.
+
+        A view. For anything but two axes deprecated in torch; `mT` transposes matrices.
+
+        >>> import adjoint
+        >>> adjoint.tensor([[1, 2, 3], [4, 5, 6]]).T
+        tensor([[1, 4],
+                [2, 5],
+                [3, 6]])
+        """
         if self.ndim != 2:
             warn_once(_T_OF_OTHERS)
         return self.permute(tuple(range(self.ndim))[::-1])
 
     @property
     def mT(self) -> Tensor:
-        """The matrices in the last two axes, transposed. Raises RuntimeError for fewer than two axes."""
+        """The matrices in the last two axes, transposed. Raises RuntimeError for fewer than two axes.
+
+        A view; axes in front of them are a batch.
+
+        >>> import adjoint
+        >>> adjoint.ones(5, 2, 3).mT.shape
+        adjoint.Size([5, 3, 2])
+        """
         if not self.ndim:
             return self
         if self.ndim < 2:
@@ -261,7 +396,15 @@ class Tensor(ArithmeticTensor):
 
     @property
     def H(self) -> Tensor:
-        """A matrix, conjugated and transposed. Raises RuntimeError unless there are two axes (or none)."""
+        """A matrix, conjugated and transposed. Raises RuntimeError unless there are two axes (or none).
+
+        A view of a real matrix.
+
+        >>> import adjoint
+        >>> adjoint.tensor([[1j, 2.0]]).H
+        tensor([[0.-1.j],
+                [2.-0.j]])
+        """
         if self.ndim not in (0, 2):
             hint = " For batches of matrices, consider using tensor.mH" if self.ndim > 2 else ""
             raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.{hint}")
@@ -269,14 +412,29 @@ class Tensor(ArithmeticTensor):
 
     @property
     def mH(self) -> Tensor:
-        """The matrices in the last two axes, conjugated and transposed. Raises RuntimeError for vectors."""
+        """The matrices in the last two axes, conjugated and transposed. Raises RuntimeError for vectors.
+
+        Axes in front of them are a batch.
+
+        >>> import adjoint
+        >>> adjoint.tensor([[1j, 2.0]]).mH
+        tensor([[0.-1.j],
+                [2.-0.j]])
+        """
         if self.ndim == 1:
             raise RuntimeError("tensor.mH is only supported on matrices or batches of matrices. Got 1-D tensor.")
         return self.mT.conj() if self.is_complex() else self.mT
 
     @property
     def real(self) -> Tensor:
-        """The real part, a view of a complex tensor; a real tensor itself."""
+        """The real part, a view of a complex tensor; a real tensor itself.
+
+        The derivative is the cotangent as a complex number.
+
+        >>> import adjoint
+        >>> adjoint.tensor([1 + 2j]).real
+        tensor([1.])
+        """
         return ops.real(self) if self.is_complex() else self  # type: ignore[no-any-return]
 
     @real.setter
@@ -285,7 +443,14 @@ class Tensor(ArithmeticTensor):
 
     @property
     def imag(self) -> Tensor:
-        """The imaginary part, a view of a complex tensor. Raises RuntimeError for a real one."""
+        """The imaginary part, a view of a complex tensor. Raises RuntimeError for a real one.
+
+        The derivative is complex: the cotangent times the imaginary unit.
+
+        >>> import adjoint
+        >>> adjoint.tensor([1 + 2j]).imag
+        tensor([2.])
+        """
         return ops.imag(self)  # type: ignore[no-any-return]
 
     @imag.setter
@@ -293,28 +458,70 @@ class Tensor(ArithmeticTensor):
         self.imag[...] = value
 
     def is_floating_point(self) -> bool:
-        """True for float16, bfloat16, float32 and float64."""
+        """True for float16, bfloat16, float32 and float64.
+
+        Of the dtype; complex numbers are none of these.
+
+        >>> import adjoint
+        >>> adjoint.tensor([1.5]).is_floating_point()
+        True
+        """
         return self.dtype.is_floating_point
 
     def is_complex(self) -> bool:
-        """True for complex64 and complex128."""
+        """True for complex64 and complex128.
+
+        Of the dtype; values do not matter.
+
+        >>> import adjoint
+        >>> adjoint.tensor([1j]).is_complex()
+        True
+        """
         return self.dtype.is_complex
 
     def is_nonzero(self) -> bool:
-        """Whether the one element is not 0. Raises RuntimeError if there are none or several."""
+        """Whether the one element is not 0. Raises RuntimeError if there are none or several.
+
+        Any dtype; the truth value of the tensor.
+
+        >>> import adjoint
+        >>> adjoint.tensor([0.0]).is_nonzero()
+        False
+        """
         return bool(self)
 
     def is_same_size(self, other: Tensor) -> bool:
-        """True if two tensors have the same shape."""
+        """True if two tensors have the same shape.
+
+        Dtypes and devices may differ.
+
+        >>> import adjoint
+        >>> adjoint.ones(2, 3).is_same_size(adjoint.zeros(2, 3))
+        True
+        """
         return bool(self._array.shape == other._array.shape)
 
     @property
     def layout(self) -> Any:
-        """The kind of storage: `adjoint.strided`."""
+        """The kind of storage: `adjoint.strided`.
+
+        adjoint has no sparse tensors.
+
+        >>> import adjoint
+        >>> adjoint.ones(2).layout
+        adjoint.strided
+        """
         return strided
 
     def is_signed(self) -> bool:
-        """True if the dtype can hold negative numbers."""
+        """True if the dtype can hold negative numbers.
+
+        False for bool and the unsigned integers.
+
+        >>> import adjoint
+        >>> adjoint.tensor([True]).is_signed()
+        False
+        """
         return self.dtype.is_signed
 
     # Python's protocols ----------------------------------------------------------------------------------------------
@@ -434,7 +641,14 @@ class Tensor(ArithmeticTensor):
     # conversions -----------------------------------------------------------------------------------------------------
 
     def item(self) -> Any:
-        """The one element as a Python number. Raises RuntimeError if there are several."""
+        """The one element as a Python number. Raises RuntimeError if there are several.
+
+        Any dtype: a bool, an int, a float or a complex. No gradient flows through it.
+
+        >>> import adjoint
+        >>> adjoint.tensor([[2.5]]).item()
+        2.5
+        """
         if self.numel() != 1:
             raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
         return computed(self._array).item()
@@ -451,11 +665,25 @@ class Tensor(ArithmeticTensor):
         return new_tensor(computed(self._array)) if is_lazy(self._array) else self.detach()  # type: ignore[return-value]
 
     def tolist(self) -> Any:
-        """Nested lists of Python numbers; a number for a zero-dimensional tensor."""
+        """Nested lists of Python numbers; a number for a zero-dimensional tensor.
+
+        Any dtype. No gradient flows through it.
+
+        >>> import adjoint
+        >>> adjoint.tensor([[1, 2], [3, 4]]).tolist()
+        [[1, 2], [3, 4]]
+        """
         return computed(self._array).tolist()
 
     def numpy(self, *, force: bool = False) -> Any:
-        """The array itself, sharing memory. Raises RuntimeError for a tensor that requires grad unless forced."""
+        """The array itself, sharing memory. Raises RuntimeError for a tensor that requires grad unless forced.
+
+        force: detach it first, and bring it to main memory. Changes of the array escape the check of versions.
+
+        >>> import adjoint
+        >>> adjoint.tensor([1.0, 2.0]).numpy()
+        array([1., 2.], dtype=float32)
+        """
         if not force and self.requires_grad and is_grad_enabled():
             raise errors.CANNOT_NUMPY.error()
         if not force and current().dual_stack:
@@ -497,7 +725,14 @@ class Tensor(ArithmeticTensor):
         return protocols.dlpack_device(self)  # type: ignore[no-any-return]
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Tensor:
-        """The tensor on a device, as the array API standard has it: itself where it lies there already."""
+        """The tensor on a device, as the array API standard has it: itself where it lies there already.
+
+        device: a device or its name.
+
+        >>> import adjoint
+        >>> adjoint.ones(2).to_device('cpu')
+        tensor([1., 1.])
+        """
         if stream is not None:
             raise ValueError(f"to_device(): there are no streams, got stream={stream!r}")
         return self.to(as_device(device, "to_device"))
@@ -531,16 +766,37 @@ class Tensor(ArithmeticTensor):
         return converted if order is None else converted.contiguous(memory_format=as_memory_format(order, "to"))
 
     def type(self, dtype: Any = None) -> Any:
-        """The name of the tensor's type, or the tensor with another dtype."""
+        """The name of the tensor's type, or the tensor with another dtype.
+
+        dtype: a dtype, or the name of a type of torch's. The derivative casts the cotangent back.
+
+        >>> import adjoint
+        >>> adjoint.tensor([1, 2]).type()
+        'adjoint.LongTensor'
+        """
         dtype = _dtype_of_type(dtype) if isinstance(dtype, str) else getattr(dtype, "dtype", dtype)
         return f"adjoint.{self.dtype.long_name}Tensor" if dtype is None else self.to(dtype)
 
     def type_as(self, other: Tensor) -> Tensor:
-        """The tensor with the dtype of another."""
+        """The tensor with the dtype of another.
+
+        The tensor itself if it has that dtype; the derivative casts the cotangent back.
+
+        >>> import adjoint
+        >>> adjoint.tensor([1, 2]).type_as(adjoint.tensor([0.5]))
+        tensor([1., 2.])
+        """
         return self.to(other.dtype)
 
     def cpu(self, memory_format: Any = None) -> Tensor:
-        """The tensor in the computer's main memory: itself where it lies there already."""
+        """The tensor in the computer's main memory: itself where it lies there already.
+
+        The derivative brings the cotangent to the device of the tensor.
+
+        >>> import adjoint
+        >>> adjoint.tensor([1.0]).cpu()
+        tensor([1.])
+        """
         return self.to("cpu", memory_format=memory_format)
 
     def cuda(self, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
@@ -552,16 +808,37 @@ class Tensor(ArithmeticTensor):
 
     @property
     def is_cuda(self) -> bool:
-        """Whether the tensor lies on a CUDA device."""
+        """Whether the tensor lies on a CUDA device.
+
+        See `device`.
+
+        >>> import adjoint
+        >>> adjoint.ones(2).is_cuda
+        False
+        """
         return self.device.type == "cuda"
 
     @property
     def is_cpu(self) -> bool:
-        """Whether the tensor lies in main memory."""
+        """Whether the tensor lies in main memory.
+
+        See `device`.
+
+        >>> import adjoint
+        >>> adjoint.ones(2).is_cpu
+        True
+        """
         return self.device.type == "cpu"
 
     def get_device(self) -> int:
-        """The number of the CUDA device that the tensor lies on, -1 in main memory."""
+        """The number of the CUDA device that the tensor lies on, -1 in main memory.
+
+        The same as the index of `device`.
+
+        >>> import adjoint
+        >>> adjoint.ones(2).get_device()
+        -1
+        """
         index = self.device.index
         return -1 if index is None else index
 
@@ -590,7 +867,14 @@ class Tensor(ArithmeticTensor):
     # tensors like this one -------------------------------------------------------------------------------------------
 
     def new_tensor(self, data: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
-        """A copy of the data as a tensor with this one's dtype."""
+        """A copy of the data as a tensor with this one's dtype.
+
+        data: numbers, nested lists or an array; dtype, device and requires_grad as in tensor().
+
+        >>> import adjoint
+        >>> adjoint.tensor([1.5]).new_tensor([1, 2])
+        tensor([1., 2.])
+        """
         kind = dtype or self.dtype
         made = creation.tensor(data, dtype=kind, requires_grad=requires_grad, device=self._place(device))
         return like(made, self)  # type: ignore[no-any-return]
@@ -606,26 +890,54 @@ class Tensor(ArithmeticTensor):
     def new_empty_strided(
         self, size: Any, stride: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None
     ) -> Tensor:
-        """Memory of no particular content with this tensor's dtype, seen with the given sizes and strides."""
+        """Memory of no particular content with this tensor's dtype, seen with the given sizes and strides.
+
+        Strides count elements; dtype, device and requires_grad as in empty_strided().
+
+        >>> import adjoint
+        >>> adjoint.ones(2).new_empty_strided((2, 3), (1, 2)).stride()
+        (1, 2)
+        """
         kind = dtype or self.dtype
         made = creation.empty_strided(size, stride, dtype=kind, requires_grad=requires_grad, device=self._place(device))
         return like(made, self)  # type: ignore[no-any-return]
 
     @pinnable
     def new_zeros(self, *size: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
-        """Zeros with this tensor's dtype."""
+        """Zeros with this tensor's dtype.
+
+        size: lengths of the axes, as numbers or one sequence; dtype, device and requires_grad as in zeros().
+
+        >>> import adjoint
+        >>> adjoint.tensor([1, 2]).new_zeros(3)
+        tensor([0, 0, 0])
+        """
         made = creation.zeros(*size, dtype=dtype or self.dtype, device=self._place(device), **options)
         return batched_as(self, made)
 
     @pinnable
     def new_ones(self, *size: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
-        """Ones with this tensor's dtype."""
+        """Ones with this tensor's dtype.
+
+        size: lengths of the axes, as numbers or one sequence; dtype, device and requires_grad as in ones().
+
+        >>> import adjoint
+        >>> adjoint.tensor([1, 2]).new_ones(3)
+        tensor([1, 1, 1])
+        """
         made = creation.ones(*size, dtype=dtype or self.dtype, device=self._place(device), **options)
         return batched_as(self, made)
 
     @pinnable
     def new_empty(self, *size: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
-        """Memory of no particular content with this tensor's dtype."""
+        """Memory of no particular content with this tensor's dtype.
+
+        size: lengths of the axes, as numbers or one sequence; dtype, device and requires_grad as in empty().
+
+        >>> import adjoint
+        >>> adjoint.ones(2).new_empty(3).shape
+        adjoint.Size([3])
+        """
         made = creation.empty(*size, dtype=dtype or self.dtype, device=self._place(device), **options)
         return batched_as(self, made)
 
@@ -633,7 +945,14 @@ class Tensor(ArithmeticTensor):
     def new_full(
         self, size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None
     ) -> Tensor:
-        """A number repeated, with this tensor's dtype."""
+        """A number repeated, with this tensor's dtype.
+
+        size: lengths of the axes; dtype, device and requires_grad as in full().
+
+        >>> import adjoint
+        >>> adjoint.tensor([1, 2]).new_full((3,), 7)
+        tensor([7, 7, 7])
+        """
         kind = dtype or self.dtype
         made = creation.full(size, fill_value, dtype=kind, requires_grad=requires_grad, device=self._place(device))
         return batched_as(self, made)
@@ -662,7 +981,14 @@ class Tensor(ArithmeticTensor):
             backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Switch on (or off) that gradients are accumulated for this leaf; returns the tensor itself."""
+        """Switch on (or off) that gradients are accumulated for this leaf; returns the tensor itself.
+
+        Raises RuntimeError for integers, and where it is switched off for a tensor that is no leaf.
+
+        >>> import adjoint
+        >>> adjoint.ones(2).requires_grad_().requires_grad
+        True
+        """
         if not isinstance(requires_grad, bool):
             raise TypeError(
                 f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {type_name(requires_grad)}"
@@ -671,7 +997,15 @@ class Tensor(ArithmeticTensor):
         return needing_grad(self, requires_grad)  # type: ignore[no-any-return]
 
     def detach(self) -> Tensor:
-        """A tensor that shares memory and version, but not the graph."""
+        """A tensor that shares memory and version, but not the graph.
+
+        Any shape and dtype. No gradient flows through it. Writing to it counts in the version that both share, so that
+        a backward pass which needs the old values raises RuntimeError.
+
+        >>> import adjoint
+        >>> adjoint.ones(2, requires_grad=True).detach().requires_grad
+        False
+        """
         result = new_tensor(self._array)
         share_version(result, self)
         result._level = self._level
@@ -697,7 +1031,14 @@ class Tensor(ArithmeticTensor):
 
     @property
     def data(self) -> Tensor:
-        """A tensor that shares memory but neither graph nor version; changes through it escape all checks."""
+        """A tensor that shares memory but neither graph nor version; changes through it escape all checks.
+
+        Use detach() where checks are wanted, and no_grad() to modify a parameter.
+
+        >>> import adjoint
+        >>> adjoint.ones(2, requires_grad=True).data
+        tensor([1., 1.])
+        """
         twin = new_tensor(self._array)
         share_memory(twin, self)
         twin._level = self._level  # type: ignore[attr-defined]
@@ -722,7 +1063,18 @@ class Tensor(ArithmeticTensor):
         raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-        """Have `hook` called with every gradient of this tensor; what it returns replaces the gradient."""
+        """Have `hook` called with every gradient of this tensor; what it returns replaces the gradient.
+
+        Returns a handle, whose remove() takes the hook away. Raises RuntimeError for a tensor that requires no
+        gradient.
+
+        >>> import adjoint
+        >>> x = adjoint.ones(2, requires_grad=True)
+        >>> handle = x.register_hook(lambda g: g * 10)
+        >>> x.sum().backward()
+        >>> x.grad
+        tensor([10., 10.])
+        """
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self.is_leaf:
@@ -738,7 +1090,16 @@ class Tensor(ArithmeticTensor):
         return node._ad_tensor_hooks.setdefault(self._output_nr, HookTable())  # type: ignore[no-any-return]
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
-        """Have `hook` called with this leaf each time after its .grad was accumulated."""
+        """Have `hook` called with this leaf each time after its .grad was accumulated.
+
+        Returns a handle, whose remove() takes the hook away. Raises RuntimeError for a tensor that is no leaf.
+
+        >>> import adjoint
+        >>> x = adjoint.ones(2, requires_grad=True)
+        >>> handle = x.register_post_accumulate_grad_hook(lambda leaf: print(leaf.grad))
+        >>> x.sum().backward()
+        tensor([1., 1.])
+        """
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if not self.is_leaf:
@@ -748,7 +1109,14 @@ class Tensor(ArithmeticTensor):
         return RemovableHandle(self._post_hooks, hook)
 
     def retain_grad(self) -> None:
-        """Keep the gradient of this tensor, although it is not a leaf, in .grad."""
+        """Keep the gradient of this tensor, although it is not a leaf, in .grad.
+
+        Raises RuntimeError for a tensor that requires no gradient. Nothing to do for a leaf.
+
+        >>> import adjoint
+        >>> (lambda y: (y.retain_grad(), y.sum().backward(), y.grad)[-1])(adjoint.ones(2, requires_grad=True) * 3)
+        tensor([1., 1.])
+        """
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if self.is_leaf or self.retains_grad:
@@ -788,7 +1156,14 @@ class Tensor(ArithmeticTensor):
 
     @property
     def volatile(self) -> bool:
-        """True for a tensor of whose results no history is saved; deprecated, see `no_grad`."""
+        """True for a tensor of whose results no history is saved; deprecated, see `no_grad`.
+
+        It is what torch had before 0.4.
+
+        >>> import adjoint
+        >>> adjoint.ones(2).volatile
+        False
+        """
         return get_volatile(self)
 
     @volatile.setter

@@ -1672,70 +1672,70 @@ class Tensor(TensorBase):
         """Each bit inverted. Raises TypeError for numbers that are no integers."""
 
     def absolute_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of abs_()."""
+        """Alias of Tensor.abs_()."""
 
     def arccos_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of acos_()."""
+        """Alias of Tensor.acos_()."""
 
     def arccosh_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of acosh_()."""
+        """Alias of Tensor.acosh_()."""
 
     def arcsin_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of asin_()."""
+        """Alias of Tensor.asin_()."""
 
     def arcsinh_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of asinh_()."""
+        """Alias of Tensor.asinh_()."""
 
     def arctan_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of atan_()."""
+        """Alias of Tensor.atan_()."""
 
     def arctan2_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of atan2_()."""
+        """Alias of Tensor.atan2_()."""
 
     def arctanh_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of atanh_()."""
+        """Alias of Tensor.atanh_()."""
 
     def clip_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of clamp_()."""
+        """Alias of Tensor.clamp_()."""
 
     def divide_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of div_()."""
+        """Alias of Tensor.div_()."""
 
     def fix_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of trunc_()."""
+        """Alias of Tensor.trunc_()."""
 
     def greater_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of gt_()."""
+        """Alias of Tensor.gt_()."""
 
     def greater_equal_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of ge_()."""
+        """Alias of Tensor.ge_()."""
 
     def less_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of lt_()."""
+        """Alias of Tensor.lt_()."""
 
     def less_equal_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of le_()."""
+        """Alias of Tensor.le_()."""
 
     def multiply_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of mul_()."""
+        """Alias of Tensor.mul_()."""
 
     def negative_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of neg_()."""
+        """Alias of Tensor.neg_()."""
 
     def not_equal_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of ne_()."""
+        """Alias of Tensor.ne_()."""
 
     def subtract_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of sub_()."""
+        """Alias of Tensor.sub_()."""
 
     def __div__(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of __truediv__()."""
+        """Alias of Tensor.__truediv__()."""
 
     def __rdiv__(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of __rtruediv__()."""
+        """Alias of Tensor.__rtruediv__()."""
 
     def __idiv__(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of __itruediv__()."""
+        """Alias of Tensor.__itruediv__()."""
 
     def apply_(self, callable: Callable[[Any], Any]) -> Tensor:
         """Replace each element by what a function of a Python number makes of it. Slow: one call for each element."""
