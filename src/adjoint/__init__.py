@@ -90,7 +90,7 @@ from adjoint.tensor.storage import TypedStorage, UntypedStorage, is_storage
 from adjoint.tensor.tensor import Tensor
 from adjoint.tensor.types import TENSOR_TYPES as _TENSOR_TYPES
 from adjoint.tensor.types import set_default_tensor_type
-from adjoint.transforms.vmap import vmap
+from adjoint.transforms.batching.vmap import vmap
 
 from . import autograd, fft, linalg, masked, memory, nn, random, signal, special
 

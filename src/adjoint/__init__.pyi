@@ -1862,7 +1862,7 @@ def view_as_real_copy(input: Tensor, *, out: Any = None) -> Tensor:
 def view_copy(input: Tensor, size: Any = None, dtype: Any = None, *, out: Any = None) -> Tensor:
     """A copy of what view() gives a view of."""
 
-from adjoint.transforms.vmap import vmap as vmap
+from adjoint.transforms.batching.vmap import vmap as vmap
 
 def vsplit(input: Tensor, *indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
     """tensor_split() along the axis that vstack() joins; a number must divide its size."""

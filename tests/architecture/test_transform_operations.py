@@ -7,7 +7,7 @@ from pathlib import Path
 
 from adjoint.rules import TABLE
 from adjoint.tensor.table import operations
-from adjoint.transforms.batched import ARITHMETIC, CALLED_OPERATIONS
+from adjoint.transforms.batching.batched import ARITHMETIC, CALLED_OPERATIONS
 
 TRANSFORMS = Path(__file__).parents[2] / "src" / "adjoint" / "transforms"
 #: What transforms/ calls the namespaces of operations.

@@ -11,7 +11,7 @@ import pytest
 import adjoint
 from adjoint import func
 from adjoint.runtime.pytree import flatten
-from adjoint.transforms.batched import BatchedArray
+from adjoint.transforms.batching.batched import BatchedArray
 
 
 def close(actual: Any, expected: Any) -> None:

@@ -19,7 +19,7 @@ from adjoint import vmap
 from adjoint.autograd import grad
 from adjoint.core.graph import new_tensor
 from adjoint.rules import TABLE
-from adjoint.transforms.vmap import spans
+from adjoint.transforms.batching.vmap import spans
 
 F64 = adjoint.float64
 

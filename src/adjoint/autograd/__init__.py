@@ -26,7 +26,7 @@ from adjoint.tensor.left_out import AttributeOf as _AttributeOf
 from . import anomaly_mode, grad_mode
 
 if _typing.TYPE_CHECKING:
-    from adjoint.transforms.custom import custom
+    from adjoint.transforms.custom_functions.custom import custom
 
     from . import forward_ad, function, functional, graph, profiler, profiler_legacy, profiler_util, variable
     from .function import Function, NestedIOFunction
@@ -52,7 +52,7 @@ _LATER = {
     "Variable": "adjoint.autograd.variable",
     "_profiler_enabled": "adjoint.autograd.profiler",
     "kineto_available": "adjoint.autograd.profiler",
-    "custom": "adjoint.transforms.custom",
+    "custom": "adjoint.transforms.custom_functions.custom",
     "gradcheck": "adjoint.autograd.gradcheck",
     "gradgradcheck": "adjoint.autograd.gradcheck",
 }

@@ -3,8 +3,8 @@
 import typing as _typing
 
 from adjoint.tensor.left_out import AttributeOf as _AttributeOf
-from adjoint.transforms.context import BackwardCFunction, FunctionCtx
-from adjoint.transforms.function import (
+from adjoint.transforms.custom_functions.context import BackwardCFunction, FunctionCtx
+from adjoint.transforms.custom_functions.function import (
     Function,
     FunctionMeta,
     InplaceFunction,

@@ -11,9 +11,9 @@ from adjoint.tools.profiler.events import (
     MemRecordsAcc,
     StringTable,
 )
-from adjoint.tools.profiler.formats import format_memory as _format_memory
-from adjoint.tools.profiler.formats import format_time as _format_time
-from adjoint.tools.profiler.formats import format_time_share as _format_time_share
+from adjoint.tools.profiler.export.formats import format_memory as _format_memory
+from adjoint.tools.profiler.export.formats import format_time as _format_time
+from adjoint.tools.profiler.export.formats import format_time_share as _format_time_share
 from adjoint.tools.profiler.metadata import EventMetadata
 from adjoint.tools.profiler.metadata import build_metadata as _build_metadata
 

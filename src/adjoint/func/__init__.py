@@ -3,6 +3,7 @@
 import typing as _typing
 
 from adjoint.tensor.left_out import AttributeOf as _AttributeOf
+from adjoint.transforms.batching.vmap import vmap
 from adjoint.transforms.func import (
     grad,
     grad_and_value,
@@ -17,7 +18,6 @@ from adjoint.transforms.func import (
 from adjoint.transforms.rearrange import rearrange
 from adjoint.transforms.stateless import functional_call, stack_module_state
 from adjoint.transforms.unwrapped import debug_unwrap, functionalize
-from adjoint.transforms.vmap import vmap
 
 __all__ = [
     "debug_unwrap",

@@ -52,7 +52,7 @@ axes of the first input without the batch axis. It returns the arguments that ch
     def _(size, shape): return {"shape": (size, *shape)}
 
 Where one run of the operation with other arguments is not enough, or not the quickest, the author writes the whole
-batch form, from other operations. It gets the `batch` (see `adjoint.transforms.batched.BatchLevel`) and the arguments
+batch form, from other operations. It gets the `batch` (a `BatchLevel` of adjoint.transforms.batching) and the arguments
 by name. Arrays with `batch.has(array)` have the batch axis, and `batch.strip(array)` shows it. `batch.ops_for(arrays)`
 are the operations on arrays with the axis, `batch.ops` those on members, and `batch.join(array)` makes the array with
 the axis the result. NotImplemented: the form above serves these arguments.

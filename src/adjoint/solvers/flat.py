@@ -19,7 +19,7 @@ from adjoint.runtime.pytree import flatten, places
 from adjoint.tensor.creation import as_tensor, zeros
 from adjoint.tensor.table import ops
 from adjoint.transforms import forward, func
-from adjoint.transforms.batched import batches_of
+from adjoint.transforms.batching.batched import batches_of
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor

@@ -31,7 +31,7 @@ from adjoint.solvers.linear import METHODS, LinearSystem, solution
 from adjoint.tensor.creation import from_numpy
 from adjoint.tensor.table import ops
 from adjoint.transforms import func
-from adjoint.transforms.custom import custom
+from adjoint.transforms.custom_functions.custom import custom
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor

@@ -28,7 +28,7 @@ from adjoint.solvers.flat import (
 from adjoint.tensor.creation import as_tensor, from_numpy
 from adjoint.tensor.table import ops
 from adjoint.transforms import func
-from adjoint.transforms.custom import custom
+from adjoint.transforms.custom_functions.custom import custom
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor

@@ -25,7 +25,7 @@ from adjoint.tensor.creation import as_tensor
 from adjoint.tensor.table import ops
 from adjoint.tools.checkpoint import checkpoint_chain
 from adjoint.transforms import func
-from adjoint.transforms.custom import custom
+from adjoint.transforms.custom_functions.custom import custom
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor

@@ -12,7 +12,7 @@ from adjoint.core.recorder import is_inexact
 from adjoint.solvers.flat import one_by_one, to_numpy
 from adjoint.tensor.creation import as_tensor, from_numpy
 from adjoint.tensor.table import ops
-from adjoint.transforms.custom import custom
+from adjoint.transforms.custom_functions.custom import custom
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor

@@ -12,7 +12,7 @@ from adjoint.core.engine import accumulates
 from adjoint.core.grad_mode import enable_grad
 from adjoint.core.graph import TensorBase, needs_grad
 from adjoint.tensor.differentiate import backward, needing_grad
-from adjoint.transforms.function import Function
+from adjoint.transforms.custom_functions.function import Function
 
 NO_GRADIENT_NEEDED = "None of the inputs have requires_grad=True. Gradients will be None"
 ONLY_BACKWARD = (

@@ -29,8 +29,8 @@ from adjoint.runtime.pytree import TreeDef, flatten
 from adjoint.tensor import differentiate
 from adjoint.tensor.table import ops
 from adjoint.transforms import forward, functional
+from adjoint.transforms.batching.vmap import described, vmap
 from adjoint.transforms.jacobians import Block, Job, zero_block
-from adjoint.transforms.vmap import described, vmap
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor

@@ -27,8 +27,8 @@ from adjoint.runtime.pytree import TreeDef
 from adjoint.tensor.differentiate import check_implicit, grad, make_cotangent, needing_grad
 from adjoint.tensor.table import ops
 from adjoint.transforms import forward
+from adjoint.transforms.batching.vmap import vmap
 from adjoint.transforms.jacobians import Job, Pull, Push, n_directions, zero_block
-from adjoint.transforms.vmap import vmap
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor

@@ -24,8 +24,8 @@ from adjoint.arrays.dtypes import finfo
 from adjoint.arrays.namespace import namespace, underlying
 from adjoint.core.graph import new_tensor
 from adjoint.tensor.table import ops
+from adjoint.transforms.batching.vmap import spans
 from adjoint.transforms.progress import Progress
-from adjoint.transforms.vmap import spans
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor

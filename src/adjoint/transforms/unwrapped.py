@@ -10,7 +10,7 @@ from adjoint.arrays.size import type_name
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.runtime.pytree import flatten
 from adjoint.tensor.table import ops
-from adjoint.transforms.batched import BatchedArray
+from adjoint.transforms.batching.batched import BatchedArray
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor

@@ -8,8 +8,8 @@ import pytest
 
 import adjoint
 from adjoint.autograd.profiler import EventList, FunctionEvent, profile
+from adjoint.tools.profiler.export.pictures import picture
 from adjoint.tools.profiler.memory import CATEGORIES, Block, MemoryTimeline
-from adjoint.tools.profiler.pictures import picture
 
 KILO = 1000  # bytes of 250 numbers of single precision
 

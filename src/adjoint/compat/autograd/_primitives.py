@@ -32,8 +32,8 @@ from adjoint.core.modes import current, is_grad_enabled
 from adjoint.core.naming import KeptByName
 from adjoint.runtime.pytree import flatten
 from adjoint.tensor.table import ops
+from adjoint.transforms.custom_functions.function import Function as CustomFunction
 from adjoint.transforms.forward import has_tangent
-from adjoint.transforms.function import Function as CustomFunction
 
 Function = Callable[..., Any]
 

@@ -11,10 +11,10 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from adjoint.tools.profiler.formats import format_time
+from adjoint.tools.profiler.export.formats import format_time
+from adjoint.tools.profiler.export.tables import build_table
+from adjoint.tools.profiler.export.traces import trace_events
 from adjoint.tools.profiler.metadata import build_metadata
-from adjoint.tools.profiler.tables import build_table
-from adjoint.tools.profiler.traces import trace_events
 
 STACK_METRICS = tuple(f"self_{kind}_time_total" for kind in ("cpu", "cuda", "xpu", "privateuse1"))
 

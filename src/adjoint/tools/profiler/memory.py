@@ -14,7 +14,7 @@ import numpy
 from adjoint.arrays.namespace import underlying
 from adjoint.core.graph import Node, SavedTensor, TensorBase
 from adjoint.core.locations import Location, described
-from adjoint.tools.profiler.formats import format_memory
+from adjoint.tools.profiler.export.formats import format_memory
 
 PARAMETERS, INPUTS, GRADIENTS, SAVED, TEMPORARY = "parameters", "inputs", "gradients", "saved for backward", "temporary"
 CATEGORIES = (PARAMETERS, INPUTS, GRADIENTS, SAVED, TEMPORARY)

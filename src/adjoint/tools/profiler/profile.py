@@ -17,12 +17,12 @@ from adjoint.tools.profiler.activities import ProfilerActivity
 from adjoint.tools.profiler.assemble import assemble
 from adjoint.tools.profiler.devices import Clock, clock_of
 from adjoint.tools.profiler.events import EventList, FunctionEventAvg
+from adjoint.tools.profiler.export.traces import trace_events
 from adjoint.tools.profiler.memory import MemoryTimeline
 from adjoint.tools.profiler.recorder import Recorder
-from adjoint.tools.profiler.traces import trace_events
 
 if TYPE_CHECKING:
-    from adjoint.tools.profiler.pictures import Picture
+    from adjoint.tools.profiler.export.pictures import Picture
 
 F = TypeVar("F", bound=Callable[..., Any])
 UNFINISHED = "<unfinished torch.autograd.profile>"
@@ -224,7 +224,7 @@ class profile:
         >>> str(prof.plot())[:4]
         '<svg'
         """
-        from adjoint.tools.profiler.pictures import picture
+        from adjoint.tools.profiler.export.pictures import picture
 
         return picture(self.function_events)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from adjoint.tools.profiler.events import EventList, FunctionEvent
-from adjoint.tools.profiler.formats import format_memory
+from adjoint.tools.profiler.export.formats import format_memory
 
 Trace = dict[str, Any]
 

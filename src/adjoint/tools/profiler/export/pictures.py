@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from adjoint.tools.profiler.formats import format_memory, format_time
+from adjoint.tools.profiler.export.formats import format_memory, format_time
 from adjoint.tools.profiler.memory import CATEGORIES, MemoryTimeline
 
 WIDTH, LEFT, ROW, GAP, MEMORY_HEIGHT = 1000, 90, 18, 26, 140

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from adjoint.tools.profiler.formats import flops_unit, format_memory, format_time, format_time_share
+from adjoint.tools.profiler.export.formats import flops_unit, format_memory, format_time, format_time_share
 
 WIDTH = 12
 GAP = "  "

@@ -12,7 +12,7 @@ from adjoint.core.operation import Operation
 from adjoint.core.recorded import raw_ops
 from adjoint.rules.declare import Array
 from adjoint.tensor.table import operations, ops
-from adjoint.transforms.batched import BatchedArray, Batches, LevelRule, batches_of
+from adjoint.transforms.batching.batched import BatchedArray, Batches, LevelRule, batches_of
 
 # in and out -----------------------------------------------------------------------------------------------------------
 

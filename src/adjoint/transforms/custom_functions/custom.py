@@ -20,7 +20,7 @@ from adjoint.core.naming import KeptByName
 from adjoint.core.recorder import is_inexact
 from adjoint.runtime.pytree import TreeDef, flatten
 from adjoint.tensor.differentiate import grad, needing_grad
-from adjoint.transforms.function import Function, FunctionMeta
+from adjoint.transforms.custom_functions.function import Function, FunctionMeta
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor

@@ -40,9 +40,9 @@ from adjoint.tensor.differentiate import needing_grad
 from adjoint.tensor.table import ops
 from adjoint.tensor.volatile import run_function
 from adjoint.transforms import forward
-from adjoint.transforms.batched import BatchedArray, batches_of
-from adjoint.transforms.context import BackwardCFunction, FunctionCtx, forget, save
-from adjoint.transforms.vmap import described, lead_in, spread
+from adjoint.transforms.batching.batched import BatchedArray, batches_of
+from adjoint.transforms.batching.vmap import described, lead_in, spread
+from adjoint.transforms.custom_functions.context import BackwardCFunction, FunctionCtx, forget, save
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor

@@ -14,8 +14,8 @@ from adjoint.core.random import get_rng_state, set_rng_state
 from adjoint.runtime.pytree import TreeDef, flatten
 from adjoint.tensor.differentiate import of_all_members
 from adjoint.tensor.table import ops
-from adjoint.transforms import batch_rules as batch_rules
-from adjoint.transforms.batched import batches_of
+from adjoint.transforms.batching import batch_rules as batch_rules
+from adjoint.transforms.batching.batched import batches_of
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor

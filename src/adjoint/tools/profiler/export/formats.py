@@ -11,7 +11,7 @@ BYTES = {"GB": 2**30, "MB": 2**20, "KB": 2**10}
 def format_time(time_us: float, time_unit: str | None = None) -> str:
     """A time of so many microseconds in the largest unit of which there is one, or in the given one ("s", "ms", "us").
 
-    >>> from adjoint.tools.profiler.formats import format_time
+    >>> from adjoint.tools.profiler.export.formats import format_time
     >>> format_time(12345.6), format_time(0.5), format_time(1500, "us")
     ('12.346ms', '0.500us', '1500.000us')
     """
@@ -25,7 +25,7 @@ def format_time(time_us: float, time_unit: str | None = None) -> str:
 def format_time_share(time_us: float, total_time_us: float) -> str:
     """A time as a share of the whole; of nothing, NaN.
 
-    >>> from adjoint.tools.profiler.formats import format_time_share
+    >>> from adjoint.tools.profiler.export.formats import format_time_share
     >>> format_time_share(1, 2)
     '50.00%'
     """
@@ -37,7 +37,7 @@ def format_time_share(time_us: float, total_time_us: float) -> str:
 def format_memory(nbytes: int) -> str:
     """A number of bytes, negative for memory that was freed.
 
-    >>> from adjoint.tools.profiler.formats import format_memory
+    >>> from adjoint.tools.profiler.export.formats import format_memory
     >>> format_memory(1536), format_memory(-5)
     ('1.50 KB', '-5 B')
     """

@@ -32,7 +32,7 @@ from adjoint.core.locations import caller
 from adjoint.core.modes import current
 from adjoint.core.recorded import drop, pack_by_mode, save_input, save_result, unpacked
 from adjoint.tensor.table import ops
-from adjoint.transforms.batched import batches_of
+from adjoint.transforms.batching.batched import batches_of
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor

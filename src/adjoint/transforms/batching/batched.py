@@ -408,7 +408,7 @@ def aligned(name: str, args: tuple[Any, ...]) -> Any:
 class Namespace:
     """What the core asks of the namespace of an array library, for batched arrays."""
 
-    __name__ = "adjoint.transforms.batched"
+    __name__ = "adjoint.transforms.batching.batched"
 
     kernel_of = staticmethod(kernel_of)
     float32, float64, int64 = numpy.float32, numpy.float64, numpy.int64

@@ -1,0 +1,1 @@
+"""vmap: batched arrays, the operations that lead in and out, and the transformation itself."""

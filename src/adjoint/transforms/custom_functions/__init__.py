@@ -1,0 +1,1 @@
+"""Functions whose derivative the user writes: `autograd.Function`, its context, and custom derivatives."""
