@@ -580,8 +580,9 @@ class Program:
                 written, of_source = target if advanced else part, source is not None and source.requires
                 stale = refusal_of(source.settle) if advanced and source is not None and of_source else ()
                 if stale:
-                    # which of two refusals is told depends on whether the source broadcasts
-                    raise Refused(*stale, *refusal_of(lambda: may_be_written(written, of_source)))
+                    # which of several refusals is told depends on whether the source broadcasts
+                    overlap = refusal_of(lambda: self.check_memory(target, []))
+                    raise Refused(*stale, *refusal_of(lambda: may_be_written(written, of_source)), *overlap)
                 may_be_written(written, of_source)
             if advanced:
                 self.check_memory(target, [])
@@ -778,6 +779,12 @@ programs = st.lists(st.tuples(numbers, numbers, numbers, numbers), min_size=4, m
     suppress_health_check=list(HealthCheck),
 )
 @example([(0, 0, 0, 0), (0, 0, 0, 0), (13, 127, 0, 0), (0, 0, 0, 0), (14, 12, 0, 0), (1, 110, 50, 0), (6, 2, 0, 0)])
+@example(
+    [
+        *[(0, 0, 0, 0)] * 8,
+        *[(7, 0, 0, 0), (82, 0, 45, 0), (0, 0, 0, 0), (62, 0, 0, 0), (79, 0, 0, 0), (10, 2, 83, 0), (18, 59, 58, 0)],
+    ]
+)
 @example([(0, 0, 0, 0), (61, 0, 1, 0), (125, 0, 0, 0), (0, 0, 0, 0), (14, 117, 0, 0), (66, 0, 73, 25)])
 @given(programs)
 def test_programs(steps: list[tuple[int, int, int, int]]) -> None:
