@@ -89,3 +89,11 @@ def test_parameters_become_a_vector_and_come_back():
 def test_vectors_that_do_not_fit(vector, error, message):
     with pytest.raises(error, match=message):
         utils.vector_to_parameters(vector, parameters())
+
+
+@pytest.mark.parametrize("parameters", [np.ones(3), ["a"], [None], [adjoint.ones(2), 1.0]], ids=str)
+@pytest.mark.parametrize("function", [utils.clip_grad_norm_, utils.clip_grad_value_, utils.clip_grads_with_norm_])
+def test_what_is_no_tensor_is_named(function, parameters):
+    arguments = (1.0, adjoint.ones(())) if function is utils.clip_grads_with_norm_ else (1.0,)
+    with pytest.raises(TypeError, match="expected a Tensor or an iterable of Tensors"):
+        function(parameters, *arguments)

@@ -28,8 +28,12 @@ SMALLEST_NORM = 1e-6  # added to a norm by which gradients are divided
 
 
 def tensors_of(tensors: Tensor | Iterable[Tensor]) -> list[Tensor]:
-    """One tensor or several as a list."""
-    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    """One tensor or several as a list. Raises TypeError for anything else."""
+    listed = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    for tensor in listed:
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"expected a Tensor or an iterable of Tensors, but one of them is {type(tensor).__name__}")
+    return listed
 
 
 def grads_of(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
