@@ -9,7 +9,7 @@ SHELL := /bin/sh
 .NOTPARALLEL:
 .SUFFIXES:
 
-ifeq ($(filter demo test test-oldest test-distributed gaps errors agreement bench bench-check lint,$(MAKECMDGOALS)),)
+ifeq ($(filter demo generate test test-oldest test-distributed gaps errors agreement bench bench-check lint,$(MAKECMDGOALS)),)
 NEEDS_PYTHON :=
 else
 NEEDS_PYTHON := yes
@@ -40,7 +40,7 @@ CORE_TESTS := $(wildcard tests/core tests/rules tests/functions)
 REQUIRE_EXT = ADJOINT_REQUIRE_EXT=$$(test -z "$$ADJOINT_DISABLE_EXT" && test -e $(VENV)/.extensions && echo 1)
 PYTEST = $(RUN) -m pytest -q -n 2 $(ARGS)
 
-.PHONY: help demo test test-oldest test-distributed gaps errors agreement bench bench-check lint clean
+.PHONY: help demo generate test test-oldest test-distributed gaps errors agreement bench bench-check lint clean
 
 help:
 	@echo 'make demo     adjoint at work, in a minute or two'
@@ -48,6 +48,7 @@ help:
 	@echo '              (make test ARGS="-m '"'not slow'"'" for a quick round)'
 	@echo 'make test-distributed   gradients on several processes (installs an MPI library)'
 	@echo 'make test-oldest   the tests with the oldest versions of what adjoint needs'
+	@echo 'make generate   rewrite every generated file: stubs, pages of docs, tables'
 	@echo 'make gaps     do the lists of what other array libraries lack hold for the versions installed?'
 	@echo 'make errors   does a test exercise every raise statement?'
 	@echo 'make agreement  how far adjoint agrees with PyTorch, entry by entry (installs it: large)'
@@ -73,6 +74,9 @@ test-oldest:
 
 test-distributed: $(VENV)/.distributed $(VENV)/.extensions
 	@ADJOINT_TEST_DISTRIBUTED=1 $(REQUIRE_EXT) $(RUN) -m pytest -q $(ARGS) tests/distributed
+
+generate: $(VENV)/.test $(VENV)/.extensions
+	@$(RUN) scripts/generate.py $(ARGS)
 
 gaps: $(VENV)/.test $(VENV)/.extensions
 	@$(REQUIRE_EXT) $(RUN) scripts/list_array_gaps.py --check $(ARGS)

@@ -1,0 +1,51 @@
+"""Rewrite every generated file: type stubs, pages of docs/, the header of fitted coefficients, the list of names.
+
+    python scripts/generate.py [--list]
+
+Measurements are read, not repeated: `generate_function_table.py --measure` and `list_array_gaps.py` take minutes. The
+scripts in NEED_MORE need a library that adjoint's tests do not need. --list names the files and what writes them.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+#: Each script, the files that it writes, and the test that says when one of them is stale. Stubs come first: the page
+#: of functions is written from what they import.
+GENERATED: dict[str, tuple[tuple[str, ...], str]] = {
+    "fit_functions.py": (
+        ("src/adjoint/arrays/kernels/vector_ufuncs_tables.h",),
+        "tests/arrays/kernels/test_vector_ufuncs.py",
+    ),
+    "generate_stubs.py": (("src/adjoint/**/*.pyi",), "tests/typing/test_stubs.py"),
+    "list_public_names.py": (("tests/data/public_names.json",), "tests/test_public_names.py"),
+    "generate_function_table.py": (("docs/functions.md",), "tests/test_function_table.py"),
+    "generate_left_out.py": (("docs/left-out.md",), "tests/test_left_out.py"),
+    "generate_numpy_coverage.py": (("docs/numpy-coverage.md",), "tests/interop/test_probe.py"),
+    "generate_scipy_coverage.py": (("docs/scipy-coverage.md",), "tests/interop/test_scipy_array_api.py"),
+}
+#: Scripts that need a library beyond those of the tests, and what needs them.
+NEED_MORE = {
+    "list_array_gaps.py": "the versions of array libraries that the lists are about: `make gaps` compares them",
+    "list_cupy_names.py": "CuPy",
+    "list_torch_names.py": "PyTorch",
+    "measure_distributed.py": "an MPI library",
+}
+
+
+def main() -> int:
+    if "--list" in sys.argv[1:]:
+        for script, (files, test) in GENERATED.items():
+            print(f"{', '.join(files)}: scripts/{script}, compared by {test}")
+        return 0
+    for script in GENERATED:
+        print(f"scripts/{script}", flush=True)
+        subprocess.run([sys.executable, str(ROOT / "scripts" / script)], cwd=ROOT, check=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
