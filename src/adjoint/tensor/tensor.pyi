@@ -507,6 +507,69 @@ class Tensor(TensorBase):
     def volatile(self) -> builtins.bool:
         """True for a tensor of whose results no history is saved; deprecated, see `no_grad`."""
 
+    def cumsum_(self, dim: builtins.int, *, dtype: _dtype | None = None) -> Tensor:
+        """In-place version of cumsum()."""
+
+    def cumprod_(self, dim: builtins.int, *, dtype: _dtype | None = None) -> Tensor:
+        """In-place version of cumprod()."""
+
+    def amax(self, dim: builtins.int | Sequence[builtins.int] = (), keepdim: builtins.bool = False) -> Tensor:
+        """The maximum over axes; equal elements share the gradient evenly."""
+
+    def amin(self, dim: builtins.int | Sequence[builtins.int] = (), keepdim: builtins.bool = False) -> Tensor:
+        """The minimum over axes; equal elements share the gradient evenly."""
+
+    def logsumexp(self, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False) -> Tensor:
+        """log(sum(exp(input))) over axes, without overflow."""
+
+    def any(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
+        """True where any of the elements over axes is not 0."""
+
+    def all(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
+        """True where all of the elements over axes are not 0."""
+
+    @overload
+    def count_nonzero(self, *dim: builtins.int) -> Tensor: ...
+    @overload
+    def count_nonzero(self, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
+        """How many elements over axes are not 0."""
+
+    def argmax(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
+        """The first place of the maximum along an axis, or in the flattened input."""
+
+    def argmin(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
+        """The first place of the minimum along an axis, or in the flattened input."""
+
+    def elu_(self, alpha: builtins.complex = 1.0, scale: builtins.float = 1.0, input_scale: builtins.float = 1.0) -> Tensor:
+        """In-place version of elu()."""
+
+    def celu_(self, alpha: builtins.complex = 1.0, scale: builtins.float = 1.0, input_scale: builtins.float = 1.0) -> Tensor:
+        """In-place version of celu()."""
+
+    def silu_(self) -> Tensor:
+        """In-place version of silu()."""
+
+    def mish_(self) -> Tensor:
+        """In-place version of mish()."""
+
+    def leaky_relu_(self, negative_slope: builtins.float = 0.01) -> Tensor:
+        """In-place version of leaky_relu()."""
+
+    def rrelu_with_noise_(self, noise: Tensor) -> Tensor:
+        """In-place version of rrelu_with_noise()."""
+
+    def threshold_(self, threshold: builtins.type, value: builtins.complex) -> Tensor:
+        """In-place version of threshold()."""
+
+    def hardtanh_(self, min_val: builtins.float = -1.0, max_val: builtins.float = 1.0) -> Tensor:
+        """In-place version of hardtanh()."""
+
+    def hardsigmoid_(self) -> Tensor:
+        """In-place version of hardsigmoid()."""
+
+    def hardswish_(self) -> Tensor:
+        """In-place version of hardswish()."""
+
     def neg(self) -> Tensor:
         """numpy.negative, elementwise."""
 
@@ -902,69 +965,6 @@ class Tensor(TensorBase):
 
     def zero_(self) -> Tensor:
         """In-place version of zero()."""
-
-    def cumsum_(self, dim: builtins.int, *, dtype: _dtype | None = None) -> Tensor:
-        """In-place version of cumsum()."""
-
-    def cumprod_(self, dim: builtins.int, *, dtype: _dtype | None = None) -> Tensor:
-        """In-place version of cumprod()."""
-
-    def amax(self, dim: builtins.int | Sequence[builtins.int] = (), keepdim: builtins.bool = False) -> Tensor:
-        """The maximum over axes; equal elements share the gradient evenly."""
-
-    def amin(self, dim: builtins.int | Sequence[builtins.int] = (), keepdim: builtins.bool = False) -> Tensor:
-        """The minimum over axes; equal elements share the gradient evenly."""
-
-    def logsumexp(self, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False) -> Tensor:
-        """log(sum(exp(input))) over axes, without overflow."""
-
-    def any(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
-        """True where any of the elements over axes is not 0."""
-
-    def all(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
-        """True where all of the elements over axes are not 0."""
-
-    @overload
-    def count_nonzero(self, *dim: builtins.int) -> Tensor: ...
-    @overload
-    def count_nonzero(self, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
-        """How many elements over axes are not 0."""
-
-    def argmax(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
-        """The first place of the maximum along an axis, or in the flattened input."""
-
-    def argmin(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
-        """The first place of the minimum along an axis, or in the flattened input."""
-
-    def elu_(self, alpha: builtins.complex = 1.0, scale: builtins.float = 1.0, input_scale: builtins.float = 1.0) -> Tensor:
-        """In-place version of elu()."""
-
-    def celu_(self, alpha: builtins.complex = 1.0, scale: builtins.float = 1.0, input_scale: builtins.float = 1.0) -> Tensor:
-        """In-place version of celu()."""
-
-    def silu_(self) -> Tensor:
-        """In-place version of silu()."""
-
-    def mish_(self) -> Tensor:
-        """In-place version of mish()."""
-
-    def leaky_relu_(self, negative_slope: builtins.float = 0.01) -> Tensor:
-        """In-place version of leaky_relu()."""
-
-    def rrelu_with_noise_(self, noise: Tensor) -> Tensor:
-        """In-place version of rrelu_with_noise()."""
-
-    def threshold_(self, threshold: builtins.type, value: builtins.complex) -> Tensor:
-        """In-place version of threshold()."""
-
-    def hardtanh_(self, min_val: builtins.float = -1.0, max_val: builtins.float = 1.0) -> Tensor:
-        """In-place version of hardtanh()."""
-
-    def hardsigmoid_(self) -> Tensor:
-        """In-place version of hardsigmoid()."""
-
-    def hardswish_(self) -> Tensor:
-        """In-place version of hardswish()."""
 
     def erf(self) -> Tensor:
         """The error function."""
