@@ -129,3 +129,65 @@ def test_help_is_composed_when_it_is_asked_for():
     program = "import sys, adjoint; print([name for name in sys.modules if name.startswith('adjoint.functions.help')])"
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
+
+
+def _stand_in(rule, parameter):
+    """An argument for a parameter that has no default, of a kind that it may have."""
+    if parameter.name in rule.axes:
+        return 0
+    if parameter.name in rule.constants:
+        return adjoint.zeros(2, dtype=adjoint.int64)
+    return adjoint.ones(2, 3) if parameter.name in rule.inputs else 1
+
+
+def _required(rule):
+    return [parameter for parameter in rule.parameters if parameter.default is parameter.empty]
+
+
+def _claiming(claim):
+    """The operations whose help says something, and what their calls need."""
+    chosen = {id(made): made for made in PUBLIC.values() if isinstance(made, Operation)}.values()
+    return [(made, made.rule, _required(made.rule)) for made in chosen if claim in made.__doc__]
+
+
+def test_errors_that_help_tells_of_are_raised():
+    for operation, _, required in _claiming("TypeError for what is no tensor"):
+        with pytest.raises(TypeError):
+            operation(*["x" for _ in required])
+    for operation, rule, required in _claiming("RuntimeError for shapes that cannot be broadcast"):
+        if [parameter.name for parameter in required] == list(rule.inputs)[: len(required)]:
+            vectors = [adjoint.ones(2 + (k > 0), dtype=adjoint.int64) for k in range(max(2, len(required)))]
+            floats = [vector.double() for vector in vectors]
+            with pytest.raises(RuntimeError):
+                operation(*(vectors if rule.name in _OF_INTEGERS else floats))
+    axes = [claiming for claiming in _claiming("IndexError for an axis out of range") if claiming[1].sequence is None]
+    assert len(axes) > 20
+    for operation, rule, required in axes:
+        arguments = {parameter.name: _stand_in(rule, parameter) for parameter in required}
+        with pytest.raises(IndexError):
+            operation(**{**arguments, **dict.fromkeys(rule.axes, 7)})
+
+
+_OF_INTEGERS = {"gcd", "lcm", *[name for name in TABLE if name.startswith("bitwise_")]}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # 1 is a pole of some
+def test_dtypes_that_help_tells_of():
+    checked = 0
+    for operation, rule, required in _claiming("become the default floating-point dtype"):
+        if rule.kind == "elementwise" and rule.outputs is None:
+            checked += 1
+            result = operation(*[adjoint.tensor([1, 1]) if p.name in rule.inputs else 1 for p in required])
+            assert result.dtype in (adjoint.float32, adjoint.complex64), rule.name
+    assert checked > 30
+
+
+def test_functions_have_an_example():
+    """All but other names of functions, their forms in place and copies, and what is deprecated."""
+    told_elsewhere = ("Alias of", "In-place version of", "A copy of what", "Tensor.", "The older name of")
+    silent = [
+        name
+        for name, made in PUBLIC.items()
+        if not name.startswith("Tensor.") and ">>> " not in made.__doc__ and not made.__doc__.startswith(told_elsewhere)
+    ]
+    assert silent == []

@@ -668,7 +668,7 @@ def feature_dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> T
     """Dropout of whole channels, those of nn.functional.dropout2d(), of an input (N, C, ...), with all arguments."""
 
 def feature_dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
-    """Dropout of whole channels, those of nn.functional.dropout2d(), of an input (N, C, ...), with all     arguments, in place."""
+    """Dropout of whole channels, those of nn.functional.dropout2d(), of an input (N, C, ...), with all arguments, in place."""
 
 from adjoint import fft as fft
 

@@ -175,6 +175,10 @@ def adaptive_max_pool1d_with_indices(
 
     Returns the elements and their places, which count through the axes that are pooled. The other arguments, shapes,
     derivative and errors are those of that function.
+
+    >>> import adjoint
+    >>> adjoint.nn.functional.adaptive_max_pool1d_with_indices(adjoint.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    (tensor([[3., 2.]]), tensor([[1, 2]]))
     """
     return adaptive_max_with_indices(1, input, output_size)
 
@@ -202,6 +206,10 @@ def adaptive_max_pool2d_with_indices(
 
     Returns the elements and their places, which count through the axes that are pooled. The other arguments, shapes,
     derivative and errors are those of that function.
+
+    >>> import adjoint
+    >>> adjoint.nn.functional.adaptive_max_pool2d_with_indices(adjoint.tensor([[[1.0, 3.0], [2.0, 0.0]]]), 1)
+    (tensor([[[3.]]]), tensor([[[1]]]))
     """
     return adaptive_max_with_indices(2, input, output_size)
 
@@ -229,5 +237,9 @@ def adaptive_max_pool3d_with_indices(
 
     Returns the elements and their places, which count through the axes that are pooled. The other arguments, shapes,
     derivative and errors are those of that function.
+
+    >>> import adjoint
+    >>> adjoint.nn.functional.adaptive_max_pool3d_with_indices(adjoint.ones(1, 2, 2, 2), 1)
+    (tensor([[[[1.]]]]), tensor([[[[0]]]]))
     """
     return adaptive_max_with_indices(3, input, output_size)

@@ -168,6 +168,10 @@ def _conversion(name: str, target: dtype) -> None:
 
     The tensor itself if it has this dtype. memory_format: how a copy lies in memory. The derivative casts the cotangent
     back. The same as to({target}).
+
+    >>> import adjoint
+    >>> adjoint.tensor([0, 1]).{name}().dtype
+    {target}
     """
     composite(namespace=None, name=name)(convert)
 

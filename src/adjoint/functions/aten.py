@@ -303,6 +303,10 @@ def native_group_norm(
     """nn.functional.group_norm(), the mean, and one over the standard deviation, both of shape (N, group).
 
     N samples with C channels of HxW elements each. Raises RuntimeError if the input has another number of elements.
+
+    >>> import adjoint
+    >>> adjoint.native_group_norm(adjoint.tensor([[1.0, 3.0]]), None, None, 1, 2, 1, 1, 1e-5)[1]
+    tensor([[2.]])
     """
     if input.numel() != N * C * HxW:
         raise RuntimeError(f"Expected input to have N * C * HxW = {N * C * HxW} elements, but got {input.numel()}")
@@ -324,6 +328,10 @@ def native_batch_norm(
     """nn.functional.batch_norm(), the mean, and one over the standard deviation of a channel; empty in evaluation.
 
     Raises RuntimeError for an input without elements in training.
+
+    >>> import adjoint
+    >>> adjoint.native_batch_norm(adjoint.tensor([[1.0], [3.0]]), None, None, None, None, True, 0.1, 1e-5)[1]
+    tensor([2.])
     """
     if training and 0 in input._array.shape:
         sizes = list(input._array.shape)
@@ -345,6 +353,10 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     """Zeros in place of each element with probability p, the others divided by 1 - p; and where elements were kept.
 
     Nothing is dropped if train is False. Raises ValueError unless p is between 0 and 1.
+
+    >>> import adjoint
+    >>> adjoint.native_dropout(adjoint.ones(2), 0.5, False)
+    (tensor([1., 1.]), tensor([True, True]))
     """
     if not 0 <= p <= 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
@@ -387,6 +399,10 @@ def max_pool1d(
     """The largest element of each window; see nn.functional.max_pool1d().
 
     The arguments are those of that function, but for return_indices.
+
+    >>> import adjoint
+    >>> adjoint.max_pool1d(adjoint.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    tensor([[3., 2.]])
     """
     return max_pooling.max_pool("max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
@@ -403,6 +419,10 @@ def max_pool2d(
     """The largest element of each window; see nn.functional.max_pool2d().
 
     The arguments are those of that function, but for return_indices.
+
+    >>> import adjoint
+    >>> adjoint.max_pool2d(adjoint.tensor([[[1.0, 3.0], [2.0, 0.0]]]), 2)
+    tensor([[[3.]]])
     """
     return max_pooling.max_pool("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
@@ -419,6 +439,10 @@ def max_pool3d(
     """The largest element of each window; see nn.functional.max_pool3d().
 
     The arguments are those of that function, but for return_indices.
+
+    >>> import adjoint
+    >>> adjoint.max_pool3d(adjoint.ones(1, 2, 2, 2), 2)
+    tensor([[[[1.]]]])
     """
     return max_pooling.max_pool("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
@@ -431,6 +455,10 @@ def adaptive_max_pool1d(
 
     Returns the elements and their places, which count through the axes that are pooled. The other arguments, shapes,
     derivative and errors are those of that function.
+
+    >>> import adjoint
+    >>> adjoint.adaptive_max_pool1d(adjoint.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    (tensor([[3., 2.]]), tensor([[1, 2]]))
     """
     return adaptive_pooling.adaptive_max_with_indices(1, input, output_size)
 
@@ -524,7 +552,15 @@ def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
 @in_place
 def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """Dropout of whole channels, those of nn.functional.dropout2d(), of an input (N, C, ...), with all
-    arguments, in place."""
+    arguments, in place.
+
+    p: the probability that a channel is dropped. train: False to drop nothing. The derivative is that of the factors
+    which were drawn. Raises ValueError unless p is between 0 and 1.
+
+    >>> import adjoint
+    >>> adjoint.feature_dropout_(adjoint.ones(1, 3), 0.5, False)
+    tensor([[1., 1., 1.]])
+    """
     return activations.feature_dropout(input, p, train, True)
 
 

@@ -176,6 +176,10 @@ Args:
     input: (N, C, {sizes}), or one image without N.
     norm_type: the order; infinity for the largest absolute value.
     kernel_size, stride, ceil_mode: as of avg_pool{n}d().
+
+>>> import adjoint
+>>> adjoint.nn.functional.lp_pool{n}d(adjoint.ones((1, 1) + (2,) * {n}), 1, 2).item() == 2**{n}
+True
 """
 
 

@@ -164,6 +164,10 @@ def fractional_max_pool2d_with_indices(
 
     Returns the elements and their places, which count through the axes that are pooled. The other arguments, shapes,
     derivative and errors are those of that function.
+
+    >>> import adjoint
+    >>> adjoint.nn.functional.fractional_max_pool2d_with_indices(adjoint.ones(1, 6, 6), 2, 3)[0].shape
+    adjoint.Size([1, 3, 3])
     """
     return _pool("fractional_max_pool2d", 2, input, kernel_size, output_size, output_ratio, _random_samples)
 
@@ -202,5 +206,9 @@ def fractional_max_pool3d_with_indices(
 
     Returns the elements and their places, which count through the axes that are pooled. The other arguments, shapes,
     derivative and errors are those of that function.
+
+    >>> import adjoint
+    >>> adjoint.nn.functional.fractional_max_pool3d_with_indices(adjoint.ones(1, 6, 6, 6), 2, 3)[0].shape
+    adjoint.Size([1, 3, 3, 3])
     """
     return _pool("fractional_max_pool3d", 3, input, kernel_size, output_size, output_ratio, _random_samples)

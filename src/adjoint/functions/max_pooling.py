@@ -126,6 +126,10 @@ def max_pool1d_with_indices(
 
     Returns the elements and their places, which count through the axes that are pooled. The other arguments, shapes,
     derivative and errors are those of that function.
+
+    >>> import adjoint
+    >>> adjoint.nn.functional.max_pool1d_with_indices(adjoint.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    (tensor([[3., 2.]]), tensor([[1, 2]]))
     """
     return _values_and_indices("max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode)
 
@@ -167,6 +171,10 @@ def max_pool2d_with_indices(
 
     Returns the elements and their places, which count through the axes that are pooled. The other arguments, shapes,
     derivative and errors are those of that function.
+
+    >>> import adjoint
+    >>> adjoint.nn.functional.max_pool2d_with_indices(adjoint.tensor([[[1.0, 3.0], [2.0, 0.0]]]), 2)
+    (tensor([[[3.]]]), tensor([[[1]]]))
     """
     return _values_and_indices("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode)
 
@@ -208,6 +216,10 @@ def max_pool3d_with_indices(
 
     Returns the elements and their places, which count through the axes that are pooled. The other arguments, shapes,
     derivative and errors are those of that function.
+
+    >>> import adjoint
+    >>> adjoint.nn.functional.max_pool3d_with_indices(adjoint.ones(1, 2, 2, 2), 2)
+    (tensor([[[[1.]]]]), tensor([[[[0]]]]))
     """
     return _values_and_indices("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode)
 
@@ -222,6 +234,12 @@ Args:
     output_size: the size of the image, if not the smallest that pooling makes of it what input is.
 
 Raises RuntimeError or ValueError if shapes do not fit or a place lies outside of the image.
+
+>>> import adjoint
+>>> image = adjoint.arange(2.0**{n}).reshape((1, 1) + (2,) * {n})
+>>> values, places = adjoint.nn.functional.max_pool{n}d(image, 2, return_indices=True)
+>>> adjoint.nn.functional.max_unpool{n}d(values, places, 2).sum().item() == 2**{n} - 1
+True
 """
 
 

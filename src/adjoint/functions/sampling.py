@@ -504,6 +504,11 @@ for _name in ("grid_sampler", "grid_sampler_2d", "grid_sampler_3d"):
     _doc = """As nn.functional.grid_sample(), with modes by their numbers in the order of its documentation.
 
     interpolation_mode: 0 bilinear, 1 nearest, 2 bicubic. padding_mode: 0 zeros, 1 border, 2 reflection.
+
+    >>> import adjoint
+    >>> image = adjoint.tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
+    >>> adjoint.grid_sampler(image, adjoint.zeros(1, 1, 1, 2), 0, 0, True)
+    tensor([[[[2.5000]]]])
     """
 
     def _named(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:

@@ -741,6 +741,10 @@ class Tensor(ArithmeticTensor):
         """The tensor with another dtype or on another device; itself if nothing changes and copy is False.
 
         Takes a dtype, a device, both, or another Tensor whose dtype is meant. A memory format orders the elements.
+
+        >>> import adjoint
+        >>> adjoint.tensor([1, 2]).to(adjoint.float64)
+        tensor([1., 2.], dtype=adjoint.float64)
         """
         wanted = kwargs.pop("dtype", None)
         place = kwargs.pop("device", None)
@@ -975,6 +979,12 @@ class Tensor(ArithmeticTensor):
 
         Args:
             gradient: the cotangent of this tensor, of its shape; needed unless it has one element.
+
+        >>> import adjoint
+        >>> x = adjoint.ones(2, requires_grad=True)
+        >>> (x * x).sum().backward()
+        >>> x.grad
+        tensor([2., 2.])
         """
         plain = gradient is None and not retain_graph and not create_graph and inputs is None
         if not (plain and backward_from(self)):
