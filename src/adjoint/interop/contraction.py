@@ -1,4 +1,4 @@
-"""What opt_einsum calls on Tensors."""
+"""The functions that opt_einsum calls on Tensors."""
 
 from adjoint.interop.table import FUNCTIONS
 

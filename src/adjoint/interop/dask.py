@@ -141,7 +141,7 @@ def value_and_grad(
 
 
 def at_shard(fn: Callable[[Any, Any], Any], arrays: list[Any], tree: Any, shard: Any, number: int) -> list[Any]:
-    """What a worker does: the value of a function at one shard, and its gradients, as arrays."""
+    """The task of a worker: the value of a function at one shard, and its gradients, as arrays."""
     leaves = [needing_grad(as_tensor(array.copy())) for array in arrays]
     try:
         value = fn(tree.unflatten(leaves), shard)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def dlpack(tensor: Tensor, **options: Any) -> Any:
-    """What Tensor.__dlpack__ gives. Raises BufferError for a Tensor that requires grad."""
+    """The result of Tensor.__dlpack__. Raises BufferError for a Tensor that requires grad."""
     if current().dual_stack:
         check_kept(tensor, "an exported tensor")
     if tensor.requires_grad:
@@ -26,7 +26,7 @@ def dlpack(tensor: Tensor, **options: Any) -> Any:
 
 
 def dlpack_device(tensor: Tensor) -> tuple[int, int]:
-    """What Tensor.__dlpack_device__ gives."""
+    """The result of Tensor.__dlpack_device__."""
     return tensor._array.__dlpack_device__()  # type: ignore[no-any-return]
 
 

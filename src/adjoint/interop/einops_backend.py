@@ -1,4 +1,4 @@
-"""What einops calls on Tensors."""
+"""The backend that einops calls on Tensors."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ from adjoint.core.modes import ATTRIBUTE, ModeBlock
 from adjoint.tensor.creation import from_numpy
 from adjoint.tensor.tensor import Tensor
 
-#: What MPI has no type for is exchanged, and added up, in float32.
+#: Dtypes without an MPI type are exchanged, and added up, in float32.
 _NARROW = ("float16", "bfloat16")
 
 

@@ -1,4 +1,4 @@
-"""What stands at NumPy's door: arguments as Tensors, dtypes, promotion by NumPy's rules."""
+"""Arguments of NumPy's functions: conversion to Tensors, dtypes, promotion by NumPy's rules."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def kind_of(tensor: Tensor) -> numpy.dtype[Any]:
 
 
 def numpy_dtype(wanted: Any) -> numpy.dtype[Any]:
-    """What a caller gave as a dtype, adjoint's or anything that NumPy reads, as NumPy's.
+    """NumPy's dtype for a dtype argument: adjoint's dtypes, and everything that NumPy reads.
 
     >>> import adjoint
     >>> numpy_dtype(adjoint.float32), numpy_dtype("i8"), numpy_dtype(float)
@@ -147,7 +147,7 @@ def number(value: Any, kind: numpy.dtype[Any]) -> Tensor:
 
 
 def constant(value: Any) -> Any:
-    """An argument by which nothing is differentiated, such as an index: Tensors in it as their arrays.
+    """An argument without derivative, for example an index: its Tensors are replaced by their arrays.
 
     Raises TypeError for one that requires grad, of which nothing would be known later, and under vmap.
     """
@@ -164,7 +164,7 @@ def _array_of(tensor: Tensor) -> Any:
 
 
 def values_of(tensor: Tensor) -> Any:
-    """The array of a Tensor, for what depends on its values in steps, such as an order.
+    """The array of a Tensor, for piecewise constant functions of its values, for example an order.
 
     Raises RuntimeError under vmap, where each member of the batch has values of its own.
     """
@@ -178,12 +178,12 @@ def values_of(tensor: Tensor) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """An argument such as axes, a shape or an order: Tensors in it as Python numbers and lists."""
+    """Axes, a shape or an order: Tensors in it become Python numbers and lists."""
     return mapped(lambda t: _array_of(t).tolist(), TensorBase, value)
 
 
 def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
-    """Axes counted from the front; all for None. Raises numpy.exceptions.AxisError for what is none."""
+    """Axes counted from the front; all for None. Raises numpy.exceptions.AxisError for an axis out of range."""
     if axis is None:
         return tuple(range(ndim))
     return numpy.lib.array_utils.normalize_axis_tuple(plain(axis), ndim)  # type: ignore[no-any-return]

@@ -27,7 +27,7 @@ _QUICK_KINDS = (numpy.dtype("float32"), numpy.dtype("float64"))
 
 
 def numpy_name(function: Callable[..., Any]) -> str:
-    """What a function of NumPy is called below `numpy`.
+    """The qualified name of a NumPy function, without the leading `numpy.`
 
     >>> numpy_name(numpy.linalg.norm), numpy_name(numpy.sum)
     ('linalg.norm', 'sum')
@@ -42,18 +42,18 @@ _BY_FUNCTION: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 def _register() -> None:
     for name, own in FUNCTIONS.items():
-        found: Any = numpy
+        function: Any = numpy
         for part in name.split("."):
-            found = getattr(found, part, None)
-        if found is not None:
-            _BY_FUNCTION[found] = own
+            function = getattr(function, part, None)
+        if function is not None:
+            _BY_FUNCTION[function] = own
 
 
 _register()
 
 
 def array_ufunc(ufunc: numpy.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What Tensor.__array_ufunc__ gives.
+    """The result of Tensor.__array_ufunc__.
 
     Raises TypeError for a ufunc without a derivative of which a Tensor that requires grad is an operand.
     """
@@ -118,7 +118,7 @@ def _all_known(values: Iterable[Any], protocol: str) -> bool:
 
 
 def array_function(function: Callable[..., Any], types: Iterable[type], args: Any, kwargs: dict[str, Any]) -> Any:
-    """What Tensor.__array_function__ gives.
+    """The result of Tensor.__array_function__.
 
     Raises TypeError for a function without a derivative that is given a Tensor that requires grad.
     """
@@ -157,7 +157,7 @@ def _wrapped(array: Any) -> Any:
 
 
 def array_namespace(api_version: str | None = None) -> Any:
-    """What Tensor.__array_namespace__ gives. Raises ValueError for a version of the standard that is not followed."""
+    """The result of Tensor.__array_namespace__. Raises ValueError for an unsupported version of the standard."""
     from adjoint.interop import array_api
 
     if api_version is not None and api_version not in _VERSIONS:
@@ -166,7 +166,7 @@ def array_namespace(api_version: str | None = None) -> Any:
 
 
 def answers() -> dict[str, Callable[..., Any]]:
-    """What answers each protocol."""
+    """The function that answers each protocol."""
     return {
         "array_ufunc": array_ufunc,
         "array_function": array_function,

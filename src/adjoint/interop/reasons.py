@@ -1,4 +1,4 @@
-"""What NumPy has that Tensors do not record, as data: what is discrete, and why the rest has no derivative."""
+"""NumPy's functions without a derivative, as data: the discrete ones, and the reasons for the others."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def reason_for(name: str) -> str:
 
 
 def refuse(name: str, *tensors: object) -> None:
-    """Raise TypeError if derivatives are being taken by any of the Tensors, of which the result would be constant."""
+    """Raise TypeError if one of the Tensors requires a derivative: the result would be a constant."""
     from adjoint.interop.operands import is_tensor, is_tracked
 
     if any(is_tensor(tensor) and is_tracked(tensor) for tensor in tensors):

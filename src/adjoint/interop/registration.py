@@ -21,7 +21,7 @@ def _register_with_opt_einsum(dispatch: ModuleType) -> None:
     dispatch._aliases["adjoint"] = "adjoint.interop.contraction"
 
 
-#: What is done after a module was imported.
+#: The functions to call after the import of a module.
 _REGISTRATIONS: dict[str, Callable[[ModuleType], None]] = {
     "einops._backends": _register_with_einops,
     "opt_einsum.backends.dispatch": _register_with_opt_einsum,

@@ -117,8 +117,8 @@ def computed(ufunc: numpy.ufunc, values: Sequence[Tensor]) -> Any:
     arrays = [value._array for value in values]
     if any(array.dtype.kind not in "biu" or hasattr(array, "batches") for array in arrays):
         return UFUNCS[ufunc].function(*values)
-    found = ufunc(*arrays)
-    return tuple(map(tensor_of, found)) if ufunc.nout > 1 else tensor_of(found)
+    result = ufunc(*arrays)
+    return tuple(map(tensor_of, result)) if ufunc.nout > 1 else tensor_of(result)
 
 
 def _fit(value: Any, kind: numpy.dtype[Any]) -> Any:
@@ -410,14 +410,14 @@ def _along(ufunc: numpy.ufunc, values: Sequence[Tensor], axes: dict[str, Any]) -
     moved = [
         ops.permute(v, _to_the_end(v.ndim, place)) if place else v for v, place in zip(values, places, strict=False)
     ]
-    found = UFUNCS[ufunc].function(*moved)
+    results = UFUNCS[ufunc].function(*moved)
     if keepdims:
         place = places[0]
-        return _restored(found, axes_of(place, found.ndim + len(place)))
+        return _restored(results, axes_of(place, results.ndim + len(place)))
     if len(places) > ufunc.nin and places[-1]:
-        order = _to_the_end(found.ndim, places[-1])
-        return ops.permute(found, tuple(numpy.argsort(order).tolist()))
-    return found
+        order = _to_the_end(results.ndim, places[-1])
+        return ops.permute(results, tuple(numpy.argsort(order).tolist()))
+    return results
 
 
 def _to_the_end(ndim: int, axes: tuple[int, ...]) -> tuple[int, ...]:
@@ -437,9 +437,9 @@ def _modf(a: Tensor) -> tuple[Tensor, Tensor]:
     return ops.copysign(ops.where(ops.isinf(a), number(0, kind_of(a)), a - whole), a.detach()), whole
 
 
-def _with_nan(a: Tensor, found: Tensor) -> Tensor:
-    """What was found, but NaN where the argument is; torch's steps are 0 there."""
-    return found if kind_of(a).kind != "f" else ops.where(ops.isnan(a), a.detach(), found)
+def _with_nan(a: Tensor, result: Tensor) -> Tensor:
+    """The result, with NaN where the argument is NaN; PyTorch's step functions give 0 there."""
+    return result if kind_of(a).kind != "f" else ops.where(ops.isnan(a), a.detach(), result)
 
 
 def _sign(a: Tensor) -> Tensor:
@@ -493,12 +493,12 @@ def _ordering(ufunc: numpy.ufunc, operation: Operation) -> Function:
         if not any(is_tensor(value) and kind_of(value).kind == "c" for value in values):
             return operation(*values)
         arrays = [values_of(tensor_of(value)) for value in values]
-        found = ufunc(*arrays)
-        if found.dtype == bool:
-            return new_tensor(numpy.asarray(found))
+        result = ufunc(*arrays)
+        if result.dtype == bool:
+            return new_tensor(numpy.asarray(result))
         chosen = tensor_of(values[-1])
         for value, array in zip(reversed(values[:-1]), reversed(arrays[:-1]), strict=True):
-            chosen = ops.where(new_tensor(numpy.asarray(found == array)), value, chosen)
+            chosen = ops.where(new_tensor(numpy.asarray(result == array)), value, chosen)
         return chosen
 
     return run

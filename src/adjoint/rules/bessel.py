@@ -115,14 +115,14 @@ def _reflected(xp, v, z, order, scaled):
 def _any_first_kind(xp, v, z, order, scaled):
     """Derivatives of I by an order of any sign; by an even function of v plus a reflection where v is 0."""
     size = xp.abs(v)
-    found = _first_kind(xp, xp.maximum(size, _TINY), z, order, scaled)
+    result = _first_kind(xp, xp.maximum(size, _TINY), z, order, scaled)
     odd = order % 2
     turned = (v < 0) | ((size <= _TINY) & bool(odd))
     if not xp.any(turned):
-        return found
+        return result
     reflection = _reflected(xp, xp.where(turned, size, 1.0), z, order, scaled)
-    below = -(found + reflection) if odd else found + reflection
-    return xp.where(size <= _TINY, -0.5 * reflection if odd else found, xp.where(v < 0, below, found))
+    below = -(result + reflection) if odd else result + reflection
+    return xp.where(size <= _TINY, -0.5 * reflection if odd else result, xp.where(v < 0, below, result))
 
 
 def _modified(name, kernels, integral, sign, doc):

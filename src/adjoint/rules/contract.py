@@ -120,14 +120,14 @@ def check_vectors_dtype(a, b):
 
 
 def matrices_do_not_fit(a, b):
-    """The error for two matrices of which the sizes do not fit."""
+    """The error for two matrices of incompatible sizes."""
     return RuntimeError(
         f"mat1 and mat2 shapes cannot be multiplied ({'x'.join(map(str, a))} and {'x'.join(map(str, b))})"
     )
 
 
 def batches_do_not_fit(a, b):
-    """The error for two batches of matrices of which the sizes do not fit."""
+    """The error for two batches of matrices of incompatible sizes."""
     return RuntimeError(
         f"Expected size for first two dimensions of batch2 tensor to be: {listed((a[0], a[2]))} "
         f"but got: {listed(b[:2])}."
@@ -135,7 +135,7 @@ def batches_do_not_fit(a, b):
 
 
 def vector_does_not_fit(a, b):
-    """The error for a matrix and a vector of which the sizes do not fit."""
+    """The error for a matrix and a vector of incompatible sizes."""
     return RuntimeError(f"size mismatch, got input ({a[0]}), mat ({a[0]}x{a[1]}), vec ({b[0]})")
 
 
@@ -441,7 +441,7 @@ def _(ops, g, operands, operands_shapes, equation, needs):
 def _einsum_cotangent(ops, factors, subscripts, labels, shape):
     known = set("".join(subscripts))
     fresh = (c for c in contraction.ascii_letters if c not in known and c not in labels)
-    kept = ""
+    result_labels = ""
     index = []
     for place, (letter, n) in enumerate(zip(labels, shape, strict=True)):
         if n == 1 or not (letter in known or labels.count(letter) > 1):
@@ -454,11 +454,11 @@ def _einsum_cotangent(ops, factors, subscripts, labels, shape):
             factors = [*factors, ops.identity(factors[0], n, n)]
             subscripts = [*subscripts, letter + twin]
             letter = twin
-        kept += letter
+        result_labels += letter
         index.append(slice(None))
     kind = factors[0].dtype  # that of the result, to which the operands were promoted
     factors = [x if x.dtype == kind else ops.cast(x, from_numpy_dtype(kind)) for x in factors]
-    return ops.einsum(factors, f"{','.join(subscripts)}->{kept}")[tuple(index)]
+    return ops.einsum(factors, f"{','.join(subscripts)}->{result_labels}")[tuple(index)]
 
 
 @einsum.batch
@@ -534,7 +534,7 @@ def check_same_dtype(said, *tensors):
 
 
 def addmm_dtypes(input, a, b):
-    """What torch says of matrices of different types."""
+    """PyTorch's message for matrices of different dtypes."""
     return f"self and mat2 must have the same dtype, but got {long_name(input)} and {long_name(b)}"
 
 
@@ -551,7 +551,7 @@ def _baddbmm_dtypes(input, a, b):
 
 
 def check_expands(array, target):
-    """What is added must broadcast to the product's shape, and not beyond."""
+    """The added tensor must broadcast to the shape of the product."""
     source = array.shape
     for i, n in enumerate(reversed(source), 1):
         if i > len(target):

@@ -34,7 +34,7 @@ def convolution_weight(xp, grad: Array, input: Array, kernel, *, stride, padding
 
 
 def _convolved(ops, input, weight, outputs, stride, padding, dilation, groups):
-    """A convolution of which only the first outputs are wanted: an image may end with what no window reaches."""
+    """The first outputs of a convolution: an image may end with elements that no window reaches."""
     y = ops.convolution(input, weight, stride=stride, padding=padding, dilation=dilation, groups=groups)
     if tuple(y.shape[2:]) == tuple(outputs):
         return y

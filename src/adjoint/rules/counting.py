@@ -33,8 +33,8 @@ def among(xp, elements: Array, test_elements: Array, invert=False):
     """True for those elements that are among the test elements, a vector; for those that are not, if `invert`."""
     if test_elements.ndim == 1:
         return xp.isin(elements, test_elements, invert=invert)
-    found = xp.any(xp.asarray(elements)[..., None] == test_elements, axis=-1)
-    return ~found if invert else found
+    is_member = xp.any(xp.asarray(elements)[..., None] == test_elements, axis=-1)
+    return ~is_member if invert else is_member
 
 
 # counts of rows: leading axes are those of a batch ------------------------------------------------------------------
@@ -110,6 +110,6 @@ def nonzero_places(xp, input: Array, size):
     n = input.shape[-1]
     order = xp.argsort(xp.astype(input == 0, xp.uint8), axis=-1, stable=True)
     order = order[..., : min(size, n)]
-    found = xp.where(xp.take_along_axis(input, order, axis=-1) != 0, order, -1)
+    places = xp.where(xp.take_along_axis(input, order, axis=-1) != 0, order, -1)
     missing = xp.full((*input.shape[:-1], max(size - n, 0)), -1, dtype=xp.int64)
-    return xp.concat([found, missing], axis=-1)
+    return xp.concat([places, missing], axis=-1)

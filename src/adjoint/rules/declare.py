@@ -102,7 +102,7 @@ else:
         """Annotates a kernel's parameter: a Python number; NumPy's, and tensors of one element, are made one."""
 
     class Numeric:
-        """The same, but what is no number is let through, for the rule's own check or kernel to judge."""
+        """The same, but other values pass: the rule's own check or kernel judges them."""
 
 
 class _ParameterFields(NamedTuple):
@@ -263,7 +263,7 @@ def conj(ops: Any, factor: Any) -> Any:
 
 
 class Rule:
-    """What is known of one operation. See the module's text for the meaning of each declaration.
+    """The declaration of one operation. See the module's text for the meaning of each part.
 
     names: all parameters in the order of the signature.
     """
@@ -337,7 +337,7 @@ class Rule:
         self.keeps = tuple(keeps)
         # makes further attributes of torch's, by name, from saved values; its parameters say which
         self.attributes = attributes and (attributes, names_of(attributes))
-        # its nodes (or those of these names) run once, as torch's do, which save a tensor that no formula here needs
+        # its nodes (or those of these names) run once: PyTorch's nodes save a tensor that no formula here needs
         self.spent = spent
         # formulas get None, not zeros, for those of several results that have no cotangent
         self.undefined = undefined

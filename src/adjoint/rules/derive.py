@@ -46,9 +46,9 @@ def saved(rule: Rule, name: str, values: Values, y: Any) -> Any:
     )
 
 
-def run(formula: Formula, ops: Any, driver: Any, found: Callable[[str], Any]) -> Any:
+def run(formula: Formula, ops: Any, driver: Any, value_of: Callable[[str], Any]) -> Any:
     """Call a formula with what its parameters name; the driver is its tangent, cotangent or batch size."""
-    return formula.call(ops, driver, *[found(name) for name in formula.needs])
+    return formula.call(ops, driver, *[value_of(name) for name in formula.needs])
 
 
 # vjp ----------------------------------------------------------------------------------------------------------------
@@ -62,14 +62,14 @@ def vjp(rule: Rule, ops: Any, g: Any, values: Values, y: Any, needs: Sequence[bo
     """
     wanted = needed(rule, needs)
 
-    def found(name: str) -> Any:
+    def value_of(name: str) -> Any:
         return tuple(needs) if name == "needs" else saved(rule, name, values, y)
 
     cotangents: dict[str, Any] = {}
     for formula in rule.vjps:
         if not wanted.intersection(formula.inputs):
             continue
-        pulled = formula.pull(ops, g, *[found(name) for name in formula.needs])
+        pulled = formula.pull(ops, g, *[value_of(name) for name in formula.needs])
         cotangents.update(zip(formula.inputs, pulled if len(formula.inputs) > 1 else (pulled,), strict=True))
     return {name: value for name, value in cotangents.items() if name in wanted}
 
@@ -167,7 +167,7 @@ _JVPS: dict[str, Callable[..., Any]] = {
 
 
 def plus(first: Any, second: Any) -> Any:
-    """The sum of two tangents, either of which may be None or a tuple with such."""
+    """The sum of two tangents; each may be None, or a tuple that contains None."""
     if first is None or second is None:
         return second if first is None else first
     if isinstance(first, tuple):
@@ -212,9 +212,9 @@ def batch(
         return call(rule, ops, values), None
     values = {**values, **{name: in_front(ops, values[name], dim) for name, dim in dims.items()}}
     size = next(_arrays(values, dims)).shape[0]
-    fit = _fit(rule, ops, values, dims, size)
-    if fit is not None:
-        result = call(rule, ops, fit)
+    arguments = _batch_arguments(rule, ops, values, dims, size)
+    if arguments is not None:
+        result = call(rule, ops, arguments)
     else:
         result = _of_points(rule, ops, values, dims, size)
         if result is None:
@@ -247,14 +247,14 @@ def in_front(ops: Any, array: Any, dim: Any) -> Any:
     return ops.permute(array, (dim, *(i for i in range(array.ndim) if i != dim)))
 
 
-def _fit(rule: Rule, ops: Any, values: Values, dims: Values, size: int) -> Values | None:
-    """The arguments of the one run that does all, or None where only a loop can."""
+def _batch_arguments(rule: Rule, ops: Any, values: Values, dims: Values, size: int) -> Values | None:
+    """The arguments of one run for the whole batch, or None where a loop over the members is needed."""
     ndim = _logical_ndim(rule, values, dims)
-    fit = _FITS[rule.batching](rule, ops, values, dims, size, ndim)
-    if fit is None or rule.batch_form is None:
-        return fit  # type: ignore[no-any-return]
-    changed = run(rule.batch_form, ops, size, lambda name: ndim if name == "ndim" else fit[name])
-    return None if changed is None else {**fit, **changed}
+    arguments = _BATCH_ARGUMENTS[rule.batching](rule, ops, values, dims, size, ndim)
+    if arguments is None or rule.batch_form is None:
+        return arguments  # type: ignore[no-any-return]
+    changed = run(rule.batch_form, ops, size, lambda name: ndim if name == "ndim" else arguments[name])
+    return None if changed is None else {**arguments, **changed}
 
 
 def _logical_ndim(rule: Rule, values: Values, dims: Values) -> int:
@@ -266,7 +266,7 @@ def _logical_ndim(rule: Rule, values: Values, dims: Values) -> int:
     return getattr(value, "ndim", 0) - (dim is not None)
 
 
-def _fit_ranks(rule: Rule, ops: Any, values: Values, dims: Values, size: int, ndim: int) -> Values | None:
+def _with_equal_ranks(rule: Rule, ops: Any, values: Values, dims: Values, size: int, ndim: int) -> Values | None:
     """Axes of size 1 behind the batch axis, until all arrays have the same rank in front of their core axes."""
     names = [n for n in rule.names if n in rule.inputs + rule.constants and hasattr(values[n], "ndim")]
     core = dict.fromkeys(names, 0) if rule.batching == "align" else core_ranks(rule)
@@ -295,18 +295,18 @@ def core_ranks(rule: Rule) -> dict[str, int]:
     return {name: len(re.findall(r"\w+", group)) for name, group in zip(names, groups, strict=True)}
 
 
-def _fit_axes(rule: Rule, ops: Any, values: Values, dims: Values, size: int, ndim: int) -> Values | None:
+def _with_batch_axes(rule: Rule, ops: Any, values: Values, dims: Values, size: int, ndim: int) -> Values | None:
     """The batch axis on every input (on constants too, if the rule says so), and axis parameters shifted by one."""
     joint = rule.batching == "joint"
     if not joint and any(name in dims for name in rule.constants):
         return None
     shifted = _shifted(rule, values, ndim, 1)
     if (rule.axes and ndim == 0) or any(dim == () for dim in shifted.values()):
-        # a zero-dimensional array has an axis by courtesy only, and no axes at all may mean every axis
+        # 0-d arrays are treated as 1-d when dim is given; an empty dim may stand for all axes
         return None
     names = [n for n in rule.inputs + (rule.constants if joint else ()) if values[n] is not None]
     if joint and rule.axes and rule.batch_form is None and ndim == 1:
-        # so has one beside vectors
+        # the same for a 0-d array beside vectors
         ranks = [values[n].ndim - (dims.get(n) is not None) for n in names if hasattr(values[n], "ndim")]
         if min(ranks) == 0:
             return None
@@ -339,24 +339,24 @@ def _shifted(rule: Rule, values: Values, ndim: int, by: int) -> dict[str, Any]:
     return shifted
 
 
-def _no_fit(rule: Rule, ops: Any, values: Values, dims: Values, size: int, ndim: int) -> None:
+def _no_single_run(rule: Rule, ops: Any, values: Values, dims: Values, size: int, ndim: int) -> None:
     return None
 
 
-_FITS: dict[str, Callable[..., Any]] = {
-    "align": _fit_ranks,
-    "core": _fit_ranks,
-    "axes": _fit_axes,
-    "joint": _fit_axes,
-    "loop": _no_fit,
+_BATCH_ARGUMENTS: dict[str, Callable[..., Any]] = {
+    "align": _with_equal_ranks,
+    "core": _with_equal_ranks,
+    "axes": _with_batch_axes,
+    "joint": _with_batch_axes,
+    "loop": _no_single_run,
 }
 
 
 def _of_points(rule: Rule, ops: Any, values: Values, dims: Values, size: int) -> Any:
-    """The result for arrays without axes, which have one by courtesy where an axis is named: run with such an axis.
+    """The result for 0-d arrays, which are treated as 1-d when dim is given: each gets an axis of size 1.
 
-    Beside them may be vectors, if constants have the batch axis too.
-    None where this is not the case, or the result does not tell what one member's would be.
+    The other arguments may be vectors if constants have the batch axis too. None for all other arguments, and where the
+    result of a member does not follow from the result of the run.
     """
     axes = {name: values[name] for name in rule.axes}
     arrays = [*_arrays(values, dims)]

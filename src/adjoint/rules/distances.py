@@ -84,8 +84,8 @@ _TINY = 1e-7
 
 
 def _others(dim, ndim):
-    kept = dims_of(dim, ndim)
-    return tuple([axis for axis in range(ndim) if axis not in kept])
+    reduced = dims_of(dim, ndim)
+    return tuple([axis for axis in range(ndim) if axis not in reduced])
 
 
 def _check_renorm(input, p, dim, maxnorm):

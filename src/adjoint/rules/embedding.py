@@ -59,8 +59,8 @@ def embedding_sum(xp, input: Array, indices: Constant, rows, padding_idx=-1, sca
     places = xp.reshape(_through_all(xp, indices, rows, lead), (-1,))
     given = xp.reshape(input, (prod(indices.shape), width))
     if padding_idx >= 0:
-        kept = xp.reshape(indices, (-1,)) != padding_idx
-        places, given = places[kept], given[kept]
+        is_counted = xp.reshape(indices, (-1,)) != padding_idx
+        places, given = places[is_counted], given[is_counted]
     tables = prod(batch) * rows
     if scale_grad_by_freq:
         given = given / xp.astype(xp.bincount(places, minlength=tables)[places], input.dtype)[:, None]

@@ -192,7 +192,7 @@ def _(ops, t, y0, upper):
 
 @constant(method=False, function=False, core="(n,n)->(n,n)")
 def unread_triangle(xp, factor: Constant, upper):
-    """What a Cholesky factor has on the side of the diagonal where nobody looks."""
+    """The triangle of a Cholesky factor that the factorization does not read."""
     return xp.tril(factor, k=-1) if upper else xp.triu(factor, k=1)
 
 

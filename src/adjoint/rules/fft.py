@@ -106,11 +106,11 @@ def _(ops, g, dim, size, factor):
 @linear(axes=("dim",), method=False, function=False)
 def resize_axes(xp, input: Array, dim, sizes):
     """The input with axes cut off, or continued with zeros, to given sizes."""
-    shape, kept = list(input.shape), [slice(None)] * input.ndim
+    shape, part = list(input.shape), [slice(None)] * input.ndim
     for axis, n in zip(dim, sizes, strict=True):
-        shape[axis], kept[axis] = n, slice(min(n, input.shape[axis]))
+        shape[axis], part[axis] = n, slice(min(n, input.shape[axis]))
     result = xp.zeros(tuple(shape), dtype=input.dtype)
-    result[tuple(kept)] = input[tuple(kept)]
+    result[tuple(part)] = input[tuple(part)]
     return result
 
 

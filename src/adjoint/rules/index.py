@@ -1,4 +1,4 @@
-"""Indexing: picking elements, writing elements, filling and scattering.
+"""Indexing: gather, scatter, index assignment, fills and masks.
 
 Every one of these is linear. Picking is transposed by adding the cotangent up at the places picked, writing by picking;
 so the transposes are operations of this file again, and derivatives of any order follow.
@@ -72,7 +72,7 @@ def last_step(shape, index):
 
 
 def _shown_step(input_shape, index):
-    # what torch's nodes of select, slice and unsqueeze have, of which one index may stand for several
+    # attributes of PyTorch's nodes of select, slice and unsqueeze; one index may stand for several of them
     step = last_step(input_shape, index)
     if step is None:
         return {}
@@ -89,7 +89,7 @@ _OF_STEPS = {"attributes": _shown_step, "shown": {"index": None, "input_shape": 
 
 
 def _basic(name, node):
-    # the same operation under the names that its node has, by what the index does last
+    # one operation under several names: the node is named after the last step of the index
     @linear(name=name, view=True, method=False, function=False, node=node, explain=_explain_basic, **_OF_STEPS)
     def getitem(xp, input: Array, index):
         """The view input[index] for a tuple of ints, slices, None and Ellipsis."""
@@ -111,7 +111,7 @@ _basic("getitem_alias", "AliasBackward0")
 
 
 def _node_of_step(input, shape, index):
-    # the way back of a view is one operation of torch's for each kind
+    # PyTorch has one backward operation for each kind of view
     step = last_step(shape, index)
     if step is None or step[0] is None:
         return "SqueezeBackward1" if step else "AliasBackward0"
@@ -177,7 +177,7 @@ def places_ndim(indices):
 
 
 def wrong_mask(input, indices):
-    """The error for the first mask whose shape is not that of the axes it stands for, or None."""
+    """The error for the first mask whose shape differs from the indexed axes, or None."""
     axis = 0
     for item in indices:
         if isinstance(item, slice):
@@ -341,7 +341,7 @@ def _(values, indices, ndim):
     if batched is None:
         return None
     if getattr(values, "ndim", 0):
-        # what is picked has the axes of one array of places instead of those that the arrays stand for
+        # the axes that the arrays index are replaced by the axes of one array of places
         picked = ndim + places_ndim(indices) - sum(covered(item) for item in indices if not isinstance(item, slice))
         values = values[(slice(None), *(None,) * (picked - values.ndim + 1))]
     return {"values": values, "indices": batched}
@@ -479,7 +479,7 @@ def scatter(xp, input: Array, dim, index: Constant, src: Array):
 
 
 def of_source(ops, g, dim, index, shape):
-    """The cotangent of a scattered tensor: what was not used of it gets zeros."""
+    """The cotangent of a scattered tensor; elements that were not used get zeros."""
     if 0 in index.shape:
         return ops.zeros_of(g, shape)
     picked = ops.gather(g, dim, index)
@@ -516,7 +516,7 @@ def _(ops, g, dim, index, src_shape):
     return of_source(ops, g, dim, index, src_shape)
 
 
-# reductions of what is written to one place ---------------------------------------------------------------------------
+# reductions of elements scattered to one place ------------------------------------------------------------------------
 
 REDUCTIONS = {"sum": "add", "mean": "add", "prod": "multiply", "amax": "maximum", "amin": "minimum"}
 
@@ -537,14 +537,14 @@ def _check_scatter_reduce(input, dim, index, src, reduce, include_self):
 
 
 def _check_index_reduce(input, dim, index, src, reduce, include_self):
-    # by then the vector of indices has been expanded to the shape of src
+    # the vector of indices has the shape of src here
     if reduce not in REDUCTIONS or reduce == "sum":
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     _check_order(reduce, input)
 
 
 def neutral(xp, reduce, dtype):
-    """The number that changes nothing when it is reduced with others."""
+    """The neutral element of a reduction."""
     if reduce in ("sum", "mean", "prod"):
         return 1 if reduce == "prod" else 0
     least = reduce == "amax"
@@ -584,7 +584,7 @@ def _declare_reduction(name, check):
         if index.ndim and tuple(index.shape) != tuple(src.shape):
             part = ops.getitem_slice(src, tuple(slice(n) for n in index.shape))
         ones = ops.ones_like(part)
-        # 1 where the place's own value took part
+        # 1 where the input's own value is one of the reduced values
         own = ops.ones_like(input)
         if not include_self:
             own = ops.scatter(own, dim, index, 0)
@@ -607,7 +607,7 @@ def _of_mean(ops, g, y, input, part, own, ones, dim, index):
 
 
 def _of_extreme(ops, g, y, input, part, own, ones, dim, index):
-    # those that are the extreme share alike
+    # equal extremes share the cotangent evenly
     of_input = where_equal(ops, input, y) * own
     of_part = where_equal(ops, part, ops.gather(y, dim, index))
     share = g / ops.maximum(ops.scatter_add(of_input, dim, index, of_part), ops.ones_like(input))
@@ -621,7 +621,7 @@ def _of_product(ops, g, y, input, part, own, ones, dim, index):
     own_zero, part_zero = where_zero(ops, input) * own, where_zero(ops, part)
     zeros = ops.scatter_add(own_zero, dim, index, part_zero)
     total = ops.scatter_add(input * own_zero, dim, index, part * part_zero)
-    # a value that took no part counts as 1, and its share below is dropped
+    # a value outside the reduction counts as 1, and its cotangent is dropped below
     input = ops.where(ops.ne(own, 0), input, 1)
     product = ops.scatter_reduce(input + own_zero, dim, index, part + part_zero, "prod", True)
 
@@ -629,7 +629,7 @@ def _of_product(ops, g, y, input, part, own, ones, dim, index):
         one, two = where_equal(ops, zeros, 1 + zeros * 0), where_equal(ops, zeros, 2 + zeros * 0)
         none = where_zero(ops, zeros)
         of_zero, of_other = one + two * (total - x), none + one * total
-        # a zero stands in the product as 1: dividing by it changes nothing but the derivative by the zero itself
+        # a zero counts as 1 in the product; this changes the derivative by the zero alone
         return ops.conj(product / (x + is_zero) * (is_zero * of_zero + (1 - is_zero) * of_other))
 
     seen = [ops.gather(value, dim, index) for value in (zeros, total, product)]
@@ -1012,7 +1012,7 @@ def _check_masked_scatter(input, mask, source):
     repeats = 1
     for n, m in zip(shape, (1,) * (len(shape) - mask.ndim) + tuple(mask.shape), strict=True):
         repeats *= n if m == 1 else 1
-    # a mask that is another for each member of a batch is for the writing to check
+    # the batch form checks a mask that differs between the members of a batch
     same_for_all = underlying(mask._array) is mask._array and not is_lazy(mask._array)
     if same_for_all and count_true(mask._array) * repeats > source.numel():
         raise RuntimeError(TOO_FEW)

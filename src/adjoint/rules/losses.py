@@ -332,22 +332,22 @@ def _reached(ops, emitted, skip, steps):
     entry = ops.cat([emitted[0, ..., :2], _nowhere(ops, emitted[0, ..., 2:])], axis)
     # a sample without moments is at the first state
     nothing = ops.cat([ops.zeros_like(skip[..., :1]), _nowhere(ops, skip[..., 1:])], axis)
-    found = [ops.where((steps > 0)[..., None], entry, nothing)]
+    scores = [ops.where((steps > 0)[..., None], entry, nothing)]
     for t in range(1, emitted.shape[0]):
-        before = found[-1]
+        before = scores[-1]
         ways = ops.stack([before, _moved(ops, before, 1), _moved(ops, before, 2) + skip], 0)
-        found.append(ops.where((steps > t)[..., None], ops.logsumexp(ways, 0) + emitted[t, ...], before))
-    return found
+        scores.append(ops.where((steps > t)[..., None], ops.logsumexp(ways, 0) + emitted[t, ...], before))
+    return scores
 
 
 def _remaining(ops, emitted, skip, last, steps):
     """For each moment, the logarithm of the probability to go on from each state to one of the last."""
-    found = [last]
+    scores = [last]
     for t in range(emitted.shape[0] - 1, 0, -1):
-        onward = found[-1] + emitted[t, ...]
+        onward = scores[-1] + emitted[t, ...]
         ways = ops.stack([onward, _moved(ops, onward, -1), _moved(ops, onward + skip, -2)], 0)
-        found.append(ops.where((steps > t)[..., None], ops.logsumexp(ways, 0), found[-1]))
-    return found[::-1]
+        scores.append(ops.where((steps > t)[..., None], ops.logsumexp(ways, 0), scores[-1]))
+    return scores[::-1]
 
 
 def _ctc_slope(ops, log_probs, places, skip, last, steps, zero_infinity):

@@ -18,9 +18,9 @@ _own = {"axes": ("dims",), "method": False, "function": False, "shown": _SHOWN}
 def _standardize(message):
     def kernel(xp, input: Array, weight: Array = None, bias: Array = None, dims=None, eps: Numeric = 1e-5):
         require_real(message, input)
-        found = vectors.standardized(input, weight, bias, dims, eps)
-        if found is not None:
-            return found
+        results = vectors.standardized(input, weight, bias, dims, eps)
+        if results is not None:
+            return results
         n = max(count(input.shape, dims), 1)
         mean = xp.sum(input, axis=dims, keepdims=True) / n
         offset = input - mean
@@ -48,9 +48,9 @@ def _constant_axes(shape, dims):
 def _pulled(ops, g, input, weight, bias_shape, y1, y2, dims, eps, needs):
     # with x the standardised input and f = (var + eps) ** -0.5 the output is x * weight + bias; the mean of x is 0, so
     # what the mean contributes to the variance vanishes. Sums along axes of one weight come before the weight.
-    found = vectors.standardized_back(g, input, weight, bias_shape, y1, y2, dims, eps, needs)
-    if found is not None:
-        return found
+    cotangents = vectors.standardized_back(g, input, weight, bias_shape, y1, y2, dims, eps, needs)
+    if cotangents is not None:
+        return cotangents
     of_output, of_mean, of_var = g
     n = max(count(input.shape, dims), 1)
     factor = ops.rsqrt(y2 + eps)

@@ -62,9 +62,9 @@ def reduced_shape(shape, dim, keepdim):
 def flattened(xp, input, dim):
     """The input with the named axes (None: all) as one axis, the last."""
     dims = dims_of(dim, input.ndim)
-    kept = tuple([axis for axis in range(input.ndim) if axis not in dims])
-    rows = tuple([input.shape[axis] for axis in kept])
-    return xp.reshape(xp.permute_dims(input, kept + dims), (*rows, count(input.shape, dim)))
+    other_axes = tuple([axis for axis in range(input.ndim) if axis not in dims])
+    rows = tuple([input.shape[axis] for axis in other_axes])
+    return xp.reshape(xp.permute_dims(input, other_axes + dims), (*rows, count(input.shape, dim)))
 
 
 def refuse_empty(name, input, dim):
@@ -82,7 +82,7 @@ def refuse_empty(name, input, dim):
 
 
 def refuse_kinds(kinds, kernel, input):
-    """Raise torch's error for a type of numbers (NumPy's letters) for which it has no such kernel."""
+    """Raise PyTorch's error for kinds of numbers (NumPy's letters) without a kernel in PyTorch."""
     if kind_of(input) in kinds:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{from_numpy_dtype(input.dtype).long_name}'")
 
@@ -135,7 +135,7 @@ def _shown_count(input_shape):
     return {"self_sym_numel": prod(input_shape)}
 
 
-#: What the nodes of functions of all elements do not show.
+#: Attributes that the nodes of reductions over all elements leave out.
 NO_AXES = {"dim": None, "keepdim": None}
 _dims = {"dim": "dim[]"}
 _linear = {"axes": ("dim",), "dtypes": "same", "method": False, "function": False, "shown": _dims}
@@ -627,9 +627,9 @@ def _lowered(xp, name, input, dim):
 @general(axes=("dim",), method=False, function=False)
 def softmax(xp, input: Array, dim):
     """exp(input) along an axis, divided by its sum."""
-    found = vectors.softmax(input, dim, False)
-    if found is not None:
-        return found
+    result = vectors.softmax(input, dim, False)
+    if result is not None:
+        return result
     if not input.size:
         return xp.asarray(input, copy=True)
     powers = xp.exp(_lowered(xp, "softmax", input, dim))
@@ -638,9 +638,9 @@ def softmax(xp, input: Array, dim):
 
 def _softmax_derivative(ops, t, y, dim):
     # the Jacobian diag(y) - y y^T is symmetric
-    found = vectors.softmax_back(t, y, dim, False)
-    if found is not None:
-        return found
+    product = vectors.softmax_back(t, y, dim, False)
+    if product is not None:
+        return product
     weighted = t * y
     return weighted - y * ops.sum(weighted, dim, True)
 
@@ -652,9 +652,9 @@ softmax.jvp("input")(lambda ops, t, y, dim: _softmax_derivative(ops, t, y, dim))
 @general(axes=("dim",), method=False, function=False)
 def log_softmax(xp, input: Array, dim):
     """input - logsumexp(input) along an axis."""
-    found = vectors.softmax(input, dim, True)
-    if found is not None:
-        return found
+    result = vectors.softmax(input, dim, True)
+    if result is not None:
+        return result
     if not input.size:
         return xp.asarray(input, copy=True)
     lowered = _lowered(xp, "log_softmax", input, dim)
@@ -663,8 +663,8 @@ def log_softmax(xp, input: Array, dim):
 
 @log_softmax.vjp("input")
 def _(ops, g, y, dim):
-    found = vectors.softmax_back(g, y, dim, True)
-    return g - ops.exp(y) * ops.sum(g, dim, True) if found is None else found
+    cotangent = vectors.softmax_back(g, y, dim, True)
+    return g - ops.exp(y) * ops.sum(g, dim, True) if cotangent is None else cotangent
 
 
 @log_softmax.jvp("input")
@@ -678,8 +678,8 @@ def _(ops, t, y, dim):
 def _truth(name):
     def kernel(xp, input: Array, dim=None, keepdim=False):
         # here an empty tuple of axes means none, and uint8 stays what it is, as in torch
-        found = getattr(xp, name)(input, axis=dim if input.ndim else None, keepdims=keepdim)
-        return xp.astype(xp.asarray(found), input.dtype) if input.dtype == xp.uint8 else found
+        result = getattr(xp, name)(input, axis=dim if input.ndim else None, keepdims=keepdim)
+        return xp.astype(xp.asarray(result), input.dtype) if input.dtype == xp.uint8 else result
 
     kernel.__doc__ = f"True where {name} of the elements over axes {'is' if name == 'any' else 'are'} not 0."
     return kernel
@@ -703,8 +703,8 @@ def _place(name):
         if not input.size and dim is None:
             raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
         refuse_empty(name, input, dim)
-        found = getattr(xp, name)(flattened(xp, input, dim), axis=-1)
-        return xp.reshape(found, reduced_shape(input.shape, dim, keepdim))
+        result = getattr(xp, name)(flattened(xp, input, dim), axis=-1)
+        return xp.reshape(result, reduced_shape(input.shape, dim, keepdim))
 
     kernel.__doc__ = f"The first place of the {name[3:]}imum along an axis, or in the flattened input."
     return kernel

@@ -1,4 +1,4 @@
-"""What elementwise operations refuse: checks of their arguments, and the messages, in PyTorch's words."""
+"""Checks of the arguments of elementwise operations, and their error messages, in PyTorch's words."""
 
 from adjoint.arrays.dtypes import finfo, from_numpy_dtype, kind_of
 from adjoint.arrays.namespace import underlying

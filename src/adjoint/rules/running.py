@@ -1,4 +1,4 @@
-"""Running results along an axis: differences of neighbours, running maxima and minima, log-sum-exp of all so far."""
+"""Cumulative operations along an axis: differences of neighbours, cumulative maximum, minimum and log-sum-exp."""
 
 from math import inf
 
@@ -8,7 +8,7 @@ from adjoint.arrays.kernels import cumulative
 from .declare import Array, general, linear
 from .reduce import part, refuse_kinds
 
-# differences --------------------------------------------------------------------------------------------------------
+# differences ----------------------------------------------------------------------------------------------------------
 
 
 _OF_NEIGHBOURS = {"dim": None, "input_shape": None}
@@ -29,7 +29,7 @@ def _(ops, g, input_shape, dim):
     return -ops.neighbour_difference(ops.cat([zero, g, zero], dim), dim)
 
 
-# extrema so far -----------------------------------------------------------------------------------------------------
+# cumulative maximum and minimum ---------------------------------------------------------------------------------------
 
 
 def _running(name, better):
@@ -41,7 +41,7 @@ def _running(name, better):
             return cumulative.extrema(input, dim, better == "maximum")
         values = xp.accumulated(better, input, dim)
         places = xp.reshape(xp.arange(input.shape[dim]), (-1,) + (1,) * (input.ndim - dim - 1))
-        # of equal elements the last counts, and so does the last NaN
+        # the index is that of the last of equal elements, and of the last NaN
         attained = (input == values) | (input != input)
         return values, xp.accumulated("maximum", xp.where(attained, places, 0), dim)
 
@@ -63,7 +63,7 @@ for _name, _better in (("cummax", "maximum"), ("cummin", "minimum")):
         return ops.gather(t, dim, y1), None
 
 
-# log(sum(exp)) so far -----------------------------------------------------------------------------------------------
+# cumulative log-sum-exp -----------------------------------------------------------------------------------------------
 
 
 @general(axes=("dim",))
@@ -79,19 +79,19 @@ def logcumsumexp(xp, input: Array, dim):
         now, before = result[part(dim, k, k + 1)], result[part(dim, k - 1, k)]
         later = xp.real(now) >= xp.real(before)
         larger, smaller = xp.where(later, now, before), xp.where(later, before, now)
-        # the imaginary part is the one next to that of the larger number, not in (-pi, pi]
+        # the imaginary part lies next to that of the larger number; it may leave (-pi, pi]
         now[...] = larger + xp.log1p(xp.exp(smaller - xp.where(xp.real(smaller) == -inf, 0, larger)))
     return result
 
 
 def _ratio(ops, before, after):
-    # exp(before - after), of equal infinities too; where there is nothing so far, with a logarithm of -inf, 0
+    # exp(before - after), also for equal infinities; 0 where the logarithm of the sum is -inf
     nothing, same = after == -inf, (before == after) & ops.isinf(before)
     return ops.where(nothing, 0, ops.exp(ops.where(same | nothing, 0, before) - ops.where(same | nothing, 0, after)))
 
 
 def _scaled(ops, y, input, dim):
-    """exp(input - m) with m the largest real part so far, exp of the steps of m, and the running sums of exp(x - m).
+    """exp(input - m) with m the cumulative maximum of the real part, exp of the steps of m, and the cumulative sums.
 
     The result itself, log of the sum plus m, is not taken away again: where it is large, its last digits are lost.
     """

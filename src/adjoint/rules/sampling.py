@@ -26,7 +26,7 @@ def _images(xp, rows, outer, n):
 
 
 def _rows_at(xp, places, size):
-    # for each of T the numbers of rows, and the results for which there is no such row (None: there is one for all)
+    # for each of T the numbers of rows, and a mask of results without a row (None: each result has one)
     images = prod(places.shape[:-2])
     flat = xp.reshape(places, (images, *places.shape[-2:]))
     missing = flat < 0

@@ -634,7 +634,7 @@ def meets_nowhere(layout):
 
 
 def restrided(xp, input, source, target, shared):
-    """What `restride` does."""
+    """The kernel of `restride`."""
     reached = cells(source, target)
     if hasattr(input, "strides") and input.size and meets_nowhere(source) and meets_nowhere(target):
         # no sums, then: written by a view and read by another

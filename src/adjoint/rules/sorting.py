@@ -149,14 +149,14 @@ def _topk(xp, input: Array, k, dim=-1, largest=True, sorted=True):
     if 0 < k < n and n > _FEW:
         last = n - k if largest else k - 1
         split = xp.argpartition(input, last, axis=dim)
-        found = xp.sort(split[part(dim, n - k, n) if largest else part(dim, 0, k)], axis=dim)
+        places = xp.sort(split[part(dim, n - k, n) if largest else part(dim, 0, k)], axis=dim)
         least = xp.take_along_axis(input, split[part(dim, last, last + 1)], axis=dim)
-        found = _first_of_equals(xp, input, found, least, dim, k, largest)
+        places = _first_of_equals(xp, input, places, least, dim, k, largest)
     else:
-        found = _order(xp, input, dim, largest)[part(dim, 0, k)]
-    order = _order(xp, xp.take_along_axis(input, found, axis=dim), dim, largest)
-    found = xp.take_along_axis(found, order, axis=dim)
-    return xp.take_along_axis(input, found, axis=dim), found
+        places = _order(xp, input, dim, largest)[part(dim, 0, k)]
+    order = _order(xp, xp.take_along_axis(input, places, axis=dim), dim, largest)
+    places = xp.take_along_axis(places, order, axis=dim)
+    return xp.take_along_axis(input, places, axis=dim), places
 
 
 declare_picked("topk", _topk, keeps_axis=True)

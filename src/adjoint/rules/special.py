@@ -167,7 +167,7 @@ def _product_with_log(name, kernel, offset, **options):
         return getattr(xp.special, kernel)(*alike(xp, input, other))
 
     def by_input(ops, input, other):
-        # where input is 0, so is the derivative for those other of which there is no logarithm
+        # where input is 0, the derivative is 0 for each value of other without a logarithm
         other = array_of(ops, other, input)
         zero = (input == 0) & (other <= -offset)
         # 1.0 makes integers float64: NumPy takes the logarithms of small ones in half precision

@@ -128,7 +128,7 @@ def promoted(kinds: list[dtype]) -> dtype:
 
 
 class Differentiable:
-    """The tensors in a tree that can have derivatives, apart from the rest.
+    """The differentiable tensors of a tree, separated from the other leaves.
 
     >>> from adjoint.tensor.creation import tensor
     >>> part = Differentiable((tensor(1.0), "x", tensor(2)))
@@ -165,12 +165,12 @@ def pulled_back(function: Callable[[Tree], Tensor], tree: Tree, cotangent: Tenso
     part = Differentiable(tree)
     if not part.tensors:
         return None
-    found = func.vjp(lambda *tensors: function(part.tree(tensors)), *part.tensors)[1](cotangent)
-    return part.tree(found, rest=(None,))
+    cotangents = func.vjp(lambda *tensors: function(part.tree(tensors)), *part.tensors)[1](cotangent)
+    return part.tree(cotangents, rest=(None,))
 
 
 def pushed_forward(function: Callable[[Tree], Tensor], tree: Tree, tangents: Tree) -> Tensor | None:
-    """The derivative along tangents, which has None for what is no tensor; None where nothing has a tangent."""
+    """The derivative along tangents, with None for leaves other than tensors; None if no leaf has a tangent."""
     part = Differentiable(tree)
     directions = part.of(flatten(tangents, lambda leaf: leaf is None)[0]) if part.tensors else []
     if not directions:
@@ -236,10 +236,10 @@ def one_by_one(function: Callable[..., Tensor], *trees: Tree) -> Tensor:
     """Call a function that leaves the tensors for NumPy; where they are batched by vmap, for one member at a time."""
     leaves, structure = flatten(trees, lambda part: part is None)
     batches = [dict(batches_of(x._array)) if isinstance(x, TensorBase) else {} for x in leaves]
-    level = max((level for found in batches for level in found), default=0)
+    level = max((level for own in batches for level in own), default=0)
     if not level:
         return function(*trees)
-    sizes = [found.get(level) for found in batches]
+    sizes = [own.get(level) for own in batches]
     whole = [x if n is None else ops.batch_out(x, level, n) for x, n in zip(leaves, sizes, strict=True)]
     results = [
         one_by_one(function, *structure.unflatten(x if n is None else x[i] for x, n in zip(whole, sizes, strict=True)))

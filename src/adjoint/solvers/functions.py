@@ -44,7 +44,7 @@ def inexact(leaf: Any) -> Tensor:
 
 
 def vector_of(x: Any) -> Array:
-    """What SciPy passes on, as a vector of its own."""
+    """The vector that SciPy passes, copied."""
     return np.array(x, dtype=np.float64).reshape(-1)
 
 
@@ -77,7 +77,7 @@ class FlatFunction:
         return to_numpy(self.flat.start())
 
     def at(self, x: Any) -> dict[str, Any]:
-        """What is known at x: its leaf and the result, and what was computed since."""
+        """The evaluation at x: the leaf, the result, and the derivatives computed so far."""
         vector = vector_of(x)
         if self.x is None or not np.array_equal(vector, self.x):
             leaf = from_numpy(vector)
@@ -91,7 +91,7 @@ class FlatFunction:
         return self.known
 
     def recorded_at(self, x: Any) -> dict[str, Any]:
-        """What is known at x, with the record that derivatives need."""
+        """The evaluation at x with a recorded graph, which derivatives need."""
         if not self.recorded:
             self.recorded, self.x = True, None
         return self.at(x)
@@ -240,14 +240,14 @@ class VectorFunction(FlatFunction):
         check = np.random.default_rng(0).uniform(1.0, 2.0, compression.shape[not compression.by_rows])
         seeds = from_numpy(np.vstack([compression.seeds, check]))
         if compression.by_rows:
-            found = self.slope(known, seeds, is_grads_batched=True)
+            product = self.slope(known, seeds, is_grads_batched=True)
         else:
             blank, pulled = self.once("transposed", x, self.transposed)
-            found = slope(pulled, blank, seeds, is_grads_batched=True)
-        *products, expected = to_numpy(found)
+            product = slope(pulled, blank, seeds, is_grads_batched=True)
+        *products, expected = to_numpy(product)
         matrix = compression.matrix(np.array(products).reshape(-1, len(expected)))
-        found = (matrix.T if compression.by_rows else matrix) @ check
-        missed = np.abs(found - expected)
+        product = (matrix.T if compression.by_rows else matrix) @ check
+        missed = np.abs(product - expected)
         if not np.all(missed <= _ROUNDING * max(1.0, float(np.max(np.abs(expected), initial=0.0)))):
             line = "column" if compression.by_rows else "row"
             raise ValueError(

@@ -184,7 +184,7 @@ def by_scipy(method: str) -> Finder:
 def by_user(find: Callable[..., Any], function: Callable[..., Any], flat: Flat) -> Finder:
     """A solver of the user's: from the function of x alone, and the start, to the solution."""
 
-    def found(equation: Equation, start: Tensor, args: Tree) -> Tensor:
+    def solution(equation: Equation, start: Tensor, args: Tree) -> Tensor:
         def one(start: Tensor, args: Tree) -> Tensor:
             x = flat.ravel(find(lambda x: function(x, *args), flat.unravel(start)))
             rest = equation.residual(x, args)
@@ -198,7 +198,7 @@ def by_user(find: Callable[..., Any], function: Callable[..., Any], flat: Flat) 
 
         return one_by_one(one, start, args)
 
-    return found
+    return solution
 
 
 def precision(vector: Tensor) -> float:

@@ -93,11 +93,11 @@ class LinearSystem:
         from scipy.sparse import linalg
 
         tol = TOLERANCE.get(b.dtype, 1e-3) if self.tol is None else self.tol
-        solve, found = getattr(linalg, self.method), np.zeros_like(known)
+        solve, solution = getattr(linalg, self.method), np.zeros_like(known)
         # short recurrences may break down, and go on when started afresh
         for _ in range(_STARTS if self.max_iter is None else 1):
-            found, info = solve(map, known, x0=found, rtol=tol, maxiter=self.max_iter, M=inverse)
-            residual = float(np.linalg.norm(known - map.matvec(found)) / np.linalg.norm(known))
+            solution, info = solve(map, known, x0=solution, rtol=tol, maxiter=self.max_iter, M=inverse)
+            residual = float(np.linalg.norm(known - map.matvec(solution)) / np.linalg.norm(known))
             if not info or residual <= tol:
                 break
         # what rounding allows is enough, also where less was asked for
@@ -106,7 +106,7 @@ class LinearSystem:
                 f"{self.name}: {self.method} stopped with |b - A x| = {residual:.1e} |b|, asked for {tol:.0e}; "
                 "raise max_iter or tol, give a preconditioner, or choose another method"
             )
-        return from_numpy(np.asarray(found, dtype=known.dtype))
+        return from_numpy(np.asarray(solution, dtype=known.dtype))
 
     def operator(self, map: Map, b: Tensor, params: Tree) -> Any:
         """One of the maps as SciPy's LinearOperator."""

@@ -180,7 +180,7 @@ def combined(weights: Any, slopes: list[Tensor]) -> Tensor:
 
 def states(stepper: Stepper, field: Field, y: Tensor, t: Tensor, args: Tree, snapshots: int | None) -> Tensor:
     """The states at all times, stacked."""
-    found, guess = [y], None
+    values, guess = [y], None
     for k in range(len(t) - 1):
         if snapshots is None or not is_grad_enabled() or (current().dual_stack and not _any_needs_grad((y, t, args))):
             y, guess, _ = stepper.cross(field, y, t[k], t[k + 1], args, guess)
@@ -191,8 +191,8 @@ def states(stepper: Stepper, field: Field, y: Tensor, t: Tensor, args: Tree, sna
             # what has derivatives is passed along, so that checkpoints keep its tangents
             steps = [partial(_step, stepper, field, a, b) for a, b in spans(ends)]
             y = checkpoint_chain(steps, (y, t[k], t[k + 1], args), snapshots=snapshots)[0]
-        found.append(y)
-    return ops.stack(found, 0)
+        values.append(y)
+    return ops.stack(values, 0)
 
 
 def _step(stepper: Stepper, field: Field, start: float, end: float, state: tuple[Any, ...]) -> tuple[Any, ...]:

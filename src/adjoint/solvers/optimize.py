@@ -14,7 +14,7 @@ from adjoint.tensor.creation import as_tensor
 
 Function = Callable[..., Any]
 
-#: What scipy.optimize.minimize's methods take; a method of the user's may take any.
+#: The arguments of scipy.optimize.minimize's methods; a user's own method may take others.
 DERIVATIVES = {
     None: ("jac",),
     "nelder-mead": (),

@@ -61,7 +61,7 @@ class _Enough(BaseException):
 
 
 class _Switches:
-    """What the context managers below set for all checkpoints made inside them."""
+    """The settings that the context managers below make for all checkpoints inside them."""
 
     early_stop: bool | None = None
     debug: bool | None = None
@@ -121,8 +121,8 @@ def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
     >>> adjoint.utils.checkpoint.get_device_states(adjoint.ones(2))
     ([], [])
     """
-    found = sorted({x.get_device() for x in pytree.flatten(args)[0] if isinstance(x, TensorBase) and x.is_cuda})  # type: ignore[attr-defined]
-    return found, [random.get_rng_state() for _ in found]
+    devices = sorted({x.get_device() for x in pytree.flatten(args)[0] if isinstance(x, TensorBase) and x.is_cuda})  # type: ignore[attr-defined]
+    return devices, [random.get_rng_state() for _ in devices]
 
 
 def set_device_states(devices: Sequence[int], states: Sequence[Any], *, device_type: str | None = None) -> None:
@@ -166,7 +166,7 @@ class Place:
 
 
 class Note:
-    """What is remembered of a saved tensor to compare both runs by: its kind, and which operation saved it."""
+    """The record of a saved tensor by which both runs are compared: its kind, and the operation that saved it."""
 
     __slots__ = ("dtype", "operation", "shape")
 
@@ -233,15 +233,15 @@ class Region:
             return self.given[number, place.number]
         if number not in self.recomputed:
             # only this pass, and one that it runs inside of, can still ask
-            self.recomputed = {n: found for n, found in self.recomputed.items() if 0 <= n < number and found}
+            self.recomputed = {n: value for n, value in self.recomputed.items() if 0 <= n < number and value}
             self.recomputed[number] = self.recompute()
-        found = self.recomputed[number]
-        if place.number not in found:
+        value = self.recomputed[number]
+        if place.number not in value:
             raise CheckpointError(UNPACKED_TWICE)
         if number < 0:
             # outside of backward passes each question is one of its own
             return self.recomputed.pop(number)[place.number]
-        tensor = found.pop(place.number)
+        tensor = value.pop(place.number)
         if place.owner is not None:
             self.given[number, place.number] = tensor
         return tensor
@@ -597,7 +597,7 @@ def _name_of(entry: Any) -> str:
 
 
 class _KeptResults:
-    """What an operation returned, until the recomputation: on its device, or in the host's memory."""
+    """The results of an operation, stored until the recomputation: on their device, or in host memory."""
 
     def __init__(self, outs: Any, offloaded: bool, copied: bool) -> None:
         self.is_sequence = isinstance(outs, (list, tuple))

@@ -157,7 +157,7 @@ def draw(targets: Target | Iterable[Target], *, max_nodes: int | None = None) ->
 def _label(node: Node) -> str:
     shapes = [node._ad_shape] if node._ad_n_outputs == 1 else list(node._ad_shape or ())
     name = "leaf" if isinstance(node, AccumulateGrad) else type(node).__name__
-    # a custom function may return what is no tensor
+    # a custom function may return other values than tensors
     return name + "\n" + " ".join(str(tuple(shape)) for shape in shapes if shape is not None)
 
 

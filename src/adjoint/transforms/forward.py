@@ -164,7 +164,7 @@ def apply(operation: Operation, values: list[Any]) -> Any:
     found = (tangent,) if operation.rule.outputs is None else tangent or (None,) * len(outputs)
     for output, t in zip(outputs, found, strict=True):
         if t is not None and kind_of(output._array) not in "biu":
-            set_tangent(output, number, t if output._view is not None else apart(t, tangents))
+            set_tangent(output, number, t if output._view is not None else in_own_memory(t, tangents))
             if isinstance(output._node, OpNode):
                 # so that the result still has its tangents when it is unpacked
                 output._node.note_tangents(output._output_nr, output._tangents)
@@ -173,7 +173,7 @@ def apply(operation: Operation, values: list[Any]) -> Any:
 
 def tangents_of(operation: Operation, values: list[Any], number: int) -> dict[str, Any]:
     """The tangents of the inputs that have one, by name (for a sequence a list with None for the others)."""
-    found: dict[str, Any] = {}
+    tangents: dict[str, Any] = {}
     for place in operation.arguments.inputs:
         value = values[place]
         if isinstance(value, TensorBase):
@@ -181,12 +181,12 @@ def tangents_of(operation: Operation, values: list[Any], number: int) -> dict[st
                 continue
             t = tangent_of(value, number)
             if t is not None:
-                found[operation.arguments.names[place]] = t
+                tangents[operation.arguments.names[place]] = t
         elif isinstance(value, tuple) and place == operation.arguments.sequence:
             members = [tangent_of(member, number) for member in value]
             if any(t is not None for t in members):
-                found[operation.arguments.names[place]] = members
-    return found
+                tangents[operation.arguments.names[place]] = members
+    return tangents
 
 
 def derived(operation: Operation, tangents: dict[str, Any], values: list[Any], result: Any) -> Any:
@@ -194,13 +194,13 @@ def derived(operation: Operation, tangents: dict[str, Any], values: list[Any], r
     if operation.rule.outputs is None:
         partials = partials_of(operation)
         if partials is not None:
-            return fit(sum_of_products(partials, tangents, values, result), result)
+            return as_tangent_of(sum_of_products(partials, tangents, values, result), result)
     by_name = dict(zip(operation.arguments.names, values, strict=True))
     y = result if operation.rule.outputs is None else tuple(result)
     tangent = jvp(operation.rule, ops, tangents, by_name, y, transposed_jvp)
     if operation.rule.outputs is None:
-        return fit(tangent, result)
-    return None if tangent is None else tuple(fit(t, output) for t, output in zip(tangent, y, strict=True))
+        return as_tangent_of(tangent, result)
+    return None if tangent is None else tuple(as_tangent_of(t, output) for t, output in zip(tangent, y, strict=True))
 
 
 class Partial(NamedTuple):
@@ -227,7 +227,7 @@ def partials_of(operation: Operation) -> tuple[Partial, ...] | None:
 
 
 def sum_of_products(partials: tuple[Partial, ...], tangents: dict[str, Any], values: list[Any], result: Any) -> Any:
-    """What `jvp` gives for an elementwise operation, by places in the place of names: this is where the time goes."""
+    """The jvp of an elementwise operation, by the positions of arguments instead of names, for speed."""
     total = None
     for input, product, places in partials:
         t = tangents.get(input)
@@ -238,7 +238,7 @@ def sum_of_products(partials: tuple[Partial, ...], tangents: dict[str, Any], val
     return total
 
 
-def fit(tangent: Any, output: TensorBase) -> Tensor | None:
+def as_tangent_of(tangent: Any, output: TensorBase) -> Tensor | None:
     """A tangent as a Tensor of the output's shape, dtype and layout."""
     if tangent is None:
         return None
@@ -258,10 +258,10 @@ def fit(tangent: Any, output: TensorBase) -> Tensor | None:
     return tangent if output._view is not None else laid_out_like(tangent, output)
 
 
-def apart(tangent: Tensor, tangents: dict[str, Any]) -> Tensor:
-    """A tangent in memory of its own, so that none is changed when another one is written to."""
+def in_own_memory(tangent: Tensor, tangents: dict[str, Any]) -> Tensor:
+    """The tangent, copied if it shares memory with another: a write in place changes one tangent alone."""
     array = tangent._array
-    # no view: either one of the given arrays or in memory of its own
+    # an array that is no view is one of the given arrays, or has memory of its own
     is_whole = type(array) is ndarray and array.base is None
     for given in tangents.values():
         for t in given if isinstance(given, list) else (given,):
@@ -271,7 +271,7 @@ def apart(tangent: Tensor, tangents: dict[str, Any]) -> Tensor:
 
 
 def laid_out_like(tangent: Tensor, primal: TensorBase) -> Tensor:
-    """A tangent, copied unless it lies in memory as the primal does: what is a view of one is a view of the other."""
+    """The tangent with the strides of the primal, copied if needed, so that views of both have equal indices."""
     if steps(tangent._array) == steps(primal._array):
         return tangent
     return ops.clone_with_strides(tangent, own_strides(primal._array))
@@ -283,7 +283,7 @@ def steps_of_axes(array: Any) -> tuple[int, ...]:
 
 
 def steps(array: Any) -> tuple[int, ...]:
-    """How many elements lie between neighbours along each axis that has any."""
+    """The strides, counted in elements, of the axes longer than 1."""
     strides = getattr(array, "strides", ())
     return tuple(step // array.itemsize for step, n in zip(strides, array.shape, strict=False) if n > 1)
 
@@ -302,7 +302,7 @@ def apply_in_place(operation: Operation, values: list[Any]) -> bool:
         if kind_of(target._array) in "biu" or not operation.rule.vjps:
             write(operation, values)
             return True
-    # what is written over may be needed again, by the tangent and by its derivative
+    # the tangent and its derivative may need the overwritten values
     before = ops.clone(target)
     result = operation.apply([before if value is target else value for value in values])
     with outside(tuple(outer)):
@@ -332,7 +332,7 @@ def make_zero_tangent(tensor: TensorBase, number: int, coming: Tensor | None) ->
     if base._tangents is None or base._tangents.get(number) is None:
         zeros = ops.zeros_like(base)
         if is_shared(base._array):
-            # what is written through one view is seen through the others, in the tangent too
+            # a write through one view shows in the other views; the same holds for tangents
             zeros = ops.clone_with_strides(zeros, steps_of_axes(base._array))
         set_tangent(base, number, zeros if coming is None else batched_as(coming, zeros))
     return tangent_of(tensor, number)
@@ -384,14 +384,14 @@ def around(number: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return stack[:place], stack[place + 1 :]
 
 
-# A tangent at an inner level has the tangents at outer levels, not the other way round. So a level that is not the
+# A tangent at an inner level has the tangents at outer levels itself. So a level that is not the
 # innermost goes through the tangents at inner levels, too, when it is given a tensor or asked for its part of one.
 
 
 def put_together(
     primal: Tensor, tangent: Tensor | None, number: int, outer: tuple[int, ...], inner: tuple[int, ...]
 ) -> Tensor:
-    """A view of the primal that has the tangent at a level, and at inner levels what both have there."""
+    """A view of the primal with the tangent at a level, and with the tangents of both at inner levels."""
     with outside(outer):
         result = ops.view(primal, primal._array.shape)
     if tangent is not None:
@@ -408,7 +408,7 @@ def put_together(
 def taken_apart(
     tensor: Tensor, number: int, outer: tuple[int, ...], inner: tuple[int, ...]
 ) -> tuple[Tensor, Tensor | None]:
-    """A view without the tangent at a level, and this tangent, each with what it has at inner levels."""
+    """A view without the tangent at a level, and this tangent; both keep their tangents at inner levels."""
     with outside(outer):
         primal = ops.view(tensor, tensor._array.shape)
     # a view shares in its base's tangent; this one does not

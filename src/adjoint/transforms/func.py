@@ -254,8 +254,8 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
         if value.requires_grad:
             differentiate.check_implicit(value._array)
         recording.finish(value, name)
-        found = recording.gradients(recording.pull([value], [ones_like(value)], False))  # type: ignore[list-item]
-        gradient = found[0] if isinstance(argnums, int) else tuple(found)
+        gradients = recording.gradients(recording.pull([value], [ones_like(value)], False))  # type: ignore[list-item]
+        gradient = gradients[0] if isinstance(argnums, int) else tuple(gradients)
         value = recording.released(value)
         return gradient, (value, recording.released(aux)) if has_aux else value
 
@@ -367,14 +367,14 @@ def jvp(
             given = func(*structure.unflatten(duals))
             result, aux = split_aux(given, has_aux, name)
             outputs, shape = output_leaves(result, name)
-            found = [forward.tangent_of(output, number) for output in outputs]
-            run.hand_out([*outputs, *found, *flatten(aux)[0]])
-    if strict and any(t is None for t in found):
+            tangents_out = [forward.tangent_of(output, number) for output in outputs]
+            run.hand_out([*outputs, *tangents_out, *flatten(aux)[0]])
+    if strict and any(t is None for t in tangents_out):
         raise RuntimeError(
             "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed "
             "with strict=True."
         )
-    tangent = [zeros_like(output) if t is None else t for output, t in zip(outputs, found, strict=True)]
+    tangent = [zeros_like(output) if t is None else t for output, t in zip(outputs, tangents_out, strict=True)]
     pair = (result, shape.unflatten(tangent))
     return (*pair, aux) if has_aux else pair
 
@@ -408,8 +408,9 @@ def linearize(func: Function, *primals: Tree) -> tuple[Any, Function]:
             return recording.structure.unflatten([zeros_like(output) for output in recording.outputs])
         ends, drivers = zip(*pairs, strict=True)
         record = is_grad_enabled() and (recording.outer or any(t.requires_grad for t in drivers))
-        found = differentiate.grad(ends, blanks, drivers, retain_graph=True, create_graph=record, allow_unused=True)
-        return recording.released(recording.structure.unflatten(differentiate.with_zeros(found, blanks)))
+        options = {"retain_graph": True, "create_graph": record, "allow_unused": True}
+        derivatives = differentiate.grad(ends, blanks, drivers, **options)
+        return recording.released(recording.structure.unflatten(differentiate.with_zeros(derivatives, blanks)))
 
     return recording.released(recording.result), derivative
 
@@ -420,10 +421,10 @@ def check_tangents(tangents: list[Any], kinds: list[tuple[Size, Any]]) -> None:
         if not isinstance(tangent, TensorBase):
             raise RuntimeError(f"tangent:{nr} in flattened pytree must be a Tensor, got {type(tangent)}")
         given = (("shape", Size(tangent._array.shape), shape), ("dtype", from_numpy_dtype(tangent._array.dtype), dtype))
-        for what, found, wanted in given:
-            if found != wanted:
+        for what, own, wanted in given:
+            if own != wanted:
                 raise RuntimeError(
-                    f"tangent:{nr} with {what} {found} in flattened pytree doesn't match the {what} {wanted} of the "
+                    f"tangent:{nr} with {what} {own} in flattened pytree doesn't match the {what} {wanted} of the "
                     "corresponding primal."
                 )
 
@@ -488,12 +489,12 @@ def jacrev(func: Function, argnums: Argnums = 0, *, has_aux: bool = False, chunk
         def pull(number: int, cotangents: Tensor) -> list[Tensor]:
             return recording.pull([recording.outputs[number]], [cotangents], True, batched=True)
 
-        def block(found: Block, output: Tensor, x: Tensor) -> Tensor:
-            return zero_block(output, x) if found is None else recording.release(found)
+        def block(rows: Block, output: Tensor, x: Tensor) -> Tensor:
+            return zero_block(output, x) if rows is None else recording.release(rows)
 
         job = Job("jacrev", chunk_size)
-        found = zip(recording.outputs, job.by_rows(pull, recording.outputs, recording.inputs), strict=True)
-        blocks = [[block(b, y, x) for b, x in zip(row, recording.inputs, strict=True)] for y, row in found]
+        rows = zip(recording.outputs, job.by_rows(pull, recording.outputs, recording.inputs), strict=True)
+        blocks = [[block(b, y, x) for b, x in zip(row, recording.inputs, strict=True)] for y, row in rows]
         job.warn(2)
         jacobian = in_structures(blocks, recording.structure, recording.gradients, argnums)
         return (jacobian, recording.released(aux)) if has_aux else jacobian

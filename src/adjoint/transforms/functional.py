@@ -98,7 +98,7 @@ class Tree(NamedTuple):
     structure: TreeDef
 
 
-#: What is differentiated: from as many Tensors as there are inputs to all outputs.
+#: A function to differentiate: it takes one Tensor per input and returns all outputs.
 Evaluation: TypeAlias = "Callable[[list[Tensor]], Tree]"
 
 
@@ -134,8 +134,8 @@ def vjp(
         outputs = call("vjp", func, given.structure, primals)
         check_differentiable(outputs.tensors, strict)
         vectors = read_vectors("vjp", v, outputs, VECTOR_FOR_OUTPUT)
-        found = pull(outputs.tensors, primals, vectors, create_graph)
-        products = filled(found, primals, strict, create_graph, INDEPENDENT, CONSTANT_JACOBIAN)
+        cotangents = pull(outputs.tensors, primals, vectors, create_graph)
+        products = filled(cotangents, primals, strict, create_graph, INDEPENDENT, CONSTANT_JACOBIAN)
     return finished(outputs, create_graph), finished(Tree(products, given.structure), create_graph)
 
 
@@ -212,8 +212,8 @@ def vhp(
     with enable_grad():
         given, primals, vectors = along("vhp", inputs, v, create_graph)
         output, gradient = value_and_gradient("vhp", func, given.structure, primals, strict)
-        found = pull(gradient, primals, vectors, create_graph)
-        products = filled(found, primals, strict, create_graph, INDEPENDENT_JACOBIAN, CONSTANT_HESSIAN)
+        cotangents = pull(gradient, primals, vectors, create_graph)
+        products = filled(cotangents, primals, strict, create_graph, INDEPENDENT_JACOBIAN, CONSTANT_HESSIAN)
     return finished(output, create_graph), finished(Tree(products, given.structure), create_graph)
 
 
@@ -434,7 +434,7 @@ def is_flat(structure: TreeDef) -> bool:
 
 
 def finished(tree: Tree, create_graph: bool) -> Any:
-    """What the user gets: the Tensors in their structure, with their history only if that is wanted."""
+    """The results for the user: the Tensors in their structure, with history only if requested."""
     return tree.structure.unflatten(tree.tensors if create_graph else detached(tree.tensors))
 
 
@@ -486,15 +486,15 @@ def pull(
 
 
 def filled(
-    found: Sequence[Tensor | None], like: list[Tensor], strict: bool, create_graph: bool, missing: str, constant: str
+    products: Sequence[Tensor | None], like: list[Tensor], strict: bool, create_graph: bool, missing: str, constant: str
 ) -> list[Tensor]:
     """Zeros for None. In strict mode it is an error instead, and with create_graph so is a result without history."""
-    for index, value in enumerate(found):
+    for index, value in enumerate(products):
         if strict and value is None:
             raise RuntimeError(missing.format(index))
         if strict and create_graph and value is not None and not value.requires_grad:
             raise RuntimeError(constant.format(index))
-    pairs = zip(found, like, strict=True)
+    pairs = zip(products, like, strict=True)
     return [ops.zeros_like(tensor.detach()) if value is None else value for value, tensor in pairs]
 
 
@@ -511,9 +511,9 @@ def value_and_gradient(
     check_differentiable([value], strict)
     if value.requires_grad:
         check_implicit(value._array)
-    found = pull([value], primals, [ops.ones_like(value.detach())], True)
+    gradients = pull([value], primals, [ops.ones_like(value.detach())], True)
     missing = CONSTANT_GRADIENT if name == "hessian" else INDEPENDENT
-    return output, filled(found, primals, strict, True, missing, CONSTANT_GRADIENT)
+    return output, filled(gradients, primals, strict, True, missing, CONSTANT_GRADIENT)
 
 
 def push_by_double_backward(
@@ -558,7 +558,7 @@ def push(
 
 
 class Wanted(NamedTuple):
-    """What is asked for, and of which public function."""
+    """The request: the options of a public function, and its name."""
 
     name: str
     create_graph: bool
@@ -612,13 +612,13 @@ def full_jacobian(evaluate: Evaluation, given: Tree, by_columns: bool | None, wa
 def rows(job: Job, primals: list[Tensor], outputs: list[Tensor], wanted: Wanted) -> list[list[Tensor]]:
     """The blocks by reverse mode: for each output those of all inputs."""
     check_differentiable(outputs, wanted.strict)
-    found = []
+    jacobian_rows = []
     for number, blocks in enumerate(job.by_rows(puller(outputs, primals, wanted), outputs, primals)):
         zeros = [zero_block(outputs[number], x) for x in primals]
         missing = INDEPENDENT_OUTPUT.replace("{output}", str(number))
         strict = wanted.strict and outputs[number].numel() > 0
-        found.append(filled(blocks, zeros, strict, wanted.create_graph, missing, CONSTANT_JACOBIAN))
-    return found
+        jacobian_rows.append(filled(blocks, zeros, strict, wanted.create_graph, missing, CONSTANT_JACOBIAN))
+    return jacobian_rows
 
 
 def puller(outputs: list[Tensor], primals: list[Tensor], wanted: Wanted) -> Pull:
@@ -630,10 +630,10 @@ def puller(outputs: list[Tensor], primals: list[Tensor], wanted: Wanted) -> Pull
 
     def pull_one(number: int, cotangents: Tensor) -> Sequence[Tensor | None]:
         cotangent = reshaped(cotangents, cotangents._array.shape[1:])
-        found = grad(outputs[number], primals, cotangent, True, wanted.create_graph, allow_unused=True)
+        gradients = grad(outputs[number], primals, cotangent, True, wanted.create_graph, allow_unused=True)
         if wanted.create_graph:
-            return [None if g is None else g.unsqueeze(0) for g in found]
-        return [None if g is None else reshaped(g, (1, *g._array.shape)) for g in found]
+            return [None if g is None else g.unsqueeze(0) for g in gradients]
+        return [None if g is None else reshaped(g, (1, *g._array.shape)) for g in gradients]
 
     return pull_batch if wanted.vectorize else pull_one
 

@@ -72,8 +72,8 @@ class Job:
         for unit in units(output):
             chunks = []
             for cotangents in self._batches(output, unit, progress):
-                found = pull(number, cotangents)
-                chunks.append([(g, (len(cotangents), *x.shape)) for g, x in zip(found, inputs, strict=True)])
+                cotangents_in = pull(number, cotangents)
+                chunks.append([(g, (len(cotangents), *x.shape)) for g, x in zip(cotangents_in, inputs, strict=True)])
             parts.append([filled_up(chunk) for chunk in zip(*chunks, strict=True)])
         return [
             self._of_cotangents((number, k), output, x, [part[k] for part in parts]) for k, x in enumerate(inputs)

@@ -52,8 +52,8 @@ def rearrange(tensor: Tensor | Sequence[Tensor], pattern: str, **axes_lengths: i
     ways = [order.index(name) for axis in right for name in axis if name != "1"]
     split = whole.reshape([lengths[name] for name in order])
     # axes of length one that the right side does not name
-    kept = [i for i in range(len(order)) if i in ways]
-    split = split.reshape([lengths[order[i]] for i in kept]).permute([kept.index(i) for i in ways])
+    axes = [i for i in range(len(order)) if i in ways]
+    split = split.reshape([lengths[order[i]] for i in axes]).permute([axes.index(i) for i in ways])
     return split.reshape([prod(lengths[name] for name in axis) for axis in right])
 
 

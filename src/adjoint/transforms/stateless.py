@@ -75,9 +75,9 @@ def functional_call(
     with replaced(module, values):
         result = module(*arguments, **({} if kwargs is None else kwargs))
         if isinstance(parameter_and_buffer_dicts, dict):
-            found = {name: getattr(*_owner(module, name)) for name in given}
+            originals = {name: getattr(*_owner(module, name)) for name in given}
     if isinstance(parameter_and_buffer_dicts, dict):
-        parameter_and_buffer_dicts.update(found)
+        parameter_and_buffer_dicts.update(originals)
     return result
 
 
@@ -115,7 +115,7 @@ def tied(values: Tensors, own: Tensors) -> Tensors:
     groups: dict[int, list[str]] = {}
     for name, tensor in own.items():
         groups.setdefault(id(tensor), []).append(name)
-    found = dict(values)
+    parameters = dict(values)
     for names in groups.values():
         named = [name for name in names if name in values]
         if len({id(values[name]) for name in named}) > 1:
@@ -124,8 +124,8 @@ def tied(values: Tensors, own: Tensors) -> Tensors:
                 "tie_weights=False"
             )
         if named:
-            found.update(dict.fromkeys(names, values[named[0]]))
-    return found
+            parameters.update(dict.fromkeys(names, values[named[0]]))
+    return parameters
 
 
 def check_names(module: Any, values: Tensors, own: Tensors) -> None:
@@ -209,11 +209,11 @@ def stack_module_state(models: Sequence[Any]) -> tuple[Tensors, Tensors]:
 
 def _stacked(states: list[Tensors]) -> Tensors:
     """Tensors of the same name in one, as leaves."""
-    found = {}
+    stacked = {}
     for name in states[0]:
         members = [state[name] for state in states]
         flags = {member.requires_grad for member in members}
         if len(flags) > 1:
             raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
-        found[name] = ops.stack([member.detach() for member in members]).requires_grad_(flags.pop())
-    return found
+        stacked[name] = ops.stack([member.detach() for member in members]).requires_grad_(flags.pop())
+    return stacked

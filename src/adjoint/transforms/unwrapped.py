@@ -58,7 +58,7 @@ def is_view_of(value: Any, owners: set[int]) -> bool:
 
 
 def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
-    """What is inside a tensor that a transform made, to look at: all members of a batch, in place of one.
+    """The value inside a tensor that a transform made, for inspection: all members of a batch instead of one.
 
     recurse: through all nested batches. The result has no history; computing with it inside the transform is wrong.
 

@@ -135,8 +135,8 @@ class NamespaceInfo:
         """The dtypes of a kind (or of several, or all) by their names."""
         check_device(device)
         chosen = ("bool", "numeric") if kind is None else kind if isinstance(kind, tuple) else (kind,)
-        found = [dtype for each in chosen for dtype in KINDS[each]]
-        return {dtype.name: dtype for dtype in found}
+        names = [dtype for each in chosen for dtype in KINDS[each]]
+        return {dtype.name: dtype for dtype in names}
 
     def devices(self) -> list[device]:
         """All devices."""

@@ -144,8 +144,8 @@ def argsort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: b
     if not descending:
         return _constant(numpy.argsort(values, axis, kind="stable"))
     # of the flipped array, so that equal elements keep their order
-    found = numpy.flip(numpy.argsort(numpy.flip(values, axis), axis, kind="stable"), axis)
-    return _constant(values.shape[axis] - 1 - found if values.ndim else found)
+    order = numpy.flip(numpy.argsort(numpy.flip(values, axis), axis, kind="stable"), axis)
+    return _constant(values.shape[axis] - 1 - order if values.ndim else order)
 
 
 def sort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:

@@ -20,12 +20,12 @@ def _table() -> dict[str, Any]:
 
     scipy_functions.load()
     prefix = "scipy.special."
-    found = {name.removeprefix(prefix): own for name, own in FUNCTIONS.items() if name.startswith(prefix)}
+    functions = {name.removeprefix(prefix): own for name, own in FUNCTIONS.items() if name.startswith(prefix)}
     for name, own in vars(scipy.special).items():
         ufunc = inspect.unwrap(own) if callable(own) else own
         if isinstance(ufunc, numpy.ufunc) and ufunc in ufuncs.UFUNCS:
-            found[name] = functools.partial(ufuncs.call, ufunc)
-    return found
+            functions[name] = functools.partial(ufuncs.call, ufunc)
+    return functions
 
 
 def __getattr__(name: str) -> Any:

@@ -77,8 +77,8 @@ def gradient(f: Array, *varargs, axis=None, edge_order=1):
     spacings = list(varargs) if len(varargs) == len(axes) else [same] * len(axes)
     if len(varargs) == 1 and varargs[0].ndim and len(axes) > 1:
         raise TypeError("invalid number of arguments")
-    found = [_slopes(f, place, h, edge_order) for place, h in zip(axes, spacings, strict=True)]
-    return found[0] if len(found) == 1 else tuple(found)
+    slopes = [_slopes(f, place, h, edge_order) for place, h in zip(axes, spacings, strict=True)]
+    return slopes[0] if len(slopes) == 1 else tuple(slopes)
 
 
 def _slopes(f, axis, h, edge_order):
@@ -240,8 +240,8 @@ def nan_to_num(x: Array, copy=True, nan=0.0, posinf=None, neginf=None):
 @function("angle")
 def angle(z: Array, deg=False):
     """The argument of a complex number, in radians or degrees; of a real one 0 or pi."""
-    found = ops.angle(inexact(z))
-    return found * (180 / _PI) if deg else found
+    radians = ops.angle(inexact(z))
+    return radians * (180 / _PI) if deg else radians
 
 
 @function("i0")

@@ -79,10 +79,10 @@ class _Ends:
             return self.mirrored(array, axis, width, front)
         n = array.shape[axis]
         length = n if self.lengths is None else min(self.lengths[axis][0 if front else 1], n)
-        found = self.make(array.narrow(axis, 0 if front else n - length, length), axis)
+        margin = self.make(array.narrow(axis, 0 if front else n - length, length), axis)
         if kind_of(array).kind in "iu":
-            found = ops.round(found)
-        return ops.expand(found, shape)
+            margin = ops.round(margin)
+        return ops.expand(margin, shape)
 
     def ramp(self, array, axis, width, front):
         edge = array.select(axis, 0 if front else array.shape[axis] - 1)

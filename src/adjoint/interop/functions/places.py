@@ -37,12 +37,12 @@ def numbered(*shapes: Any) -> list[Any]:
     >>> numbered((2,), (1, 2))
     [array([0, 1]), array([[2, 3]])]
     """
-    found, start = [], 0
+    indices, start = [], 0
     for shape in shapes:
         size = int(numpy.prod(shape))
-        found.append(numpy.arange(start, start + size).reshape(tuple(shape)))
+        indices.append(numpy.arange(start, start + size).reshape(tuple(shape)))
         start += size
-    return found
+    return indices
 
 
 def gathered(sources: Any, places: Any) -> Any:
@@ -238,9 +238,9 @@ def unique(
 
 
 def _unique(kind, x):
-    found = numpy.unique(values_of(x), True, True, True, equal_nan=False)
-    parts = dict(zip(("values", "indices", "inverse_indices", "counts"), found, strict=True))
-    parts = {name: gathered([x], found[1]) if name == "values" else new_tensor(each) for name, each in parts.items()}
+    results = numpy.unique(values_of(x), True, True, True, equal_nan=False)
+    parts = dict(zip(("values", "indices", "inverse_indices", "counts"), results, strict=True))
+    parts = {name: gathered([x], results[1]) if name == "values" else new_tensor(each) for name, each in parts.items()}
     return kind(**{name: parts[name] for name in kind._fields})
 
 
@@ -298,8 +298,8 @@ def intersect1d(ar1: Array, ar2: Array, assume_unique=False, return_indices=Fals
     result = _among(ar1, ar2, lambda a, b: numpy.intersect1d(a, b, assume_unique))
     if not return_indices:
         return result
-    found = numpy.intersect1d(values_of(ar1), values_of(ar2), assume_unique, True)
-    return (result, *[new_tensor(each) for each in found[1:]])
+    results = numpy.intersect1d(values_of(ar1), values_of(ar2), assume_unique, True)
+    return (result, *[new_tensor(each) for each in results[1:]])
 
 
 # writing --------------------------------------------------------------------------------------------------------------

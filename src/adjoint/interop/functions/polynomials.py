@@ -147,8 +147,8 @@ def roots(p: Array):
         return new_tensor(numpy.zeros(trailing))
     below = new_tensor(numpy.eye(n - 2, n - 1, dtype=kind_of(p)))
     top = (-p[1:] / p[0])[None, :]
-    found = eigvals(ops.cat([top, below], 0))
-    return ops.constant_pad_nd(found, (0, int(trailing)), 0) if trailing else found
+    values = eigvals(ops.cat([top, below], 0))
+    return ops.constant_pad_nd(values, (0, int(trailing)), 0) if trailing else values
 
 
 @function("polyfit")

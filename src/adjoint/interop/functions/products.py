@@ -118,11 +118,11 @@ def cross(a: Array, b: Array, axisa=-1, axisb=-1, axisc=-1, axis=None):
             f"{a.shape[-1]} and {b.shape[-1]} dimensional instead."
         )
     shape = numpy.broadcast_shapes(tuple(a.shape), tuple(b.shape))
-    found = ops.linalg_cross(ops.expand(a, shape), ops.expand(b, shape), len(shape) - 1)
-    place = axis_of(axisc, found.ndim)
-    order = list(range(found.ndim - 1))
-    order.insert(place, found.ndim - 1)
-    return ops.permute(found, order)
+    product = ops.linalg_cross(ops.expand(a, shape), ops.expand(b, shape), len(shape) - 1)
+    place = axis_of(axisc, product.ndim)
+    order = list(range(product.ndim - 1))
+    order.insert(place, product.ndim - 1)
+    return ops.permute(product, order)
 
 
 def _last(a, axis):

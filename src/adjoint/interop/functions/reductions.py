@@ -198,10 +198,10 @@ def _spread(name, a, axis, dtype, ddof, keepdims, where, mean_given, correction)
     if where is True and mean_given is _NONE and axes:
         return getattr(ops, name)(a, axes, ddof, bool(keepdims))
     centre = mean(a, axes, None, None, True, where=where) if mean_given is _NONE else tensor_of(mean_given)
-    apart = a - centre
+    deviation = a - centre
     if where is not True:
-        apart = ops.where(cast(tensor_of(where), bool), apart, number(0, kind_of(apart)))
-    squares = ops.square(apart) if kind_of(a).kind != "c" else ops.square(ops.abs(apart))
+        deviation = ops.where(cast(tensor_of(where), bool), deviation, number(0, kind_of(deviation)))
+    squares = ops.square(deviation) if kind_of(a).kind != "c" else ops.square(ops.abs(deviation))
     total = sum(squares, axes, None, None, keepdims, _NONE, where)
     n = count_along(a, axes, keepdims, where)
     free = builtins.max(n - ddof, 0) if isinstance(n, int) else ops.clamp(n - ddof, min=0)

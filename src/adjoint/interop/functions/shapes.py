@@ -159,8 +159,8 @@ def _at_least(n):
         ][a.ndim]()  # fmt: skip
 
     def atleast(*arys):
-        found = tuple(grown(each) for each in arys)
-        return found[0] if len(found) == 1 else found
+        tensors = tuple(grown(each) for each in arys)
+        return tensors[0] if len(tensors) == 1 else tensors
 
     atleast.__name__ = f"atleast_{n}d"
     atleast.__doc__ = f"Tensors with at least {n} axes."
@@ -511,8 +511,8 @@ def apply_along_axis(func1d, axis, arr: Array, *args, **kwargs):
     places = list(numpy.ndindex(*rows.shape[:-1]))
     if not places:
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
-    found = [tensor_of(func1d(rows[place], *args, **kwargs)) for place in places]
-    result = ops.reshape(ops.stack(promoted(*found), 0), (*rows.shape[:-1], *found[0].shape))
+    results = [tensor_of(func1d(rows[place], *args, **kwargs)) for place in places]
+    result = ops.reshape(ops.stack(promoted(*results), 0), (*rows.shape[:-1], *results[0].shape))
     n = len(rows.shape) - 1
     return ops.permute(result, [*range(axis), *range(n, result.ndim), *range(axis, n)])
 
@@ -521,12 +521,12 @@ def apply_along_axis(func1d, axis, arr: Array, *args, **kwargs):
 def apply_over_axes(func, a: Array, axes):
     """What a function of a Tensor and an axis makes of it, for each axis."""
     for axis in axes_of(axes, a.ndim):
-        found = func(a, axis)
-        if found.ndim == a.ndim - 1:
-            found = ops.unsqueeze(found, axis)
-        if found.ndim != a.ndim:
+        reduced = func(a, axis)
+        if reduced.ndim == a.ndim - 1:
+            reduced = ops.unsqueeze(reduced, axis)
+        if reduced.ndim != a.ndim:
             raise ValueError("function is not returning an array of the correct shape")
-        a = found
+        a = reduced
     return a
 
 

@@ -35,14 +35,14 @@ def _positions(of_numpy, rows, q, method, weights):
     n = rows.shape[-1]
     ordinary = of_numpy is numpy.quantile or not numpy.isnan(rows).any()
     if ordinary and weights is None:
-        found = numpy.quantile(numpy.arange(n, dtype=float), q, method=method)
-        return numpy.broadcast_to(numpy.reshape(found, (-1,)), (*rows.shape[:-1], numpy.size(found)))
+        positions = numpy.quantile(numpy.arange(n, dtype=float), q, method=method)
+        return numpy.broadcast_to(numpy.reshape(positions, (-1,)), (*rows.shape[:-1], numpy.size(positions)))
     ranks = numpy.argsort(numpy.argsort(rows, axis=-1, kind="stable"), axis=-1, kind="stable").astype(float)
     ranks[numpy.isnan(rows)] = numpy.nan
     options = {} if weights is None else {"weights": weights}
     with numpy.errstate(invalid="ignore"):
-        found = of_numpy(ranks, q, axis=-1, method=method, **options)
-    return numpy.moveaxis(numpy.reshape(found, (-1, *rows.shape[:-1])), 0, -1)
+        positions = of_numpy(ranks, q, axis=-1, method=method, **options)
+    return numpy.moveaxis(numpy.reshape(positions, (-1, *rows.shape[:-1])), 0, -1)
 
 
 #: Methods whose quantiles are values that there are.
@@ -67,16 +67,16 @@ def _quantiles(of_numpy, a, q, axis, method, keepdims, weights=None):
             shape = [a.shape[i] if i in axes else 1 for i in range(a.ndim)]
             weights = weights.reshape(shape)
         weights = numpy.broadcast_to(weights, tuple(a.shape)).transpose((*rest, *axes)).reshape(tuple(rows.shape))
-    found = _positions(of_numpy, values_of(rows), q, method, weights)
-    missing = numpy.isnan(found)
-    found = numpy.where(missing, 0, found)
-    lower = numpy.floor(found).astype(int)
+    positions = _positions(of_numpy, values_of(rows), q, method, weights)
+    missing = numpy.isnan(positions)
+    positions = numpy.where(missing, 0, positions)
+    lower = numpy.floor(positions).astype(int)
     upper = numpy.minimum(lower + 1, rows.shape[-1] - 1)
     ordered = sort(rows)
     low, high = [ops.gather(ordered, rows.ndim - 1, new_tensor(each)) for each in (lower, upper)]
     result = low
     if method not in _PICKING:
-        share = (found - lower).astype(kind.type(0).real.dtype)
+        share = (positions - lower).astype(kind.type(0).real.dtype)
         low, high = cast(low, kind), cast(high, kind)
         result = low + ops.where(new_tensor(share == 0), number(0, kind), high - low) * new_tensor(share)
     rows_have_nan = kind_of(a).kind in "fc" and numpy.isnan(values_of(ordered)[..., -1:])
@@ -169,7 +169,7 @@ def cov(m: Array, y: Array = None, rowvar=True, bias=False, ddof=None, fweights=
             weights = weight if weights is None else weights * weight
     ddof = (0 if bias else 1) if ddof is None else ddof
     centre = average(x, 1, weights, keepdims=True)
-    apart = x - centre
+    deviation = x - centre
     n = x.shape[1]
     if weights is None:
         free = n - ddof
@@ -181,8 +181,8 @@ def cov(m: Array, y: Array = None, rowvar=True, bias=False, ddof=None, fweights=
             free = whole - ddof
         else:
             free = whole - ddof * total(weights * inexact(tensor_of(aweights))) / whole
-    weighted = apart if weights is None else apart * cast(weights, kind_of(x).type(0).real.dtype)
-    result = ops.matmul(weighted, ops.transpose(ops.conj(apart), 0, 1)) / free
+    weighted = deviation if weights is None else deviation * cast(weights, kind_of(x).type(0).real.dtype)
+    result = ops.matmul(weighted, ops.transpose(ops.conj(deviation), 0, 1)) / free
     ones = tuple(i for i, n in enumerate(result.shape) if n == 1)
     return ops.squeeze_several(result, ones) if ones else result
 

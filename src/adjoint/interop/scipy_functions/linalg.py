@@ -149,16 +149,16 @@ def qr(a: Array, overwrite_a=False, lwork=None, mode="full", pivoting=False, che
         order = scipy.linalg.qr(a._array, mode="r", pivoting=True)[-1]
         a = ops.index_select(a, 1, tensor_of(order))
     q, r = ops.linalg_qr(a, "complete" if mode == "full" and a.shape[-2] > a.shape[-1] else "reduced")
-    found = (r,) if mode == "r" else (q, r)
-    found = found if order is None else (*found, tensor_of(order))
-    return found[0] if len(found) == 1 else found
+    factors = (r,) if mode == "r" else (q, r)
+    factors = factors if order is None else (*factors, tensor_of(order))
+    return factors[0] if len(factors) == 1 else factors
 
 
 @function("scipy.linalg.svd")
 def svd(a: Array, full_matrices=True, compute_uv=True, overwrite_a=False, check_finite=True, lapack_driver="gesdd"):
     """Singular vectors and values."""
-    found = ops.linalg_svd(inexact(a), full_matrices and compute_uv)
-    return tuple(found) if compute_uv else found[1]
+    factors = ops.linalg_svd(inexact(a), full_matrices and compute_uv)
+    return tuple(factors) if compute_uv else factors[1]
 
 
 @function("scipy.linalg.svdvals")

@@ -365,10 +365,10 @@ def multivariate_normal_logpdf(x, mean=None, cov=1, allow_singular=False):
     rest = ops.reshape(x - mean, (-1, n))
     if allow_singular:
         values, vectors = ops.linalg_eigh(cov, "L")
-        kept = values._array > numpy.finfo(kind_of(values)).eps * 1e6 * abs(values._array).max(initial=0.0)
-        log_det = ops.sum(ops.where(kept, ops.log(ops.where(kept, values, 1)), 0))
-        white = (rest @ vectors) * ops.where(kept, ops.rsqrt(ops.where(kept, values, 1)), 0)
-        rank = int(kept.sum())
+        is_positive = values._array > numpy.finfo(kind_of(values)).eps * 1e6 * abs(values._array).max(initial=0.0)
+        log_det = ops.sum(ops.where(is_positive, ops.log(ops.where(is_positive, values, 1)), 0))
+        white = (rest @ vectors) * ops.where(is_positive, ops.rsqrt(ops.where(is_positive, values, 1)), 0)
+        rank = int(is_positive.sum())
     else:
         symmetric = 0.5 * (cov + ops.transpose(cov, 0, 1))
         factor = ops.linalg_cholesky(symmetric, upper=False)

@@ -30,8 +30,8 @@ def pulled_back(
     columns: list[list[Array]] = [[] for _ in inputs]
     sizes = dtypes = True
     for v in cotangents.vectors():
-        found = grad(output, inputs, tensor_like(unit * v, output), retain_graph=True, allow_unused=True)
-        for g, x, basis, column in zip(found, inputs, directions, columns, strict=True):
+        gradients = grad(output, inputs, tensor_like(unit * v, output), retain_graph=True, allow_unused=True)
+        for g, x, basis, column in zip(gradients, inputs, directions, columns, strict=True):
             fits = g is None or g.shape == x.shape
             sizes = sizes and fits
             dtypes = dtypes and (g is None or g.dtype == x.dtype)
@@ -58,8 +58,8 @@ def pushed_forward(
     for v in basis.vectors():
         steps = {i: unit * v if i == place else numpy.zeros(x.shape) for i, x in checked(inputs).items()}
         tangents = {i: tensor_like(step, inputs[i]) for i, step in steps.items()}
-        found = jvp(func, inputs, tangents)
-        rows.append([flat(found[o], y) for o, y in outputs.items()])
+        tangents_out = jvp(func, inputs, tangents)
+        rows.append([flat(tangents_out[o], y) for o, y in outputs.items()])
     return [
         numpy.array([row[o] for row in rows], dtype=complex if y.is_complex() else float).reshape(len(rows), y.numel())
         for o, y in enumerate(outputs.values())
@@ -78,5 +78,5 @@ def jvp(func: Function, inputs: tuple[Any, ...], tangents: Mapping[int, Tensor |
             dual = x.detach() if t is None else forward_ad.make_dual(x.detach(), t)
             duals[i] = dual.requires_grad_()
         results = as_tuple(func(*duals))
-        found = [forward_ad.unpack_dual(y).tangent for y in results]
-        return [None if t is None else t.detach() for t in found]
+        tangents_out = [forward_ad.unpack_dual(y).tangent for y in results]
+        return [None if t is None else t.detach() for t in tangents_out]

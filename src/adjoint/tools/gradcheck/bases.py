@@ -31,9 +31,9 @@ class Units:
 
     def vector(self, k: int) -> Array:
         """One of the vectors."""
-        found = numpy.zeros(self.size)
-        found[k] = 1.0
-        return found.reshape(self.shape)
+        step = numpy.zeros(self.size)
+        step[k] = 1.0
+        return step.reshape(self.shape)
 
     def products(self, flat: Array) -> Array:
         """The products of a flat vector (or of each row of a matrix) with all vectors of the basis."""

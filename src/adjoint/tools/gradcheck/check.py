@@ -214,8 +214,8 @@ class Pullback:
         wanted = list(checked(arguments).values())
         if not outputs:
             return ()
-        found = grad(outputs, wanted, cotangents, create_graph=True, allow_unused=True)
-        return tuple(g for g in found if g is not None)
+        gradients = grad(outputs, wanted, cotangents, create_graph=True, allow_unused=True)
+        return tuple(g for g in gradients if g is not None)
 
 
 def given_cotangents(func: Function, arguments: tuple[Any, ...], given: Any, non_contiguous: bool) -> tuple[Any, ...]:
@@ -302,8 +302,8 @@ class Problem:
     def numerical(self, i: int) -> Numerical:
         """The derivatives of all outputs by one input, by differences."""
         if i not in self._numerical:
-            found = self.options.method(self.evaluate, self.inputs[i], self.directions[i], self.options.eps)
-            self._numerical[i] = found
+            columns = self.options.method(self.evaluate, self.inputs[i], self.directions[i], self.options.eps)
+            self._numerical[i] = columns
         return self._numerical[i]
 
     def pulled_back(self, o: int, unit: complex) -> Pulled:

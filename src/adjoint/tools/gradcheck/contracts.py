@@ -51,8 +51,8 @@ def check_multiplied(func: Function, inputs: tuple[Any, ...]) -> None:
     outputs = list(checked(results_of(func, inputs)).values())
     if not outputs:
         return
-    found = grad(outputs, wanted, zeros_for(outputs), retain_graph=True, allow_unused=True)
-    for index, (g, x) in enumerate(zip(found, wanted, strict=True)):
+    gradients = grad(outputs, wanted, zeros_for(outputs), retain_graph=True, allow_unused=True)
+    for index, (g, x) in enumerate(zip(gradients, wanted, strict=True)):
         if g is None:
             continue
         if not is_zero(g):
@@ -89,11 +89,11 @@ def check_undefined(func: Function, inputs: tuple[Any, ...]) -> None:
         outputs = list(checked(results_of(func, inputs)).values())
         roots = [undefined(y) if k in subset else y for k, y in enumerate(outputs)]
         try:
-            found = grad(roots, wanted, zeros_for(outputs), allow_unused=True)
+            gradients = grad(roots, wanted, zeros_for(outputs), allow_unused=True)
         except Exception as error:
             _warn()
             raise GradcheckError(messages.UNDEFINED_ERROR) from error
-        if not all(map(is_zero, found)):
+        if not all(map(is_zero, gradients)):
             _warn()
             raise GradcheckError(messages.UNDEFINED_NOT_ZERO)
 
@@ -112,13 +112,13 @@ def check_undefined_tangents(func: Function, inputs: tuple[Any, ...], places: Se
     for i, x in checked(inputs).items():
         expected = jvp(func, inputs, {**tangents, i: zeros_for([x])[0]})
         try:
-            found = jvp(func, inputs, {**tangents, i: None})
+            tangents_out = jvp(func, inputs, {**tangents, i: None})
         except Exception as error:
             raise GradcheckError(messages.UNDEFINED_TANGENT_ERROR.format(error=error)) from error
         for o in places:
-            if not same(found[o], expected[o]):
+            if not same(tangents_out[o], expected[o]):
                 raise GradcheckError(
-                    messages.UNDEFINED_TANGENT.format(output=o, input=x, got=found[o], expected=expected[o])
+                    messages.UNDEFINED_TANGENT.format(output=o, input=x, got=tangents_out[o], expected=expected[o])
                 )
 
 
@@ -141,12 +141,12 @@ def check_batched_grad(inputs: Sequence[Tensor], output: Tensor, index: int) -> 
     each = [grad(output, inputs, v, **options) for v in cotangents]
     try:
         with quiet():
-            found = grad(output, inputs, stacked, is_grads_batched=True, **options)
+            gradients = grad(output, inputs, stacked, is_grads_batched=True, **options)
     except Exception as error:
         raise GradcheckError(
             messages.BATCHED_ERROR.format(error=error, remedy=messages.FAILED_BATCHED_GRAD_MSG)
         ) from error
-    compare_batches(found, each, itertools.repeat(index), range(len(inputs)), messages.FAILED_BATCHED_GRAD_MSG)
+    compare_batches(gradients, each, itertools.repeat(index), range(len(inputs)), messages.FAILED_BATCHED_GRAD_MSG)
 
 
 def check_batched_jvp(func: Function, inputs: tuple[Any, ...], places: Sequence[int]) -> None:
@@ -159,10 +159,10 @@ def check_batched_jvp(func: Function, inputs: tuple[Any, ...], places: Sequence[
         each = [push(t) for t in steps]
         try:
             with quiet():
-                found = of_batch(push, tensor_of(numpy.stack([t._array for t in steps])))
+                tangents_out = of_batch(push, tensor_of(numpy.stack([t._array for t in steps])))
         except Exception as error:
             raise GradcheckError(messages.BATCHED_ERROR.format(error=error, remedy=remedy)) from error
-        compare_batches(found, each, range(len(places)), itertools.repeat(index), remedy)
+        compare_batches(tangents_out, each, range(len(places)), itertools.repeat(index), remedy)
 
 
 def of_batch(function: Callable[[Tensor], tuple[Tensor, ...]], stacked: Tensor) -> list[Tensor]:
@@ -180,14 +180,14 @@ def push_one(
 ) -> tuple[Tensor, ...]:
     """The tangents of the outputs at the given places for a tangent of the i-th argument."""
     tangents: dict[int, Tensor | None] = {j: zeros_for([x])[0] for j, x in checked(inputs).items()}
-    found = jvp(func, inputs, {**tangents, i: tangent})
+    tangents_out = jvp(func, inputs, {**tangents, i: tangent})
     # an output that has no tangent does not depend on this argument
-    return tuple(tensor_of(numpy.zeros(())) if t is None else t for t in (found[o] for o in places))
+    return tuple(tensor_of(numpy.zeros(())) if t is None else t for t in (tangents_out[o] for o in places))
 
 
-def compare_batches(found: Any, each: Any, outputs: Any, inputs: Any, remedy: str) -> None:
+def compare_batches(batch: Any, each: Any, outputs: Any, inputs: Any, remedy: str) -> None:
     """Raise GradcheckError where a batched result is not the stack of single ones."""
-    for got, single, o, i in zip(found, zip(*each, strict=True), outputs, inputs, strict=False):
+    for got, single, o, i in zip(batch, zip(*each, strict=True), outputs, inputs, strict=False):
         if got is None and all(s is None for s in single):
             continue
         expected = numpy.stack([numpy.zeros(got.shape[1:]) if s is None else s._array for s in single])

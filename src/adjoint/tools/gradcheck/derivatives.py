@@ -65,8 +65,8 @@ def check_derivatives(
     inputs = prepared(leaves)
 
     def func(*values: Any) -> tuple[Tensor, ...]:
-        found = flatten(f(*structure.unflatten(list(values))))[0]
-        return tuple(y for y in found if isinstance(y, Tensor))
+        outputs = flatten(f(*structure.unflatten(list(values))))[0]
+        return tuple(y for y in outputs if isinstance(y, Tensor))
 
     options = Options(
         eps, atol, rtol, method=METHODS[method], fast_mode=fast,
@@ -90,8 +90,8 @@ def double(leaf: Any) -> Any:
     if isinstance(leaf, (float, complex, numpy.floating, numpy.complexfloating)):
         leaf = numpy.asarray(leaf)
     if isinstance(leaf, numpy.ndarray):
-        made = tensor_of(wide(leaf) if leaf.dtype.kind in "fc" else leaf)
-        return made.requires_grad_() if leaf.dtype.kind in "fc" else made
+        tensor = tensor_of(wide(leaf) if leaf.dtype.kind in "fc" else leaf)
+        return tensor.requires_grad_() if leaf.dtype.kind in "fc" else tensor
     return leaf
 
 

@@ -68,8 +68,8 @@ def place_of(k: int, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def fault_of(case: Case) -> str | None:
     """The likely fault, as a sentence; None if the analytical Jacobian looks like nothing that is known."""
-    for found in (not_finite, nothing_arrives, should_be_zero, transformed, a_factor, not_summed):
-        fault = found(case)
+    for diagnosis in (not_finite, nothing_arrives, should_be_zero, transformed, a_factor, not_summed):
+        fault = diagnosis(case)
         if fault is not None:
             return fault
     return None

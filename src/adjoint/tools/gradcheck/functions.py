@@ -41,10 +41,10 @@ def results_of(func: Function, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def check_inputs(inputs: tuple[Any, ...]) -> None:
     """Raise unless inputs can be checked; warn if they have little precision."""
-    found = checked(inputs)
-    if not found:
+    leaves = checked(inputs)
+    if not leaves:
         raise ValueError(messages.NO_INPUT)
-    for index, x in found.items():
+    for index, x in leaves.items():
         if x.dtype not in (float64, complex128):
             warnings.warn(messages.NOT_DOUBLE.format(index=index), UserWarning, stacklevel=4)
         if any(step == 0 and n > 1 for step, n in zip(x.stride(), x.shape, strict=True)):

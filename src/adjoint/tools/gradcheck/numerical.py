@@ -77,7 +77,7 @@ def best_of(estimates: tuple[Array, ...], rounding: list[Array], atol: float, rt
     """
     best = numpy.full_like(estimates[0], numpy.nan)
     errors = numpy.full(best.shape, numpy.inf)
-    settled = numpy.zeros(best.shape, bool)
+    is_exact = numpy.zeros(best.shape, bool)
     finer: list[Array] = []
     for n, estimate in enumerate(estimates):
         entries = [estimate]
@@ -88,9 +88,9 @@ def best_of(estimates: tuple[Array, ...], rounding: list[Array], atol: float, rt
             error = differences + rounding[n - 1 - order]
             entries.append(entry)
             if order:
-                better = ~settled & (error < errors)
+                better = ~is_exact & (error < errors)
                 best, errors = numpy.where(better, entry, best), numpy.where(better, error, errors)
-        settled = errors <= atol + rtol * numpy.abs(best)
+        is_exact = errors <= atol + rtol * numpy.abs(best)
         finer = entries[:_ORDERS]
     return best, errors
 
@@ -138,8 +138,8 @@ class Numerical:
         for unit, matrices in self.partials.items():
             defined = all(numpy.isfinite(matrix[row]).all() for matrix in matrices)
             steps = ladder(self.x, self.eps, defined)
-            found = richardson(self.evaluate, self.x, unit * self.basis.vector(row), steps, atol, rtol)
-            for matrix, (values, errors), bound in zip(matrices, found, before, strict=True):
+            estimates = richardson(self.evaluate, self.x, unit * self.basis.vector(row), steps, atol, rtol)
+            for matrix, (values, errors), bound in zip(matrices, estimates, before, strict=True):
                 certain = (errors <= atol + rtol * numpy.abs(values)) | (errors < bound)
                 matrix[row] = numpy.where(certain, values, matrix[row])
 
@@ -168,11 +168,11 @@ class ComplexStep(Numerical):
             results = results_of(self.evaluate.func, inputs)
         except (RuntimeError, TypeError) as error:
             raise ValueError(f"the function does not take complex numbers ({error}); take method='central'") from error
-        found = [results[place] for place in self.evaluate.outputs]
-        for place, y in zip(self.evaluate.outputs, found, strict=True):
+        values = [results[place] for place in self.evaluate.outputs]
+        for place, y in zip(self.evaluate.outputs, values, strict=True):
             if not y.is_complex():
                 raise ValueError(
                     f"a complex step is lost on the way to result {place}, which is {y.dtype}: the function takes an "
                     "absolute value, a real part or the like; take method='central'"
                 )
-        return [wide(y._array).reshape(-1).imag / self._STEP for y in found]
+        return [wide(y._array).reshape(-1).imag / self._STEP for y in values]

@@ -35,15 +35,15 @@ def assemble(notes: list[tuple[Any, ...]], memory: list[Memory], clock: Clock | 
 
 def inside(event: FunctionEvent) -> list[FunctionEvent]:
     """All calls inside a call."""
-    found = list(event.cpu_children)
-    for inner in found:
-        found.extend(inner.cpu_children)
-    return found
+    events = list(event.cpu_children)
+    for inner in events:
+        events.extend(inner.cpu_children)
+    return events
 
 
 def completed(notes: list[tuple[Any, ...]]) -> list[Note]:
     """Notes under their public names, those of nodes inside an event of the engine's."""
-    found = []
+    events = []
     for fields in notes:
         note = Note(*fields)
         if note.scope == OPERATION:
@@ -51,9 +51,9 @@ def completed(notes: list[tuple[Any, ...]]) -> list[Note]:
         elif note.scope == CUSTOM:
             note = note._replace(scope=OPERATION)
         elif note.scope == NODE:
-            found.append(note._replace(name=names.EVALUATE + note.name, scope=OPERATION, shapes=None))
-        found.append(note)
-    return found
+            events.append(note._replace(name=names.EVALUATE + note.name, scope=OPERATION, shapes=None))
+        events.append(note)
+    return events
 
 
 def is_backward(note: Note) -> bool:

@@ -419,11 +419,11 @@ class EventList(list[Any]):
 
     def _remove_dup_nodes(self) -> None:
         """Drop calls that are the only one inside a call of the same name."""
-        kept = []
+        roots = []
         for event in sorted(self, key=lambda event: event.time_range.end - event.time_range.start):
             outer = event.cpu_parent
             if outer is None or outer.name != event.name or len(outer.cpu_children) != 1:
-                kept.append(event)
+                roots.append(event)
                 continue
             outer.cpu_children = event.cpu_children
             outer.kernels += event.kernels
@@ -431,7 +431,7 @@ class EventList(list[Any]):
             outer.input_shapes = event.input_shapes or outer.input_shapes
             for child in event.cpu_children:
                 child.set_cpu_parent(outer)
-        keep = {id(event) for event in kept}
+        keep = {id(event) for event in roots}
         self[:] = [event for event in self if id(event) in keep]
 
     def _set_backward_stacktraces(self) -> None:

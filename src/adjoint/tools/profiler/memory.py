@@ -136,16 +136,16 @@ class Arrays:
 
 def owners(values: Any) -> list[Any]:
     """The arrays that own the memory of what is given: arrays, Tensors and lists of them; other things have none."""
-    found = []
+    names = []
     for value in as_list(values):
         array = underlying(array_of(value))
         while type(array) is numpy.ndarray and type(array.base) is numpy.ndarray:
             array = array.base
         if type(array) is numpy.ndarray:
-            found.append(array)
+            names.append(array)
         elif isinstance(value, (list, tuple)):
-            found += owners(value)
-    return found
+            names += owners(value)
+    return names
 
 
 def as_list(values: Any) -> list[Any]:

@@ -102,11 +102,11 @@ def build_metadata(entries: Mapping[str, str]) -> EventMetadata | None:
     >>> _build_metadata({"stream": "7", "grid": "[1, 2, 3]"}).grid
     [1, 2, 3]
     """
-    found: dict[str, Any] = dict.fromkeys(EventMetadata._fields)
+    fields: dict[str, Any] = dict.fromkeys(EventMetadata._fields)
     for field, kind in EventMetadata.__annotations__.items():
         text = entries.get(ENTRIES.get(field, field))
         if text is not None:
-            found[field] = READERS[str(getattr(kind, "__forward_arg__", kind)).removesuffix(" | None")](text)
-    if all(value is None for value in found.values()):
+            fields[field] = READERS[str(getattr(kind, "__forward_arg__", kind)).removesuffix(" | None")](text)
+    if all(value is None for value in fields.values()):
         return None
-    return EventMetadata(**found)
+    return EventMetadata(**fields)

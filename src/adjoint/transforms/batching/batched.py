@@ -144,7 +144,7 @@ class BatchedArray:
 
     @property
     def flags(self) -> Any:
-        """What NumPy says of the memory of the whole batch."""
+        """NumPy's memory flags of the whole batch."""
         return self.data.flags
 
     @property
@@ -181,7 +181,7 @@ class BatchedArray:
         return self.shape[0]
 
     def described(self, text_of: Callable[[Any], str]) -> str:
-        """The array as text, with `text_of` for what is not batched."""
+        """The array as text, with `text_of` for the innermost array."""
         data = self.data
         inner = data.described(text_of) if isinstance(data, BatchedArray) else text_of(data)
         indented = "\n".join("    " + line for line in inner.splitlines())
@@ -225,7 +225,7 @@ class BatchedArray:
 
 
 def batches_of(array: Any) -> Batches:
-    """What an array is batched over."""
+    """The levels and sizes of all batch axes of an array; () for other arrays."""
     return array.batches if isinstance(array, BatchedArray) else ()
 
 
@@ -406,13 +406,13 @@ def aligned(name: str, args: tuple[Any, ...]) -> Any:
 
 
 class Namespace:
-    """What the core asks of the namespace of an array library, for batched arrays."""
+    """The namespace of batched arrays, as the core uses the namespaces of array libraries."""
 
     __name__ = "adjoint.transforms.batching.batched"
 
     kernel_of = staticmethod(kernel_of)
     float32, float64, int64 = numpy.float32, numpy.float64, numpy.int64
-    # what has no operand is the same for all members
+    # results without operands are the same for all members
     zeros, ones, empty = staticmethod(numpy.zeros), staticmethod(numpy.ones), staticmethod(numpy.empty)
     full, eye, arange = staticmethod(numpy.full), staticmethod(numpy.eye), staticmethod(numpy.arange)
 

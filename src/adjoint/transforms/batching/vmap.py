@@ -177,12 +177,12 @@ def spread(dims: Any, structure: TreeDef) -> list[Any] | None:
         return None
     by_key = dict(zip(own.keys, children, strict=True))
     parts = [spread(by_key[key], child) for key, child in zip(structure.keys, structure.children, strict=True)]
-    found: list[Any] = []
+    leaves: list[Any] = []
     for part in parts:
         if part is None:
             return None
-        found.extend(part)
-    return found
+        leaves.extend(part)
+    return leaves
 
 
 def checked_in_dims(

@@ -48,7 +48,7 @@ TWO_WAYS_BACK = (
 
 
 class FunctionCtx:
-    """What a custom function says about itself in `forward` or `setup_context`."""
+    """The declarations of a custom function, made in `forward` or `setup_context`."""
 
     to_save: tuple[Any, ...] | None
     saved_for_forward: tuple[Any, ...] | None
@@ -118,7 +118,7 @@ class FunctionCtx:
         self._ad_grad_dtypes = dtypes
 
     def mark_shared_storage(self, *pairs: Any) -> None:
-        """Deprecated: shared memory is found by itself."""
+        """Deprecated: shared memory is detected automatically."""
         warnings.warn(
             "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked. Note that "
             "calls to `set_()` are not tracked",
@@ -135,11 +135,11 @@ class BackwardCFunction(ContextNode, FunctionCtx):
     _ad_freed: bool
     _ad_cleared: bool
 
-    # what forward says of itself --------------------------------------------------------------------------------------
+    # declarations of forward --------------------------------------------------------------------------------------
 
     @property
     def materialize_grads(self) -> bool:
-        """True if gradients and tangents that are not there are zeros."""
+        """True if undefined gradients and tangents become zeros."""
         return not self._ad_keeps_undefined
 
     @materialize_grads.setter
@@ -159,7 +159,7 @@ class BackwardCFunction(ContextNode, FunctionCtx):
     def _materialize_non_diff_grads(self, value: bool) -> None:
         self._ad_undefined_integers = not value
 
-    # what is saved ----------------------------------------------------------------------------------------------------
+    # saved tensors ----------------------------------------------------------------------------------------------------
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
@@ -175,11 +175,11 @@ class BackwardCFunction(ContextNode, FunctionCtx):
             raise errors.freed(self)
         if not self._ad_saved:
             return ()
-        found = tuple([None if saved is None else unpacked_value(self, saved) for saved in self._ad_saved])
+        values = tuple([None if saved is None else unpacked_value(self, saved) for saved in self._ad_saved])
         if self._forward_cls.clear_saved_tensors_on_access:
             self._ad_free()
             self._ad_cleared = True
-        return found
+        return values
 
     @property
     def saved_variables(self) -> tuple[Tensor | None, ...]:
@@ -194,12 +194,12 @@ class BackwardCFunction(ContextNode, FunctionCtx):
         return tuple([SavedTensor.__new__(SavedTensor) if saved is None else saved for saved in self._ad_saved or ()])
 
     def _ad_saved_items(self) -> list[tuple[str, SavedTensor]]:
-        """What is kept, as (name, `SavedTensor`) pairs."""
+        """The saved slots, as (name, `SavedTensor`) pairs."""
         entries = enumerate(self._ad_saved or ())
         return [(f"saved_tensors[{i}]", saved) for i, saved in entries if saved is not None]
 
     def _ad_free(self) -> None:
-        """Free what was saved; a function that saved nothing can be run again."""
+        """Free the saved tensors; a function without saved tensors can be run again."""
         if self._ad_saved:
             self._ad_freed = True
             drop(self._ad_saved)
@@ -208,17 +208,17 @@ class BackwardCFunction(ContextNode, FunctionCtx):
     # the way back -----------------------------------------------------------------------------------------------------
 
     def apply(self, *args: Any) -> Any:
-        """What the function's backward makes of gradients."""
+        """The result of the function's backward for these gradients."""
         if self._forward_cls.boxed_grads_call:
             return way_back(self)(self, list(args))
         return way_back(self)(self, *args)
 
     def apply_boxed(self, grads: list[Any]) -> Any:
-        """What the function's backward makes of gradients in a list that it may empty."""
+        """The result of the function's backward for gradients in a list, which it may empty."""
         return way_back(self)(self, grads)
 
     def apply_jvp(self, *args: Any) -> Any:
-        """What the function's jvp makes of tangents."""
+        """The result of the function's jvp for these tangents."""
         return self._forward_cls.jvp(self, *args)
 
     def _ad_pull_back(self, cotangent: Any, create_graph: bool) -> list[Any]:
@@ -262,11 +262,11 @@ class BackwardCFunction(ContextNode, FunctionCtx):
         return pulled
 
 
-# Not methods: the names of methods are taken from users, who may give `ctx` any attributes.
+# Plain functions: users may give `ctx` attributes of any name, which methods would hide.
 
 
 def forget(node: BackwardCFunction) -> None:
-    """Let go of what was said; outputs among it would never be freed."""
+    """Drop the declarations; outputs among them would form a cycle that is never freed."""
     node.to_save = node.saved_for_forward = node.dirty_tensors = node.non_differentiable = None
 
 
@@ -279,14 +279,14 @@ def save(node: BackwardCFunction, outputs: Sequence[Any]) -> None:
             raise TypeError(
                 f"save_for_backward can only save variables, but argument {place} is of type {type_name(tensor)}"
             )
-        entries.append(None if tensor is None else kept(node, tensor, numbers.get(id(tensor))))
+        entries.append(None if tensor is None else saved_slot(node, tensor, numbers.get(id(tensor))))
     node._ad_saved = tuple(entries)
     if current().locations:
         node.__dict__["_ad_saved_at"] = caller()
 
 
-def kept(node: BackwardCFunction, tensor: TensorBase, nr: int | None) -> SavedTensor:
-    """One saved tensor; an output (of number nr), or a view of one, is not held itself, since it holds the node."""
+def saved_slot(node: BackwardCFunction, tensor: TensorBase, nr: int | None) -> SavedTensor:
+    """One saved tensor; an output (of number nr), or a view of one, is saved as an array: it holds the node."""
     view = tensor._view
     if nr is not None:
         saved = save_result(tensor, nr)
@@ -336,7 +336,7 @@ def as_received(node: BackwardCFunction, cotangent: Any, nr: int, create_graph: 
 
 
 def zeros_of(node: BackwardCFunction, nr: int, model: Any) -> Tensor | None:
-    """Zeros like one output; None for what is no tensor, or where it was asked for."""
+    """Zeros like one output; None for other values, and if set_materialize_grads(False) was called."""
     shape, kind = output_shape(node, nr), output_dtype(node, nr)
     if shape is None or (node._ad_undefined_integers and kind is not None and kind.kind in "biu"):
         return None

@@ -97,15 +97,15 @@ class CustomFunction(KeptByName):
 
     def needs(self) -> list[str]:
         """What the rules need to be saved."""
-        found = (name for rules in self.rules.values() for rule in rules.values() for name in needs_of(rule))
-        return list(dict.fromkeys(found))
+        names = (name for rules in self.rules.values() for rule in rules.values() for name in needs_of(rule))
+        return list(dict.fromkeys(names))
 
     def run_vjp(self, g: Tree, values: dict[str, Tree], wanted: set[str]) -> dict[str, Tree]:
         """The cotangents of the wanted parameters, as the rules say."""
         rules: dict[Any, Rule] = self.rules["vjp"]
         if None in rules:
-            found = rules[None](g, *[values[name] for name in needs_of(rules[None])])
-            return self.by_name(found, "vjp")
+            returned = rules[None](g, *[values[name] for name in needs_of(rules[None])])
+            return self.by_name(returned, "vjp")
         return {
             name: rule(g, *[values[need] for need in needs_of(rule)]) for name, rule in rules.items() if name in wanted
         }
@@ -123,19 +123,19 @@ class CustomFunction(KeptByName):
         ]
         return functools.reduce(added, parts) if parts else None
 
-    def by_name(self, found: Any, kind: str) -> dict[str, Tree]:
+    def by_name(self, returned: Any, kind: str) -> dict[str, Tree]:
         """What one rule for all parameters returned, by the names of the parameters."""
-        if isinstance(found, dict) and set(found) <= set(self.names):
-            return found
+        if isinstance(returned, dict) and set(returned) <= set(self.names):
+            return returned
         if len(self.names) == 1:
-            return {self.names[0]: found}
-        if not isinstance(found, tuple) or len(found) != len(self.names):
-            got = f"{len(found)} values" if isinstance(found, tuple) else type(found).__name__
+            return {self.names[0]: returned}
+        if not isinstance(returned, tuple) or len(returned) != len(self.names):
+            got = f"{len(returned)} values" if isinstance(returned, tuple) else type(returned).__name__
             raise RuntimeError(
                 f"{self.function.__name__}: the {kind} must return a tuple with one value for each parameter "
                 f"({', '.join(self.names)}), but it returned {got}"
             )
-        return dict(zip(self.names, found, strict=True))
+        return dict(zip(self.names, returned, strict=True))
 
 
 def custom(function: Callable[..., Any] | None = None, *, vjp: Rules | None = None, jvp: Rules | None = None) -> Any:
@@ -206,13 +206,13 @@ class _ByRules(Function):
         known = structure.unflatten(leaves)
         known[_RESULT] = shape.unflatten(outputs)
         needs = cls.custom.needs()
-        kept, form = flatten({name: known[name] for name in needs})
-        tensors = [leaf for leaf in kept if isinstance(leaf, TensorBase)]
+        saved, form = flatten({name: known[name] for name in needs})
+        tensors = [leaf for leaf in saved if isinstance(leaf, TensorBase)]
         ctx.save_for_backward(*tensors)
         # behind them the results, zeros like which a transposed vjp is differentiated by
         ctx.save_for_forward(*tensors, *[leaf for leaf in outputs if isinstance(leaf, TensorBase)])
         ctx.form = form
-        ctx.rest = [None if isinstance(leaf, TensorBase) else (leaf,) for leaf in kept]
+        ctx.rest = [None if isinstance(leaf, TensorBase) else (leaf,) for leaf in saved]
         ctx.structure, ctx.shape = structure, shape
         ctx.are_tensors = [isinstance(leaf, TensorBase) for leaf in outputs]
         # of the arguments, whose cotangents a transposed jvp gives, no more than that is kept
@@ -261,11 +261,11 @@ def pulled(custom: CustomFunction, ctx: Any, gradients: Any) -> list[Any]:
     """The cotangents of the leaves of the arguments by the vjp."""
     g = ctx.shape.unflatten(gradients)
     wanted = wanted_by(ctx)
-    found = custom.run_vjp(g, values_of(ctx), wanted)
+    cotangents = custom.run_vjp(g, values_of(ctx), wanted)
     return [
         leaf
         for name, child in zip(ctx.structure.keys, ctx.structure.children, strict=True)
-        for leaf in spread_out(found.get(name), child, f"{custom.function.__name__}: the cotangent of {name!r}")
+        for leaf in spread_out(cotangents.get(name), child, f"{custom.function.__name__}: the cotangent of {name!r}")
     ]
 
 
@@ -273,19 +273,19 @@ def wanted_by(ctx: Any) -> set[str]:
     """The parameters of which a leaf needs a cotangent; all, where forward mode asks."""
     if ctx._ad_in_jvp:
         return set(ctx.structure.keys)
-    found, start = set(), 1
+    names, start = set(), 1
     for name, child in zip(ctx.structure.keys, ctx.structure.children, strict=True):
         stop = start + child.n_leaves
         if any(ctx.needs_input_grad[start:stop]):
-            found.add(name)
+            names.add(name)
         start = stop
-    return found
+    return names
 
 
 def pushed(custom: CustomFunction, ctx: Any, tangents: Any) -> list[Any]:
     """The tangents of the leaves of the result by the jvp."""
-    found = custom.run_jvp(ctx.structure.unflatten(tangents), values_of(ctx))
-    return spread_out(found, ctx.shape, f"{custom.function.__name__}: the tangent")
+    tangents_out = custom.run_jvp(ctx.structure.unflatten(tangents), values_of(ctx))
+    return spread_out(tangents_out, ctx.shape, f"{custom.function.__name__}: the tangent")
 
 
 def spread_out(tree: Tree, structure: TreeDef, what: str) -> list[Any]:
@@ -340,8 +340,8 @@ def transposed(function: Callable[[], list[Any]], blanks: list[Any], drivers: An
         create_graph=is_grad_enabled(),
         allow_unused=True,
     )
-    found = iter(slopes)
-    return [None if blank is None else next(found) for blank in blanks]
+    cotangents = iter(slopes)
+    return [None if blank is None else next(cotangents) for blank in blanks]
 
 
 def needs_of(rule: Rule) -> tuple[str, ...]:

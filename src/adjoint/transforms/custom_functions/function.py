@@ -242,11 +242,11 @@ def bound(cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]) ->
         if known is None or known.kind not in (known.POSITIONAL_OR_KEYWORD, known.POSITIONAL_ONLY):
             raise TypeError(f"forward() got an unexpected keyword argument '{name}'")
     if has_setup_context(cls):
-        found = signature.bind(*args, **kwargs)
-        found.apply_defaults()
-        if found.kwargs:
-            raise TypeError(f"forward() got an unexpected keyword argument '{next(iter(found.kwargs))}'")
-        return found.args
+        arguments = signature.bind(*args, **kwargs)
+        arguments.apply_defaults()
+        if arguments.kwargs:
+            raise TypeError(f"forward() got an unexpected keyword argument '{next(iter(arguments.kwargs))}'")
+        return arguments.args
     values = list(args)
     names = list(signature.parameters)
     last = max(names.index(name) for name in kwargs)
@@ -580,9 +580,9 @@ def note_tangent(
         return
     check_view(output, tangent, args, tangents)
     check_tangent_shape(output, tangent)
-    tangent = forward.fit(tangent, output)
+    tangent = forward.as_tangent_of(tangent, output)
     if output._view is None and tangent is not None:
-        tangent = forward.apart(tangent, {"": [t for t in tangents if t is not None]})
+        tangent = forward.in_own_memory(tangent, {"": [t for t in tangents if t is not None]})
     forward.set_tangent(output, level, tangent)
     if output._node is node:
         if node._ad_tangents is None:
@@ -697,7 +697,7 @@ def by_rule(cls: type[Function], args: tuple[Any, ...], level: int) -> Any:
     """Ask the vmap rule of a function about a whole batch, outside of it."""
     leaves, structure = flatten(args, lambda part: part is None)
     batches = [batches_of(leaf._array) if isinstance(leaf, TensorBase) else () for leaf in leaves]
-    sizes = [dict(found).get(level) for found in batches]
+    sizes = [dict(own).get(level) for own in batches]
     size = next(n for n in sizes if n is not None)
     whole = [leaf if n is None else ops.batch_out(leaf, level, n) for leaf, n in zip(leaves, sizes, strict=True)]
     in_dims = structure.unflatten([None if n is None else 0 for n in sizes])
@@ -859,8 +859,8 @@ class NestedIOFunction(Function):
         structure, shape = ctx._ad_structures
         nested = shape.unflatten(gradients[:-1])
         grads = nested if isinstance(nested, tuple) else (nested,)
-        found = ctx._forward_cls.backward_extended(ctx, *grads)
-        return (None, *structure.flatten_up_to(found if isinstance(found, tuple) else (found,)))
+        cotangents = ctx._forward_cls.backward_extended(ctx, *grads)
+        return (None, *structure.flatten_up_to(cotangents if isinstance(cotangents, tuple) else (cotangents,)))
 
     def forward_extended(self, *input: Any) -> Any:
         """The result. To be overridden."""

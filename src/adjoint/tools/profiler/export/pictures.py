@@ -75,10 +75,10 @@ def span(calls: list[Any]) -> tuple[float, float]:
 
 def depth(event: Any) -> int:
     """Inside how many calls a call is."""
-    found = 0
+    deepest = 0
     while event.cpu_parent is not None:
-        event, found = event.cpu_parent, found + 1
-    return found
+        event, deepest = event.cpu_parent, deepest + 1
+    return deepest
 
 
 def kind(event: Any) -> str:
