@@ -38,21 +38,21 @@ class Asked(Interceptor):
         self.notes = notes
 
     def operation(self, operation: Any, values: list[Any]) -> Any:
-        return self.note("operation", operation.name, lambda: operation.proceed(values, self.place))
+        return self.note("operation", operation.name, lambda: operation.proceed(values, self.position))
 
     def in_place(self, operation: Any, values: list[Any]) -> Any:
-        return self.note("in_place", operation.name, lambda: operation.proceed_in_place(values, self.place))
+        return self.note("in_place", operation.name, lambda: operation.proceed_in_place(values, self.position))
 
     def kernel(self, operation: Any, raw: list[Any], half: Any) -> Any:
-        return self.note("kernel", operation.name, lambda: operation.proceed_to_kernel(raw, half, self.place))
+        return self.note("kernel", operation.name, lambda: operation.proceed_to_kernel(raw, half, self.position))
 
     def node(self, run: Any, node: Any) -> Any:
-        return self.note("node", node.name(), lambda: run.proceed(node, self.place))
+        return self.note("node", node.name(), lambda: run.proceed(node, self.position))
 
     def note(self, what: str, name: str, proceed: Callable[[], Any]) -> Any:
-        self.notes.append((what, name, self.place))
+        self.notes.append((what, name, self.position))
         result = proceed()
-        self.notes.append((what, name, "done", self.place))
+        self.notes.append((what, name, "done", self.position))
         return result
 
 
@@ -63,7 +63,7 @@ class intercepted(ModeBlock):
         self.interceptor = interceptor
 
     def changes(self) -> Any:
-        return ((INTERCEPT, "interceptors", (self.interceptor.place, self.interceptor)),)
+        return ((INTERCEPT, "interceptors", (self.interceptor.position, self.interceptor)),)
 
 
 def volatile() -> adjoint.Tensor:
@@ -102,7 +102,7 @@ def test_the_order_of_places_is_not_that_of_blocks(order: tuple[int, ...]) -> No
     with ExitStack() as stack:
         for number in order:
             stack.enter_context(BLOCKS[number]())
-        places = [interceptor.place for interceptor in current().interceptors]
+        places = [interceptor.position for interceptor in current().interceptors]
         assert len(places) == len(order) and places == sorted(places)
     assert current().interceptors == () and current().unusual == 0
 
@@ -140,9 +140,9 @@ def test_one_that_defines_nothing_is_passed_over() -> None:
 def test_volatile_tensors_are_looked_for_while_there_are_any() -> None:
     v = volatile()
     w = volatile()
-    assert [interceptor.place for interceptor in current().interceptors] == [interceptors.RECORDING]
+    assert [interceptor.position for interceptor in current().interceptors] == [interceptors.RECORDING]
     del v
-    assert [interceptor.place for interceptor in current().interceptors] == [interceptors.RECORDING]
+    assert [interceptor.position for interceptor in current().interceptors] == [interceptors.RECORDING]
     del w
     assert current().interceptors == ()
 

@@ -311,7 +311,7 @@ def test_kept_results_stand_for_recomputed_ones() -> None:
     class Spy(Interceptor):
         def kernel(self, operation, raw, half):
             calls.append(operation.name)
-            return operation.proceed_to_kernel(raw, half, self.place)
+            return operation.proceed_to_kernel(raw, half, self.position)
 
     with again:
         # outside of the checkpoint

@@ -11,7 +11,7 @@ _MODES = ("default", "warn", "error")
 
 
 class _State:
-    mode = 0  # a place in _MODES
+    mode = 0  # an index of _MODES
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:

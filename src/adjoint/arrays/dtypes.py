@@ -189,17 +189,17 @@ def numpy_dtype(kind: Any) -> np.dtype[Any]:
     """
     if isinstance(kind, np.dtype):
         return kind
-    found = _NUMPY_OF_OTHERS.get(kind)
-    if found is None:
+    result = _NUMPY_OF_OTHERS.get(kind)
+    if result is None:
         if isinstance(kind, dtype):
-            found = kind.numpy
+            result = kind.numpy
         elif isinstance(kind, type):
-            found = np.dtype(kind)
+            result = np.dtype(kind)
         else:
             # the standard has no way to ask; libraries print "torch.float32", "array_api_strict.float32"
-            found = _dtype_named(str(kind).rpartition(".")[2]).numpy
-        _NUMPY_OF_OTHERS[kind] = found
-    return found
+            result = _dtype_named(str(kind).rpartition(".")[2]).numpy
+        _NUMPY_OF_OTHERS[kind] = result
+    return result
 
 
 _FLOAT16 = np.dtype("float16")
@@ -247,7 +247,7 @@ _BY_PYTHON_TYPE: dict[Any, dtype] = {float: float64, int: int64, bool: bool_, co
 def as_dtype(x: object, function: str = "tensor", argument: str = "argument 'dtype'") -> dtype:
     """Read what a caller gave as a dtype: a dtype, ``float``/``int``/``bool``/``complex``, or NumPy's types.
 
-    ``function`` and ``argument`` name the place in the error message.
+    ``function`` and ``argument`` appear in the error message.
 
     Raises:
         TypeError: it is none of these (strings included, as in PyTorch).

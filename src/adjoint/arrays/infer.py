@@ -202,8 +202,8 @@ def _dtypes_of(leaves: Any) -> list[dtype]:
     if types <= _NUMBERS:
         return [_dtype_of(each()) for each in types]
     examples = {type(each): each for each in reversed(leaves)}
-    found = (_dtype_of(each) for each in reversed(examples.values()) if not isinstance(each, (list, tuple)))
-    return list(dict.fromkeys(found)) or [int64]
+    dtypes = (_dtype_of(each) for each in reversed(examples.values()) if not isinstance(each, (list, tuple)))
+    return list(dict.fromkeys(dtypes)) or [int64]
 
 
 def _dtype_of(x: object) -> dtype:

@@ -18,7 +18,7 @@ _NO_ARRAYS: list[type] = []
 
 
 def no_array(kind: type) -> None:
-    """Name a type that is none of raw arrays, although it looks like one."""
+    """Register a type that looks like a raw array and is none."""
     _NO_ARRAYS.append(kind)
 
 
@@ -29,17 +29,17 @@ def namespace(array: object) -> Any:
     >>> namespace(numpy.zeros(3)).__name__
     'adjoint.arrays.libraries.numpy_namespace'
     """
-    found = _namespaces.get(type(array))
-    return found if found is not None else _find(array)
+    xp = _namespaces.get(type(array))
+    return xp if xp is not None else _find(array)
 
 
-def register(kind: type, found: Any) -> None:
-    """Name the namespace for arrays of a type of adjoint's own."""
-    _namespaces[kind] = found
+def register(kind: type, xp: Any) -> None:
+    """Register the namespace for arrays of one of adjoint's own types."""
+    _namespaces[kind] = xp
 
 
 def underlying(array: Any) -> Any:
-    """The values of all members of a batch together, where the array is batched; else the array itself."""
+    """The values of all members of a batched array; other arrays are returned as they are."""
     return array if type(array) is numpy.ndarray else getattr(array, "underlying", array)
 
 
@@ -47,8 +47,8 @@ def in_batch_of(array: Any, model: Any) -> Any:
     """The array as one that is batched as `model` is, which may be another member of a batch each time."""
     if type(model) is numpy.ndarray:
         return array
-    found = getattr(namespace(model), "in_batch_of", None)
-    return array if found is None else found(array, model)
+    batched_as = getattr(namespace(model), "in_batch_of", None)
+    return array if batched_as is None else batched_as(array, model)
 
 
 def astype(array: Any, dtype: Any) -> Any:
@@ -70,7 +70,7 @@ def count_true(mask: Any) -> int:
     return int(mask.sum() if hasattr(mask, "sum") else namespace(mask).count_nonzero(mask))
 
 
-def first_outside(places: Any, least: int, n: int) -> int | None:
+def first_outside(indices: Any, least: int, n: int) -> int | None:
     """The first of some integers that is less than `least` or not less than n; None if there is none.
 
     None too for lazy ones: they are not computed for that, and whatever uses them finds out.
@@ -79,10 +79,10 @@ def first_outside(places: Any, least: int, n: int) -> int | None:
     >>> first_outside(numpy.array([0, 3, 1]), 0, 3), first_outside(numpy.array([0, 2]), 0, 3)
     (3, None)
     """
-    xp = namespace(places)
-    if 0 in places.shape or is_lazy(places) or (xp.min(places) >= least and xp.max(places) < n):
+    xp = namespace(indices)
+    if 0 in indices.shape or is_lazy(indices) or (xp.min(indices) >= least and xp.max(indices) < n):
         return None
-    return int(places[(places < least) | (places >= n)][0] if places.ndim else places)
+    return int(indices[(indices < least) | (indices >= n)][0] if indices.ndim else indices)
 
 
 def has_views(array: Any) -> bool:
@@ -169,7 +169,7 @@ def held_array(array: Any) -> Any:
     return array
 
 
-#: What tracers of other libraries put in the place of arrays, by module and class: it looks like one, and holds none.
+#: The types that tracers of other libraries use for arrays, by module and class: it looks like one, and holds none.
 _TRACED = (("autograd.tracer", "Box"), ("jax.core", "Tracer"))
 
 
@@ -197,22 +197,22 @@ def standard_namespace(library: Any) -> Any:
 
 def _find(array: object) -> ModuleType:
     if isinstance(array, (*_NUMBERS, numpy.ndarray)):
-        found: Any = xp
+        result: Any = xp
     elif _is_other_array(array):
         import array_api_compat
 
         if array_api_compat.is_dask_array(array):
-            from adjoint.arrays.libraries.dask_namespace import xp as found
+            from adjoint.arrays.libraries.dask_namespace import xp as result
         elif array_api_compat.is_cupy_array(array):
             from adjoint.arrays.libraries.cupy_namespace import Namespace
 
-            found = Namespace()
+            result = Namespace()
         else:
-            found = standard_namespace(array_api_compat.array_namespace(array))
+            result = standard_namespace(array_api_compat.array_namespace(array))
     else:
         raise TypeError(
             f"expected an array or a number, got {type(array).__name__}: {array!r:.80}; "
             "convert it with adjoint.tensor() or numpy.asarray() first"
         )
-    _namespaces[type(array)] = found
-    return found
+    _namespaces[type(array)] = result
+    return result

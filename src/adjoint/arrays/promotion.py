@@ -54,18 +54,18 @@ def common_dtype(operands: Sequence[Any], policy: str) -> dtype:
 
 
 def promote(
-    raw: list[Any], places: Sequence[int], sequence: int, policy: str, wide: Sequence[int] = ()
+    raw: list[Any], positions: Sequence[int], sequence: int, policy: str, wide: Sequence[int] = ()
 ) -> numpy.dtype[Any] | None:
-    """Cast the operands at `places` of `raw` (the list is changed) to their common type.
+    """Cast the operands at `positions` of `raw` (the list is changed) to their common type.
 
     If that is a half-precision type, operands of other types are rounded to it before they are computed with in
     float32, except those of the ranks in `wide` (SCALAR, ZERO_DIM).
 
     Returns the half-precision type that the result is to be rounded to, or None.
     """
-    if sequence < 0 and _are_alike(raw, places):
+    if sequence < 0 and _are_alike(raw, positions):
         return None
-    operands = raw[sequence] if sequence >= 0 else [raw[place] for place in places]
+    operands = raw[sequence] if sequence >= 0 else [raw[position] for position in positions]
     operands = [value for value in operands if value is not None]
     kinds = {
         value.dtype if type(value) is numpy.ndarray else numpy_dtype(value.dtype)
@@ -86,17 +86,17 @@ def promote(
     if sequence >= 0:
         raw[sequence] = [cast(value) for value in operands]
     else:
-        for place in places:
-            if raw[place] is not None:
-                raw[place] = cast(raw[place])
+        for position in positions:
+            if raw[position] is not None:
+                raw[position] = cast(raw[position])
     return half
 
 
-def _are_alike(raw: list[Any], places: Sequence[int]) -> bool:
+def _are_alike(raw: list[Any], positions: Sequence[int]) -> bool:
     """True for arrays of NumPy's of one plain type: the usual case, seen at once."""
     kind = None
-    for place in places:
-        value = raw[place]
+    for position in positions:
+        value = raw[position]
         if type(value) is not numpy.ndarray or (kind is not None and value.dtype is not kind):
             return False
         kind = value.dtype

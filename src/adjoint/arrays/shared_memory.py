@@ -31,8 +31,8 @@ class Pinned:
 
     def __init__(self, memory: Any, size: int) -> None:
         self.memory = memory
-        place = numpy.frombuffer(memory, numpy.uint8, max(size, 1)).__array_interface__["data"]
-        self.__array_interface__ = {"shape": (size,), "typestr": "|u1", "version": 3, "data": place}
+        address = numpy.frombuffer(memory, numpy.uint8, max(size, 1)).__array_interface__["data"]
+        self.__array_interface__ = {"shape": (size,), "typestr": "|u1", "version": 3, "data": address}
 
 
 def pinned_bytes(size: int) -> numpy.ndarray[Any, Any]:

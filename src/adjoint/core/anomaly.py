@@ -94,10 +94,10 @@ class detect_anomaly(ModeBlock):
 
 def check_bools(mode: bool, check_nan: bool) -> None:
     """Raise TypeError for anything but bools."""
-    for place, (name, value) in enumerate((("enabled", mode), ("check_nan", check_nan)), 1):
+    for n, (name, value) in enumerate((("enabled", mode), ("check_nan", check_nan)), 1):
         if not isinstance(value, bool):
             raise TypeError(
-                f"set_anomaly_enabled(): argument '{name}' (position {place}) must be bool, not {type(value).__name__}"
+                f"set_anomaly_enabled(): argument '{name}' (position {n}) must be bool, not {type(value).__name__}"
             )
 
 
@@ -135,7 +135,7 @@ class Watch(Interceptor):
         state.evaluating = node
         received = run.received(node)
         try:
-            pulled = run.proceed(node, self.place)
+            pulled = run.proceed(node, self.position)
         except BaseException:
             warn_about(node)
             raise
@@ -180,12 +180,12 @@ class Watch(Interceptor):
         if source is None:
             return text
         lines = source.metadata.get("traceback_")
-        made = f"\n{lines[-1].rstrip()}" if lines else ""
+        location = f"\n{lines[-1].rstrip()}" if lines else ""
         selection, safe = SELECTIONS.get(errors.operation_of(source), (None, None))
         if selection is None:
-            return f"{text} The zeros come from {errors.name_of(source)}.{made}"
+            return f"{text} The zeros come from {errors.name_of(source)}.{location}"
         return (
-            f"{text} NaN came from the branch that {selection} did not select.{made}\n"
+            f"{text} NaN came from the branch that {selection} did not select.{location}\n"
             f"Give that branch a harmless input: {safe}."
         )
 
@@ -212,9 +212,9 @@ def is_zero(array: Any) -> Any:
 
 
 def count(value: Any, what: Any) -> int:
-    """At how many places of a raw array or Tensor something holds."""
-    found = what(raw(value))
-    return int(namespace(found).sum(found))
+    """The number of elements of a raw array or Tensor that satisfy a predicate."""
+    mask = what(raw(value))
+    return int(namespace(mask).sum(mask))
 
 
 def note_release(node: Node, location: Location) -> None:

@@ -32,7 +32,7 @@ _ATTRIBUTES = ("dtype", "device")
 
 
 class Argument(NamedTuple):
-    """An argument of a call: its name, place (from 1) and annotation, as text."""
+    """An argument of a call: its name, position (from 1) and annotation, as text."""
 
     name: str
     position: int

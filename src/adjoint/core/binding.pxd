@@ -14,10 +14,10 @@ cdef class Arguments:
     cdef public tuple inputs
     cdef Py_ssize_t n_inputs
     cdef Py_ssize_t first_input
-    cdef public tuple array_places
-    cdef public tuple number_places
-    cdef tuple strict_places
-    cdef tuple other_places
+    cdef public tuple array_positions
+    cdef public tuple number_positions
+    cdef tuple strict_positions
+    cdef tuple other_positions
     cdef public Py_ssize_t sequence
     cdef Py_ssize_t spread
     cdef bint takes_numbers
@@ -27,5 +27,5 @@ cdef class Arguments:
     cpdef list bind(self, object args, dict kwargs)
     cdef list factor_last(self, list values)
     cpdef list prepare(self, list values)
-    cdef object number(self, int place, object value)
+    cdef object number(self, int position, object value)
     cdef tuple sequence_of_tensors(self, object members)

@@ -1,4 +1,4 @@
-"""The arguments of an operation: bound to the names of its signature, checked, and made what kernels take."""
+"""Arguments of an operation are bound to the names of its signature, checked and converted for kernels."""
 
 try:
     import cython
@@ -29,12 +29,17 @@ _ALIASES = {"axis": "dim", "axes": "dims", "keepdims": "keepdim", "self": "input
 @cython.final
 @cython.cclass
 class Arguments:
-    """The signature of an operation, and what becomes of arguments that are given for it.
+    """The signature of an operation; it binds, checks and converts the arguments of calls.
 
-    Places are positions in the signature. inputs: of what may need a gradient; array_places: of these and of constant
-    arrays; sequence, spread: of an argument that is a sequence of tensors, and of one that takes all positional
-    arguments from there on, -1 for none; number_places: of what is made a Python number, of which those in
-    strict_places may be nothing else; axes, new_axes: of what counts axes.
+    All fields below hold positions in the signature.
+
+    inputs: arguments that may need a gradient.
+    array_positions: the inputs and constant arrays.
+    sequence: the argument that is a sequence of tensors; -1 for none.
+    spread: the argument that takes all further positional arguments; -1 for none.
+    number_positions: arguments that are converted to Python numbers. strict_positions: those that must be numbers.
+    other_positions: all other arguments.
+    axes, new_axes: arguments that count axes.
     """
 
     def __init__(self, rule):
@@ -47,11 +52,11 @@ class Arguments:
         self.inputs = tuple([self.names.index(n) for n in rule.inputs])
         self.n_inputs = len(self.inputs)
         self.first_input = self.inputs[0] if self.inputs else -1
-        self.array_places = tuple([self.names.index(n) for n in rule.inputs + rule.constants])
-        self.strict_places = tuple([self.names.index(n) for n in rule.numbers])
-        self.number_places = self.strict_places + tuple([self.names.index(n) for n in rule.numbers_or_others])
-        known = self.array_places + self.number_places
-        self.other_places = tuple([place for place in range(self.n_names) if place not in known])
+        self.array_positions = tuple([self.names.index(n) for n in rule.inputs + rule.constants])
+        self.strict_positions = tuple([self.names.index(n) for n in rule.numbers])
+        self.number_positions = self.strict_positions + tuple([self.names.index(n) for n in rule.numbers_or_others])
+        known = self.array_positions + self.number_positions
+        self.other_positions = tuple([position for position in range(self.n_names) if position not in known])
         self.sequence = -1 if rule.sequence is None else self.names.index(rule.sequence)
         self.spread = -1 if rule.spread is None else self.names.index(rule.spread)
         self.takes_numbers = rule.scalars
@@ -107,41 +112,41 @@ class Arguments:
         """Wrap raw arrays, refuse what is no array, count axes from the front, let the rule check the rest."""
         if self.sequence >= 0:
             values[self.sequence] = self.sequence_of_tensors(values[self.sequence])
-        found = None
-        for place in self.array_places:
-            value = values[place]
+        first = None
+        for position in self.array_positions:
+            value = values[position]
             if isinstance(value, TensorBase):
-                found = value if found is None else found
-            elif place == self.sequence:
-                found = value[0] if value else None
-            elif value is None and self.defaults[place] is None:
+                first = value if first is None else first
+            elif position == self.sequence:
+                first = value[0] if value else None
+            elif value is None and self.defaults[position] is None:
                 continue
             elif is_array(value):
-                values[place] = new_tensor(held_array(value))
-                found = values[place] if found is None else found
+                values[position] = new_tensor(held_array(value))
+                first = values[position] if first is None else first
             elif self.takes_numbers and isinstance(value, numpy.generic):
-                values[place] = value.item()  # a number like Python's, whose dtype does not count
+                values[position] = value.item()  # a number like Python's, whose dtype does not count
             elif not (self.takes_numbers and isinstance(value, (bool, int, float, complex))):
-                raise TypeError(errors.must_be_tensor(self.name, self.names[place], place, value))
-        if found is None and self.array_places and self.sequence < 0:
-            place = self.array_places[0]
-            raise TypeError(errors.must_be_tensor(self.name, self.names[place], place, values[place]))
-        for place in self.number_places:
-            kind = type(values[place])  # NumPy's float64 is a float too, and would decide the dtype
+                raise TypeError(errors.must_be_tensor(self.name, self.names[position], position, value))
+        if first is None and self.array_positions and self.sequence < 0:
+            position = self.array_positions[0]
+            raise TypeError(errors.must_be_tensor(self.name, self.names[position], position, values[position]))
+        for position in self.number_positions:
+            kind = type(values[position])  # NumPy's float64 is a float too, and would decide the dtype
             if not (kind is float or kind is int or kind is bool or kind is complex):
-                values[place] = self.number(place, values[place])
-        for place in self.other_places:
-            value = values[place]
+                values[position] = self.number(position, values[position])
+        for position in self.other_positions:
+            value = values[position]
             if value is not None and not isinstance(value, (bool, int, tuple)) and isinstance(value, numpy.generic):
-                values[place] = value.item()
-        if self.has_axes and found is not None:
-            ndim: cython.int = found._array.ndim
-            for place in self.axes:
-                dim = values[place]
+                values[position] = value.item()
+        if self.has_axes and first is not None:
+            ndim: cython.int = first._array.ndim
+            for position in self.axes:
+                dim = values[position]
                 if dim is not None and not (type(dim) is int and 0 <= dim < ndim):
-                    values[place] = normalize_dims(dim, ndim)
-            for place in self.new_axes:
-                values[place] = normalize_dims(values[place], ndim + 1)
+                    values[position] = normalize_dims(dim, ndim)
+            for position in self.new_axes:
+                values[position] = normalize_dims(values[position], ndim + 1)
         if self.rule.check is not None:
             try:
                 self.rule.check(*values)
@@ -153,20 +158,20 @@ class Arguments:
                 raise better from error
         return values
 
-    def number(self, place: cython.int, value):
+    def number(self, position: cython.int, value):
         """A parameter as a Python number, also where it is NumPy's or a tensor of one element and no dimension."""
         if isinstance(value, numpy.generic):
             return value.item()
         if isinstance(value, TensorBase) and not (value._array.ndim or value.requires_grad):
             if current().dual_stack:
-                check_kept(value, f"the number {self.names[place]}= of {self.name}()")
+                check_kept(value, f"the number {self.names[position]}= of {self.name}()")
             return value.item()
         if isinstance(value, numpy.ndarray):
             if value.ndim == 0:
                 return value.item()
-            raise TypeError(errors.must_be_number(self.name, self.names[place], value))
-        if place in self.strict_places and (value is not None or self.defaults[place] is not None):
-            raise TypeError(errors.must_be_number(self.name, self.names[place], value))
+            raise TypeError(errors.must_be_number(self.name, self.names[position], value))
+        if position in self.strict_positions and (value is not None or self.defaults[position] is not None):
+            raise TypeError(errors.must_be_number(self.name, self.names[position], value))
         return value
 
     def sequence_of_tensors(self, members):

@@ -125,8 +125,8 @@ def check_kept(tensor: TensorBase, what: str) -> None:
 
 
 def lost(what: str, instead: str = INSTEAD, constant: str = "x.item() or x.detach()") -> LostDerivativeError:
-    """The error for a plain value in the place of a tensor."""
-    place = caller()
-    at = "" if place is None else f" at {described(place)}"
+    """The error for a plain value that replaces a tensor."""
+    location = caller()
+    at = "" if location is None else f" at {described(location)}"
     error = LostDerivativeError(LOST.format(what=what, at=at, instead=instead, constant=constant))
     return errors.explained(error, "lost-derivative")

@@ -164,9 +164,9 @@ def register_multi_grad_hook(
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     tensors = list(tensors)
-    for place, tensor in enumerate(tensors):
+    for index, tensor in enumerate(tensors):
         if not isinstance(tensor, TensorBase):
-            said = f"expected Tensor as element {place} in argument 0, but got {type_name(tensor)}"
+            said = f"expected Tensor as element {index} in argument 0, but got {type_name(tensor)}"
             raise TypeError(f"register_multi_grad_hook(): {said}")
     if not all(needs_grad(tensor) for tensor in tensors):
         raise AssertionError("Expected gradient function to be set")

@@ -50,7 +50,7 @@ cdef class Run:
     cdef object go_quietly(self, list roots)
     cdef object process(self, Node node)
     cdef object sum(self, object first, object second)
-    cpdef object proceed(self, Node node, int place)
+    cpdef object proceed(self, Node node, int position)
     cpdef object received(self, Node node)
     cpdef list evaluate(self, Node node)
     cdef list pull(self, Node node, object cotangent)

@@ -92,7 +92,7 @@ _NEEDED, _CAPTURED, _OPEN, _DONE, _COUNTED = 1, 2, 4, 8, 16
 class Run:
     """One backward pass.
 
-    captures: what to hand back instead of accumulating, as {node: [(output number, place in the result)]}, or None
+    captures: what to hand back instead of accumulating, as {node: [(output number, index in the result)]}, or None
     to accumulate into every leaf; then only nodes from which a captured one can be reached take part.
     interceptors: those of the thread, and in anomaly mode one more; they stand around each node. profiler: the hook
     among them that records what nodes compute, or None. callbacks: what is to be called when all nodes have run, or
@@ -279,11 +279,11 @@ class Run:
         """Let one node pull its cotangent back and deliver the results."""
         self.pass_on(node, self.proceed(node, -1) if self.interceptors else self.evaluate(node))
 
-    def proceed(self, node: Node, place):
-        """What the interceptors behind a place make of a node, and then the node; see `evaluate`."""
+    def proceed(self, node: Node, position):
+        """Run the interceptors after a position, then the node; see `evaluate`."""
         interceptor: Interceptor
         for interceptor in self.interceptors:
-            if interceptor.place > place and interceptor.has_node:
+            if interceptor.position > position and interceptor.has_node:
                 return interceptor.node(self, node)
         return self.evaluate(node)
 
@@ -394,8 +394,8 @@ class Run:
 
     def capture(self, node: Node, cotangent):
         """Keep the cotangents that the caller asked for."""
-        for nr, place in self.captures.get(node, ()):
-            self.captured[place] = cotangent if node._ad_n_outputs == 1 or cotangent is None else cotangent[nr]
+        for nr, index in self.captures.get(node, ()):
+            self.captured[index] = cotangent if node._ad_n_outputs == 1 or cotangent is None else cotangent[nr]
 
     def forget(self, roots: list):
         """After an error: drop the cotangents that still wait in nodes."""
@@ -448,7 +448,7 @@ def sum_of_both(cotangents):
 def run_backward(roots: list, cotangents: list, retain_graph, create_graph, captures, n_captures, accumulate) -> list:
     """Run the backward pass from the roots, given as (node, output number) pairs with a cotangent for each.
 
-    Returns the captured cotangents, in the order of their places, as raw arrays, or Tensors with create_graph.
+    Returns the captured cotangents, in the order of their indices, as raw arrays, or Tensors with create_graph.
     """
     depth = current().backward_depth
     arguments = (roots, cotangents, retain_graph, create_graph, captures, n_captures, accumulate)
@@ -582,7 +582,7 @@ def gradients_of(output: TensorBase, inputs, cotangent, retain_graph, create_gra
     captures: dict = {}
     tensor: TensorBase
     node: Node
-    place: cython.int = 0
+    index: cython.int = 0
     for member in inputs:
         if not isinstance(member, TensorBase):
             return None
@@ -593,13 +593,13 @@ def gradients_of(output: TensorBase, inputs, cotangent, retain_graph, create_gra
         wanted = captures.get(node)
         if wanted is None:
             captures[node] = wanted = []
-        wanted.append((tensor._output_nr, place))
-        place += 1
+        wanted.append((tensor._output_nr, index))
+        index += 1
     root = root_of(output, cotangent, create_graph)
-    if root is None or place == 0:
+    if root is None or index == 0:
         return None
     node, nr, one = root
-    return run_backward([(node, nr)], [one], retain_graph, create_graph, captures, place, False)
+    return run_backward([(node, nr)], [one], retain_graph, create_graph, captures, index, False)
 
 
 # what code inside a pass may ask of it --------------------------------------------------------------------------------

@@ -235,11 +235,11 @@ def freed(node: Any) -> RuntimeError:
     notes = {} if node is None else getattr(node, "__dict__", {})
     text = FREED
     if "_ad_freed_at" in notes:
-        made = f" ({described(notes['_ad_saved_at'])})" if "_ad_saved_at" in notes else ""
+        line = f" ({described(notes['_ad_saved_at'])})" if "_ad_saved_at" in notes else ""
         name = name_of(node)
         text += (
             f"\nThe first pass, which freed what {name} had saved, was called here: "
-            f"{described(notes['_ad_freed_at'])}\n{name} is the gradient of {operation_of(node)}{made}, which made a "
+            f"{described(notes['_ad_freed_at'])}\n{name} is the gradient of {operation_of(node)}{line}, which made a "
             f"tensor of shape {shapes(node)}."
         )
     return explained(RuntimeError(text), "backward-twice")
@@ -304,9 +304,9 @@ def hook_changed_number(hook: Any, got: int, expected: int) -> str:
     return f"{named_hook(hook)} has returned an incorrect number of values (got {got}, but expected {expected})"
 
 
-def must_be_tensor(operation: str, argument: str, place: int, value: object) -> str:
+def must_be_tensor(operation: str, argument: str, position: int, value: object) -> str:
     """The message for an argument that is neither a tensor nor an array."""
-    return f"{operation}(): argument '{argument}' (position {place + 1}) must be Tensor, not {type(value).__name__}"
+    return f"{operation}(): argument '{argument}' (position {position + 1}) must be Tensor, not {type(value).__name__}"
 
 
 def must_be_number(operation: str, argument: str, value: object) -> str:

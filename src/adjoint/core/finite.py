@@ -59,7 +59,7 @@ class Inspection(Interceptor):
 
     def kernel(self, operation: Any, raw: list[Any], half: Any) -> Any:
         """Run a kernel and raise FloatingPointError if its results have what is not wanted."""
-        results = operation.proceed_to_kernel(raw, half, self.place)
+        results = operation.proceed_to_kernel(raw, half, self.position)
         self.inspect(operation, raw, results)
         return results
 
@@ -105,10 +105,10 @@ def is_finite(value: Any) -> bool:
     return not can_be_nan(value) or bool(namespace(value).isfinite(value).all())
 
 
-def failure(operation: Any, what: str, places: Any, given: list[tuple[str, Any]]) -> FloatingPointError:
-    """The error that says what an operation did at these places, from what, and where in the user's code."""
-    first = [int(axis[0]) for axis in numpy.nonzero(numpy.asarray(places))] if places.ndim else []
-    lines = [f"{operation.name}() {what} at {int(places.sum())} of {places.size} elements, first at {first}."]
+def failure(operation: Any, what: str, mask: Any, given: list[tuple[str, Any]]) -> FloatingPointError:
+    """The error that says what an operation did where the mask is true, from what, and where in the user's code."""
+    first = [int(axis[0]) for axis in numpy.nonzero(numpy.asarray(mask))] if mask.ndim else []
+    lines = [f"{operation.name}() {what} at {int(mask.sum())} of {mask.size} elements, first at {first}."]
     lines += [f"  {name}: {described_value(part)}" for name, value in given for part in members(value)]
     called = caller()
     if called is not None:

@@ -199,12 +199,12 @@ class inference_mode(_GradMode):
     """
 
     def __new__(cls, mode: Any = True) -> Any:
-        made = super().__new__(cls)
+        block = super().__new__(cls)
         if isinstance(mode, bool):
-            return made
+            return block
         # as a decorator without parentheses
-        made.__init__(True)
-        return made(mode)
+        block.__init__(True)
+        return block(mode)
 
     def __init__(self, mode: bool = True) -> None:
         self.mode = mode

@@ -12,7 +12,7 @@ except ModuleNotFoundError:
 
 import itertools
 import weakref
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy
 
@@ -26,9 +26,6 @@ from adjoint.core.locations import caller, warn_caller
 from adjoint.runtime.forks import new_rlock
 from adjoint.runtime.memory import with_kept_memory
 from adjoint.runtime.once import warn_once
-
-if TYPE_CHECKING:
-    from adjoint.tensor.tensor import Tensor
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
@@ -165,7 +162,7 @@ class View:
 
 @cython.cclass
 class TensorBase:
-    """What the core knows of a tensor: an array, its place in the graph, its version, its gradient."""
+    """The part of a tensor that the core uses: its array, its node in the graph, its version and its gradient."""
 
     @property
     def requires_grad(self) -> bool:
@@ -438,15 +435,15 @@ class Node(Slot):
         else:
             recorded = current().grad_enabled
             given = list(cotangents) if recorded else [None if c is None else c._array for c in cotangents]
-            found = self._ad_pull(given[0] if len(given) == 1 else given, recorded)
-            pulled = [c if recorded or c is None else new_tensor(c) for c in found]
+            results = self._ad_pull(given[0] if len(given) == 1 else given, recorded)
+            pulled = [c if recorded or c is None else new_tensor(c) for c in results]
         return pulled[0] if len(pulled) == 1 else tuple(pulled)
 
     def _register_hook_dict(self, tensor):
-        """Have the hooks of a tensor see what this node receives for the output of the tensor's number."""
+        """Call the hooks of a tensor with the cotangent that this node receives for the tensor's output number."""
         if not isinstance(tensor, TensorBase):
             raise TypeError("_register_hook_dict expected a variable")
-        place = tensor._output_nr
+        number = tensor._output_nr
         hooks = hooks_of(tensor)
         if hooks is None:
             raise ValueError("_register_hook_dict expected a variable with hooks: call its register_hook() first")
@@ -454,9 +451,9 @@ class Node(Slot):
         def call(received):
             given = list(received)
             for hook in list(hooks.values()):
-                replacement = hook(given[place])
+                replacement = hook(given[number])
                 if replacement is not None:
-                    given[place] = replacement
+                    given[number] = replacement
             return tuple(given)
 
         self.register_prehook(call)
@@ -673,7 +670,7 @@ def upcoming_sequence_nr():
     return _sequence + 1
 
 
-def new_tensor(array) -> "Tensor":
+def new_tensor(array):
     """A tensor around an array, with no history."""
     if cython.compiled:
         tensor = cython.cast(object, instantiate(_tensor_type, _native_tensor))
@@ -774,7 +771,7 @@ if not cython.compiled:
     Node._ad_sequence_nr = 0
 
 
-# a tensor's place in the graph ----------------------------------------------------------------------------------------
+# a tensor's position in the graph -------------------------------------------------------------------------------------
 
 
 def hooks_of(tensor: TensorBase):
@@ -834,7 +831,7 @@ def renew_history(tensor: TensorBase, view: View):
         # the base was taken out of the graph: the view stays in it, and nothing flows from it any more
         source = cut_off(view.layout)
     elif source is None:
-        if settled(tensor) is None:
+        if view_of_base(tensor) is None:
             return
         source = view.base
     state: ThreadState = current()
@@ -867,8 +864,8 @@ def cut_off(array) -> TensorBase:
     return tensor
 
 
-def settled(tensor: TensorBase) -> View:
-    """What a tensor is a view of, after its base may have been reshaped in place; None if that got other memory."""
+def view_of_base(tensor: TensorBase) -> View:
+    """The `View` of a tensor, updated if its base was reshaped in place; None if the base has other memory now."""
     view: View = tensor._view
     base = view.base._array
     if base is not view.layout:

@@ -16,7 +16,7 @@ from adjoint.core.graph cimport (
     node_of,
     output_number,
     replay_view,
-    settled,
+    view_of_base,
     version_of,
 )
 from adjoint.core.modes cimport ThreadState, current
@@ -32,10 +32,10 @@ cdef class CopySlices(Node):
     cdef public str label
     cpdef TensorBase part(self)
     cdef public Node inner
-    cdef public Py_ssize_t place
+    cdef public Py_ssize_t input_index
 
 
 cpdef object check_writable(TensorBase tensor)
 cpdef object check_current(TensorBase tensor)
 cpdef TensorBase overwritten(TensorBase tensor)
-cpdef object rebase(TensorBase tensor, Node node, Py_ssize_t place=*, int output_nr=*)
+cpdef object rebase(TensorBase tensor, Node node, Py_ssize_t input_index=*, int output_nr=*)

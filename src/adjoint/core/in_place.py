@@ -37,8 +37,8 @@ if not cython.compiled:
         node_of,
         output_number,
         replay_view,
-        settled,
         version_of,
+        view_of_base,
     )
     from adjoint.core.modes import ThreadState, current
     from adjoint.core.recorded import OpNode, name_in_place, raw_ops
@@ -73,12 +73,12 @@ def overwritten(tensor: TensorBase) -> TensorBase:
     return twin
 
 
-def rebase(tensor: TensorBase, node: Node, place: cython.Py_ssize_t = 0, output_nr: cython.int = 0):
+def rebase(tensor: TensorBase, node: Node, input_index: cython.Py_ssize_t = 0, output_nr: cython.int = 0):
     """Make `node` the history of a tensor that was modified in place, and of its base if it is a view.
 
-    place: which input of the node the tensor was; output_nr: which output it is.
+    input_index: which input of the node the tensor was; output_nr: which output it is.
     """
-    view: View = None if tensor._view is None else settled(tensor)
+    view: View = None if tensor._view is None else view_of_base(tensor)
     if view is None:
         before: Node = tensor._node
         number = tensor._output_nr
@@ -92,8 +92,8 @@ def rebase(tensor: TensorBase, node: Node, place: cython.Py_ssize_t = 0, output_
     old: Node = gradient_edge(base) if needs_grad(base) else None
     edges = list(node._ad_edges)
     numbers = [output_number(node, i) for i in range(node._ad_n_edges)]
-    edges[place] = old
-    numbers[place] = base._output_nr if old is not None else 0
+    edges[input_index] = old
+    numbers[input_index] = base._output_nr if old is not None else 0
     whole._ad_set_edges(tuple(edges))
     whole._ad_output_nrs = tuple(numbers)
     whole._ad_n_outputs = 1
@@ -107,7 +107,7 @@ def rebase(tensor: TensorBase, node: Node, place: cython.Py_ssize_t = 0, output_
     elif isinstance(node, ContextNode):
         cython.cast(ContextNode, node)._ad_owner = weakref.ref(whole)
     whole.inner = node
-    whole.place = place
+    whole.input_index = input_index
     whole._ad_sequence_nr = next_sequence_nr()
     before = base._node
     number = base._output_nr
@@ -176,8 +176,8 @@ class CopySlices(Node):
     """The new history of a base of which a view was modified in place.
 
     Cotangents of the base pass through the in-place operation's node inside the view, and unchanged outside it.
-    place: which input of that node the view was. is_shared: elements of the base meet, so that one operation wrote to
-    several of them through the view; a cotangent cannot be split among them.
+    input_index: which input of that node the view was. is_shared: elements of the base share memory, so that one
+    operation wrote to several of them through the view; a cotangent cannot be split among them.
     """
 
     def name(self):
@@ -203,13 +203,13 @@ class CopySlices(Node):
         part = replay_view(self.replay, whole)
         inside = ops.clone(part) if create_graph else raw_ops(part).clone(part)
         pulled = self.inner._ad_pull(inside, create_graph)
-        own = pulled[self.place]
+        own = pulled[self.input_index]
         if create_graph:
             # where elements of the part meet, all were given one value
             part.zero_() if own is None or elements_meet(part._array) else part.copy_(own)
         else:
             part[...] = 0 if own is None else own
-        pulled[self.place] = whole if self._ad_edge(self.place) is not None else None
+        pulled[self.input_index] = whole if self._ad_edge(self.input_index) is not None else None
         return pulled
 
     def _ad_saved_items(self) -> list:
@@ -225,5 +225,5 @@ class CopySlices(Node):
 if not cython.compiled:
     # the values that fields of compiled classes have before they are set
     CopySlices.inner = CopySlices.replay = CopySlices.strides = CopySlices.label = None
-    CopySlices.place = 0
+    CopySlices.input_index = 0
     CopySlices.is_shared = CopySlices.freed = False

@@ -2,7 +2,7 @@ cimport cython
 
 
 cdef class Interceptor:
-    cdef readonly int place
+    cdef readonly int position
     cdef readonly bint has_operation
     cdef readonly bint has_in_place
     cdef readonly bint has_kernel
@@ -14,5 +14,5 @@ cdef class Interceptor:
     cpdef object node(self, object run, object node)
 
 
-cpdef tuple with_interceptor(tuple chain, int place, object interceptor)
-cpdef object interceptor_at(tuple chain, int place)
+cpdef tuple with_interceptor(tuple chain, int position, object interceptor)
+cpdef object interceptor_at(tuple chain, int position)

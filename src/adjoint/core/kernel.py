@@ -111,10 +111,10 @@ class Kernel:
         raw: list = list(values)
         first = None
         plain: cython.bint = True
-        for place in self.arguments.array_places:
-            value = raw[place]
+        for position in self.arguments.array_positions:
+            value = raw[position]
             if isinstance(value, TensorBase):
-                array = raw[place] = cython.cast(TensorBase, value)._array
+                array = raw[position] = cython.cast(TensorBase, value)._array
                 if type(array) is not _ndarray:
                     plain = False
                     check_current(value)
@@ -123,10 +123,10 @@ class Kernel:
                     plain = plain and (first is _FLOAT64 or first is _FLOAT32)
                 elif dtype_of(array) is not first:
                     plain = False
-            elif place == self.arguments.sequence:
+            elif position == self.arguments.sequence:
                 for member in value:
                     check_current(member)
-                raw[place] = [cython.cast(TensorBase, member)._array for member in value]
+                raw[position] = [cython.cast(TensorBase, member)._array for member in value]
                 plain = False
             elif isinstance(value, (complex, numpy.generic)):
                 plain = False
@@ -135,8 +135,8 @@ class Kernel:
         half = None
         if not self.keeps_dtype:
             half = promote(raw, self.arguments.inputs, self.arguments.sequence, self.rule.dtypes, self.rule.wide)
-        for place in self.arguments.inputs:
-            for operand in raw[place] if place == self.arguments.sequence else (raw[place],):
+        for position in self.arguments.inputs:
+            for operand in raw[position] if position == self.arguments.sequence else (raw[position],):
                 if type(operand) is _ndarray:
                     if dtype_of(operand).kind == "c":
                         return raw, half, True
@@ -174,32 +174,32 @@ class Kernel:
     def on_one_device(self, raw, xp, model):
         """The arguments with all arrays on the device of one of them, or RuntimeError."""
         moved = list(raw)
-        for place in self.arguments.array_places:
-            value = moved[place]
-            if place == self.arguments.sequence:
-                moved[place] = [xp.beside(member, model, True) for member in value]
+        for position in self.arguments.array_positions:
+            value = moved[position]
+            if position == self.arguments.sequence:
+                moved[position] = [xp.beside(member, model, True) for member in value]
             else:
-                moved[place] = xp.beside(value, model, place in self.arguments.inputs)
+                moved[position] = xp.beside(value, model, position in self.arguments.inputs)
         return moved
 
     def has_large(self, raw):
         """True if one of the arrays is large."""
-        for place in self.arguments.array_places:
-            if place == self.arguments.sequence:
-                return any([is_large(member) for member in raw[place]])
-            if is_large(raw[place]):
+        for position in self.arguments.array_positions:
+            if position == self.arguments.sequence:
+                return any([is_large(member) for member in raw[position]])
+            if is_large(raw[position]):
                 return True
         return False
 
     def other_than_numpy(self, raw):
         """The first array that is not one of NumPy, or None: any such decides which library runs the operation."""
-        for place in self.arguments.array_places:
-            if place == self.arguments.sequence:
-                for member in raw[place]:
+        for position in self.arguments.array_positions:
+            if position == self.arguments.sequence:
+                for member in raw[position]:
                     if type(member) is not _ndarray and is_array(member):
                         return member
                 continue
-            value = raw[place]
+            value = raw[position]
             if type(value) is _ndarray or value is None or type(value) is float or type(value) is int:
                 continue
             if is_array(value):

@@ -198,18 +198,18 @@ class ThreadState:
 
     def keep(self):
         """Keep the modes as they are now, until `restore`, as those of `outer`."""
-        kept: ThreadState = ThreadState.__new__(ThreadState)
-        kept.take(self)
-        kept.outer = self.outer
-        self.outer = kept
+        saved: ThreadState = ThreadState.__new__(ThreadState)
+        saved.take(self)
+        saved.outer = self.outer
+        self.outer = saved
 
     def restore(self):
         """Have the modes again that `keep` kept last; those of all threads that were switched since stay so."""
         global _inferring
-        kept: ThreadState = self.outer
-        self.outer = kept.outer
-        _inferring += kept.inference - self.inference + (kept.level is not None) - (self.level is not None)
-        self.take(kept)
+        saved: ThreadState = self.outer
+        self.outer = saved.outer
+        _inferring += saved.inference - self.inference + (saved.level is not None) - (self.level is not None)
+        self.take(saved)
 
 
 def current() -> ThreadState:
@@ -270,7 +270,7 @@ def intercept_everywhere(interceptor, more):
     While their number is positive, the interceptor stands in the chain of every thread.
     """
     global _shared_interceptors
-    position: cython.int = interceptor.place
+    position: cython.int = interceptor.position
     users: cython.int = _users.get(position, 0) + more
     _users[position] = users
     wanted = interceptor if users else None
@@ -322,9 +322,9 @@ def change(state: ThreadState, how, name, value):
         array[...] = value
         return before
     if how == INTERCEPT:
-        place, interceptor = value
-        before = place, interceptor_at(state.interceptors, place)
-        state.interceptors = with_interceptor(state.interceptors, place, interceptor)
+        position, interceptor = value
+        before = position, interceptor_at(state.interceptors, position)
+        state.interceptors = with_interceptor(state.interceptors, position, interceptor)
         state.recount()
         return before
     before = getattr(state, name)
@@ -345,18 +345,18 @@ def change(state: ThreadState, how, name, value):
     return before
 
 
-def undo(state: ThreadState, how, name, kept):
+def undo(state: ThreadState, how, name, previous):
     """Undo one change; a member of a tuple is taken out if it is still there."""
     if how == MEMORY:
-        array, value = kept
+        array, value = previous
         array[...] = value
         return
     if how != PUSH:
-        change(state, SET if how == EXCHANGE else how, name, kept)
+        change(state, SET if how == EXCHANGE else how, name, previous)
         return
     members: tuple = getattr(state, name)
     for i in range(len(members) - 1, -1, -1):
-        if members[i] is kept:
+        if members[i] is previous:
             setattr(state, name, members[:i] + members[i + 1 :])
             state.recount()
             return
@@ -382,8 +382,8 @@ def undo_modes(done: list):
     """Undo, in one step, what `change_modes` has done, in the thread in which it did."""
     state: ThreadState = done[0]
     for i in range(1, len(done)):
-        how, name, kept = done[i]
-        undo(state, how, name, kept)
+        how, name, previous = done[i]
+        undo(state, how, name, previous)
 
 
 def set_mode(name: str, value):
@@ -429,12 +429,12 @@ class ModeBlock:
         entered: list = self._entered
         state: ThreadState = current()
         # one object may serve several threads at a time
-        place = len(entered) - 1
+        position = len(entered) - 1
         for i in range(len(entered) - 1, -1, -1):
             if entered[i][0] is state:
-                place = i
+                position = i
                 break
-        undo_modes(entered.pop(place))
+        undo_modes(entered.pop(position))
         self.left(error)
 
 

@@ -57,10 +57,10 @@ cdef class Operation:
     cpdef object call(self, list args, dict kwargs)
     cdef object profiled(self, list given)
     cpdef object apply(self, list values)
-    cpdef object proceed(self, list values, int place)
+    cpdef object proceed(self, list values, int position)
     cdef object carry_out(self, list values)
-    cpdef object proceed_to_kernel(self, list raw, object half, int place)
-    cpdef object proceed_in_place(self, list values, int place)
+    cpdef object proceed_to_kernel(self, list raw, object half, int position)
+    cpdef object proceed_in_place(self, list values, int position)
     cdef object record_in_place(self, TensorBase tensor, list values, object mask, bint is_complex, bint half, object out)
 
 

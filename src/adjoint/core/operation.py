@@ -221,12 +221,12 @@ class Operation:
         state: ThreadState = current()
         return self.proceed(values, -1) if state.unusual else self.carry_out(values)
 
-    def proceed(self, values, place):
-        """What interceptors behind a place make of the operation on prepared arguments, and then the operation."""
+    def proceed(self, values, position):
+        """Run the interceptors after a position on prepared arguments, then the operation."""
         chain: tuple = cython.cast(ThreadState, current()).interceptors
         interceptor: Interceptor
         for interceptor in chain:
-            if interceptor.place > place and interceptor.has_operation:
+            if interceptor.position > position and interceptor.has_operation:
                 return interceptor.operation(self, values)
         return self.carry_out(values)
 
@@ -253,12 +253,12 @@ class Operation:
                 note_view(self, values, tensor, nr)
         return self.recorder.named(tensors) if self.rule.outputs else tuple(tensors)
 
-    def proceed_to_kernel(self, raw, half, place):
-        """What the interceptors behind a place make of a kernel on raw arguments, and then the kernel."""
+    def proceed_to_kernel(self, raw, half, position):
+        """Run the interceptors after a position on raw arguments, then the kernel."""
         chain: tuple = cython.cast(ThreadState, current()).interceptors
         interceptor: Interceptor
         for interceptor in chain:
-            if interceptor.place > place and interceptor.has_kernel:
+            if interceptor.position > position and interceptor.has_kernel:
                 return interceptor.kernel(self, raw, half)
         return self.kernel.run(raw, half)
 
@@ -299,8 +299,8 @@ class Operation:
         members = values[self.arguments.sequence] if self.arguments.sequence >= 0 else ()
         involved = [v for v in (*values, *members) if isinstance(v, TensorBase)]
         state: ThreadState = current()
-        watched = [*targets, *involved] if self.differentiable else targets
-        if state.grad_enabled and any([needs_grad(t) for t in watched]):
+        checked = [*targets, *involved] if self.differentiable else targets
+        if state.grad_enabled and any([needs_grad(t) for t in checked]):
             raise RuntimeError(errors.out_requires_grad(self.name))
         if state.dual_stack and any([registry.has_tangent(t) for t in [*targets, *involved]]):
             raise NotImplementedError(
@@ -345,12 +345,12 @@ class Operation:
             self.run_in_place(values)
         return values[0]
 
-    def proceed_in_place(self, values, place):
-        """The same as `proceed` for the operation in place; returns what was written into."""
+    def proceed_in_place(self, values, position):
+        """The same as `proceed` for the operation in place; returns the tensor that it wrote into."""
         chain: tuple = cython.cast(ThreadState, current()).interceptors
         interceptor: Interceptor
         for interceptor in chain:
-            if interceptor.place > place and interceptor.has_in_place:
+            if interceptor.position > position and interceptor.has_in_place:
                 return interceptor.in_place(self, values)
         return self.run_in_place(values)
 

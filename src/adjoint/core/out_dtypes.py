@@ -71,7 +71,7 @@ def check_out_dtype(function: str, source: Any, target: Any) -> None:
         return
     said = _SAID.get(function)
     if said is not None:
-        found, given = from_numpy_dtype(source), from_numpy_dtype(target)
-        names = {"want": found.c_name, "have": given.c_name, "Want": found.long_name, "Have": given.long_name}
+        wanted, given = from_numpy_dtype(source), from_numpy_dtype(target)
+        names = {"want": wanted.c_name, "have": given.c_name, "Want": wanted.long_name, "Have": given.long_name}
         raise RuntimeError(said.format(function=function, **names))
     check_cast(source, target)

@@ -528,5 +528,5 @@ def multinomial(rng: Generator | None, weights: Array, n: int, replacement: bool
         points = source._numpy.random((*chances.shape[:-1], n))
     levels = np.cumsum(chances / totals, axis=-1)
     rows = zip(levels.reshape(-1, levels.shape[-1]), points.reshape(-1, n), strict=True)
-    found = [np.searchsorted(row, np.minimum(each, np.nextafter(row[-1], 0.0)), side="right") for row, each in rows]
-    return np.array(found, dtype=np.int64).reshape(points.shape)
+    indices = [np.searchsorted(row, np.minimum(each, np.nextafter(row[-1], 0.0)), side="right") for row, each in rows]
+    return np.array(indices, dtype=np.int64).reshape(points.shape)

@@ -40,7 +40,7 @@ cdef class Term:
     cdef bint is_identity
     cdef bint is_elementwise
     cdef bint is_for_one
-    cdef Py_ssize_t place
+    cdef Py_ssize_t position
     cdef Py_ssize_t input
     cdef object pull(self, OpNode node, object ops, object g, bint create_graph, bint large)
 
@@ -55,7 +55,7 @@ cdef class Plan:
     cdef public tuple attributes
     cdef public list kinds
     cdef int kind0
-    cdef public list places
+    cdef public list positions
     cdef public tuple terms
     cdef public tuple mask
     cdef public bint holds_tensors
@@ -67,8 +67,8 @@ cdef class Plan:
     cdef bint needs_first
     cdef bint needs_second
     cdef int n_saved
-    cdef int place0
-    cdef int place1
+    cdef int position0
+    cdef int position1
     cdef public bint mask_is_sequence
     cdef public bint promotes
     cdef public bint several_results
@@ -89,14 +89,14 @@ cdef class OpNode(Node):
     cdef dict tangents
     cdef long version
     cpdef list run_formulas(self, object cotangent, bint create_graph, bint large)
-    cdef object fit(self, list results, Py_ssize_t i, object value, bint create_graph)
+    cdef object fit_to_edge(self, list results, Py_ssize_t i, object value, bint create_graph)
     cdef object materialize(self, object cotangents, bint create_graph)
     cdef object save(self, tuple values, TensorBase result, object results)
     cdef object finish(self, tuple values)
     cdef object pack(self, tuple values)
     cdef object put(self, Py_ssize_t k, object entry)
     cdef SavedTensor saved_result(self, object array)
-    cdef object kept_as(self, Py_ssize_t k, tuple values, TensorBase result, object results)
+    cdef object saved_form(self, Py_ssize_t k, tuple values, TensorBase result, object results)
     cdef object entry(self, Py_ssize_t k)
     cdef object value(self, Py_ssize_t k, bint create_graph)
     cdef object edge_shape(self, Py_ssize_t i)
@@ -107,7 +107,7 @@ cdef class OpNode(Node):
     cdef tuple shown_indices(self, object entry)
     cdef list saved_names(self)
     cdef TensorBase as_recorded(self, TensorBase tensor, Py_ssize_t i)
-    cdef object kept(self, SavedTensor saved, bint create_graph)
+    cdef object saved_value(self, SavedTensor saved, bint create_graph)
     cdef object widened(self, object value, bint create_graph)
     cdef TensorBase handed_out(self, SavedTensor saved)
     cdef TensorBase result(self, object array)

@@ -1,4 +1,4 @@
-"""What was recorded: the nodes of declared operations, what they saved, and how their formulas are run.
+"""Nodes of declared operations: the values they save, and the evaluation of their formulas.
 
 A `Plan` says, once for each operation and set of inputs that need a gradient, which values its formulas need and how
 they are called. An `OpNode` then holds no more than its plan and the values that the plan names.
@@ -92,7 +92,7 @@ class TensorOps:
 
 #: All declared operations by name.
 operations: dict = {}
-#: The operations that the core itself calls, for whatever operation a node is; everything else it knows from the rules.
+#: The operations that the core itself calls by name. It knows all others from their rules.
 CORE_OPERATIONS = frozenset(("as_strided", "cast", "clone", "clone_with_strides", "real", "sum_to_size"))
 
 
@@ -112,13 +112,13 @@ def raw_ops(array):
     """The namespace of operations for a raw array."""
     if type(array) is _ndarray:
         return _numpy_ops
-    found = _raw_ops.get(type(array))
-    if found is None:
-        found = _raw_ops[type(array)] = RawOps(namespace(array))
-    return found
+    ops = _raw_ops.get(type(array))
+    if ops is None:
+        ops = _raw_ops[type(array)] = RawOps(namespace(array))
+    return ops
 
 
-# how a formula is run -------------------------------------------------------------------------------------------------
+# evaluation of formulas -----------------------------------------------------------------------------------------------
 
 
 def keeps_large(entry):
@@ -133,7 +133,7 @@ def keeps_large(entry):
 class Term:
     """How the cotangent of one input (or of several, jointly) is computed from g and the saved values.
 
-    product: a function of (ops, g, *saved values). arguments: the places of the saved values in the plan.
+    product: a function of (ops, g, *saved values). arguments: the positions of the saved values in the plan.
     fused: the same on NumPy's arrays, as programs, or None. is_elementwise: a program pays for small arrays too.
     """
 
@@ -145,7 +145,7 @@ class Term:
         self.native = native
         self.is_identity = is_identity
         self.is_elementwise = is_elementwise
-        self.place = arguments[0] if arguments else 0
+        self.position = arguments[0] if arguments else 0
         self.is_for_one = len(inputs) == 1
         self.input = inputs[0] if inputs else 0
 
@@ -158,7 +158,7 @@ class Term:
             return g
         n: cython.Py_ssize_t = len(self.arguments)
         # each value is asked for once, since hooks may unpack it
-        value = node.value(self.place, create_graph) if n else None
+        value = node.value(self.position, create_graph) if n else None
         if ops is not _numpy_ops:
             if n == 0:
                 return self.product(ops, g)
@@ -195,21 +195,21 @@ class Plan:
         self.names = names
         self.kinds = [kind for kind, _ in slots]
         self.kind0 = self.kinds[0] if self.kinds else -1
-        self.places = [place for _, place in slots]
+        self.positions = [position for _, position in slots]
         self.terms = terms
         self.mask = mask
         # what is not saved stands behind what is
         self.n_saved = len([kind for kind in self.kinds if kind != _EDGE_SHAPE])
         slots = slots[: self.n_saved]
-        # simple: at most two values, the result or one of at most two inputs; places are then 0, 1, or 2 for the result
+        # simple: at most two values, each the result (position 2) or one of two inputs (position 0 or 1)
         self.is_simple = (
             len(mask) <= 2
             and self.n_saved <= 2
-            and all([(kind == _INPUT and place < 2) or (kind == _RESULT and place == 0) for kind, place in slots])
+            and all([(kind == _INPUT and n < 2) or (kind == _RESULT and n == 0) for kind, n in slots])
         )
-        places = [2 if kind == _RESULT else place for kind, place in slots]
-        self.place0 = places[0] if places and self.is_simple else 0
-        self.place1 = places[1] if len(places) > 1 and self.is_simple else 0
+        positions = [2 if kind == _RESULT else position for kind, position in slots]
+        self.position0 = positions[0] if positions and self.is_simple else 0
+        self.position1 = positions[1] if len(positions) > 1 and self.is_simple else 0
         self.saves_result = any([kind == _RESULT for kind, _ in slots])
         self.needs_first = bool(mask) and mask[0]
         self.needs_second = len(mask) > 1 and mask[1]
@@ -218,7 +218,7 @@ class Plan:
 
     def saves(self, tensor, values):
         """True if this very tensor is among the arguments that the plan saves."""
-        return any([kind == _INPUT and values[place] is tensor for kind, place in zip(self.kinds, self.places)])
+        return any([kind == _INPUT and values[n] is tensor for kind, n in zip(self.kinds, self.positions)])
 
 
 # the nodes of operations ----------------------------------------------------------------------------------------------
@@ -258,13 +258,13 @@ class OpNode(Node):
             pulled = term.pull(self, ops, cotangent, create_graph, large)
             if len(term.inputs) > 1:
                 for k in range(len(term.inputs)):
-                    self.fit(results, term.inputs[k], pulled[k], create_graph)
+                    self.fit_to_edge(results, term.inputs[k], pulled[k], create_graph)
             else:
-                self.fit(results, term.input, pulled[0] if plan.mask_is_sequence else pulled, create_graph)
+                self.fit_to_edge(results, term.input, pulled[0] if plan.mask_is_sequence else pulled, create_graph)
         return results
 
-    def fit(self, results: list, i, value, create_graph):
-        """Add what a formula gave for an input to the results, in the shape and of the dtype that its edge asks for."""
+    def fit_to_edge(self, results: list, i, value, create_graph):
+        """Store the cotangent that a formula gave for an input, converted to the shape and dtype of its edge."""
         target: Node = self._ad_edge(i)
         if target is None or value is None:
             return
@@ -310,11 +310,11 @@ class OpNode(Node):
         version: cython.long
         versions: list = None
         if n > 0:
-            self.saved0 = self.kept_as(0, values, result, results)
+            self.saved0 = self.saved_form(0, values, result, results)
         if n > 1:
-            self.saved1 = self.kept_as(1, values, result, results)
+            self.saved1 = self.saved_form(1, values, result, results)
         if n > 2:
-            self.saved_others = tuple([self.kept_as(k, values, result, results) for k in range(2, n)])
+            self.saved_others = tuple([self.saved_form(k, values, result, results) for k in range(2, n)])
         if not plan.saves_inputs:
             return
         for k in range(n):
@@ -349,7 +349,7 @@ class OpNode(Node):
             entry = self.entry(k)
             kind: cython.int = plan.kinds[k]
             if kind == _SEQUENCE:
-                for saved, member in zip(entry, values[plan.places[k]]):
+                for saved, member in zip(entry, values[plan.positions[k]]):
                     pack_by_mode(saved, member, self)
             elif kind == _INDICES:
                 entry = saved_indices(entry)
@@ -383,28 +383,28 @@ class OpNode(Node):
         saved.version = self.version
         return saved
 
-    def kept_as(self, k, values: tuple, result, results):
-        """One saved value: an input Tensor, a result's array, a `SavedTensor`, or a plain value."""
+    def saved_form(self, k, values: tuple, result, results):
+        """The saved form of one value: an input Tensor, a result's array, a `SavedTensor` or a plain value."""
         plan: Plan = self.plan
         kind: cython.int = plan.kinds[k]
-        place: cython.Py_ssize_t = plan.places[k]
+        position: cython.Py_ssize_t = plan.positions[k]
         if kind == _INPUT or kind == _PARAMETER or kind == _INDICES:
-            return values[place]
+            return values[position]
         if kind == _RESULT:
             if results is not None:
-                return save_result(results[place], place)
+                return save_result(results[position], position)
             self.counter = counter_of(result)
             self.version = self.counter.value
             return result._array
         if kind == _SHAPE:
-            return input_shape(values[place])
+            return input_shape(values[position])
         if kind == _DTYPE:
-            return numpy_dtype(values[place]._array.dtype)
+            return numpy_dtype(values[position]._array.dtype)
         if kind == _NEEDS:
             return plan.mask
         if kind == _SEQUENCE:
-            return tuple([save_input(member) for member in values[place]])
-        return tuple([member._array.shape for member in values[place]])
+            return tuple([save_input(member) for member in values[position]])
+        return tuple([member._array.shape for member in values[position]])
 
     def entry(self, k):
         """What was saved for the k-th name of the plan, as it is kept; None for what is not."""
@@ -422,16 +422,16 @@ class OpNode(Node):
         plan: Plan = self.plan
         kind: cython.int = plan.kind0 if k == 0 else plan.kinds[k]
         if kind == _EDGE_SHAPE:
-            return self.edge_shape(plan.places[k])
+            return self.edge_shape(plan.positions[k])
         entry = self.entry(k)
         if kind == _RESULT and not create_graph and not self.half and not isinstance(entry, SavedTensor):
             if self.counter.value != self.version:
                 self.check_result(entry)
             return entry
         if kind == _SEQUENCE:
-            return [self.kept(member, create_graph) for member in entry]
+            return [self.saved_value(member, create_graph) for member in entry]
         if kind == _INDICES:
-            return tuple([self.kept(item, False) if isinstance(item, SavedTensor) else item for item in entry])
+            return tuple([self.saved_value(item, False) if isinstance(item, SavedTensor) else item for item in entry])
         if kind != _INPUT and kind != _RESULT:
             return entry
         if isinstance(entry, TensorBase):
@@ -444,7 +444,7 @@ class OpNode(Node):
                 # the kernel saw it in the type of the result; a formula must not fall back on the default type
                 entry = registry.tensor_ops.cast(entry, from_numpy_dtype(self._ad_dtype))
         elif isinstance(entry, SavedTensor):
-            return self.kept(entry, create_graph)
+            return self.saved_value(entry, create_graph)
         elif kind == _RESULT:
             self.check_result(entry)
             if create_graph:
@@ -481,7 +481,7 @@ class OpNode(Node):
         twin._tangents = tensor._tangents
         return twin
 
-    def kept(self, saved: SavedTensor, create_graph):
+    def saved_value(self, saved: SavedTensor, create_graph):
         """The value of a `SavedTensor`."""
         entry = self.handed_out(saved)
         if not create_graph:
@@ -577,10 +577,10 @@ class OpNode(Node):
 
         None for what the formulas of inputs that need no gradient would have used.
         """
-        made = self.attributes()
-        if name in made:
-            return made[name]
-        k = self.place_of(name)
+        attributes = self.attributes()
+        if name in attributes:
+            return attributes[name]
+        k = self.position_of(name)
         value = None if k is None else self.shown(k)
         return (value,) if isinstance(value, int) and name in self.plan.listed else value
 
@@ -595,7 +595,7 @@ class OpNode(Node):
     def shown(self, k):
         """What was saved for the k-th name of the plan, as users see it: arrays and factors as Tensors."""
         kind: cython.int = self.plan.kinds[k]
-        entry = self.edge_shape(self.plan.places[k]) if kind == _EDGE_SHAPE else self.entry(k)
+        entry = self.edge_shape(self.plan.positions[k]) if kind == _EDGE_SHAPE else self.entry(k)
         if kind == _SEQUENCE:
             return tuple([self.handed_out(member) for member in entry])
         if kind == _INDICES:
@@ -621,13 +621,13 @@ class OpNode(Node):
 
     def raw_saved_attribute(self, name):
         """A saved value as the object that hooks can be registered on; a tuple of them for several."""
-        k = None if self.freed else self.place_of(name)
+        k = None if self.freed else self.position_of(name)
         if k is None:
             empty: SavedTensor = SavedTensor.__new__(SavedTensor)
             empty.freed = self.freed
             return empty
         kind: cython.int = self.plan.kinds[k]
-        entry = self.edge_shape(self.plan.places[k]) if kind == _EDGE_SHAPE else self.entry(k)
+        entry = self.edge_shape(self.plan.positions[k]) if kind == _EDGE_SHAPE else self.entry(k)
         if kind == _SEQUENCE:
             return entry
         if kind == _INDICES:
@@ -652,8 +652,8 @@ class OpNode(Node):
             self.put(k, entry)
         return entry
 
-    def place_of(self, name):
-        """The place in the plan of a value under torch's name for it; None for one that was not needed."""
+    def position_of(self, name):
+        """The position in the plan of a value under torch's name for it; None for one that was not needed."""
         public = self.plan.public_names
         if name in self.plan.unused:
             return None
@@ -844,22 +844,22 @@ def derive_plan(arguments, mask, is_complex) -> Plan:
         positions = range(len(flags)) if sequence else [rule.inputs.index(n) for n in formula.inputs]
         if any([flags[p] for p in positions]):
             used.append((formula, tuple(positions)))
-    places = {name: slot_of(arguments, name) for formula, _ in used for name in formula.needs}
-    for name, (kind, place) in places.items():
+    positions = {name: slot_of(arguments, name) for formula, _ in used for name in formula.needs}
+    for name, (kind, position) in positions.items():
         users = {positions for formula, positions in used if name in formula.needs}
-        if kind == _SHAPE and place in arguments.inputs and users == {(arguments.inputs.index(place),)}:
-            places[name] = (_EDGE_SHAPE, arguments.inputs.index(place))
+        if kind == _SHAPE and position in arguments.inputs and users == {(arguments.inputs.index(position),)}:
+            positions[name] = (_EDGE_SHAPE, arguments.inputs.index(position))
     for name in (*rule.keeps, *(rule.attributes[1] if rule.attributes else ())):
-        if name not in places:
-            places[name] = slot_of(arguments, name)
-    names = sorted(places, key=lambda name: places[name][0] == _EDGE_SHAPE)
-    slots = tuple([places[name] for name in names])
+        if name not in positions:
+            positions[name] = slot_of(arguments, name)
+    names = sorted(positions, key=lambda name: positions[name][0] == _EDGE_SHAPE)
+    slots = tuple([positions[name] for name in names])
     terms = [make_term(rule, formula, positions, names, is_complex) for formula, positions in used]
     plan = Plan(tuple(names), slots, tuple(terms), flags)
     plan.mask_is_sequence = sequence
     plan.input_numbers = [
-        arguments.inputs.index(place) if kind == _INPUT and place in arguments.inputs and not sequence else -1
-        for kind, place in slots
+        arguments.inputs.index(position) if kind == _INPUT and position in arguments.inputs and not sequence else -1
+        for kind, position in slots
     ]
     plan.public_names = tuple([public_name(rule, name) for name in names])
     every = {name: slot_of(arguments, name)[0] for formula in rule.vjps for name in formula.needs}
@@ -909,7 +909,7 @@ def make_term(rule, formula, positions, names, is_complex) -> Term:
 
 
 def slot_of(arguments, name):
-    """Where a formula's parameter of this name comes from, as (kind, place)."""
+    """The source of the parameter of a formula, as (kind, position)."""
     names = arguments.names
     if name == "y":
         return _RESULT, 0
@@ -918,12 +918,12 @@ def slot_of(arguments, name):
     if name == "needs":
         return _NEEDS, 0
     if name in names:
-        place = names.index(name)
-        if place == arguments.sequence:
-            return _SEQUENCE, place
+        position = names.index(name)
+        if position == arguments.sequence:
+            return _SEQUENCE, position
         if name in arguments.rule.indices:
-            return _INDICES, place
-        return (_INPUT if place in arguments.array_places else _PARAMETER), place
+            return _INDICES, position
+        return (_INPUT if position in arguments.array_positions else _PARAMETER), position
     for suffix, kind in (("_shape", _SHAPE), ("_dtype", _DTYPE)):
         stem = name[: -len(suffix)]
         if name.endswith(suffix) and stem in names:

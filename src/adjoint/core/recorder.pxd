@@ -41,7 +41,7 @@ cdef class Recorder:
     cdef Plan real_plan(self, int mask)
     cdef object record(self, tuple values, Plan plan, bint half, object out, TensorBase result)
     cdef object record_quick(self, object x, object y, Plan plan, object out, TensorBase result)
-    cdef object quick_entry(self, OpNode node, int place, object x, object y, TensorBase result, int k)
+    cdef object quick_entry(self, OpNode node, int position, object x, object y, TensorBase result, int k)
     cdef object record_several(self, tuple values, Plan plan, bint half, object outs, list tensors)
     cdef OpNode new_node(self, tuple values, Plan plan, bint half)
     cdef object node_type_for(self, tuple values)

@@ -78,15 +78,15 @@ class Recorder:
         """
         if self.rule.copies:
             return False
-        for place, value in enumerate(values):
+        for position, value in enumerate(values):
             for member in value if isinstance(value, (tuple, list)) else (value,):
                 if isinstance(member, TensorBase):
                     if cython.cast(TensorBase, member)._counter is not NO_VERSION:
                         return False
                 elif isinstance(member, _ndarray):
                     return False
-            if isinstance(value, (int, float, complex)) and place in self.arguments.inputs:
-                if self.arguments.names[place] not in self.rule.nodes_with_number:
+            if isinstance(value, (int, float, complex)) and position in self.arguments.inputs:
+                if self.arguments.names[position] not in self.rule.nodes_with_number:
                     return False
         return True
 
@@ -161,17 +161,17 @@ class Recorder:
             node.counter = counter_of(result)
             node.version = node.counter.value
         if plan.n_saved > 0:
-            node.saved0 = self.quick_entry(node, plan.place0, x, y, result, 0)
+            node.saved0 = self.quick_entry(node, plan.position0, x, y, result, 0)
         if plan.n_saved > 1:
-            node.saved1 = self.quick_entry(node, plan.place1, x, y, result, 1)
+            node.saved1 = self.quick_entry(node, plan.position1, x, y, result, 1)
         node._ad_sequence_nr = next_sequence_nr()
         result._node = node
 
-    def quick_entry(self, node: OpNode, place, x, y, result: TensorBase, k):
-        """An input (place 0 or 1) or the result (place 2) as a node keeps it; an input's version is noted."""
-        if place == 2:
+    def quick_entry(self, node: OpNode, position, x, y, result: TensorBase, k):
+        """The saved form of an input (position 0 or 1) or of the result (position 2), with the version of an input."""
+        if position == 2:
             return result._array
-        entry = x if place == 0 else y
+        entry = x if position == 0 else y
         if isinstance(entry, TensorBase):
             version: cython.long = version_of(entry)
             if version:
@@ -256,23 +256,23 @@ class Recorder:
                 nr |= tensor._output_nr
             if nr == 0:
                 return
-        found: list = []
+        edges: list = []
         numbers: list = [0] * n
         for k in range(n):
             if not flags[k]:
-                found.append(None)
+                edges.append(None)
                 continue
             tensor = values[k] if self.arguments.sequence >= 0 else values[self.arguments.inputs[k]]
-            found.append(gradient_edge(tensor))
+            edges.append(gradient_edge(tensor))
             numbers[k] = tensor._output_nr
-        node._ad_set_edges(tuple(found))
+        node._ad_set_edges(tuple(edges))
         if any(numbers):
             node._ad_output_nrs = tuple(numbers)
 
     def cross(self, node: OpNode, values):
         """Let the edges know where an input is the same for all members of a batch and others are not."""
-        tensors = [values[place] for place in self.arguments.array_places if place != self.arguments.sequence]
-        inputs = [values[place] for place in self.arguments.inputs]
+        tensors = [values[n] for n in self.arguments.array_positions if n != self.arguments.sequence]
+        inputs = [values[position] for position in self.arguments.inputs]
         if self.arguments.sequence >= 0:
             inputs = values[self.arguments.sequence]
             tensors.extend(inputs)

@@ -24,10 +24,10 @@ def results_of(function: str) -> Callable[[T], T]:
                 results = results[0]
             return by_fields(cls, *results, **named)
 
-        made: Any = kind
-        made.__new__, made.__repr__ = __new__, shown
-        made.__name__ = made.__qualname__ = function
-        made.__module__ = "adjoint.return_types"
+        result_class: Any = kind
+        result_class.__new__, result_class.__repr__ = __new__, shown
+        result_class.__name__ = result_class.__qualname__ = function
+        result_class.__module__ = "adjoint.return_types"
         RESULTS[function] = kind
         return kind
 

@@ -75,8 +75,8 @@ class save_on_cpu(saved_tensors_hooks):
             return tensor.device, tensor.detach().cpu()
 
         def unpack(packed: Any) -> Tensor:
-            place, tensor = packed
-            return tensor.to(place, non_blocking=pin_memory)
+            device, tensor = packed
+            return tensor.to(device, non_blocking=pin_memory)
 
         super().__init__(pack, unpack)
 
@@ -108,7 +108,7 @@ class save_to_disk(saved_tensors_hooks):
                 raise TypeError(f"save_to_disk() writes arrays of NumPy, and got one of {type(array).__module__}")
             return _File(array, self.directory) if array.nbytes >= min_bytes else tensor.detach()
 
-        super().__init__(pack, lambda kept: new_tensor(kept.read()) if isinstance(kept, _File) else kept)
+        super().__init__(pack, lambda packed: new_tensor(packed.read()) if isinstance(packed, _File) else packed)
 
 
 class _File:
@@ -212,22 +212,22 @@ class SavedMutations:
         handle = handles.get(id(tensor._array))
         if handle is None:
             handle = handles[id(tensor._array)] = _Handle()
-            kept = new_tensor(tensor._array)
-            kept._counter = counter
-            self.original[handle] = kept
+            alias = new_tensor(tensor._array)
+            alias._counter = counter
+            self.original[handle] = alias
         return handle
 
     def unpack(self, handle: _Handle) -> Tensor:
         """The tensor as it was when it was saved."""
-        kept = self.cloned.get(handle)
-        if kept is None:
-            kept = self.original.get(handle)
-        if kept is None:
+        tensor = self.cloned.get(handle)
+        if tensor is None:
+            tensor = self.original.get(handle)
+        if tensor is None:
             raise AssertionError(
                 "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"
                 "in which the graph was originally recorded."
             )
-        return kept
+        return tensor
 
     def before_write(self, tensor: TensorBase) -> None:
         """Copy what was saved of the memory of a tensor that is going to be modified."""

@@ -1,4 +1,4 @@
-"""Programs: what a function does to arrays, noted once as steps and run tile by tile.
+"""Programs: a function of arrays is traced once as a list of steps, which run tile by tile.
 
 form        the steps of a program in single-assignment order; what they are, and how they print
 trace       from a function to its form: symbols stand for arrays and note what is done to them

@@ -42,7 +42,7 @@ class Step(NamedTuple):
 
 
 class Form:
-    """A program as it was noted: inputs, constants, steps, and the registers of the results.
+    """A traced program: inputs, constants, steps, and the registers of the results.
 
     inputs: the type of each input. constants: pairs of a type and a number. results: a register, None, or a tuple of
     these.

@@ -66,13 +66,13 @@ def form_of(inputs: list[Any], results: Any) -> Form:
 
 def needed(wanted: list[Any]) -> list[Any]:
     """The values that lead to some, operands first; nothing recurses."""
-    found: dict[int, Any] = {}
+    unique: dict[int, Any] = {}
     stack = [(value, False) for value in reversed(wanted)]
     while stack:
         value, returning = stack.pop()
         if returning:
-            found[id(value)] = value
-        elif id(value) not in found:
+            unique[id(value)] = value
+        elif id(value) not in unique:
             stack.append((value, True))
             stack.extend([(operand, False) for operand in value.operands])
-    return list(found.values())
+    return list(unique.values())

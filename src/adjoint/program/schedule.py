@@ -17,27 +17,27 @@ from adjoint.runtime import crossovers
 from . import machine
 from .form import BOOL, CAST, WHERE, Form, Step
 from .machine import EACH, MOST_INPUTS, MOST_REGISTERS, MOST_STEPS, OWN_LOOPS, PER_ROW, ROW_FOLD, ROW_SUM, TILE, TOTAL
-from .trace import loop_place
+from .trace import loop_index
 
 #: How a value lies in rows and columns.
 _FULL, _ROWS, _COLUMNS, _NUMBER = "full", "one number per row", "one row", "one number"
 
 
 class Unschedulable(Exception):
-    """The shapes are not of the kind that the machine is for, or a program is too long for it."""
+    """The machine supports other shapes only, or shorter programs."""
 
 
 def loop_of(step: Step, dtypes: list[str]) -> tuple[Any, int | None]:
-    """A step's loop as the machine takes it: a ufunc and a place, or a loop of our own and None."""
+    """A step's loop for the machine: a ufunc and the index of its loop, or a loop of our own and None."""
     if step.kernel in (WHERE, CAST):
         return OWN_LOOPS[step.kernel, numpy.dtype(step.dtype).itemsize], None
     if step.reduction is not None:
-        return step.kernel, loop_place(step.kernel, step.dtype * 2)
-    return step.kernel, loop_place(step.kernel, "".join([dtypes[register] for register in step.operands]))
+        return step.kernel, loop_index(step.kernel, step.dtype * 2)
+    return step.kernel, loop_index(step.kernel, "".join([dtypes[register] for register in step.operands]))
 
 
 def last_uses(form: Form) -> dict[int, int]:
-    """For each register the number of the step that reads it last."""
+    """For each register, the number of the last step that reads it."""
     return {register: k for k, step in enumerate(form.steps) for register in step.operands}
 
 
@@ -78,7 +78,7 @@ class _Registers:
         self.scratch: list[int | None] = []
         self.strides: list[tuple[int, int]] = []
         self.n_bytes = 0
-        self._places: dict[int, int] = {}
+        self._offsets: dict[int, int] = {}
         self._free: list[int] = []
 
     def add(self, value: int, offset: int | None = None) -> int:
@@ -94,17 +94,17 @@ class _Registers:
         if self.kinds[value] != _FULL:
             # one number for each row: written while longer values are still being read
             return self.add(value, self._take(self.column_size))
-        place = self._free.pop() if self._free else self._take(self.tile_size)
-        self._places[value] = place
-        return self.add(value, place)
+        offset = self._free.pop() if self._free else self._take(self.tile_size)
+        self._offsets[value] = offset
+        return self.add(value, offset)
 
     def release(self, values: list[int]) -> None:
-        """Let the room of values be used again."""
-        self._free.extend([self._places[value] for value in values if value in self._places])
+        """Free the scratch memory of values."""
+        self._free.extend([self._offsets[value] for value in values if value in self._offsets])
 
     def _take(self, size: int) -> int:
-        place, self.n_bytes = self.n_bytes, self.n_bytes + size
-        return place
+        offset, self.n_bytes = self.n_bytes, self.n_bytes + size
+        return offset
 
 
 class Schedule:

@@ -1,4 +1,4 @@
-"""From a function of arrays to the form of a program: the function is called once with symbols in place of arrays.
+"""Traces a function of arrays to the form of a program: the function is called once with symbols instead of arrays.
 
 A `Symbol` notes what is done to it: operators, ufuncs, selections, sums and maxima over the last axes. Kernels and
 formulas need no declaration for this. What a function looks at besides becomes part of what its program is for:
@@ -70,7 +70,7 @@ class Value:
 
 
 class Trace:
-    """The values noted during one call. A step that was noted before is not noted again."""
+    """The values recorded during one call. Equal steps are recorded once."""
 
     def __init__(self) -> None:
         self.inputs: list[Value] = []
@@ -140,8 +140,8 @@ class Trace:
     def as_number(self, value: Any, dtype: str, name: str = "an operation") -> Value:
         """An operand in a type of numbers."""
         if isinstance(value, Symbol):
-            found = value.value
-            return found if found.dtype == dtype else self.step(CAST, [found], dtype)
+            operand = value.value
+            return operand if operand.dtype == dtype else self.step(CAST, [operand], dtype)
         if type(value) not in (bool, int, float) and not isinstance(value, numpy.floating):
             raise Untraceable(f"{name} of a {type(value).__name__}")
         return self.constant(value, dtype)
@@ -163,16 +163,16 @@ def _broadcast(operands: list[Value]) -> tuple[int, int | None, tuple[int, ...] 
         raise Untraceable(f"shapes that do not broadcast: {error}") from error
 
 
-def loop_place(ufunc: Any, dtypes: str) -> int:
-    """The place among a ufunc's loops of the one for operands of these types: the first that fits, as NumPy has it."""
-    for place, signature in enumerate(ufunc.types):
+def loop_index(ufunc: Any, dtypes: str) -> int:
+    """The index of a ufunc's loop for operands of these types: the first that fits, as in NumPy."""
+    for index, signature in enumerate(ufunc.types):
         if signature.split("->")[0] == dtypes:
-            return place
+            return index
     raise Untraceable(f"{ufunc.__name__} has no loop for operands of the types {dtypes}")
 
 
 class Symbol:
-    """Stands for an array and notes what is done to it. It can be modified in place, as an array can."""
+    """Stands for an array and records the operations on it. It can be modified in place."""
 
     __slots__ = ("trace", "value")
     __array_priority__ = 1e9
@@ -229,7 +229,7 @@ class Symbol:
         raise Untraceable(f"used the attribute {name} of a value")
 
     def macro_step(self, name: str) -> None:
-        """What a kernel with loops of its own says: its work is one step, which programs do not have."""
+        """End the trace: a kernel with loops of its own runs quicker outside a program."""
         raise Untraceable(f"{name} has loops of its own")
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
@@ -246,8 +246,8 @@ class Symbol:
         if ufunc.nout != 1 or ufunc.signature is not None or ufunc.nin > MAX_OPERANDS:
             raise Untraceable(f"{ufunc.__name__} is no ufunc of at most {MAX_OPERANDS} operands and one result")
         operands = self.trace.operands(inputs, ufunc.__name__)
-        place = loop_place(ufunc, "".join([value.dtype for value in operands]))
-        dtype = ufunc.types[place].split("->")[1]
+        index = loop_index(ufunc, "".join([value.dtype for value in operands]))
+        dtype = ufunc.types[index].split("->")[1]
         if dtype not in (*FLOATS, BOOL):
             raise Untraceable(f"{ufunc.__name__} has a result of the type {dtype}")
         return self._result(self.trace.step(ufunc, operands, dtype), out)
@@ -398,11 +398,11 @@ def trace(function: Callable[..., Any], arguments: Any, level: int = NOTHING, nu
     t3 = square(t2)
     return t3
     """
-    noted = Trace()
+    tape = Trace()
     dtype = _dtype_of_numbers(arguments) if numbers else None
-    symbols = [_symbols(value, noted, level, dtype) for value in arguments]
+    symbols = [_symbols(value, tape, level, dtype) for value in arguments]
     results = _values(function(*symbols))
-    return form_of(noted.inputs, results)
+    return form_of(tape.inputs, results)
 
 
 def _dtype_of_numbers(arguments: Any) -> str | None:
@@ -411,16 +411,16 @@ def _dtype_of_numbers(arguments: Any) -> str | None:
     return chars.pop() if len(chars) == 1 and chars <= {*FLOATS} else None
 
 
-def _symbols(value: Any, noted: Trace, level: int, dtype: str | None) -> Any:
-    """An argument with symbols in place of arrays, and of numbers where a type is given."""
+def _symbols(value: Any, tape: Trace, level: int, dtype: str | None) -> Any:
+    """An argument with symbols instead of arrays, and instead of numbers if a type is given."""
     if type(value) is numpy.ndarray:
         if value.dtype.char not in (*FLOATS, BOOL) or not value.dtype.isnative:
             raise Untraceable(f"an argument of the type {value.dtype}")
-        return noted.add_input(value.dtype.char, value.shape, level)
+        return tape.add_input(value.dtype.char, value.shape, level)
     if dtype is not None and type(value) in (int, float):
-        return noted.add_input(dtype, (), level)
+        return tape.add_input(dtype, (), level)
     if type(value) is tuple:
-        return tuple([_symbols(member, noted, level, dtype) for member in value])
+        return tuple([_symbols(member, tape, level, dtype) for member in value])
     return value
 
 

@@ -1,4 +1,4 @@
-"""Trees of containers: taking the leaves out, and putting others in their places.
+"""Trees of containers: taking the leaves out, and putting other leaves in.
 
 Containers are tuple, list, dict, OrderedDict, named tuples and dataclasses; None is a container without leaves.
 Everything else is a leaf, also an instance of a subclass of these (a Size is a leaf). A dataclass field declared with
@@ -149,7 +149,7 @@ def is_registered(tree_type: type) -> bool:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class TreeDef:
-    """The structure of a tree: its containers, with places where the leaves were, written as *.
+    """The structure of a tree: its containers, with * for each leaf.
 
     type: the type of the container, or None for a leaf. Two structures are equal if they have the same containers with
     the same keys in the same order and the same static fields.
@@ -204,7 +204,7 @@ class TreeDef:
     def flatten_up_to(self, tree: Any) -> list[Any]:
         """The parts of `tree` that stand where this structure has leaves; dictionaries may be in another order.
 
-        Raises ValueError, naming the place, if `tree` has other containers or keys above these places.
+        Raises ValueError, with the path, if `tree` has other containers or keys above these positions.
 
         >>> _, structure = flatten({"a": 1, "b": 2})
         >>> structure.flatten_up_to({"b": [4, 5], "a": 3})
@@ -212,28 +212,28 @@ class TreeDef:
         """
         return list(self._parts(tree, ""))
 
-    def _parts(self, tree: Any, place: str) -> Iterator[Any]:
+    def _parts(self, tree: Any, path: str) -> Iterator[Any]:
         if self.type is None:
             yield tree
             return
         if type(tree) is not self.type and _STAND_INS.get(type(tree)) is not self.type:
             raise ValueError(
-                f"expected {self.type.__name__}{_at(place)}, as in the other tree, but got {type(tree).__name__}"
+                f"expected {self.type.__name__}{_at(path)}, as in the other tree, but got {type(tree).__name__}"
             )
         kind = _kind_of(self.type)
         assert kind is not None
         keys = kind.keys(tree)
         if len(keys) != len(self.keys) or set(keys) != set(self.keys):
-            raise ValueError(f"expected the keys {list(self.keys)}{_at(place)} but got {list(keys)}")
+            raise ValueError(f"expected the keys {list(self.keys)}{_at(path)} but got {list(keys)}")
         for key, child in zip(self.keys, self.children, strict=True):
-            yield from child._parts(kind.item(tree, key), place + kind.access.format(key))
+            yield from child._parts(kind.item(tree, key), path + kind.access.format(key))
 
 
 LEAF = TreeDef(None)
 
 
-def _at(place: str) -> str:
-    return f" at {place}" if place else ""
+def _at(path: str) -> str:
+    return f" at {path}" if path else ""
 
 
 def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], TreeDef]:
@@ -262,7 +262,7 @@ def _read(tree: Any, leaves: list[Any], is_leaf: Callable[[Any], bool] | None) -
 
 
 def map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
-    """A tree of the structure of `tree`, each leaf made by `function` from the leaves in the same place.
+    """A tree of the structure of `tree`, each leaf made by `function` from the leaves at the same position.
 
     Raises ValueError where one of the others has another structure.
 

@@ -81,9 +81,9 @@ class VolatileTensors(Interceptor):
     def operation(self, operation: Any, values: list[Any]) -> Any:
         """An operation, which is not recorded if there are any; its results are volatile then."""
         if not demands(values):
-            return operation.proceed(values, self.place)
+            return operation.proceed(values, self.position)
         with _unrecorded():
-            result = operation.proceed(values, self.place)
+            result = operation.proceed(values, self.position)
         for tensor in result if isinstance(result, tuple) else (result,):
             make_volatile(tensor)
         return result
@@ -95,9 +95,9 @@ class VolatileTensors(Interceptor):
         """
         tensor = values[0]
         if not demands(values) or (tensor.requires_grad and tensor.is_leaf):
-            return operation.proceed_in_place(values, self.place)
+            return operation.proceed_in_place(values, self.position)
         with _unrecorded():
-            operation.proceed_in_place(values, self.place)
+            operation.proceed_in_place(values, self.position)
         if tensor._view is None:
             tensor._node = None
         make_volatile(tensor)

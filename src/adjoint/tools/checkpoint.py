@@ -638,12 +638,12 @@ class _KeptKernels(Interceptor):
         self.run = run
 
     def kernel(self, operation: Any, raw: list[Any], half: Any) -> Any:
-        return self.run(operation, raw, lambda: operation.proceed_to_kernel(raw, half, self.place))
+        return self.run(operation, raw, lambda: operation.proceed_to_kernel(raw, half, self.position))
 
     def in_place(self, operation: Any, values: list[Any]) -> Any:
         # what is written into a tensor is not kept: this one steps out of the chain
         with _KernelsOfNoCheckpoint():
-            return operation.proceed_in_place(values, self.place)
+            return operation.proceed_in_place(values, self.position)
 
 
 class _KernelsOfNoCheckpoint(ModeBlock):

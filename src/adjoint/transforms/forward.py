@@ -130,12 +130,12 @@ class DualLevels(Interceptor):
             result = apply(operation, values)
             if result is not None:
                 return result
-        return operation.proceed(values, self.place)
+        return operation.proceed(values, self.position)
 
     def in_place(self, operation: Operation, values: list[Any]) -> Tensor:
         """The same for an operation in place: value and tangent are written."""
         if current().forward_off:
-            return operation.proceed_in_place(values, self.place)
+            return operation.proceed_in_place(values, self.position)
         write(operation, values)
         return values[0]
 

@@ -51,7 +51,7 @@ class Ranges(ProfilerHook):
         sizes = self.sizes(as_list(run.received(node))) if self.shapes else ""
         self.push(f"{node.name()}{stashed}{sizes}")
         try:
-            return run.proceed(node, self.place)
+            return run.proceed(node, self.position)
         finally:
             self.pop()
 

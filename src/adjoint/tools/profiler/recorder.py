@@ -125,7 +125,7 @@ class Recorder(ProfilerHook):
         start = perf_counter_ns()
         pulled = None
         try:
-            pulled = run.proceed(node, self.place)
+            pulled = run.proceed(node, self.position)
         finally:
             if arrays is not None:
                 arrays.take([node.variable._grad] if leaf else pulled, node.name(), self.running)

@@ -64,7 +64,7 @@ class _Observer(ProfilerHook):
         try:
             if self.before is not None:
                 return self.before.node(run, node)
-            return run.proceed(node, self.place)
+            return run.proceed(node, self.position)
         finally:
             self.open.pop()
             sequence = getattr(node, "_ad_sequence_nr", -1)
