@@ -99,7 +99,7 @@ def public(name: str) -> object:
 #: The families in the order of the page, and the modules of adjoint that hold them.
 FAMILIES = {
     "Arithmetic and elementary functions": ("elementwise", "pointwise", "arithmetic"),
-    "Reductions, cumulative sums, statistics": ("reduce", "running", "statistics", "calculus"),
+    "Reductions, cumulative sums, statistics": ("reduce", "cumulative", "statistics", "calculus"),
     "Shapes and views": ("shape", "views", "creation"),
     "Indexing": ("index",),
     "Sorting, counting, sets": ("sorting", "counting"),

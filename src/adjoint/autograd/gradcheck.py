@@ -10,12 +10,12 @@ import typing as _typing
 from adjoint.tensor.left_out import AttributeOf as _AttributeOf
 from adjoint.tools.gradcheck import messages as _messages
 from adjoint.tools.gradcheck.check import gradcheck, gradgradcheck
-from adjoint.tools.gradcheck.messages import GradcheckError
-from adjoint.tools.gradcheck.older import (
+from adjoint.tools.gradcheck.legacy import (
     get_analytical_jacobian,
     get_numerical_jacobian,
     get_numerical_jacobian_wrt_specific_input,
 )
+from adjoint.tools.gradcheck.messages import GradcheckError
 
 __all__ = [
     "gradcheck",

@@ -9,7 +9,7 @@ from adjoint.autograd.profiler import DeviceType, KinetoStepTracker, kineto_avai
 from adjoint.tensor.left_out import AttributeOf as _AttributeOf
 from adjoint.tools.profiler.activities import ProfilerActivity
 from adjoint.tools.profiler.export.execution_trace import ExecutionTraceObserver
-from adjoint.tools.profiler.steps import (
+from adjoint.tools.profiler.schedule import (
     ProfilerAction,
     profile,
     schedule,

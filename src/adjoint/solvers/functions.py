@@ -14,7 +14,7 @@ from adjoint.core.grad_mode import enable_grad, no_grad
 from adjoint.core.graph import TensorBase
 from adjoint.runtime.pytree import flatten
 from adjoint.solvers.colouring import Compression
-from adjoint.solvers.flat import Flat, constant_error, to_numpy
+from adjoint.solvers.flattening import Flat, constant_error, to_numpy
 from adjoint.tensor.creation import as_tensor, from_numpy, zeros
 from adjoint.tensor.differentiate import grad, needing_grad
 

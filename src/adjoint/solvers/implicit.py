@@ -17,7 +17,7 @@ from adjoint.arrays.kernels.linalg_errors import LinAlgError
 from adjoint.arrays.namespace import underlying
 from adjoint.functions.binding import functions
 from adjoint.solvers.convergence import ConvergenceError
-from adjoint.solvers.flat import (
+from adjoint.solvers.flattening import (
     Flat,
     asked,
     check_function,

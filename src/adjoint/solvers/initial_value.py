@@ -10,7 +10,7 @@ import numpy as np
 from adjoint.arrays.dtypes import float64
 from adjoint.core.grad_mode import no_grad
 from adjoint.runtime.pytree import flatten
-from adjoint.solvers.flat import to_numpy
+from adjoint.solvers.flattening import to_numpy
 from adjoint.solvers.functions import VectorFunction, vector_of
 from adjoint.tensor.creation import from_numpy, tensor
 

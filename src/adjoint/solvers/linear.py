@@ -16,7 +16,7 @@ from adjoint.core.grad_mode import no_grad
 from adjoint.core.graph import TensorBase
 from adjoint.functions.binding import functions
 from adjoint.solvers.convergence import ConvergenceError
-from adjoint.solvers.flat import (
+from adjoint.solvers.flattening import (
     Flat,
     asked,
     check_function,

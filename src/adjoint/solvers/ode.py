@@ -20,7 +20,7 @@ from adjoint.core.graph import TensorBase
 from adjoint.core.modes import current, is_grad_enabled
 from adjoint.runtime.pytree import flatten
 from adjoint.solvers.convergence import ConvergenceError
-from adjoint.solvers.flat import Differentiable, Flat, asked, check_function, plain
+from adjoint.solvers.flattening import Differentiable, Flat, asked, check_function, plain
 from adjoint.tensor.creation import as_tensor
 from adjoint.tensor.table import ops
 from adjoint.tools.checkpoint import checkpoint_chain

@@ -1086,6 +1086,15 @@ class Tensor(TensorBase):
     def bincount(self, weights: Tensor | None = None, minlength: builtins.int = 0) -> Tensor:
         """How often each number from 0 on occurs, or the sum of its weights (float64 unless they are float32)."""
 
+    def cummax(self, dim: builtins.int) -> ValuesIndices:
+        """The maximum of all elements along an axis up to each, and the last place where it is."""
+
+    def cummin(self, dim: builtins.int) -> ValuesIndices:
+        """The minimum of all elements along an axis up to each, and the last place where it is."""
+
+    def logcumsumexp(self, dim: builtins.int) -> Tensor:
+        """The logarithm of the running sum of exp(input) along an axis, without overflow."""
+
     def renorm(self, p: builtins.int, dim: builtins.int, maxnorm: builtins.type) -> Tensor:
         """The slices along an axis, those with a p-norm above maxnorm shortened to that."""
 
@@ -1268,15 +1277,6 @@ class Tensor(TensorBase):
 
     def lcm_(self, other: Tensor) -> Tensor:
         """In-place version of lcm()."""
-
-    def cummax(self, dim: builtins.int) -> ValuesIndices:
-        """The maximum of all elements along an axis up to each, and the last place where it is."""
-
-    def cummin(self, dim: builtins.int) -> ValuesIndices:
-        """The minimum of all elements along an axis up to each, and the last place where it is."""
-
-    def logcumsumexp(self, dim: builtins.int) -> Tensor:
-        """The logarithm of the running sum of exp(input) along an axis, without overflow."""
 
     @overload
     def reshape(self, *shape: builtins.int) -> Tensor: ...

@@ -8,7 +8,7 @@ import numpy
 
 from adjoint.core.graph import new_tensor
 from adjoint.interop.array_api.dtypes import Dtype, wanted
-from adjoint.interop.functions.places import take_along_axis as along
+from adjoint.interop.functions.selection import take_along_axis as along
 from adjoint.interop.operands import axis_of, tensor_of, values_of
 from adjoint.interop.table import FUNCTIONS
 

@@ -3,7 +3,7 @@
 from importlib import import_module
 
 _FAMILIES = (
-    "reductions", "creation", "shapes", "places", "statistics", "calculus", "polynomials", "products", "linalg",
+    "reductions", "creation", "shapes", "selection", "statistics", "calculus", "polynomials", "products", "linalg",
     "fourier", "padding",
 )  # fmt: skip
 

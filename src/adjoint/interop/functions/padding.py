@@ -7,7 +7,7 @@ import numpy
 from adjoint.core.graph import new_tensor
 from adjoint.interop.functions import reductions, statistics
 from adjoint.interop.functions.creation import linspace
-from adjoint.interop.functions.places import gathered, numbered
+from adjoint.interop.functions.selection import gathered, numbered
 from adjoint.interop.numpy_functions import Array, function
 from adjoint.interop.operands import axis_of, cast, kind_of, plain, tensor_of
 from adjoint.tensor.table import ops

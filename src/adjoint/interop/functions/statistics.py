@@ -6,11 +6,11 @@ import numpy
 
 from adjoint.core.graph import new_tensor
 from adjoint.interop.functions.creation import linspace
-from adjoint.interop.functions.places import sort
 from adjoint.interop.functions.reductions import average
 from adjoint.interop.functions.reductions import max as maximum
 from adjoint.interop.functions.reductions import min as minimum
 from adjoint.interop.functions.reductions import sum as total
+from adjoint.interop.functions.selection import sort
 from adjoint.interop.numpy_functions import Array, function
 from adjoint.interop.operands import (
     axes_of,

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from adjoint.core.profiling import current_profiler
 from adjoint.tools.profiler.activities import ProfilerActivity
-from adjoint.tools.profiler.assemble import assemble
 from adjoint.tools.profiler.devices import Clock, clock_of
+from adjoint.tools.profiler.event_trees import assemble
 from adjoint.tools.profiler.events import EventList, FunctionEventAvg
 from adjoint.tools.profiler.export.traces import trace_events
 from adjoint.tools.profiler.memory import MemoryTimeline
