@@ -199,14 +199,14 @@ class Schedule:
         made = set(self.inside)
         wanted = self.form.registers_of_results()
         wanted += [operand for value in self.after for operand in self.steps[value].operands]
-        # a result that other steps turn into an array that is asked for has a place of its own
-        self.kept = [value for value in dict.fromkeys(wanted) if value in made and value not in self.totals]
+        # a value has an array of its own if the form returns it or steps after the machine read it
+        self.outputs = [value for value in dict.fromkeys(wanted) if value in made and value not in self.totals]
         last_use = {operand: k for k, value in enumerate(self.inside) for operand in self.steps[value].operands}
         tile = self.n_columns if self.reduces_rows else min(TILE, self.n_columns)
         group = max(1, min(self.n_rows, TILE // tile)) if tile == self.n_columns else 1
         registers = _Registers(self.kinds, self.dtypes, tile, group)
-        #: The operands that come from outside.
-        self.places: list[int] = []
+        #: The operands that the machine reads from arrays: inputs, constants and results of earlier steps.
+        self.outer_operands: list[int] = []
         steps = []
         for k, value in enumerate(self.inside):
             past = [operand for operand in dict.fromkeys(self.steps[value].operands) if last_use[operand] == k]
@@ -227,7 +227,7 @@ class Schedule:
         for operand in self.steps[value].operands:
             if operand not in registers.numbers:
                 registers.add(operand)
-                self.places.append(operand)
+                self.outer_operands.append(operand)
             used.append(registers.numbers[operand])
         # a loop may write where it reads only if elements have the same size
         item = numpy.dtype(self.dtypes[value]).itemsize
@@ -235,7 +235,7 @@ class Schedule:
         registers.release(same)
         if value in self.totals:
             used.append(used[0])
-        elif value in self.kept:
+        elif value in self.outputs:
             used.append(registers.add(value))
         else:
             used.append(registers.add_intermediate(value))
@@ -255,12 +255,12 @@ class Schedule:
         first = len(self.form.inputs)
         constants = {first + k: numpy.asarray(number, dtype) for k, (dtype, number) in enumerate(self.form.constants)}
         self.constants = constants
-        self.fixed = [(numbers[value], constants[value], 0, 0) for value in self.places if value in constants]
+        self.fixed = [(numbers[value], constants[value], 0, 0) for value in self.outer_operands if value in constants]
         self.moving = []
         # sums without the axes that were summed
         with_axes = self.shape[: self.split] + (1,) * (len(self.shape) - self.split)
-        self.per_row = {value: with_axes for value in self.kept if self.steps[value].reduction}
-        for value in (*self.places, *self.kept):
+        self.per_row = {value: with_axes for value in self.outputs if self.steps[value].reduction}
+        for value in (*self.outer_operands, *self.outputs):
             if value not in constants:
                 item = numpy.dtype(self.dtypes[value]).itemsize if self.shapes[value] == self.shape else 0
                 self.moving.append((numbers[value], value, self.n_columns * item, item))
@@ -268,12 +268,12 @@ class Schedule:
     def run(self, arrays: list[Any], threads: int) -> tuple[Any, int]:
         """The results, and the floating point errors that were raised, an or of C's FE_ constants.
 
-        -1 in place of these: an array does not lie in rows and columns, and nothing was done.
+        (None, -1) if an array does not lie in rows and columns; nothing was computed then.
         """
         values: dict[int, Any] = {**dict(enumerate(arrays)), **self.constants}
         for value in self.before:
             values[value] = self._evaluate(value, values)
-        for value in self.kept:
+        for value in self.outputs:
             values[value] = numpy.empty(self.shapes[value], self.dtypes[value])
         places = self.fixed.copy()
         for register, value, rows, columns in self.moving:
