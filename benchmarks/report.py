@@ -138,9 +138,7 @@ class Rich:
 
         table = Table(title=escaped(caption(result)), title_justify="left", title_style="bold")
         for column, name in enumerate(COLUMNS):
-            table.add_column(
-                name, justify="right" if column in NUMBERS else "left", no_wrap=column in NUMBERS
-            )
+            table.add_column(name, justify="right" if column in NUMBERS else "left", no_wrap=column in NUMBERS)
         for name, *cells in rows(result):
             table.add_row(name, *map(escaped, cells), style=STYLES.get(name, ""))
         if result.rounds:

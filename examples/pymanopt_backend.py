@@ -83,7 +83,7 @@ def main() -> None:
 
     @on(spheres)
     def loss(u: Tensor, v: Tensor) -> Tensor:
-        return -(u @ (other @ v)) ** 2
+        return -((u @ (other @ v)) ** 2)
 
     start = [u / np.linalg.norm(u) for u in (rng.normal(size=30), rng.normal(size=20))]
     u, v = solver.run(pymanopt.Problem(spheres, loss), initial_point=start).point

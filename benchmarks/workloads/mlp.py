@@ -105,9 +105,7 @@ def in_jax(jax, data):
     def step():
         nonlocal parameters
         gradients = gradient_of(parameters)
-        parameters = [
-            parameter - RATE * gradient for parameter, gradient in zip(parameters, gradients, strict=True)
-        ]
+        parameters = [parameter - RATE * gradient for parameter, gradient in zip(parameters, gradients, strict=True)]
         jax.block_until_ready(parameters)
         return gradients
 

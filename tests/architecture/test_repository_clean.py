@@ -8,9 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 # Written so that this file does not match itself.
-MACHINE_PATH = re.compile(
-    r"(?<![\w./~)}\]-])/(?:home|root|Users|work|opt|tmp|mnt|private)/[\w.]|\b[A-Z]:\\Users\\"
-)
+MACHINE_PATH = re.compile(r"(?<![\w./~)}\]-])/(?:home|root|Users|work|opt|tmp|mnt|private)/[\w.]|\b[A-Z]:\\Users\\")
 REGISTRY = re.compile(
     r"\b(?:py[p]i\.(?:org|io)|python[h]osted\.org|ana[c]onda\.org|np[m]js\.|crate[s]\.io|deb\.debia[n]\.org)"
 )

@@ -165,13 +165,9 @@ def test_tensors_among_the_items():
     check(array_from_data([[Held([[1.0]])]], unwrap=unwrap), [[1]], f64)
     check(array_from_data([Held(True), 2], unwrap=unwrap), [1, 2], i64)
     check(array_from_data(Held([1.5]), d.int64, unwrap=unwrap), [1], i64)
-    with pytest.raises(
-        TypeError, match="only integer tensors of a single element can be converted to an index"
-    ):
+    with pytest.raises(TypeError, match="only integer tensors of a single element can be converted to an index"):
         array_from_data([Held([1, 2])], unwrap=unwrap)
-    with pytest.raises(
-        TypeError, match="only integer tensors of a single element can be converted to an index"
-    ):
+    with pytest.raises(TypeError, match="only integer tensors of a single element can be converted to an index"):
         array_from_data([Held(1.5)], d.int64, unwrap=unwrap)
     with pytest.raises(ValueError, match="only one element tensors can be converted to Python scalars"):
         array_from_data([Held([1.0, 2.0])], unwrap=unwrap)

@@ -109,9 +109,7 @@ def test_check_shape_errors(given, error, message):
 
 
 def test_check_shape_of_other_functions():
-    with pytest.raises(
-        RuntimeError, match=r"^Trying to create tensor with negative dimension -3: \[2, -3\]$"
-    ):
+    with pytest.raises(RuntimeError, match=r"^Trying to create tensor with negative dimension -3: \[2, -3\]$"):
         check_shape("ones", (2, -3))
     with pytest.raises(
         TypeError, match=r"^randint\(\): argument 'size' \(position 2\) must be tuple of ints, not int$"
@@ -166,9 +164,7 @@ def test_as_device(monkeypatch):
     with pytest.raises(RuntimeError, match="'mps' was asked for, but arrays live on 'cpu' or 'cuda' only"):
         as_device("mps")
     monkeypatch.setattr(s, "cuda_is_available", lambda: False)
-    with pytest.raises(
-        AssertionError, match="'cuda:0' was asked for, but no CUDA device is available: install CuPy"
-    ):
+    with pytest.raises(AssertionError, match="'cuda:0' was asked for, but no CUDA device is available: install CuPy"):
         as_device("cuda:0")
     with pytest.raises(RuntimeError, match="Cannot access accelerator device when none is available"):
         device(0)

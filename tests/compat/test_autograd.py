@@ -639,9 +639,7 @@ def test_fields_of_maxwells_equations_by_the_permittivity() -> None:
         return lambda g: -onp.real(spsolve(transposed, g) * 0.25 * damping * ans)
 
     ag.extend.defvjp(field, vjp)
-    ag.extend.defjvp(
-        field, lambda g, ans, eps: -spsolve(operator(eps), 0.25 * damping * ans * g)
-    )
+    ag.extend.defjvp(field, lambda g, ans, eps: -spsolve(operator(eps), 0.25 * damping * ans * g))
 
     def power(eps: Any) -> Any:
         return np.sum(np.abs(field(eps)[20:25]) ** 2)

@@ -724,9 +724,7 @@ def test_second_derivatives_of_products_with_zeros(zeros: int, include_self: boo
     second = source[3] * (x[1] if include_self else 1)
     weights = adjoint.tensor([1.0, 2.0], dtype=adjoint.float64)
     expected = adjoint.autograd.functional.hessian(
-        lambda x, s: (
-            s[0] * s[1] * s[2] * (x[0] if include_self else 1) + 2 * s[3] * (x[1] if include_self else 1)
-        ),
+        lambda x, s: s[0] * s[1] * s[2] * (x[0] if include_self else 1) + 2 * s[3] * (x[1] if include_self else 1),
         (x, source),
     )
     assert products(x, source).tolist() == [first.item(), second.item()]

@@ -84,6 +84,8 @@ def test_numbers_in_the_type_of_the_tensor(result, expected) -> None:
 
 
 ALONG = (torch.max, torch.min, torch.amax, torch.amin, torch.median, torch.nanmedian)
+
+
 @pytest.mark.parametrize(
     ("result", "expected"),
     [
@@ -133,12 +135,12 @@ MATRIX = torch.ones(2, 2)
         (lambda: torch.addr(PICK[None], PICK, PICK, beta=0.5), RuntimeError, "argument beta must not be a floating"),
         *((lambda f=f: f(torch.ones(0) * 1j, 0), IndexError, "to have non-zero size") for f in ALONG),
         (lambda: torch.aminmax(torch.ones(0) * 1j, dim=0), IndexError, "to have non-zero size"),
-        (lambda: torch.aminmax(torch.ones(1) * 1j, dim=0), NotImplementedError, "\"aminmax_cpu\" not implemented for"),
+        (lambda: torch.aminmax(torch.ones(1) * 1j, dim=0), NotImplementedError, '"aminmax_cpu" not implemented for'),
         (lambda: torch.gradient(BYTES), RuntimeError, "torch.gradient does not support uint8 input."),
         (lambda: torch.addr(PICK[None], PICK, PICK, alpha=True), RuntimeError, "Boolean alpha only supported for Bool"),
         (lambda: PICK[None].addr_(MATRIX[0, :1], PICK), RuntimeError, "result type Float can't be cast to the desired"),
         (lambda: MATRIX.cfloat().abs_(), RuntimeError, "In-place abs is not supported for complex"),
-        (lambda: PICK.round(decimals=1), NotImplementedError, '"round_cpu" not implemented for \'Long\''),
+        (lambda: PICK.round(decimals=1), NotImplementedError, "\"round_cpu\" not implemented for 'Long'"),
         (lambda: torch.isclose(MATRIX, MATRIX, rtol=-1), RuntimeError, "rtol must be greater than or equal to zero"),
         (lambda: MATRIX.long().renorm(2, 0, 1), RuntimeError, "Expected a floating point or complex tensor"),
         (lambda: torch.trace(MATRIX.bool()), NotImplementedError, '"trace" not implemented'),

@@ -125,8 +125,7 @@ def probe(function: Call) -> Iterator[int]:
     """The ways in which a function loses the graph and says nothing."""
     for number, way in enumerate(WAYS):
         given = [
-            adjoint.tensor(array, dtype=adjoint.float64, requires_grad=True) * 1.0
-            for array in (VECTOR, MATRIX, SERIES)
+            adjoint.tensor(array, dtype=adjoint.float64, requires_grad=True) * 1.0 for array in (VECTOR, MATRIX, SERIES)
         ]
         signal.setitimer(signal.ITIMER_REAL, 2.0)
         try:

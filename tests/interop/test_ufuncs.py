@@ -271,9 +271,7 @@ def test_all_ufuncs_are_known_or_have_a_reason() -> None:
     """Ufuncs of strings, dates and the distance between floating point numbers have no derivative."""
     ours = {ufunc.__name__ for ufunc in UFUNCS}
     others = {u.__name__ for u in overrides.get_overridable_numpy_ufuncs() if isinstance(u, np.ufunc)} - ours
-    numeric = {
-        name for name in others if hasattr(np, name) and "d" in "".join(getattr(np, name).types)
-    }
+    numeric = {name for name in others if hasattr(np, name) and "d" in "".join(getattr(np, name).types)}
     assert numeric == {"spacing"}
 
 

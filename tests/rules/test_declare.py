@@ -275,9 +275,7 @@ def test_without_a_batch_axis_the_result_has_none() -> None:
 def test_axes_are_counted_without_the_batch_axis() -> None:
     x = np.arange(24.0).reshape(2, 3, 4)
     for dim, expected in ((-1, x.sum(2)), (0, x.sum(1)), (None, x.sum((1, 2))), ((0, -1), x.sum((1, 2)))):
-        result, place = derive.batch(
-            TABLE["sum"], NUMPY, {"input": x, "dim": dim, "keepdim": False}, {"input": 0}
-        )
+        result, place = derive.batch(TABLE["sum"], NUMPY, {"input": x, "dim": dim, "keepdim": False}, {"input": 0})
         assert place == 0
         assert result.tolist() == expected.tolist()
 

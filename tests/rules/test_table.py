@@ -65,9 +65,7 @@ class Problem:
         return values
 
     def moved(self, directions: dict[Place, np.ndarray], step: float) -> Problem:
-        return Problem(
-            self.rule, self.put({p: np.asarray(self.at(p) + step * v) for p, v in directions.items()})
-        )
+        return Problem(self.rule, self.put({p: np.asarray(self.at(p) + step * v) for p, v in directions.items()}))
 
     def outputs(self) -> list[np.ndarray]:
         return listed(self.rule, derive.call(self.rule, NUMPY, self.values))
@@ -82,9 +80,7 @@ class Problem:
 
     def needs(self) -> tuple[bool, ...]:
         if self.rule.sequence is not None:
-            return tuple(
-                (self.rule.sequence, i) in self.places for i in range(len(self.values[self.rule.sequence]))
-            )
+            return tuple((self.rule.sequence, i) in self.places for i in range(len(self.values[self.rule.sequence])))
         return tuple((name, None) in self.places for name in self.rule.inputs)
 
     def pulled(self, cotangents: list[np.ndarray]) -> dict[Place, np.ndarray]:
@@ -108,9 +104,7 @@ class Problem:
 
     def tensors(self, requires_grad: bool) -> dict[str, Any]:
         """The arguments with a Tensor of its own at each place; other arrays as Tensors without gradient."""
-        wrapped = {
-            p: tensor(self.at(p), requires_grad and p in self.places) for p in places(self.rule, self.values)
-        }
+        wrapped = {p: tensor(self.at(p), requires_grad and p in self.places) for p in places(self.rule, self.values)}
         constants = {(n, None): tensor(self.values[n], False) for n in self.rule.constants}
         return self.put({**wrapped, **constants})
 
@@ -139,9 +133,7 @@ def tensor(array: Any, requires_grad: bool) -> Any:
     return made
 
 
-def fill(
-    rule: Rule, sample: dict[str, Any], rng: np.random.Generator, dtype: np.dtype[Any]
-) -> dict[str, Any]:
+def fill(rule: Rule, sample: dict[str, Any], rng: np.random.Generator, dtype: np.dtype[Any]) -> dict[str, Any]:
     """A sample's arguments, all of them, with arrays drawn and axes counted from the front."""
 
     def drawn(value: Any) -> Any:
@@ -186,8 +178,7 @@ def slopes(problem: Problem, directions: dict[Place, np.ndarray]) -> list[np.nda
     after, before = problem.moved(directions, STEP).outputs(), problem.moved(directions, -STEP).outputs()
     flags = problem.differentiable(after)
     return [
-        (b - a) / (2 * STEP) if flag else np.zeros(b.shape)
-        for a, b, flag in zip(before, after, flags, strict=True)
+        (b - a) / (2 * STEP) if flag else np.zeros(b.shape) for a, b, flag in zip(before, after, flags, strict=True)
     ]
 
 
@@ -272,9 +263,7 @@ def compare_tangents(
         assert_close(t, slope)
         tangents.append(t)
     cotangents = cotangents_at(problem, rng)
-    assert_close(
-        inner(cotangents, tangents), inner(problem.pulled(cotangents).values(), directions.values()), 1e-9
-    )
+    assert_close(inner(cotangents, tangents), inner(problem.pulled(cotangents).values(), directions.values()), 1e-9)
 
 
 @check
@@ -294,9 +283,7 @@ def check_tensors(problem: Problem, rng: np.random.Generator) -> None:
             assert_close(g._array, expected[place], 1e-12)
 
 
-def recorded(
-    problem: Problem, cotangents: list[Any], create_graph: bool
-) -> tuple[list[Any], tuple[Any, ...]]:
+def recorded(problem: Problem, cotangents: list[Any], create_graph: bool) -> tuple[list[Any], tuple[Any, ...]]:
     """Results and gradients by Tensors; cotangents may be Tensors that need a gradient themselves."""
     values = problem.tensors(requires_grad=True)
     return recorded_from(problem, values, cotangents, create_graph)
@@ -327,9 +314,7 @@ def check_second(problem: Problem, rng: np.random.Generator) -> None:
     turns = [noise_like(u, rng) if flag else u * 0 for u, flag in zip(cotangents, flags, strict=True)]
 
     def weighted(step: float) -> float:
-        moved = problem.moved(directions, step).pulled(
-            [u + step * v for u, v in zip(cotangents, turns, strict=True)]
-        )
+        moved = problem.moved(directions, step).pulled([u + step * v for u, v in zip(cotangents, turns, strict=True)])
         return inner(weights.values(), moved.values())
 
     expected = (weighted(STEP) - weighted(-STEP)) / (2 * STEP)
@@ -338,9 +323,7 @@ def check_second(problem: Problem, rng: np.random.Generator) -> None:
     _, firsts = recorded_from(problem, values, drivers, create_graph=True)
     leaves = [problem.at(p, values) for p in problem.places]
     wanted = [*leaves, *(u for u, flag in zip(drivers, flags, strict=True) if flag)]
-    pairs = [
-        (g, new_tensor(weights[p])) for p, g in zip(problem.places, firsts, strict=True) if g.requires_grad
-    ]
+    pairs = [(g, new_tensor(weights[p])) for p, g in zip(problem.places, firsts, strict=True) if g.requires_grad]
     seconds: Any = [new_tensor(np.zeros(w.shape)) for w in wanted]
     if pairs:
         ends, given = zip(*pairs, strict=True)
@@ -402,9 +385,7 @@ def check_batch(problem: Problem, rng: np.random.Generator) -> None:
     if rule.name in samples.WRITTEN_INTO:
         subsets = {subset for subset in subsets if rule.inputs[0] in subset}
     for subset, last in itertools.product(sorted(subsets - {()}), (False, True)):
-        members = [
-            problem.put({p: another(problem.at(p), rng) for p in spots(problem, subset)}) for _ in range(3)
-        ]
+        members = [problem.put({p: another(problem.at(p), rng) for p in spots(problem, subset)}) for _ in range(3)]
         values, in_dims = dict(problem.values), {}
         for name in subset:
             columns = [member[name] for member in members]
@@ -489,9 +470,7 @@ DIFFERENTIABLE = [rule for rule in TABLE.values() if rule.has_derivative]
 def case(rule: Rule, kind: str, name: str) -> Any:
     identity = f"{rule.name}-{kind}-{name}"
     reason = next((why for pattern, why in samples.GAPS.items() if fnmatch(identity, pattern)), None)
-    return pytest.param(
-        rule, kind, name, id=identity, marks=[pytest.mark.skip(reason=reason)] if reason else []
-    )
+    return pytest.param(rule, kind, name, id=identity, marks=[pytest.mark.skip(reason=reason)] if reason else [])
 
 
 CASES = [
@@ -522,9 +501,7 @@ def test_every_rule_has_a_sample(rule: Rule) -> None:
     assert samples.samples_of(rule), f"{rule.name} has no sample: say in samples.py how to fill {rule.names}"
 
 
-@pytest.mark.parametrize(
-    "data", ["SAMPLES", "MORE", "DOMAINS", "REAL_ONLY", "COMPLEX_ONLY", "WITHIN", "WRITTEN_INTO"]
-)
+@pytest.mark.parametrize("data", ["SAMPLES", "MORE", "DOMAINS", "REAL_ONLY", "COMPLEX_ONLY", "WITHIN", "WRITTEN_INTO"])
 def test_data_names_no_operation_that_is_not_declared(data: str) -> None:
     assert set(getattr(samples, data)) <= set(TABLE)
 

@@ -1,6 +1,5 @@
 """Derivatives of solutions of differential equations."""
 
-
 import numpy as np
 import pytest
 

@@ -165,9 +165,7 @@ class Derivatives:
         ys = self.problem.run(leaves)
         ends = [ys[i] for i in self.chosen]
         drivers = [cast(w, y) for w, y in zip(self.weights, ends, strict=True)]
-        return list(
-            adjoint.autograd.grad(ends, leaves, drivers, create_graph=create_graph, materialize_grads=True)
-        )
+        return list(adjoint.autograd.grad(ends, leaves, drivers, create_graph=create_graph, materialize_grads=True))
 
     def along(self, gradients: list[Any]) -> float:
         return inner([array(g) for g in gradients], self.direction)

@@ -18,9 +18,7 @@ from adjoint.core.recorded import operations
 from adjoint.rules import TABLE, Rule
 from adjoint.runtime.pytree import flatten
 
-specification = importlib.util.spec_from_file_location(
-    "table", Path(__file__).parents[1] / "rules" / "test_table.py"
-)
+specification = importlib.util.spec_from_file_location("table", Path(__file__).parents[1] / "rules" / "test_table.py")
 table = importlib.util.module_from_spec(specification)
 specification.loader.exec_module(table)
 

@@ -44,13 +44,7 @@ def test_user_code_is_well_typed(tmp_path):
 def test_mistakes_are_found(tmp_path):
     mistaken = tmp_path / "mistaken.py"
     mistaken.write_text(
-        "import adjoint\n"
-        "x = adjoint.ones(2)\n"
-        "adjoint.tanh('a')\n"
-        "x.sun()\n"
-        "adjoint.topk(x)\n"
-        "x + 'a'\n"
-        "n: int = x.exp()\n"
+        "import adjoint\nx = adjoint.ones(2)\nadjoint.tanh('a')\nx.sun()\nadjoint.topk(x)\nx + 'a'\nn: int = x.exp()\n"
     )
     environment = {**os.environ, "MYPYPATH": str(ROOT / "src")}
     command = [

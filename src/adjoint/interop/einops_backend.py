@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 def backend_class(base: Any) -> Any:
     """The class of the backend, which einops finds among the subclasses of its own."""
+
     class TensorBackend(base):  # type: ignore[misc]
         """einops over Tensors."""
 

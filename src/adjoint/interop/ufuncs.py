@@ -305,9 +305,7 @@ def accumulate(ufunc: numpy.ufunc, array: Any, axis: Any = 0, dtype: Any = None,
     return result if out is None else write(out, result, ufunc.__name__)
 
 
-def reduceat(
-    ufunc: numpy.ufunc, array: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None
-) -> Any:
+def reduceat(ufunc: numpy.ufunc, array: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
     """ufunc.reduceat over Tensors: one reduction for each index, up to the next one."""
     a = tensor_of(array)
     place = axis_of(axis, a.ndim)

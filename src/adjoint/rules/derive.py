@@ -41,9 +41,7 @@ def saved(rule: Rule, name: str, values: Values, y: Any) -> Any:
         return tuple(member.shape for member in values[stem])
     if attribute in ("shape", "dtype") and stem in values:
         return getattr(values[stem], attribute, ())
-    raise TypeError(
-        f"a formula of {rule.name} asks for {name!r}; known are y, needs and {', '.join(rule.names)}"
-    )
+    raise TypeError(f"a formula of {rule.name} asks for {name!r}; known are y, needs and {', '.join(rule.names)}")
 
 
 def run(formula: Formula, ops: Any, driver: Any, value_of: Callable[[str], Any]) -> Any:
@@ -87,9 +85,7 @@ def needed(rule: Rule, needs: Sequence[bool]) -> set[str]:
 Transposed = Callable[[Rule, dict[str, Any], Values, Any], Any]
 
 
-def jvp(
-    rule: Rule, ops: Any, tangents: Values, values: Values, y: Any, transposed: Transposed | None = None
-) -> Any:
+def jvp(rule: Rule, ops: Any, tangents: Values, values: Values, y: Any, transposed: Transposed | None = None) -> Any:
     """The tangent of the result (a tuple for several; None where it does not depend on the given tangents).
 
     tangents: by input name, only of those inputs that have one; for a sequence a list with None for the others.
@@ -137,9 +133,7 @@ def _multilinear_jvp(rule: Rule, ops: Any, tangents: Values, values: Values, y: 
     return total
 
 
-def _general_jvp(
-    rule: Rule, ops: Any, tangents: Values, values: Values, y: Any, transposed: Transposed | None
-) -> Any:
+def _general_jvp(rule: Rule, ops: Any, tangents: Values, values: Values, y: Any, transposed: Transposed | None) -> Any:
     rest = {name: tangents[name] for name in without_jvp(rule, tangents)}
     total = None
     for name in tangents:
@@ -276,11 +270,7 @@ def _with_equal_ranks(rule: Rule, ops: Any, values: Values, dims: Values, size: 
     rank = max(ranks.values())
     return {
         **values,
-        **{
-            name: values[name][(slice(None), *(None,) * (rank - ranks[name]))]
-            for name in names
-            if name in dims
-        },
+        **{name: values[name][(slice(None), *(None,) * (rank - ranks[name]))] for name in names if name in dims},
         **_shifted(rule, values, ndim, 1 + rank - ranks[names[0]]),
     }
 
@@ -399,9 +389,7 @@ def _reshaped(ops: Any, result: Any, member: Any, size: int) -> Any:
 def _loop(rule: Rule, ops: Any, values: Values, dims: Values, size: int) -> Any:
     """One run for each member of the batch, and the results stacked."""
     if size == 0:
-        raise ValueError(
-            f"{rule.name} runs a batch one by one, and the batch is empty: the result's shape is unknown"
-        )
+        raise ValueError(f"{rule.name} runs a batch one by one, and the batch is empty: the result's shape is unknown")
     results = []
     for i in range(size):
         member = {name: _pick(values[name], dim, i) for name, dim in dims.items()}

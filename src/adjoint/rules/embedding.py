@@ -30,9 +30,7 @@ def _check_embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse, l
 
 
 @linear(batching="joint", check=_check_embedding, **_own)
-def embedding(
-    xp, weight: Array, indices: Constant, padding_idx=-1, scale_grad_by_freq=False, sparse=False, lead=0
-):
+def embedding(xp, weight: Array, indices: Constant, padding_idx=-1, scale_grad_by_freq=False, sparse=False, lead=0):
     """The rows of a table that indices name; neither padding_idx nor scale_grad_by_freq changes them."""
     *batch, rows, width = weight.shape
     table = xp.reshape(weight, (prod(batch) * rows, width))

@@ -202,9 +202,7 @@ def _lower_factor(ops, factor, upper):
     return H(ops, read) if upper else read
 
 
-@general(
-    core="(n,k),(n,n)->(n,k)", method=False, function=False, node="CholeskySolveBackward0"
-)
+@general(core="(n,k),(n,n)->(n,k)", method=False, function=False, node="CholeskySolveBackward0")
 def cholesky_solution(xp, B: Array, factor: Array, upper=False):
     """X with (L H(L)) X = B, where `factor` is L or, if upper, H(L).
 

@@ -14,7 +14,7 @@ from adjoint.core.locations import described
 Target = TensorBase | GradientEdge | Node
 _DOT = (
     "digraph graph_of_gradients {\n"
-    "  rankdir=BT; node [shape=box, style=\"rounded,filled\", fillcolor=\"#eef2f7\", color=\"#7f8fa6\", "
+    '  rankdir=BT; node [shape=box, style="rounded,filled", fillcolor="#eef2f7", color="#7f8fa6", '
     'fontname="sans-serif", fontsize=10]; edge [color="#7f8fa6"];\n'
 )
 _LEAF_COLOUR = "#d7ecd9"

@@ -75,9 +75,7 @@ class Job:
                 cotangents_in = pull(number, cotangents)
                 chunks.append([(g, (len(cotangents), *x.shape)) for g, x in zip(cotangents_in, inputs, strict=True)])
             parts.append([filled_up(chunk) for chunk in zip(*chunks, strict=True)])
-        return [
-            self._of_cotangents((number, k), output, x, [part[k] for part in parts]) for k, x in enumerate(inputs)
-        ]
+        return [self._of_cotangents((number, k), output, x, [part[k] for part in parts]) for k, x in enumerate(inputs)]
 
     def by_columns(self, push: Push, outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> list[list[Tensor]]:
         """Forward mode: for each output the blocks of all inputs."""
@@ -85,9 +83,7 @@ class Job:
             columns = [self._column(push, k, x, outputs, progress) for k, x in enumerate(inputs)]
         return [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in outputs]
 
-    def _column(
-        self, push: Push, k: int, x: Tensor, outputs: Sequence[Tensor], progress: Progress
-    ) -> list[Tensor]:
+    def _column(self, push: Push, k: int, x: Tensor, outputs: Sequence[Tensor], progress: Progress) -> list[Tensor]:
         if not x.numel():
             return [zero_block(output, x) for output in outputs]
         parts = []

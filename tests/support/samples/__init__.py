@@ -73,9 +73,7 @@ def derived(rule: Rule) -> Iterator[Sample]:
     if rule.kind == "elementwise" or rule.core == "()->()" or lone_array:
         required = [p.name for p in rule.parameters if p.name in rule.inputs and p.default is p.empty]
         for shapes in SHAPES[len(required)]:
-            yield {
-                name: Draw(shape, *domain(rule, name)) for name, shape in zip(required, shapes, strict=True)
-            }
+            yield {name: Draw(shape, *domain(rule, name)) for name, shape in zip(required, shapes, strict=True)}
     elif rule.core is not None:
         yield from (core_sample(rule, batch) for batch in ((), (2,)))
 
@@ -93,10 +91,7 @@ SIZES = {"m": 3, "k": 2, "n": 4, "p": 2, "b": 2}
 def core_sample(rule: Rule, batch: tuple[int, ...]) -> Sample:
     groups = re.findall(r"\(([^)]*)\)", rule.core.split("->")[0])
     shapes = [tuple(SIZES[letter] for letter in re.findall(r"\w+", group)) for group in groups]
-    return {
-        name: Draw(batch + shape, *domain(rule, name))
-        for name, shape in zip(rule.inputs, shapes, strict=True)
-    }
+    return {name: Draw(batch + shape, *domain(rule, name)) for name, shape in zip(rule.inputs, shapes, strict=True)}
 
 
 def domain(rule: Rule, name: str) -> tuple[float, float]:

@@ -34,9 +34,7 @@ _BY_Z: list[Sample] = [
     {"v": -0.7, "z": draw(low=0.5, high=3.0)},
     {"v": 2, "z": EMPTY},
 ]
-_SCALED: list[Sample] = [
-    {"v": draw(3, **_COUNT), "z": draw(3, **_COUNT), "order": n, "scaled": True} for n in (0, 1)
-]
+_SCALED: list[Sample] = [{"v": draw(3, **_COUNT), "z": draw(3, **_COUNT), "order": n, "scaled": True} for n in (0, 1)]
 _INCOMPLETE: list[Sample] = [
     {"input": draw(2, 1, low=0.5, high=3.0), "other": draw(3, **_COUNT)},
     {"input": draw(low=0.1, high=0.5), "other": draw(4, low=0.01, high=0.1)},

@@ -148,9 +148,6 @@ SAMPLES: dict[str, list[Sample]] = {
         for name in ("any", "all")
     },
     "count_nonzero": [{"input": index([0, 6], [7, 8])}, {"input": index([0, 6], [7, 8]), "dim": 1}],
-    **{
-        name: [{"input": ORDERED}, {"input": ORDERED, "dim": 1, "keepdim": True}]
-        for name in ("argmax", "argmin")
-    },
+    **{name: [{"input": ORDERED}, {"input": ORDERED, "dim": 1, "keepdim": True}] for name in ("argmax", "argmin")},
     "argsort": [{"input": ORDERED}, {"input": ORDERED, "dim": 1, "descending": True}],
 }

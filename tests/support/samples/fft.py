@@ -19,7 +19,9 @@ def half(*shape: int) -> Draw:
 SAMPLES: dict[str, list[Sample]] = {
     "trigonometric": [
         {"input": draw(*shape), "name": name, "type": kind}
-        for name in ("dct", "dst") for kind in (1, 2, 3, 4) for shape in ((2, 5), (2,))
+        for name in ("dct", "dst")
+        for kind in (1, 2, 3, 4)
+        for shape in ((2, 5), (2,))
     ],
     "fft_c2c": [
         {"input": SIGNAL, "dim": (0,), "norm": "backward", "inverse": False},

@@ -27,8 +27,11 @@ SAMPLES: dict[str, list[Sample]] = {
     ],
     "riccati": [
         {
-            "A": draw(*batch, 3, 3), "B": draw(*batch, 3, 2), "discrete": discrete,
-            "Q": draw(*batch, 3, 3, then=positive_definite), "R": draw(*batch, 2, 2, then=positive_definite),
+            "A": draw(*batch, 3, 3),
+            "B": draw(*batch, 3, 2),
+            "discrete": discrete,
+            "Q": draw(*batch, 3, 3, then=positive_definite),
+            "R": draw(*batch, 2, 2, then=positive_definite),
         }
         for batch, discrete in (((), False), ((), True), ((2,), False))
     ],

@@ -44,17 +44,19 @@ SAMPLES: dict[str, list[Sample]] = {
         {"input": draw(2, 4, 5, then=apart), "maps": WINDOWS},
         {"input": draw(2, 5, then=apart), "maps": UNEVEN},
     ],
-    "places_of_maxima": [
-        {"input": np.array([[3.0, 1.0, 2.0, 2.0, 5.0]]), "maps": UNEVEN}
-    ],
+    "places_of_maxima": [{"input": np.array([[3.0, 1.0, 2.0, 2.0, 5.0]]), "maps": UNEVEN}],
     "from_places": [{"input": draw(2, 2, 3), "places": index([[5, 0, 0]], [[1, 2, 3]]), "ndim": 2}],
     "on_places": [
         {"input": draw(2, 1, 3), "places": index([[3, 0, 0]], [[1, 2, 3]]), "image": (2, 2), "ndim": 2, "once": False},
         {"input": draw(2, 2), "places": index([3, 0], [1, 2]), "image": (4,), "ndim": 1, "once": True},
     ],
     "places_in_drawn_windows": [
-        {"input": draw(2, 5, 4, then=apart), "samples": np.array([[0.3, 0.9], [0.0, 0.6]]), "kernel": (2, 1),
-         "results": (3, 2)},
+        {
+            "input": draw(2, 5, 4, then=apart),
+            "samples": np.array([[0.3, 0.9], [0.0, 0.6]]),
+            "kernel": (2, 1),
+            "results": (3, 2),
+        },
     ],
     "im2col": [{"input": draw(2, 1, 4, 5), "maps": WINDOWS}],
     "col2im": [{"input": draw(2, 6, 10), "maps": WINDOWS}],

@@ -98,9 +98,7 @@ def finfo(type: Any, /) -> FloatingLimits:
     """The limits of a floating point dtype, or of that of a Tensor."""
     dtype = dtype_of(type)
     limits = kinds.finfo(dtype)
-    return FloatingLimits(
-        limits.bits, limits.eps, limits.max, limits.min, limits.smallest_normal, dtype.to_real()
-    )
+    return FloatingLimits(limits.bits, limits.eps, limits.max, limits.min, limits.smallest_normal, dtype.to_real())
 
 
 def iinfo(type: Any, /) -> IntegerLimits:

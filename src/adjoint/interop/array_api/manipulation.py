@@ -63,9 +63,7 @@ def reshape(x: Tensor, /, shape: tuple[int, ...], *, copy: bool | None = None) -
     return result
 
 
-def roll(
-    x: Tensor, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None
-) -> Tensor:
+def roll(x: Tensor, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None) -> Tensor:
     """Elements moved along axes; what leaves one end enters at the other."""
     return FUNCTIONS["roll"](x, shift, axis)
 

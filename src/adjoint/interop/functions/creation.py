@@ -192,9 +192,7 @@ def arange(start_or_stop: Operand, /, stop: Operand = None, step: Operand = 1, *
 
 
 @function("linspace")
-def linspace(
-    start: Operand, stop: Operand, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None
-):
+def linspace(start: Operand, stop: Operand, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
     """`num` numbers from start to stop, evenly spaced; differentiated by both."""
     num = int(plain(num))
     if num < 0:

@@ -216,17 +216,13 @@ def _root(variance):
 
 
 @function("var")
-def var(
-    a: Array, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=_NONE, correction=_NONE
-):
+def var(a: Array, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=_NONE, correction=_NONE):
     """The variance over axes: squared distances from the mean, summed and divided by (count - ddof)."""
     return _spread("var", a, axis, dtype, ddof, keepdims, where, mean, correction)
 
 
 @function("std")
-def std(
-    a: Array, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=_NONE, correction=_NONE
-):
+def std(a: Array, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=_NONE, correction=_NONE):
     """The standard deviation over axes; its gradient is 0 where it is 0."""
     return _spread("std", a, axis, dtype, ddof, keepdims, where, mean, correction)
 

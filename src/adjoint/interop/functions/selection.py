@@ -167,8 +167,10 @@ def where(condition: Array, x: Operand = None, y: Operand = None, /):
 def piecewise(x: Array, condlist, funclist, *args, **kw):
     """A function of the elements at which its condition holds, for several conditions."""
     conditions = constant(condlist)
-    if isinstance(condlist, (bool, numpy.bool)) or is_tensor(condlist) or (
-        not isinstance(conditions[0], (list, numpy.ndarray)) and x.ndim != 0
+    if (
+        isinstance(condlist, (bool, numpy.bool))
+        or is_tensor(condlist)
+        or (not isinstance(conditions[0], (list, numpy.ndarray)) and x.ndim != 0)
     ):
         conditions = [conditions] if not is_tensor(condlist) or condlist.ndim <= x.ndim else list(conditions)
     conditions = [numpy.broadcast_to(numpy.asarray(each, bool), tuple(x.shape)) for each in conditions]

@@ -95,9 +95,7 @@ def _real(a):
 
 
 @function("quantile")
-def quantile(
-    a: Array, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None
-):
+def quantile(a: Array, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
     """Quantiles over axes, by any of NumPy's methods; differentiated by the values."""
     return _quantiles(numpy.quantile, _real(a), q, axis, method, keepdims, weights)
 

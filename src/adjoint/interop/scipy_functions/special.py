@@ -360,5 +360,3 @@ def comb(N: Array, k: Array, *, exact=False, repetition=False):
     if repetition:
         N = N + k - 1
     return FUNCTIONS_OF_UFUNCS["binom"](N, k)
-
-

@@ -421,5 +421,3 @@ def multinomial_logpmf(x, n, p):
 def multinomial_pmf(x, n, p):
     """The probability of counts in n draws."""
     return ops.exp(multinomial_logpmf(x, n, p))
-
-

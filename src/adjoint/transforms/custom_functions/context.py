@@ -379,7 +379,6 @@ def check_fit(node: BackwardCFunction, array: Any, shape: tuple[int, ...], kind:
         )
 
 
-
 def expands_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
     """True if an array of a shape can be expanded to another."""
     try:
