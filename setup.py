@@ -113,7 +113,9 @@ class OptionalBuildExt(build_ext):
         for extension, result in zip(self.extensions, translated, strict=True):
             extension.sources = result.sources
             extension.include_dirs = [numpy.get_include(), *sorted({str(Path(header).parent) for header in HEADERS})]
-            extension.define_macros = [("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")]
+            # older headers take NumPy 1.19 for the oldest to run with, and leave out the handlers of memory
+            versions = {"NPY_NO_DEPRECATED_API": "NPY_1_7_API_VERSION", "NPY_TARGET_VERSION": "NPY_2_0_API_VERSION"}
+            extension.define_macros = list(versions.items())
 
     def remove_outputs(self, in_place):
         """Leave no extension of an earlier build: it would be imported in place of the newer source."""
