@@ -8,15 +8,15 @@ from __future__ import annotations
 import textwrap
 from pathlib import Path
 
-from adjoint.tensor.left_out import GROUPS, Group
+from adjoint.tensor.older.left_out import GROUPS, Group
 
 PAGE = Path(__file__).parents[1] / "docs" / "left-out.md"
 HEAD = """\
 # What is left out
 
 Names of PyTorch that adjoint leaves out on purpose, why, and what to use instead. Asking for one raises AttributeError,
-which says the same. `scripts/generate_left_out.py` writes this page from `src/adjoint/tensor/left_out.py`; every other
-public name of the modules that are compared is there (`tests/test_left_out.py`).
+which says the same. `scripts/generate_left_out.py` writes this page from `src/adjoint/tensor/older/left_out.py`; every
+other public name of the modules that are compared is there (`tests/test_left_out.py`).
 """
 
 

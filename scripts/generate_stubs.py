@@ -17,10 +17,10 @@ from typing import Any, get_overloads
 import adjoint
 from adjoint.arrays.layout import layout, memory_format
 from adjoint.core.graph import TensorBase
-from adjoint.core.operation import Operation
+from adjoint.core.operations.operation import Operation
 from adjoint.functions.composite import COMPOSITES
 from adjoint.tensor.arithmetic import ArithmeticTensor
-from adjoint.tensor.left_out import NoMethod
+from adjoint.tensor.older.left_out import NoMethod
 from adjoint.tensor.signatures import result_name
 from adjoint.tensor.table import operations
 from adjoint.tensor.types import tensortype
@@ -39,13 +39,13 @@ from numpy.typing import NDArray
 from adjoint.arrays.dtypes import dtype as _dtype
 from adjoint.arrays.layout import layout as _layout
 from adjoint.arrays.layout import memory_format as _memory_format
-from adjoint.core.random import Generator as _Generator
+from adjoint.core.modes.random import Generator as _Generator
 from adjoint.arrays.size import Size as _Size
 from adjoint.arrays.size import device as _device
 from adjoint.core.edges import Node
 from adjoint.core.graph import TensorBase
 from adjoint.core.hooks import RemovableHandle
-from adjoint.tensor.storage import TypedStorage, UntypedStorage
+from adjoint.tensor.memory.storage import TypedStorage, UntypedStorage
 '''
 TYPES = """
 Dims: TypeAlias = builtins.int | Sequence[builtins.int] | None
@@ -61,7 +61,7 @@ HIDDEN |= {name: f"_{name}" for name in ("dtype", "device", "Size", "Generator")
 OF_CORE = {"grad": "Tensor | None", "grad_fn": "Node | None", "_base": "Tensor | None"}
 OF_CORE |= {"requires_grad": "bool", "is_leaf": "bool", "retains_grad": "bool", "output_nr": "int", "_version": "int"}
 # packages that are there, but that programs are not meant to use
-INTERNAL = {"arrays", "core", "demo", "interop", "rules", "solvers", "tensor", "tools", "transforms"}
+INTERNAL = adjoint._FLOORS | {"demo", "tensor"}
 SETTABLE = {"grad", "requires_grad", "data"}
 
 

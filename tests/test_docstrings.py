@@ -13,12 +13,12 @@ import pytest
 
 import adjoint
 from adjoint import Tensor
-from adjoint.core.operation import Operation
+from adjoint.core.operations.operation import Operation
 from adjoint.functions.binding import functions
 from adjoint.functions.composite import COMPOSITES
 from adjoint.functions.help import public_name
 from adjoint.rules.declare import TABLE
-from adjoint.tensor.left_out import NoMethod
+from adjoint.tensor.older.left_out import NoMethod
 from adjoint.tensor.table import operations
 
 SOURCE = Path(adjoint.__file__).parents[1]

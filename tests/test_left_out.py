@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import adjoint
-from adjoint.tensor.left_out import GROUPS, LEFT_OUT, explained
+from adjoint.tensor.older.left_out import GROUPS, LEFT_OUT, explained
 
 ROOT = Path(__file__).parents[1]
 NAMES = json.loads((ROOT / "tests" / "data" / "torch_names.json").read_text())["names"]
@@ -27,7 +27,7 @@ def test_every_name_is_there_or_left_out(name: str) -> None:
     found = space(name)
     there = {each for each in NAMES[name] if hasattr(found, each)}
     listed = {each for where, each in LEFT_OUT if where == name}
-    assert set(NAMES[name]) - there - listed == set(), "make it, or say in tensor/left_out.py why not"
+    assert set(NAMES[name]) - there - listed == set(), "make it, or say in tensor/older/left_out.py why not"
     assert there & listed == set(), "what is there is not left out"
     assert listed - set(NAMES[name]) == set(), "only names of PyTorch are left out"
 

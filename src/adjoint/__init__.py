@@ -14,7 +14,7 @@ from importlib import import_module as _import_module
 from math import e, inf, nan, pi
 from typing import Any as _Any
 
-from adjoint import core
+from adjoint import runtime
 from adjoint.arrays.determinism import (
     are_deterministic_algorithms_enabled,
     get_deterministic_debug_mode,
@@ -58,8 +58,8 @@ from adjoint.arrays.layout import (
     strided,
 )
 from adjoint.arrays.size import Size, device
-from adjoint.core.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
-from adjoint.core.grad_mode import (
+from adjoint.core.modes.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
+from adjoint.core.modes.grad_mode import (
     enable_grad,
     inference_mode,
     is_inference,
@@ -67,8 +67,8 @@ from adjoint.core.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
-from adjoint.core.modes import is_grad_enabled
-from adjoint.core.random import Generator, initial_seed, manual_seed, seed
+from adjoint.core.modes.random import Generator, initial_seed, manual_seed, seed
+from adjoint.core.modes.state import is_grad_enabled
 from adjoint.functions.binding import functions as _functions
 from adjoint.interop import registration as _registration
 from adjoint.interop.dlpack import from_dlpack, to_dlpack
@@ -82,11 +82,11 @@ from adjoint.tensor.default_device import (
     set_default_device,
     set_float32_matmul_precision,
 )
-from adjoint.tensor.files import load, save
 from adjoint.tensor.formatting import set_printoptions
-from adjoint.tensor.left_out import AttributeOf as _AttributeOf
+from adjoint.tensor.memory.files import load, save
+from adjoint.tensor.memory.storage import TypedStorage, UntypedStorage, is_storage
+from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
 from adjoint.tensor.protocol_hooks import protocols as _protocols
-from adjoint.tensor.storage import TypedStorage, UntypedStorage, is_storage
 from adjoint.tensor.tensor import Tensor
 from adjoint.tensor.types import TENSOR_TYPES as _TENSOR_TYPES
 from adjoint.tensor.types import set_default_tensor_type
@@ -103,7 +103,7 @@ newaxis = None
 
 _public = _functions[""] | _made | _ALIASES | _TENSOR_TYPES
 globals().update(_public)
-core.check_switches()
+runtime.check_switches()
 
 
 def _load_protocols() -> dict[str, _Callable[..., _Any]]:

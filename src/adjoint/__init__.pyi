@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from adjoint.arrays.dtypes import dtype as _dtype
 from adjoint.arrays.layout import layout as _layout
 from adjoint.arrays.layout import memory_format as _memory_format
-from adjoint.core.random import Generator as _Generator
+from adjoint.core.modes.random import Generator as _Generator
 from adjoint.arrays.size import Size as _Size
 from adjoint.arrays.size import device as _device
 from adjoint.core.edges import Node
 from adjoint.core.graph import TensorBase
 from adjoint.core.hooks import RemovableHandle
-from adjoint.tensor.storage import TypedStorage, UntypedStorage
+from adjoint.tensor.memory.storage import TypedStorage, UntypedStorage
 from adjoint.tensor.tensor import Device, Dims, Dtype, Operand, ATau, EigenvaluesEigenvectors, Histogram, Histogramdd, LInfo, LdPivotsInfo, LuPivotsInfo, MantissaExponent, MinMax, OutputMeanVar, OutputMean_Square, QR, ResultInfo, SignLogabsdet, USVh, ValuesIndices, _CholeskyEx, _Geqrf, _InvEx, _LdlFactor, _LdlFactorEx, _LeastSquares, _Lu, _LuFactor, _LuFactorEx, _LuUnpack, _SolveEx, _Svd, _TriangularSolution, Tensor as Tensor
 from adjoint.tensor.types import tensortype as _tensortype
 
@@ -33,7 +33,7 @@ DoubleTensor: _tensortype
 
 FloatTensor: _tensortype
 
-from adjoint.core.random import Generator as Generator
+from adjoint.core.modes.random import Generator as Generator
 
 HalfTensor: _tensortype
 
@@ -45,9 +45,9 @@ ShortTensor: _tensortype
 
 from adjoint.arrays.size import Size as Size
 
-from adjoint.tensor.storage import TypedStorage as TypedStorage
+from adjoint.tensor.memory.storage import TypedStorage as TypedStorage
 
-from adjoint.tensor.storage import UntypedStorage as UntypedStorage
+from adjoint.tensor.memory.storage import UntypedStorage as UntypedStorage
 
 def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Absolute value; real for complex input."""
@@ -611,7 +611,7 @@ def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, device
 def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
     """Memory of no particular content, seen with the given sizes and strides, which count elements."""
 
-from adjoint.core.grad_mode import enable_grad as enable_grad
+from adjoint.core.modes.grad_mode import enable_grad as enable_grad
 
 def eq(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """numpy.equal, elementwise."""
@@ -895,9 +895,9 @@ def index_select(input: Tensor, dim: builtins.int, index: Tensor, *, out: Tensor
 
 inf: builtins.float
 
-from adjoint.core.grad_mode import inference_mode as inference_mode
+from adjoint.core.modes.grad_mode import inference_mode as inference_mode
 
-from adjoint.core.random import initial_seed as initial_seed
+from adjoint.core.modes.random import initial_seed as initial_seed
 
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """The sum of products over the last axes; a plain product if one tensor has no axes. Nothing is conjugated."""
@@ -920,9 +920,9 @@ from adjoint import integrate as integrate
 def inverse(input: Tensor) -> Tensor:
     """Alias of linalg.inv()."""
 
-from adjoint.core.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+from adjoint.core.modes.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 
-from adjoint.core.anomaly import is_anomaly_enabled as is_anomaly_enabled
+from adjoint.core.modes.anomaly import is_anomaly_enabled as is_anomaly_enabled
 
 def is_complex(input: Tensor) -> builtins.bool:
     """True for complex64 and complex128."""
@@ -935,11 +935,11 @@ from adjoint.arrays.determinism import is_deterministic_algorithms_warn_only_ena
 def is_floating_point(input: Tensor) -> builtins.bool:
     """True for float16, bfloat16, float32 and float64."""
 
-from adjoint.core.modes import is_grad_enabled as is_grad_enabled
+from adjoint.core.modes.state import is_grad_enabled as is_grad_enabled
 
-from adjoint.core.grad_mode import is_inference as is_inference
+from adjoint.core.modes.grad_mode import is_inference as is_inference
 
-from adjoint.core.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
+from adjoint.core.modes.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
 
 def is_neg(input: Tensor) -> builtins.bool:
     """Whether a negative is still to be computed: never."""
@@ -953,7 +953,7 @@ def is_same_size(input: Tensor, other: Tensor) -> builtins.bool:
 def is_signed(input: Tensor) -> builtins.bool:
     """True if the dtype can hold negative numbers."""
 
-from adjoint.tensor.storage import is_storage as is_storage
+from adjoint.tensor.memory.storage import is_storage as is_storage
 
 def is_tensor(obj: object) -> builtins.bool:
     """True for a Tensor."""
@@ -1036,7 +1036,7 @@ from adjoint import linalg as linalg
 def linspace(start: Any, end: Any, steps: builtins.int, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """`steps` numbers from start to end, both included, evenly spaced."""
 
-from adjoint.tensor.files import load as load
+from adjoint.tensor.memory.files import load as load
 
 def lobpcg(A: Tensor, k: builtins.int | None = None, B: Tensor | None = None, X: Tensor | None = None, n: builtins.int | None = None, iK: Tensor | None = None, niter: builtins.int | None = None, tol: builtins.float | None = None, largest: builtins.bool | None = None, method: builtins.str | None = None, tracker: None = None, ortho_iparams: dict[builtins.str, builtins.int] | None = None, ortho_fparams: dict[builtins.str, builtins.float] | None = None, ortho_bparams: dict[builtins.str, builtins.bool] | None = None) -> builtins.tuple[Tensor, Tensor]:
     """The k largest (or smallest) eigenvalues of symmetric matrices, with eigenvectors of length 1 as columns."""
@@ -1124,7 +1124,7 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: builtins.bool = True, unpack_pivots: builtins.bool = True) -> _LuUnpack:
     """P, L and U from the results of linalg.lu_factor(); see linalg.lu()."""
 
-from adjoint.core.random import manual_seed as manual_seed
+from adjoint.core.modes.random import manual_seed as manual_seed
 
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: builtins.float = 0.0, reduction: builtins.int = 0) -> Tensor:
     """nn.functional.margin_ranking_loss() with the reduction as a number."""
@@ -1283,7 +1283,7 @@ def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Ten
 
 from adjoint import nn as nn
 
-from adjoint.core.grad_mode import no_grad as no_grad
+from adjoint.core.modes.grad_mode import no_grad as no_grad
 
 def nonzero(input: Tensor, *, as_tuple: builtins.bool = False) -> Any:
     """The places of the elements that are not zero, one in each row; as_tuple: one tensor for each axis instead."""
@@ -1514,7 +1514,7 @@ def rsqrt_(input: Tensor) -> Tensor:
 def rsub(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1, out: Tensor | None = None) -> Tensor:
     """other - alpha * input"""
 
-from adjoint.tensor.files import save as save
+from adjoint.tensor.memory.files import save as save
 
 def scalar_tensor(s: Any, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
     """A tensor without axes that holds a number, of the default dtype unless another is given."""
@@ -1533,7 +1533,7 @@ from adjoint import scipy as scipy
 def searchsorted(sorted_sequence: Tensor, input: Tensor | builtins.float, *, out_int32: builtins.bool = False, right: builtins.bool = False, side: builtins.str | None = None, out: Tensor | None = None, sorter: Tensor | None = None) -> Tensor:
     """Where each value would be put into a sequence, sorted along the last axis, to keep it sorted."""
 
-from adjoint.core.random import seed as seed
+from adjoint.core.modes.random import seed as seed
 
 def segment_reduce(data: Tensor, reduce: builtins.str, *, lengths: Tensor | None = None, indices: Tensor | None = None, offsets: Tensor | None = None, axis: builtins.int = 0, unsafe: builtins.bool = False, initial: builtins.float | None = None) -> Tensor:
     """Segments of neighbours along an axis, each reduced to one element."""
@@ -1563,7 +1563,7 @@ from adjoint.arrays.determinism import set_deterministic_debug_mode as set_deter
 
 from adjoint.tensor.default_device import set_float32_matmul_precision as set_float32_matmul_precision
 
-from adjoint.core.grad_mode import set_grad_enabled as set_grad_enabled
+from adjoint.core.modes.grad_mode import set_grad_enabled as set_grad_enabled
 
 from adjoint.runtime.threads import set_num_threads as set_num_threads
 

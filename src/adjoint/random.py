@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from adjoint.core.draws import draws_apart
-from adjoint.core.random import default_generator as _default
-from adjoint.core.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+from adjoint.core.modes.draws import draws_apart
+from adjoint.core.modes.random import default_generator as _default
+from adjoint.core.modes.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
 # default_generator is here too: it is made when it is first asked for
 __all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]

@@ -9,8 +9,8 @@ indices=tensor([1, 0]))
 True
 """
 
+from adjoint.core.operations.results import RESULTS as _RESULTS
 from adjoint.core.recorded import operations as _operations
-from adjoint.core.results import RESULTS as _RESULTS
 
 
 def _names() -> set[str]:

@@ -30,11 +30,11 @@ def called(text: str) -> set[str]:
 
 
 def test_the_list_is_closed() -> None:
-    used = set().union(*[called(file.read_text()) for file in CORE.glob("*.py")])
+    used = set().union(*[called(file.read_text()) for file in CORE.rglob("*.py")])
     assert used == CORE_OPERATIONS
 
 
-@pytest.mark.parametrize("file", sorted([*CORE.glob("*.py"), *CORE.glob("*.pxd")]), ids=lambda file: file.name)
+@pytest.mark.parametrize("file", sorted([*CORE.rglob("*.py"), *CORE.glob("*.pxd")]), ids=lambda file: file.name)
 def test_the_core_knows_no_old_feature(file: Path) -> None:
     """Volatile tensors, reinforce() and functions without static methods are the business of modules above."""
     assert re.findall(r"(?i)volatile|reinforce|stochastic|legacy", file.read_text()) == []

@@ -18,7 +18,7 @@ from adjoint.compat.autograd.misc import const_graph
 from adjoint.compat.autograd.scipy import special
 from adjoint.compat.autograd.test_util import check_grads
 from adjoint.compat.autograd.tracer import getval
-from adjoint.core.dependence import LostDerivativeError
+from adjoint.core.operations.dependence import LostDerivativeError
 
 X = onp.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 V = onp.array([1.0, 2.0, 3.0])

@@ -34,9 +34,10 @@ from adjoint.compat import autograd as hips
 from adjoint.compat.autograd import numpy as boxed
 from adjoint.compat.autograd._nodes import trace_stack
 from adjoint.compat.autograd._tracing import _depth
-from adjoint.core import engine, modes
-from adjoint.core.modes import MODES, current
-from adjoint.core.random import default_generator
+from adjoint.core import engine
+from adjoint.core.modes import state as modes
+from adjoint.core.modes.random import default_generator
+from adjoint.core.modes.state import MODES, current
 from adjoint.runtime import threads
 from adjoint.tensor import formatting
 from adjoint.tensor.formatting import printoptions

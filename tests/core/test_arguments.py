@@ -6,7 +6,7 @@ import numpy
 import pytest
 
 import adjoint
-from adjoint.core.arguments import INTERNAL, checked
+from adjoint.core.operations.arguments import INTERNAL, checked
 from adjoint.functions import binding
 from adjoint.functions.composite import COMPOSITES
 

@@ -12,10 +12,10 @@ import pytest
 import adjoint
 from adjoint.autograd import forward_ad, graph
 from adjoint.autograd.profiler import profile
-from adjoint.core import interceptors
-from adjoint.core.interceptors import Interceptor, with_interceptor
-from adjoint.core.modes import INTERCEPT, ModeBlock, current
-from adjoint.tensor.volatile import make_volatile
+from adjoint.core.modes import interceptors
+from adjoint.core.modes.interceptors import Interceptor, with_interceptor
+from adjoint.core.modes.state import INTERCEPT, ModeBlock, current
+from adjoint.tensor.older.volatile import make_volatile
 from adjoint.utils.checkpoint import create_selective_checkpoint_contexts
 
 #: That of forward mode's levels follows from the levels that are heeded.

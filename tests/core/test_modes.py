@@ -15,8 +15,10 @@ import pytest
 
 import adjoint
 from adjoint.autograd import forward_ad, graph
-from adjoint.core import batches, dependence, grad_mode, modes
-from adjoint.core.modes import MODES, ModeBlock, ThreadState, current
+from adjoint.core.modes import batches, grad_mode
+from adjoint.core.modes import state as modes
+from adjoint.core.modes.state import MODES, ModeBlock, ThreadState, current
+from adjoint.core.operations import dependence
 from adjoint.tools import checkpoint
 from adjoint.transforms import forward
 

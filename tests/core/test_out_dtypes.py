@@ -5,7 +5,7 @@ import re
 import pytest
 
 import adjoint
-from adjoint.core.out_dtypes import _SAID
+from adjoint.core.operations.out_dtypes import _SAID
 from adjoint.core.recorded import operations
 from adjoint.functions.composite import COMPOSITES
 

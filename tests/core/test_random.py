@@ -8,7 +8,7 @@ import pytest
 
 import adjoint
 from adjoint.arrays.dtypes import bfloat16
-from adjoint.core import random as r
+from adjoint.core.modes import random as r
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import adjoint
-from adjoint.core.operation import Operation
+from adjoint.core.operations.operation import Operation
 from adjoint.core.recorded import operations, raw_ops
 from adjoint.rules import TABLE, Rule, derive
 from adjoint.rules.declare import (

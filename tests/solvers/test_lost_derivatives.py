@@ -11,8 +11,8 @@ import pytest
 import adjoint
 from adjoint import func, implicit, integrate, optimize
 from adjoint.autograd import functional
-from adjoint.core.dependence import LostDerivativeError
-from adjoint.core.modes import current
+from adjoint.core.modes.state import current
+from adjoint.core.operations.dependence import LostDerivativeError
 
 KIND = {"dtype": adjoint.float64}
 

@@ -13,8 +13,8 @@ import pytest
 
 import adjoint
 from adjoint.autograd import forward_ad, grad
-from adjoint.core.interceptors import RECORDING, Interceptor
-from adjoint.core.modes import current
+from adjoint.core.modes.interceptors import RECORDING, Interceptor
+from adjoint.core.modes.state import current
 from adjoint.func import jacfwd, jacrev
 from adjoint.utils.checkpoint import (
     CheckpointError,

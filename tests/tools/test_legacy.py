@@ -15,7 +15,7 @@ import pytest
 
 import adjoint
 from adjoint.autograd import Variable, backward, grad, variable
-from adjoint.core.modes import current
+from adjoint.core.modes.state import current
 
 VOLATILE = "volatile is deprecated. Use `with adjoint.no_grad\\(\\):` instead."
 

@@ -18,7 +18,7 @@ import adjoint
 from adjoint.autograd import forward_ad
 from adjoint.autograd.forward_ad import dual_level, make_dual, set_fwd_grad_enabled, unpack_dual
 from adjoint.core.graph import new_tensor
-from adjoint.core.modes import current
+from adjoint.core.modes.state import current
 from adjoint.core.recorded import operations
 from adjoint.rules import Rule, derive
 from adjoint.tensor.table import ops

@@ -15,7 +15,7 @@ import pytest
 
 import adjoint
 import adjoint.autograd.forward_ad as fwAD
-from adjoint.core.modes import current
+from adjoint.core.modes.state import current
 from adjoint.func import (
     grad,
     grad_and_value,

@@ -5,11 +5,12 @@ import typing as _typing
 from importlib import import_module as _import_module
 from types import ModuleType as _ModuleType
 
-from adjoint.core.anomaly import detect_anomaly, set_detect_anomaly
-from adjoint.core.grad_mode import (
+from adjoint.core.graph import SavedTensor
+from adjoint.core.modes.anomaly import detect_anomaly, set_detect_anomaly
+from adjoint.core.modes.grad_mode import (
     _unsafe_preserve_version_counter as _unsafe_preserve_version_counter,
 )
-from adjoint.core.grad_mode import (
+from adjoint.core.modes.grad_mode import (
     enable_grad,
     enforce_grad_layout_policy,
     inference_mode,
@@ -19,9 +20,8 @@ from adjoint.core.grad_mode import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
-from adjoint.core.graph import SavedTensor
 from adjoint.tensor.differentiate import backward, grad
-from adjoint.tensor.left_out import AttributeOf as _AttributeOf
+from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
 
 from . import anomaly_mode, grad_mode
 

@@ -1,9 +1,9 @@
 """Switching recording on and off."""
 
-from adjoint.core.grad_mode import (
+from adjoint.core.modes.grad_mode import (
     _unsafe_preserve_version_counter as _unsafe_preserve_version_counter,
 )
-from adjoint.core.grad_mode import (
+from adjoint.core.modes.grad_mode import (
     enable_grad,
     enforce_grad_layout_policy,
     inference_mode,

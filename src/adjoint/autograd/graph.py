@@ -10,8 +10,8 @@ from adjoint.core.edges import (
     set_override_stale_capture_stream,
     set_warn_on_accumulate_grad_stream_mismatch,
 )
-from adjoint.core.finite import watch_forward
-from adjoint.core.grad_mode import increment_version
+from adjoint.core.modes.finite import watch_forward
+from adjoint.core.modes.grad_mode import increment_version
 from adjoint.core.saved_hooks import (
     allow_mutation_on_saved_tensors,
     composed,
@@ -22,7 +22,7 @@ from adjoint.core.saved_hooks import (
     save_to_disk,
     saved_tensors_hooks,
 )
-from adjoint.tensor.left_out import AttributeOf as _AttributeOf
+from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
 from adjoint.tools.graph_view import draw, saved_tensors
 
 __all__ = [

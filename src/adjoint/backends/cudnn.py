@@ -6,8 +6,8 @@ import sys as _sys
 from contextlib import ContextDecorator as _ContextDecorator
 from typing import Any as _Any
 
-from adjoint.core.modes import ATTRIBUTE as _ATTRIBUTE
-from adjoint.core.modes import ModeBlock as _ModeBlock
+from adjoint.core.modes.state import ATTRIBUTE as _ATTRIBUTE
+from adjoint.core.modes.state import ModeBlock as _ModeBlock
 
 __all__ = [
     "allow_tf32",

@@ -16,9 +16,9 @@ from adjoint.core.graph cimport (
     output_number,
     shape_of,
 )
-from adjoint.core.interceptors cimport Interceptor, interceptor_at
-from adjoint.core.modes cimport ThreadState, current
-from adjoint.core.profiling cimport ProfilerHook
+from adjoint.core.modes.interceptors cimport Interceptor, interceptor_at
+from adjoint.core.modes.state cimport ThreadState, current
+from adjoint.core.modes.profiling cimport ProfilerHook
 
 
 cdef int _NEEDED, _CAPTURED, _OPEN, _DONE, _COUNTED

@@ -30,10 +30,10 @@ import numpy
 
 from adjoint.arrays.kernels.products_and_sums import one_like
 from adjoint.core import errors
-from adjoint.core.anomaly import Watch, note_release
-from adjoint.core.interceptors import PROFILER
 from adjoint.core.locations import caller
-from adjoint.core.modes import adopt
+from adjoint.core.modes.anomaly import Watch, note_release
+from adjoint.core.modes.interceptors import PROFILER
+from adjoint.core.modes.state import adopt
 from adjoint.runtime.forks import new_rlock
 from adjoint.runtime.memory import with_kept_memory
 
@@ -55,8 +55,8 @@ if not cython.compiled:
         output_number,
         shape_of,
     )
-    from adjoint.core.interceptors import Interceptor, interceptor_at
-    from adjoint.core.modes import ThreadState, current
+    from adjoint.core.modes.interceptors import Interceptor, interceptor_at
+    from adjoint.core.modes.state import ThreadState, current
     from adjoint.runtime.crossovers import is_large
 
 

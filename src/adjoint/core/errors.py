@@ -10,7 +10,7 @@ from adjoint.arrays.namespace import namespace, underlying
 from adjoint.arrays.shapes import broadcast_shapes
 from adjoint.arrays.size import type_name
 from adjoint.core.locations import described
-from adjoint.core.modes import current
+from adjoint.core.modes.state import current
 
 Error = TypeVar("Error", bound=BaseException)
 

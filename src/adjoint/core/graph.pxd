@@ -1,6 +1,6 @@
 cimport cython
 from adjoint.arrays.kernels.products_and_sums cimport added, sum_leading
-from adjoint.core.modes cimport Level, ThreadState, _inferring, current, thread_is_inferring
+from adjoint.core.modes.state cimport Level, ThreadState, _inferring, current, thread_is_inferring
 
 cdef extern from "Python.h":
     ctypedef struct PyObject:

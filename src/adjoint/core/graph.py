@@ -30,7 +30,7 @@ from adjoint.runtime.once import warn_once
 if not cython.compiled:
     # the compiled form has them from the .pxd
     from adjoint.arrays.kernels.products_and_sums import added, sum_leading
-    from adjoint.core.modes import Level, ThreadState, current, thread_is_inferring
+    from adjoint.core.modes.state import Level, ThreadState, current, thread_is_inferring
 
 _ndarray = numpy.ndarray
 _accumulation = new_rlock()

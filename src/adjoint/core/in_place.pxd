@@ -19,7 +19,7 @@ from adjoint.core.graph cimport (
     view_of_base,
     version_of,
 )
-from adjoint.core.modes cimport ThreadState, current
+from adjoint.core.modes.state cimport ThreadState, current
 from adjoint.core.recorded cimport OpNode, name_in_place, raw_ops
 
 

@@ -40,7 +40,7 @@ if not cython.compiled:
         version_of,
         view_of_base,
     )
-    from adjoint.core.modes import ThreadState, current
+    from adjoint.core.modes.state import ThreadState, current
     from adjoint.core.recorded import OpNode, name_in_place, raw_ops
 
 

@@ -23,7 +23,7 @@ from adjoint.core.graph cimport (
     project_tensor,
     version_of,
 )
-from adjoint.core.modes cimport ThreadState, current, with_plain_results
+from adjoint.core.modes.state cimport ThreadState, current, with_plain_results
 from adjoint.program.fused cimport Fused
 
 

@@ -19,7 +19,7 @@ from adjoint.arrays.promotion import upcast
 from adjoint.core import errors
 from adjoint.core.graph import registry
 from adjoint.core.locations import caller, forward_traceback
-from adjoint.core.naming import IN_PLACE_NODES
+from adjoint.core.operations.naming import IN_PLACE_NODES
 from adjoint.program.fused import Fused
 from adjoint.runtime.memory import with_kept_memory
 
@@ -46,7 +46,7 @@ if not cython.compiled:
         project_tensor,
         version_of,
     )
-    from adjoint.core.modes import ThreadState, current, with_plain_results
+    from adjoint.core.modes.state import ThreadState, current, with_plain_results
     from adjoint.runtime.crossovers import is_large
 
     _overriding = True  # `with_plain_results` costs little

@@ -12,7 +12,7 @@ import numpy
 
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, counter_of, new_tensor
-from adjoint.core.modes import PUSH, SET, ModeBlock, current
+from adjoint.core.modes.state import PUSH, SET, ModeBlock, current
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor

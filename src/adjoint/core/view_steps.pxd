@@ -1,5 +1,5 @@
 from adjoint.core.graph cimport NO_VERSION, TensorBase, View, counter_of, new_tensor
-from adjoint.core.modes cimport ThreadState, current
+from adjoint.core.modes.state cimport ThreadState, current
 
 cdef object _ndarray
 

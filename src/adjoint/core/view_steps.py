@@ -13,7 +13,7 @@ from adjoint.core import errors
 if not cython.compiled:
     # the compiled form has them from the .pxd
     from adjoint.core.graph import NO_VERSION, TensorBase, View, counter_of, new_tensor
-    from adjoint.core.modes import ThreadState, current
+    from adjoint.core.modes.state import ThreadState, current
 
 _ndarray = numpy.ndarray
 

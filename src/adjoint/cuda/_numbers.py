@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from adjoint.arrays.size import cuda_is_available
-from adjoint.core import random
+from adjoint.core.modes import random
 from adjoint.cuda._devices import device_count, number_of
 
 

@@ -2,7 +2,7 @@
 
 import typing as _typing
 
-from adjoint.tensor.left_out import AttributeOf as _AttributeOf
+from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
 from adjoint.transforms.batching.vmap import vmap
 from adjoint.transforms.func import (
     grad,

@@ -11,8 +11,8 @@ import numpy
 from adjoint.arrays.dtypes import bool_, int32, int64
 from adjoint.arrays.namespace import underlying
 from adjoint.core import errors
-from adjoint.core.grad_mode import no_grad
 from adjoint.core.graph import TensorBase, new_tensor
+from adjoint.core.modes.grad_mode import no_grad
 from adjoint.functions.activations import dropout
 from adjoint.functions.composite import composite, ops
 from adjoint.tensor.creation import arange, ones

@@ -7,10 +7,10 @@ from functools import wraps
 from typing import Any
 
 from adjoint.core import errors
-from adjoint.core.arguments import checked
 from adjoint.core.graph import TensorBase, registry
-from adjoint.core.naming import known_by
-from adjoint.core.operation import Operation
+from adjoint.core.operations.arguments import checked
+from adjoint.core.operations.naming import known_by
+from adjoint.core.operations.operation import Operation
 from adjoint.functions import load_families
 from adjoint.functions.composite import COMPOSITES, add_places
 from adjoint.functions.index import getitem, setitem
@@ -23,7 +23,7 @@ from adjoint.tensor.arithmetic import (
     make_operator,
     named,
 )
-from adjoint.tensor.left_out import LEFT_OUT, NoMethod
+from adjoint.tensor.older.left_out import LEFT_OUT, NoMethod
 from adjoint.tensor.table import operations
 from adjoint.tensor.tensor import Tensor
 

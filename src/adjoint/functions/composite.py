@@ -11,7 +11,7 @@ from numpy import generic
 from adjoint.arrays.namespace import held_array, is_array
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, new_tensor
-from adjoint.core.out_dtypes import check_out_dtype
+from adjoint.core.operations.out_dtypes import check_out_dtype
 from adjoint.core.recorded import TensorOps, operations
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -12,7 +12,7 @@ from adjoint.arrays.shapes import normalize_dim
 from adjoint.arrays.size import Size
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, new_tensor
-from adjoint.core.results import results_of
+from adjoint.core.operations.results import results_of
 from adjoint.functions.composite import composite, ops, takes_out
 from adjoint.functions.underived import without_derivative
 

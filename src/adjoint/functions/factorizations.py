@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from adjoint.arrays.dtypes import is_half, kind_of
 from adjoint.arrays.kernels.linalg_errors import LinAlgError
 from adjoint.arrays.namespace import underlying
+from adjoint.core.operations.results import results_of
 from adjoint.core.recorded import operations
-from adjoint.core.results import results_of
 from adjoint.functions.composite import as_tensor, composite, ops, torch_call
 from adjoint.rules.contract import listed, long_name
 from adjoint.rules.factorizations import in_order, unit_lower, upper

@@ -13,7 +13,7 @@ from adjoint.arrays.shapes import normalize_dim
 from adjoint.core.graph import new_tensor
 from adjoint.functions.composite import composite, into, ops, torch_call
 from adjoint.rules.fft import SWAPPED_NORM
-from adjoint.tensor.pinning import pinnable
+from adjoint.tensor.memory.pinning import pinnable
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor

@@ -11,7 +11,6 @@ import ast
 import inspect
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ import adjoint.rules as rules_package
 from adjoint.functions import examples
 from adjoint.functions.composite import COMPOSITES
 from adjoint.rules.declare import Formula, Partial, Rule
+from adjoint.runtime.caches import cached
 from adjoint.tensor.signatures import method_signature_of, signature_of
 
 _RULES = Path(rules_package.__file__).parent
@@ -270,7 +270,7 @@ def _takes(node: _Function, code: Any) -> bool:
     return arguments == list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
 
 
-@lru_cache(maxsize=8)
+@cached(8)
 def _functions_of(filename: str) -> dict[int, list[tuple[str, _Function]]]:
     """The functions of a file by the lines where they begin, each with the name of the argument that it is, if any."""
     nodes = list(ast.walk(ast.parse(Path(filename).read_text(encoding="utf-8"))))

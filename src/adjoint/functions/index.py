@@ -20,7 +20,7 @@ from adjoint.arrays.namespace import has_views, is_array, underlying
 from adjoint.arrays.promotion import common_dtype, number_as
 from adjoint.arrays.shapes import broadcast_shapes, normalize_dim
 from adjoint.core.graph import TensorBase, bump_version, new_tensor
-from adjoint.core.modes import current, is_grad_enabled
+from adjoint.core.modes.state import current, is_grad_enabled
 from adjoint.core.recorded import operations
 from adjoint.functions.composite import as_tensor, composite, ops, takes_out
 from adjoint.rules.index import check_value

@@ -12,7 +12,7 @@ from adjoint.arrays.dtypes import finfo
 from adjoint.arrays.namespace import underlying
 from adjoint.arrays.shapes import normalize_dims
 from adjoint.core.graph import TensorBase
-from adjoint.core.results import results_of
+from adjoint.core.operations.results import results_of
 from adjoint.functions.composite import COMPOSITES, as_number, as_tensor, composite, ops, torch_call
 from adjoint.functions.reduce import check_norm_dtype
 from adjoint.functions.underived import check_constants

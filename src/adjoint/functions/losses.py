@@ -13,9 +13,9 @@ from adjoint.arrays.dtypes import bool_, finfo, int64, promote_types, uint8
 from adjoint.arrays.namespace import underlying
 from adjoint.arrays.shapes import broadcast_shapes
 from adjoint.core import errors
-from adjoint.core.grad_mode import no_grad
 from adjoint.core.graph import TensorBase
 from adjoint.core.locations import warn_caller
+from adjoint.core.modes.grad_mode import no_grad
 from adjoint.functions.composite import as_number, composite, ops
 from adjoint.functions.contract import linear
 from adjoint.functions.distances import pairwise_distance

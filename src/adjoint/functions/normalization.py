@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from adjoint.arrays.dtypes import finfo, float32
 from adjoint.core import errors
-from adjoint.core.grad_mode import no_grad
 from adjoint.core.graph import TensorBase
+from adjoint.core.modes.grad_mode import no_grad
 from adjoint.functions.composite import composite, ops
 from adjoint.functions.underived import check_constants
 from adjoint.tensor.creation import tensor

@@ -17,16 +17,16 @@ from adjoint.arrays.namespace import namespace, underlying
 from adjoint.arrays.shapes import broadcast_shapes
 from adjoint.arrays.size import check_shape, type_name
 from adjoint.core import errors
-from adjoint.core import random as draws
-from adjoint.core.batches import mapped
 from adjoint.core.graph import TensorBase, needs_grad, new_tensor
-from adjoint.core.random import Generator
+from adjoint.core.modes import random as draws
+from adjoint.core.modes.batches import mapped
+from adjoint.core.modes.random import Generator
 from adjoint.core.recorded import operations, raw_ops
 from adjoint.functions.composite import composite, into
 from adjoint.functions.underived import without_derivative
 from adjoint.tensor.creation import _SAME_OF_BATCH, _differing, _drawn, _wrapped
-from adjoint.tensor.pinning import pinnable
-from adjoint.tensor.stochastic import bernoulli_score, multinomial_score, normal_score, remember
+from adjoint.tensor.memory.pinning import pinnable
+from adjoint.tensor.older.stochastic import bernoulli_score, multinomial_score, normal_score, remember
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor

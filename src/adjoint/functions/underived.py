@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from adjoint.core.graph import FunctionNode, TensorBase, needs_grad
-from adjoint.core.modes import is_grad_enabled
+from adjoint.core.modes.state import is_grad_enabled
 from adjoint.tensor.function_nodes import function_node
 
 if TYPE_CHECKING:

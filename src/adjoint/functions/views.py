@@ -17,17 +17,17 @@ from adjoint.arrays.libraries.numpy_namespace import elements_meet, memory_of
 from adjoint.arrays.namespace import underlying
 from adjoint.arrays.size import check_shape, type_name
 from adjoint.core import errors
-from adjoint.core.grad_mode import recording
 from adjoint.core.graph import TensorBase, bump_version, needs_grad, registry
 from adjoint.core.in_place import CopySlices, become, own_strides, rebase
-from adjoint.core.modes import current, is_grad_enabled
+from adjoint.core.modes.grad_mode import recording
+from adjoint.core.modes.state import current, is_grad_enabled
 from adjoint.core.recorded import operations
 from adjoint.functions import index as indexing
 from adjoint.functions import shape as shapes
 from adjoint.functions.composite import composite, ops, takes_out
 from adjoint.functions.underived import unknown_node
 from adjoint.rules.declare import node_name
-from adjoint.tensor.storage import UntypedStorage, address, placed, share_version, storage_of
+from adjoint.tensor.memory.storage import UntypedStorage, address, placed, share_version, storage_of
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor

@@ -12,7 +12,7 @@ from adjoint.arrays.dtypes import as_dtype, get_default_dtype, is_half
 from adjoint.arrays.size import type_name
 from adjoint.functions.composite import composite
 from adjoint.tensor.creation import _wrapped
-from adjoint.tensor.pinning import pinnable
+from adjoint.tensor.memory.pinning import pinnable
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor

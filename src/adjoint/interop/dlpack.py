@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from adjoint.arrays.dtypes import from_numpy_dtype
-from adjoint.core.dependence import check_kept
 from adjoint.core.graph import new_tensor
-from adjoint.core.modes import current
+from adjoint.core.modes.state import current
+from adjoint.core.operations.dependence import check_kept
 from adjoint.interop.operands import is_tensor
 
 if TYPE_CHECKING:

@@ -24,9 +24,9 @@ from typing import Any
 import numpy
 
 from adjoint.arrays.dtypes import from_numpy_dtype
-from adjoint.core.grad_mode import no_grad
 from adjoint.core.hooks import RemovableHandle
-from adjoint.core.modes import ATTRIBUTE, ModeBlock
+from adjoint.core.modes.grad_mode import no_grad
+from adjoint.core.modes.state import ATTRIBUTE, ModeBlock
 from adjoint.tensor.creation import from_numpy
 from adjoint.tensor.tensor import Tensor
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.core.graph import TensorBase
-from adjoint.core.naming import known_by
+from adjoint.core.operations.naming import known_by
 from adjoint.interop.numpy_functions import FUNCTIONS
 
 Function = Callable[..., Any]

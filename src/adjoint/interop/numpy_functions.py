@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy
 
-from adjoint.core.arguments import INTERNAL, explanation
+from adjoint.core.operations.arguments import INTERNAL, explanation
 from adjoint.interop.operands import is_tensor, operand, tensor_of, write
 
 Function = Callable[..., Any]

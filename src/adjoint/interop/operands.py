@@ -11,7 +11,7 @@ from adjoint.arrays.dtypes import dtype as Dtype
 from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.namespace import held_array, is_array, namespace
 from adjoint.core.graph import TensorBase, new_tensor, registry
-from adjoint.core.modes import current, is_grad_enabled
+from adjoint.core.modes.state import current, is_grad_enabled
 from adjoint.tensor.table import ops
 
 if TYPE_CHECKING:

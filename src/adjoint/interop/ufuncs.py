@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy
 
 from adjoint.core.graph import new_tensor
-from adjoint.core.operation import Operation
+from adjoint.core.operations.operation import Operation
 from adjoint.core.recorded import operations
 from adjoint.interop.operands import (
     axes_of,

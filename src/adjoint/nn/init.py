@@ -13,11 +13,11 @@ import math
 import typing as _typing
 import warnings
 
-from adjoint.core.arguments import check_functions
-from adjoint.core.grad_mode import no_grad
-from adjoint.core.random import Generator
+from adjoint.core.modes.grad_mode import no_grad
+from adjoint.core.modes.random import Generator
+from adjoint.core.operations.arguments import check_functions
 from adjoint.tensor.creation import randperm
-from adjoint.tensor.left_out import AttributeOf as _AttributeOf
+from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
 from adjoint.tensor.tensor import Tensor
 
 __all__ = [

@@ -8,10 +8,10 @@ from __future__ import annotations
 import typing as _typing
 from collections.abc import Iterable
 
-from adjoint.core.arguments import check_functions
-from adjoint.core.grad_mode import no_grad
+from adjoint.core.modes.grad_mode import no_grad
+from adjoint.core.operations.arguments import check_functions
 from adjoint.tensor.creation import tensor as as_tensor
-from adjoint.tensor.left_out import AttributeOf as _AttributeOf
+from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
 from adjoint.tensor.table import ops
 from adjoint.tensor.tensor import Tensor
 

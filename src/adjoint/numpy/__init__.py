@@ -19,7 +19,7 @@ from typing import Any as _Any
 
 import numpy as _numpy
 
-from adjoint.core.naming import known_by as _known_by
+from adjoint.core.operations.naming import known_by as _known_by
 from adjoint.interop import protocols as _protocols
 from adjoint.interop.namespaces import for_both as _for_both
 from adjoint.interop.numpy_functions import FUNCTIONS as _FUNCTIONS

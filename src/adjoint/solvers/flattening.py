@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adjoint.arrays.dtypes import dtype, float64, promote_types
-from adjoint.core.dependence import depends, differentiating, leads_elsewhere
 from adjoint.core.errors import explained
-from adjoint.core.grad_mode import enable_grad
 from adjoint.core.graph import TensorBase, new_tensor
-from adjoint.core.modes import current, is_grad_enabled
-from adjoint.core.recorder import is_inexact
+from adjoint.core.modes.grad_mode import enable_grad
+from adjoint.core.modes.state import current, is_grad_enabled
+from adjoint.core.operations.dependence import depends, differentiating, leads_elsewhere
+from adjoint.core.operations.recorder import is_inexact
 from adjoint.runtime.pytree import flatten, places
 from adjoint.tensor.creation import as_tensor, zeros
 from adjoint.tensor.table import ops

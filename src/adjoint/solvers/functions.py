@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adjoint.arrays.dtypes import float64
-from adjoint.core.dependence import differentiating
-from adjoint.core.grad_mode import enable_grad, no_grad
 from adjoint.core.graph import TensorBase
+from adjoint.core.modes.grad_mode import enable_grad, no_grad
+from adjoint.core.operations.dependence import differentiating
 from adjoint.runtime.pytree import flatten
 from adjoint.solvers.colouring import Compression
 from adjoint.solvers.flattening import Flat, constant_error, to_numpy

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.arrays.dtypes import float64
-from adjoint.core.grad_mode import no_grad
+from adjoint.core.modes.grad_mode import no_grad
 from adjoint.runtime.pytree import flatten
 from adjoint.solvers.flattening import to_numpy
 from adjoint.solvers.functions import VectorFunction, vector_of

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adjoint.arrays.dtypes import float32, float64
-from adjoint.core.grad_mode import no_grad
 from adjoint.core.graph import TensorBase
+from adjoint.core.modes.grad_mode import no_grad
 from adjoint.functions.binding import functions
 from adjoint.solvers.convergence import ConvergenceError
 from adjoint.solvers.flattening import (

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from adjoint.arrays.namespace import underlying
-from adjoint.core.grad_mode import no_grad
 from adjoint.core.graph import TensorBase
-from adjoint.core.modes import current, is_grad_enabled
+from adjoint.core.modes.grad_mode import no_grad
+from adjoint.core.modes.state import current, is_grad_enabled
 from adjoint.runtime.pytree import flatten
 from adjoint.solvers.convergence import ConvergenceError
 from adjoint.solvers.flattening import Differentiable, Flat, asked, check_function, plain

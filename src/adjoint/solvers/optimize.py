@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.arguments import check_functions
+from adjoint.core.operations.arguments import check_functions
 from adjoint.solvers.colouring import Compression
 from adjoint.solvers.functions import FlatFunction, ScalarFunction, VectorFunction
 from adjoint.tensor.creation import as_tensor

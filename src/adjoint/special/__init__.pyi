@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from adjoint.arrays.dtypes import dtype as _dtype
 from adjoint.arrays.layout import layout as _layout
 from adjoint.arrays.layout import memory_format as _memory_format
-from adjoint.core.random import Generator as _Generator
+from adjoint.core.modes.random import Generator as _Generator
 from adjoint.arrays.size import Size as _Size
 from adjoint.arrays.size import device as _device
 from adjoint.core.edges import Node
 from adjoint.core.graph import TensorBase
 from adjoint.core.hooks import RemovableHandle
-from adjoint.tensor.storage import TypedStorage, UntypedStorage
+from adjoint.tensor.memory.storage import TypedStorage, UntypedStorage
 from adjoint.tensor.tensor import Device, Dims, Dtype, Operand, ATau, EigenvaluesEigenvectors, Histogram, Histogramdd, LInfo, LdPivotsInfo, LuPivotsInfo, MantissaExponent, MinMax, OutputMeanVar, OutputMean_Square, QR, ResultInfo, SignLogabsdet, USVh, ValuesIndices, _CholeskyEx, _Geqrf, _InvEx, _LdlFactor, _LdlFactorEx, _LeastSquares, _Lu, _LuFactor, _LuFactorEx, _LuUnpack, _SolveEx, _Svd, _TriangularSolution, Tensor as Tensor
 from adjoint.tensor.types import tensortype as _tensortype
 

@@ -1,6 +1,6 @@
 cimport cython
 from adjoint.core.graph cimport TensorBase
-from adjoint.core.operation cimport Operation, PyObject, PyVectorcall_NARGS, adj_call_through, call_operation
+from adjoint.core.operations.operation cimport Operation, PyObject, PyVectorcall_NARGS, adj_call_through, call_operation
 
 cdef extern from "python_objects.h":
     void adj_inherit_operators(object subclass, object native)

@@ -8,14 +8,14 @@ except ModuleNotFoundError:
 if not cython.compiled:
     # the compiled form has them from the .pxd
     from adjoint.core.graph import TensorBase
-    from adjoint.core.operation import Operation
+    from adjoint.core.operations.operation import Operation
 
 import numbers
 from types import MethodType
 
 from adjoint.arrays.namespace import is_array
 from adjoint.core.graph import registry
-from adjoint.core.operation import document_instances
+from adjoint.core.operations.operation import document_instances
 
 
 def bind_operators(table: dict) -> None:

@@ -27,12 +27,12 @@ from adjoint.arrays.namespace import held_array, is_array, namespace, on_device
 from adjoint.arrays.promotion import number_as
 from adjoint.arrays.size import CPU, as_device, check_shape, type_name
 from adjoint.core import errors
-from adjoint.core import random as draws
-from adjoint.core.batches import mapped
-from adjoint.core.dependence import check_kept
 from adjoint.core.graph import TensorBase, new_tensor
-from adjoint.core.modes import current
-from adjoint.core.random import Generator
+from adjoint.core.modes import random as draws
+from adjoint.core.modes.batches import mapped
+from adjoint.core.modes.random import Generator
+from adjoint.core.modes.state import current
+from adjoint.core.operations.dependence import check_kept
 from adjoint.core.recorded import operations, raw_ops
 from adjoint.rules.refusals import check_number
 from adjoint.tensor import subclasses

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 from adjoint.arrays.size import CPU, DEFAULT, as_device, device
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase
-from adjoint.core.naming import known_by
+from adjoint.core.operations.naming import known_by
 from adjoint.tensor import creation
-from adjoint.tensor.pinning import pinnable
+from adjoint.tensor.memory.pinning import pinnable
 
 F = TypeVar("F", bound=Callable[..., Any])
 

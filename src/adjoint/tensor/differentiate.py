@@ -12,16 +12,16 @@ from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 from adjoint.arrays.namespace import namespace
 from adjoint.arrays.size import Size, type_name
 from adjoint.core import errors
-from adjoint.core.batches import mapped, running
 from adjoint.core.edges import GradientEdge, as_edge
 from adjoint.core.engine import gradients_of, run_backward
 from adjoint.core.graph import TensorBase, new_tensor, output_dtype, output_shape, registry
-from adjoint.core.modes import current
-from adjoint.core.profiling import current_profiler
+from adjoint.core.modes.batches import mapped, running
+from adjoint.core.modes.profiling import current_profiler
+from adjoint.core.modes.state import current
 from adjoint.core.recorded import TensorOps
 from adjoint.runtime.once import warn_once
-from adjoint.tensor.older_names import older_names
-from adjoint.tensor.stochastic import is_reinforced
+from adjoint.tensor.older.older_names import older_names
+from adjoint.tensor.older.stochastic import is_reinforced
 from adjoint.tensor.subclasses import gradients_like
 
 ONLY_INPUTS = (

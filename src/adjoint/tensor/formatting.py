@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.arrays.size import CPU
-from adjoint.core.modes import ATTRIBUTE, ModeBlock
+from adjoint.core.modes.state import ATTRIBUTE, ModeBlock
 
 from ..arrays.dtypes import bool_, from_numpy_dtype, get_default_complex_dtype, get_default_dtype, int64
 from ..arrays.namespace import device_of, is_lazy, on_device

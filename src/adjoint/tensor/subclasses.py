@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from adjoint.core.graph import TensorBase, any_overrides, count_overriding, overrides, registry
-from adjoint.core.modes import with_plain_results
-from adjoint.core.operation import Operation
+from adjoint.core.modes.state import with_plain_results
+from adjoint.core.operations.operation import Operation
 from adjoint.tensor.arithmetic import Method, make_inplace
 
 _in_place: dict[Operation, Method] = {}

@@ -4,7 +4,7 @@ import copyreg
 from typing import Any
 
 from adjoint.core.graph import registry
-from adjoint.core.operation import Operation
+from adjoint.core.operations.operation import Operation
 from adjoint.core.recorded import TensorOps, check_core_operations, operations
 from adjoint.rules import TABLE, Rule
 

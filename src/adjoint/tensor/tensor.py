@@ -22,21 +22,18 @@ from adjoint.arrays.shared_memory import is_pinned, is_shared, shared_bytes
 from adjoint.arrays.size import CPU, Size, as_device, check_shape, device, type_name
 from adjoint.arrays.size import device as _Device
 from adjoint.core import errors
-from adjoint.core.dependence import check_kept
 from adjoint.core.engine import backward_from
 from adjoint.core.graph import new_tensor, node_of, registry, set_tensor_type
 from adjoint.core.hooks import RETAIN, HookTable, RemovableHandle
 from adjoint.core.in_place import reshape_accumulator
-from adjoint.core.modes import current, is_grad_enabled
+from adjoint.core.modes.state import current, is_grad_enabled
+from adjoint.core.operations.dependence import check_kept
 from adjoint.runtime.once import warn_once
 from adjoint.tensor.arithmetic import ArithmeticTensor, is_operand
 from adjoint.tensor.differentiate import backward, needing_grad
 from adjoint.tensor.formatting import format_tensor
-from adjoint.tensor.older_names import older_names
-from adjoint.tensor.pinning import pinnable
-from adjoint.tensor.protocol_hooks import protocols
-from adjoint.tensor.stochastic import reinforce
-from adjoint.tensor.storage import (
+from adjoint.tensor.memory.pinning import pinnable
+from adjoint.tensor.memory.storage import (
     TypedStorage,
     UntypedStorage,
     address,
@@ -47,10 +44,13 @@ from adjoint.tensor.storage import (
     share_version,
     storage_of,
 )
+from adjoint.tensor.older.older_names import older_names
+from adjoint.tensor.older.stochastic import reinforce
+from adjoint.tensor.older.volatile import get_volatile, is_volatile, make_volatile, set_volatile
+from adjoint.tensor.protocol_hooks import protocols
 from adjoint.tensor.subclasses import default as _default_torch_function
 from adjoint.tensor.subclasses import like, note_class
 from adjoint.tensor.table import ops
-from adjoint.tensor.volatile import get_volatile, is_volatile, make_volatile, set_volatile
 
 Sub = TypeVar("Sub", bound="Tensor")
 

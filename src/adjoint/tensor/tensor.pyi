@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from adjoint.arrays.dtypes import dtype as _dtype
 from adjoint.arrays.layout import layout as _layout
 from adjoint.arrays.layout import memory_format as _memory_format
-from adjoint.core.random import Generator as _Generator
+from adjoint.core.modes.random import Generator as _Generator
 from adjoint.arrays.size import Size as _Size
 from adjoint.arrays.size import device as _device
 from adjoint.core.edges import Node
 from adjoint.core.graph import TensorBase
 from adjoint.core.hooks import RemovableHandle
-from adjoint.tensor.storage import TypedStorage, UntypedStorage
+from adjoint.tensor.memory.storage import TypedStorage, UntypedStorage
 
 Dims: TypeAlias = builtins.int | Sequence[builtins.int] | None
 Dtype: TypeAlias = _dtype | type

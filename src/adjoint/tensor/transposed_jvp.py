@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from adjoint.arrays.dtypes import kind_of, numpy_dtype
-from adjoint.core.grad_mode import enable_grad
 from adjoint.core.graph import TensorBase, project_tensor
-from adjoint.core.modes import current
+from adjoint.core.modes.grad_mode import enable_grad
+from adjoint.core.modes.state import current
 from adjoint.rules.declare import Rule
 from adjoint.rules.derive import Values, vjp
 from adjoint.tensor.differentiate import grad, with_zeros

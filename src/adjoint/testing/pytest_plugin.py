@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from adjoint.core.random import get_rng_state, manual_seed, set_rng_state
+from adjoint.core.modes.random import get_rng_state, manual_seed, set_rng_state
 from adjoint.tools.gradcheck import GradcheckError
 from adjoint.tools.gradcheck import check_derivatives as _check
 

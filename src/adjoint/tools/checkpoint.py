@@ -20,14 +20,15 @@ from typing import TYPE_CHECKING, Any
 from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.namespace import CPU, device_of
 from adjoint.arrays.size import Size
-from adjoint.core import errors, random
-from adjoint.core.batches import numbering
-from adjoint.core.draws import drawing_from
+from adjoint.core import errors
 from adjoint.core.engine import run_number
-from adjoint.core.grad_mode import enable_grad
 from adjoint.core.graph import SavedTensor, TensorBase, needs_grad
-from adjoint.core.interceptors import CHECKPOINT, Interceptor
-from adjoint.core.modes import ATTRIBUTE, INTERCEPT, ModeBlock, current
+from adjoint.core.modes import random
+from adjoint.core.modes.batches import numbering
+from adjoint.core.modes.draws import drawing_from
+from adjoint.core.modes.grad_mode import enable_grad
+from adjoint.core.modes.interceptors import CHECKPOINT, Interceptor
+from adjoint.core.modes.state import ATTRIBUTE, INTERCEPT, ModeBlock, current
 from adjoint.core.recorded import OpNode, operations, pack_by_mode, save_input, unpacked
 from adjoint.core.saved_hooks import saved_tensors_hooks
 from adjoint.runtime import pytree

@@ -10,8 +10,8 @@ from adjoint.arrays.size import type_name
 from adjoint.core import errors
 from adjoint.core.engine import accumulates, call_at_end
 from adjoint.tensor.creation import empty
+from adjoint.tensor.older.volatile import DEPRECATED, make_volatile
 from adjoint.tensor.tensor import Tensor
-from adjoint.tensor.volatile import DEPRECATED, make_volatile
 
 
 class ImperativeEngine:

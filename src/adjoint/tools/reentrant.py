@@ -6,11 +6,11 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from adjoint.core import random
-from adjoint.core.draws import drawing_from
 from adjoint.core.engine import accumulates
-from adjoint.core.grad_mode import enable_grad
 from adjoint.core.graph import TensorBase, needs_grad
+from adjoint.core.modes import random
+from adjoint.core.modes.draws import drawing_from
+from adjoint.core.modes.grad_mode import enable_grad
 from adjoint.tensor.differentiate import backward, needing_grad
 from adjoint.transforms.custom_functions.function import Function
 

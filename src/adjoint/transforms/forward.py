@@ -19,9 +19,9 @@ from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 from adjoint.core import errors
 from adjoint.core.graph import Tangents, TensorBase, registry, replay_view
 from adjoint.core.in_place import is_shared, own_strides
-from adjoint.core.interceptors import DUAL_LEVELS, Interceptor
-from adjoint.core.modes import PUSH, SET, ModeBlock, current, heed_levels_by
-from adjoint.core.operation import Operation
+from adjoint.core.modes.interceptors import DUAL_LEVELS, Interceptor
+from adjoint.core.modes.state import PUSH, SET, ModeBlock, current, heed_levels_by
+from adjoint.core.operations.operation import Operation
 from adjoint.core.recorded import OpNode
 from adjoint.core.view_steps import shares_memory
 from adjoint.rules.derive import jvp

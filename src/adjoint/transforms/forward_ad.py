@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from adjoint.core.grad_mode import _GradMode, set_grad_enabled
 from adjoint.core.graph import TensorBase
-from adjoint.core.modes import SET, change_modes, current
+from adjoint.core.modes.grad_mode import _GradMode, set_grad_enabled
+from adjoint.core.modes.state import SET, change_modes, current
 from adjoint.tensor.table import ops
 from adjoint.tensor.tensor import Tensor
 from adjoint.transforms.forward import around, dual, forget_level, new_level, opening, taken_apart, tangent_of

@@ -20,11 +20,11 @@ from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.namespace import namespace
 from adjoint.arrays.size import Size
 from adjoint.core import errors
-from adjoint.core.batches import transforming
-from adjoint.core.dependence import differentiating, leads_elsewhere
-from adjoint.core.grad_mode import enable_grad
 from adjoint.core.graph import TensorBase, gradient_edge, new_tensor
-from adjoint.core.modes import current, is_grad_enabled, with_plain_results
+from adjoint.core.modes.batches import transforming
+from adjoint.core.modes.grad_mode import enable_grad
+from adjoint.core.modes.state import current, is_grad_enabled, with_plain_results
+from adjoint.core.operations.dependence import differentiating, leads_elsewhere
 from adjoint.runtime.pytree import TreeDef, flatten
 from adjoint.tensor import differentiate
 from adjoint.tensor.table import ops

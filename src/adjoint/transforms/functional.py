@@ -19,9 +19,9 @@ import numpy
 from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.size import Size
 from adjoint.core import errors
-from adjoint.core.dependence import differentiating
-from adjoint.core.grad_mode import enable_grad
 from adjoint.core.graph import TensorBase, new_tensor
+from adjoint.core.modes.grad_mode import enable_grad
+from adjoint.core.operations.dependence import differentiating
 from adjoint.runtime import pytree
 from adjoint.runtime.pytree import TreeDef
 from adjoint.tensor.differentiate import check_implicit, grad, make_cotangent, needing_grad

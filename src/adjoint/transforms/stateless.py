@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from adjoint.core.graph import TensorBase
-from adjoint.core.modes import ATTRIBUTE, ModeBlock
+from adjoint.core.modes.state import ATTRIBUTE, ModeBlock
 from adjoint.tensor.table import ops
 
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 import typing as _typing
 
-from adjoint.tensor.left_out import AttributeOf as _AttributeOf
-from adjoint.tensor.swapping import swap_tensors
+from adjoint.tensor.memory.swapping import swap_tensors
+from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
 
 from . import _pytree as _pytree
 from . import checkpoint, dlpack

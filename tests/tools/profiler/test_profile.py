@@ -7,8 +7,8 @@ import pytest
 
 import adjoint
 from adjoint.autograd.profiler import EnforceUnique, KinetoStepTracker, profile, record_function
-from adjoint.core.modes import current
-from adjoint.core.profiling import current_profiler
+from adjoint.core.modes.profiling import current_profiler
+from adjoint.core.modes.state import current
 
 EVALUATE = "autograd::engine::evaluate_function: "
 

@@ -7,7 +7,7 @@ import pytest
 
 import adjoint
 from adjoint.autograd.profiler import emit_itt, emit_nvtx, profile, record_function
-from adjoint.core.profiling import current_profiler
+from adjoint.core.modes.profiling import current_profiler
 from adjoint.tools.profiler.ranges import emit_ranges
 
 

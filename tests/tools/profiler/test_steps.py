@@ -7,7 +7,7 @@ import warnings
 import pytest
 
 import adjoint
-from adjoint.core.profiling import current_profiler
+from adjoint.core.modes.profiling import current_profiler
 from adjoint.profiler import (
     KinetoStepTracker,
     ProfilerAction,

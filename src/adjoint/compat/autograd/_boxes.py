@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from adjoint.arrays.kernels.linalg_errors import LinAlgError
-from adjoint.core.dependence import lost
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.locations import warn_caller
-from adjoint.core.modes import current
+from adjoint.core.modes.state import current
+from adjoint.core.operations.dependence import lost
 from adjoint.interop.protocols import array_function, array_ufunc
 from adjoint.runtime.pytree import flatten
 from adjoint.tensor.table import ops

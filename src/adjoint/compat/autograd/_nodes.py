@@ -27,7 +27,7 @@ import numpy
 
 from adjoint.compat.autograd._boxes import ArrayBox, Box
 from adjoint.compat.autograd._sequences import subvals
-from adjoint.core.modes import ATTRIBUTE, ModeBlock
+from adjoint.core.modes.state import ATTRIBUTE, ModeBlock
 from adjoint.runtime.caches import cached
 from adjoint.runtime.pytree import flatten
 

@@ -28,8 +28,8 @@ from adjoint.compat.autograd._boxes import (
 from adjoint.compat.autograd._nodes import holds_traced, record, trace_primitives_map
 from adjoint.compat.autograd._tracing import conjugated
 from adjoint.core.graph import TensorBase, needs_grad, new_tensor
-from adjoint.core.modes import current, is_grad_enabled
-from adjoint.core.naming import KeptByName
+from adjoint.core.modes.state import current, is_grad_enabled
+from adjoint.core.operations.naming import KeptByName
 from adjoint.runtime.pytree import flatten
 from adjoint.tensor.table import ops
 from adjoint.transforms.custom_functions.function import Function as CustomFunction

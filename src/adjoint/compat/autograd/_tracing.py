@@ -24,10 +24,10 @@ from adjoint.compat.autograd._boxes import (
     unwrap,
     wrap,
 )
-from adjoint.core.dependence import leads_elsewhere, show_cause
-from adjoint.core.grad_mode import enable_grad
 from adjoint.core.graph import TensorBase, new_tensor
-from adjoint.core.modes import ATTRIBUTE, PUSH, SET, ModeBlock, current
+from adjoint.core.modes.grad_mode import enable_grad
+from adjoint.core.modes.state import ATTRIBUTE, PUSH, SET, ModeBlock, current
+from adjoint.core.operations.dependence import leads_elsewhere, show_cause
 from adjoint.runtime.pytree import TreeDef, flatten
 from adjoint.tensor.differentiate import grad
 from adjoint.tensor.table import ops

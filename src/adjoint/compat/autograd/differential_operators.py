@@ -21,7 +21,7 @@ from adjoint.compat.autograd._tracing import tracing
 from adjoint.compat.autograd._vspaces import vspace
 from adjoint.compat.autograd.wrap_util import unary_to_nary
 from adjoint.core.graph import TensorBase
-from adjoint.core.naming import known_by
+from adjoint.core.operations.naming import known_by
 from adjoint.runtime.pytree import flatten
 from adjoint.tools import checkpoint as _checkpoints
 

@@ -26,7 +26,7 @@ from adjoint.arrays.dtypes import (
     uint32,
     uint64,
 )
-from adjoint.core.arguments import check_functions as _check_functions
+from adjoint.core.operations.arguments import check_functions as _check_functions
 from adjoint.interop.array_api import fft, linalg, special
 from adjoint.interop.array_api.creation import (
     arange,

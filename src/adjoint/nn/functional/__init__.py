@@ -3,7 +3,7 @@
 import typing as _typing
 
 from adjoint.functions.binding import functions as _functions
-from adjoint.tensor.left_out import AttributeOf as _AttributeOf
+from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
 
 globals().update(_functions["nn.functional"])
 __all__ = sorted(_functions["nn.functional"])

@@ -10,8 +10,8 @@ from typing import Any, cast
 
 import numpy
 
-from adjoint.core.batches import running
 from adjoint.core.graph import FunctionNode, gradient_edge, new_node, next_sequence_nr
+from adjoint.core.modes.batches import running
 from adjoint.tensor.differentiate import grad, of_all_members
 from adjoint.tensor.table import ops
 from adjoint.tensor.tensor import Tensor

@@ -11,7 +11,7 @@ import numpy
 from adjoint.arrays.dtypes import complex128, float64, from_numpy_dtype
 from adjoint.arrays.size import Size
 from adjoint.core.graph import new_tensor
-from adjoint.core.modes import MEMORY, ModeBlock
+from adjoint.core.modes.state import MEMORY, ModeBlock
 from adjoint.tensor.tensor import Tensor
 
 from . import messages

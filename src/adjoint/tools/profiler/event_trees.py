@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from adjoint.core.profiling import CUSTOM, NODE, OPERATION, USER
+from adjoint.core.modes.profiling import CUSTOM, NODE, OPERATION, USER
 from adjoint.tools.profiler import names
 from adjoint.tools.profiler.devices import Clock
 from adjoint.tools.profiler.events import EventList, FunctionEvent, MemRecordsAcc

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any
 
-from adjoint.core.profiling import current_profiler
+from adjoint.core.modes.profiling import current_profiler
 from adjoint.core.recorded import operations
 from adjoint.functions.composite import COMPOSITES
 from adjoint.runtime.caches import cached

@@ -12,7 +12,7 @@ from pathlib import Path
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from adjoint.core.profiling import current_profiler
+from adjoint.core.modes.profiling import current_profiler
 from adjoint.tools.profiler.activities import ProfilerActivity
 from adjoint.tools.profiler.devices import Clock, clock_of
 from adjoint.tools.profiler.event_trees import assemble

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 from adjoint.core.graph import AccumulateGrad, Node, upcoming_sequence_nr
-from adjoint.core.modes import current
-from adjoint.core.profiling import CUSTOM, ProfilerHook
+from adjoint.core.modes.profiling import CUSTOM, ProfilerHook
+from adjoint.core.modes.state import current
 from adjoint.tools.profiler import functions, names
 from adjoint.tools.profiler.recorder import as_list, shape_of
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from adjoint.core import errors
 from adjoint.core.graph import AccumulateGrad, Node
 from adjoint.core.locations import Location, caller, is_own
-from adjoint.core.profiling import CUSTOM, NODE, OPERATION, USER, ProfilerHook, number_of_result
+from adjoint.core.modes.profiling import CUSTOM, NODE, OPERATION, USER, ProfilerHook, number_of_result
 from adjoint.runtime.caches import cached
 from adjoint.tools.profiler import functions, names
 from adjoint.tools.profiler.devices import Clock

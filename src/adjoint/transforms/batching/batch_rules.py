@@ -6,9 +6,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from adjoint.core.batches import live_levels
 from adjoint.core.graph import FunctionNode, Node, new_node, next_sequence_nr, project, registry
-from adjoint.core.operation import Operation
+from adjoint.core.modes.batches import live_levels
+from adjoint.core.operations.operation import Operation
 from adjoint.core.recorded import raw_ops
 from adjoint.rules.declare import Array
 from adjoint.tensor.table import operations, ops

@@ -22,8 +22,8 @@ from typing import Any
 import numpy
 
 from adjoint.arrays.namespace import register
-from adjoint.core.batches import live_levels
-from adjoint.core.modes import current
+from adjoint.core.modes.batches import live_levels
+from adjoint.core.modes.state import current
 from adjoint.core.recorded import RawOps, raw_ops
 from adjoint.rules import derive
 from adjoint.rules.declare import Linear, Rule

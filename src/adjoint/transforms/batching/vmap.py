@@ -7,10 +7,10 @@ from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
 
 from adjoint.arrays.shapes import normalize_dim
-from adjoint.core.batches import Batch, running, transforming
 from adjoint.core.graph import TensorBase
-from adjoint.core.modes import with_plain_results
-from adjoint.core.random import get_rng_state, set_rng_state
+from adjoint.core.modes.batches import Batch, running, transforming
+from adjoint.core.modes.random import get_rng_state, set_rng_state
+from adjoint.core.modes.state import with_plain_results
 from adjoint.runtime.pytree import TreeDef, flatten
 from adjoint.tensor.differentiate import of_all_members
 from adjoint.tensor.table import ops

@@ -17,7 +17,6 @@ from adjoint.arrays.namespace import in_batch_of, namespace
 from adjoint.arrays.shapes import broadcast_shapes
 from adjoint.arrays.size import type_name
 from adjoint.core import errors
-from adjoint.core.batches import inside
 from adjoint.core.graph import (
     ContextNode,
     SavedTensor,
@@ -29,7 +28,8 @@ from adjoint.core.graph import (
     project_tensor,
 )
 from adjoint.core.locations import caller
-from adjoint.core.modes import current
+from adjoint.core.modes.batches import inside
+from adjoint.core.modes.state import current
 from adjoint.core.recorded import drop, pack_by_mode, save_input, save_result, unpacked
 from adjoint.tensor.table import ops
 from adjoint.transforms.batching.batched import batches_of

@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from adjoint.arrays.namespace import in_batch_of, namespace
-from adjoint.core.grad_mode import enable_grad
 from adjoint.core.graph import TensorBase, new_tensor
-from adjoint.core.modes import is_grad_enabled
-from adjoint.core.naming import KeptByName
-from adjoint.core.recorder import is_inexact
+from adjoint.core.modes.grad_mode import enable_grad
+from adjoint.core.modes.state import is_grad_enabled
+from adjoint.core.operations.naming import KeptByName
+from adjoint.core.operations.recorder import is_inexact
 from adjoint.runtime.pytree import TreeDef, flatten
 from adjoint.tensor.differentiate import grad, needing_grad
 from adjoint.transforms.custom_functions.function import Function, FunctionMeta

@@ -18,7 +18,6 @@ import numpy
 
 from adjoint.arrays.size import type_name
 from adjoint.core import errors
-from adjoint.core.grad_mode import no_grad
 from adjoint.core.graph import (
     FunctionNode,
     TensorBase,
@@ -31,14 +30,15 @@ from adjoint.core.graph import (
     version_of,
 )
 from adjoint.core.in_place import rebase
-from adjoint.core.modes import current, is_grad_enabled
-from adjoint.core.profiling import CUSTOM, current_profiler
+from adjoint.core.modes.grad_mode import no_grad
+from adjoint.core.modes.profiling import CUSTOM, current_profiler
+from adjoint.core.modes.state import current, is_grad_enabled
+from adjoint.core.operations.recorder import is_inexact
 from adjoint.core.recorded import announce
-from adjoint.core.recorder import is_inexact
 from adjoint.runtime.pytree import flatten
 from adjoint.tensor.differentiate import needing_grad
+from adjoint.tensor.older.volatile import run_function
 from adjoint.tensor.table import ops
-from adjoint.tensor.volatile import run_function
 from adjoint.transforms import forward
 from adjoint.transforms.batching.batched import BatchedArray, batches_of
 from adjoint.transforms.batching.vmap import described, lead_in, spread

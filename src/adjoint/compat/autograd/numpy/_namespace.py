@@ -6,7 +6,7 @@ import types
 from typing import Any
 
 from adjoint.compat.autograd._primitives import wrapped
-from adjoint.core.naming import known_by
+from adjoint.core.operations.naming import known_by
 
 #: Functions that take shapes, types or files, never boxes.
 PLAIN = frozenset((

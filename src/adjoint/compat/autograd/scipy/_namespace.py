@@ -12,7 +12,7 @@ import scipy.special
 
 from adjoint.compat.autograd._boxes import NO_TRACE, operands, wrap
 from adjoint.compat.autograd._primitives import Primitive, wrapped
-from adjoint.core.naming import known_by
+from adjoint.core.operations.naming import known_by
 from adjoint.interop import scipy_functions
 from adjoint.interop.numpy_functions import FUNCTIONS
 

@@ -9,7 +9,7 @@ import scipy.stats as _stats
 
 from adjoint.compat.autograd._primitives import Primitive as _Primitive
 from adjoint.compat.autograd.scipy._namespace import known as _known
-from adjoint.core.naming import known_by as _known_by
+from adjoint.core.operations.naming import known_by as _known_by
 from adjoint.interop.numpy_functions import FUNCTIONS as _FUNCTIONS
 
 __path__: list[str] = []

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from adjoint.arrays.namespace import device_of, is_array
 from adjoint.core.graph import Node, TensorBase
-from adjoint.core.profiling import CUSTOM, NODE, OPERATION, ProfilerHook, number_of_result
+from adjoint.core.modes.profiling import CUSTOM, NODE, OPERATION, ProfilerHook, number_of_result
 from adjoint.tools.profiler import functions, names
 from adjoint.tools.profiler.recorder import thread_number
 

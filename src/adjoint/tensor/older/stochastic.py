@@ -21,7 +21,7 @@ from adjoint.core.graph import (
     new_tensor,
     project,
 )
-from adjoint.core.modes import current
+from adjoint.core.modes.state import current
 from adjoint.tensor.function_nodes import function_node
 
 if TYPE_CHECKING:

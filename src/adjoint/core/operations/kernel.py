@@ -11,8 +11,8 @@ from adjoint.arrays.dtypes import kind_of, numpy_dtype
 from adjoint.arrays.namespace import astype, is_array, namespace
 from adjoint.arrays.promotion import promote
 from adjoint.core import errors
-from adjoint.core.arguments import INTERNAL, explanation
 from adjoint.core.graph import registry
+from adjoint.core.operations.arguments import INTERNAL, explanation
 from adjoint.program.fused import Fused
 from adjoint.runtime.memory import with_kept_memory
 

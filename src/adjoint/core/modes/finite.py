@@ -9,9 +9,9 @@ import numpy
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 from adjoint.arrays.namespace import is_array, namespace
 from adjoint.core.errors import explained, sizes
-from adjoint.core.interceptors import INSPECTION, Interceptor
 from adjoint.core.locations import caller, described
-from adjoint.core.modes import INTERCEPT, ModeBlock, current
+from adjoint.core.modes.interceptors import INSPECTION, Interceptor
+from adjoint.core.modes.state import INTERCEPT, ModeBlock, current
 
 
 class watch_forward(ModeBlock):

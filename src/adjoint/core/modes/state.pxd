@@ -1,5 +1,5 @@
 cimport cython
-from adjoint.core.interceptors cimport interceptor_at, with_interceptor
+from adjoint.core.modes.interceptors cimport interceptor_at, with_interceptor
 
 cdef extern from "Python.h":
     ctypedef struct PyObject

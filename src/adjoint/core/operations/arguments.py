@@ -18,8 +18,8 @@ import numpy
 from adjoint.arrays.dtypes import dtype
 from adjoint.arrays.namespace import is_array
 from adjoint.core.graph import TensorBase
-from adjoint.core.naming import known_by
-from adjoint.core.random import Generator
+from adjoint.core.modes.random import Generator
+from adjoint.core.operations.naming import known_by
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -8,7 +8,7 @@ import pickle
 from collections.abc import Iterator
 from typing import IO, Any
 
-from adjoint.tensor.safe_pickle import SafeUnpickler
+from adjoint.tensor.memory.safe_pickle import SafeUnpickler
 
 File = str | os.PathLike[str] | IO[bytes]
 

@@ -10,8 +10,8 @@ import weakref
 from typing import Any
 
 from adjoint.core.graph import TensorBase
-from adjoint.core.interceptors import RECORDING, Interceptor
-from adjoint.core.modes import PUSH, SET, ModeBlock, current, intercept_everywhere
+from adjoint.core.modes.interceptors import RECORDING, Interceptor
+from adjoint.core.modes.state import PUSH, SET, ModeBlock, current, intercept_everywhere
 
 DEPRECATED = "volatile is deprecated. Use `with adjoint.no_grad():` instead."
 

@@ -2,7 +2,7 @@ cimport cython
 
 from adjoint.runtime.crossovers cimport is_large
 from adjoint.arrays.kernels.products_and_sums cimport NativeKernel
-from adjoint.core.binding cimport Arguments
+from adjoint.core.operations.binding cimport Arguments
 from adjoint.core.graph cimport TensorBase, dtype_of
 from adjoint.core.in_place cimport check_current
 from adjoint.program.fused cimport Fused

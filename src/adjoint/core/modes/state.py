@@ -12,15 +12,15 @@ import threading
 import weakref
 from typing import NamedTuple
 
-from adjoint.core.interceptors import DUAL_LEVELS
+from adjoint.core.modes.interceptors import DUAL_LEVELS
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
-    from adjoint.core.interceptors import interceptor_at, with_interceptor
+    from adjoint.core.modes.interceptors import interceptor_at, with_interceptor
 
     _local = threading.local()
 
-_KEY = "adjoint.core.modes"
+_KEY = "adjoint.core.modes.state"
 # weak references to the states of all threads
 _states: list = []
 # anomaly mode belongs to all threads, new ones included: (is it on, does it look for NaN)

@@ -10,8 +10,8 @@ import numpy
 from adjoint.arrays.dtypes import is_half, numpy_dtype
 from adjoint.core import errors
 from adjoint.core.graph import registry
+from adjoint.core.operations.results import results_type
 from adjoint.core.recorded import derive_plan
-from adjoint.core.results import results_type
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
@@ -30,7 +30,7 @@ if not cython.compiled:
         shape_of,
         version_of,
     )
-    from adjoint.core.modes import current
+    from adjoint.core.modes.state import current
     from adjoint.core.recorded import OpNode, Plan
 
 _ndarray = numpy.ndarray

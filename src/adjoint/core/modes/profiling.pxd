@@ -1,7 +1,7 @@
 cimport cython
 from adjoint.core.graph cimport AccumulateGrad, Node, TensorBase, new_tensor
-from adjoint.core.interceptors cimport Interceptor, interceptor_at
-from adjoint.core.modes cimport ThreadState, change_modes, current
+from adjoint.core.modes.interceptors cimport Interceptor, interceptor_at
+from adjoint.core.modes.state cimport ThreadState, change_modes, current
 from adjoint.core.in_place cimport CopySlices
 from adjoint.core.recorded cimport OpNode
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, bump_version, counter_of
-from adjoint.core.modes import EXCHANGE, SET, ModeBlock, current, set_mode
+from adjoint.core.modes.state import EXCHANGE, SET, ModeBlock, current, set_mode
 
 F = TypeVar("F", bound=Callable[..., Any])
 

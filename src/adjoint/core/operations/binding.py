@@ -13,14 +13,14 @@ import numpy
 from adjoint.arrays.namespace import held_array, is_array
 from adjoint.arrays.shapes import normalize_dims
 from adjoint.core import errors
-from adjoint.core.arguments import INTERNAL, explanation
-from adjoint.core.dependence import check_kept
 from adjoint.core.graph import registry
+from adjoint.core.operations.arguments import INTERNAL, explanation
+from adjoint.core.operations.dependence import check_kept
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
     from adjoint.core.graph import TensorBase, new_tensor
-    from adjoint.core.modes import current
+    from adjoint.core.modes.state import current
 
 _REQUIRED = inspect.Parameter.empty
 _ALIASES = {"axis": "dim", "axes": "dims", "keepdims": "keepdim", "self": "input", "x": "input", "a": "input"}

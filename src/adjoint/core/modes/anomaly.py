@@ -9,11 +9,11 @@ from typing import Any
 
 from adjoint.arrays.namespace import namespace, underlying
 from adjoint.core import errors
-from adjoint.core.finite import watch_forward
 from adjoint.core.graph import Node, TensorBase
-from adjoint.core.interceptors import ANOMALY, Interceptor
 from adjoint.core.locations import Location, warn_caller
-from adjoint.core.modes import EXCHANGE, ModeBlock, current, set_anomaly
+from adjoint.core.modes.finite import watch_forward
+from adjoint.core.modes.interceptors import ANOMALY, Interceptor
+from adjoint.core.modes.state import EXCHANGE, ModeBlock, current, set_anomaly
 
 ENABLED = (
     "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging."

@@ -1,7 +1,7 @@
 cimport cython
 
 from adjoint.core.graph cimport TensorBase, new_tensor
-from adjoint.core.modes cimport current
+from adjoint.core.modes.state cimport current
 
 
 cdef class Arguments:

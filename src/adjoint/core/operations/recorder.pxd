@@ -1,7 +1,7 @@
 cimport cython
 
 from adjoint.arrays.kernels.products_and_sums cimport NativeKernel
-from adjoint.core.binding cimport Arguments
+from adjoint.core.operations.binding cimport Arguments
 from adjoint.core.graph cimport (
     NO_VERSION,
     Node,
@@ -17,7 +17,7 @@ from adjoint.core.graph cimport (
     shape_of,
     version_of,
 )
-from adjoint.core.modes cimport current
+from adjoint.core.modes.state cimport current
 from adjoint.core.recorded cimport OpNode, Plan
 
 cdef object _ndarray, _FLOAT32, _FLOAT64, registry

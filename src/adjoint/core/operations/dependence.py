@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from adjoint.core import errors
 from adjoint.core.graph import AccumulateGrad, TensorBase, node_of, registry
 from adjoint.core.locations import caller, described
-from adjoint.core.modes import PUSH, ModeBlock, current, is_grad_enabled
+from adjoint.core.modes.state import PUSH, ModeBlock, current, is_grad_enabled
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor

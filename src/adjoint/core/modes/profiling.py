@@ -17,12 +17,12 @@ if not cython.compiled:
 
     from adjoint.core.graph import AccumulateGrad, Node, TensorBase, new_tensor
     from adjoint.core.in_place import CopySlices
-    from adjoint.core.interceptors import Interceptor, interceptor_at
-    from adjoint.core.modes import ThreadState, change_modes, current
+    from adjoint.core.modes.interceptors import Interceptor, interceptor_at
+    from adjoint.core.modes.state import ThreadState, change_modes, current
     from adjoint.core.recorded import OpNode
 
-from adjoint.core.interceptors import PROFILER
-from adjoint.core.modes import INTERCEPT
+from adjoint.core.modes.interceptors import PROFILER
+from adjoint.core.modes.state import INTERCEPT
 
 #: Whose work an event is, under torch's numbers; CUSTOM is a function of the user's, under its own name.
 OPERATION, NODE, USER, CUSTOM = 0, 1, 7, -1

@@ -1,5 +1,5 @@
 cimport cython
-from adjoint.core.binding cimport Arguments
+from adjoint.core.operations.binding cimport Arguments
 from adjoint.core.graph cimport (
     TensorBase,
     _overriding,
@@ -13,12 +13,12 @@ from adjoint.core.graph cimport (
     version_of,
 )
 from adjoint.core.in_place cimport check_writable, overwritten, rebase
-from adjoint.core.interceptors cimport Interceptor
-from adjoint.core.kernel cimport Kernel
-from adjoint.core.modes cimport ThreadState, current
-from adjoint.core.profiling cimport ProfilerHook, sole_profiler
+from adjoint.core.modes.interceptors cimport Interceptor
+from adjoint.core.operations.kernel cimport Kernel
+from adjoint.core.modes.state cimport ThreadState, current
+from adjoint.core.modes.profiling cimport ProfilerHook, sole_profiler
 from adjoint.core.recorded cimport OpNode, name_in_place
-from adjoint.core.recorder cimport Recorder
+from adjoint.core.operations.recorder cimport Recorder
 from adjoint.core.view_steps cimport note_view
 
 

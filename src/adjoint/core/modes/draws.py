@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, ContextDecorator, nullcontext
 from typing import Any
 
-from adjoint.core.modes import ATTRIBUTE, ModeBlock
-from adjoint.core.random import Generator, default_generator
+from adjoint.core.modes.random import Generator, default_generator
+from adjoint.core.modes.state import ATTRIBUTE, ModeBlock
 
 
 class draws_apart(ModeBlock, ContextDecorator):

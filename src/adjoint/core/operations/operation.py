@@ -21,7 +21,6 @@ from adjoint.runtime.once import warn_once
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
-    from adjoint.core.binding import Arguments
     from adjoint.core.graph import (
         TensorBase,
         any_overrides,
@@ -34,15 +33,16 @@ if not cython.compiled:
         version_of,
     )
     from adjoint.core.in_place import check_writable, overwritten, rebase
-    from adjoint.core.interceptors import Interceptor
-    from adjoint.core.kernel import Kernel
-    from adjoint.core.modes import ThreadState, current
-    from adjoint.core.profiling import ProfilerHook, sole_profiler
+    from adjoint.core.modes.interceptors import Interceptor
+    from adjoint.core.modes.profiling import ProfilerHook, sole_profiler
+    from adjoint.core.modes.state import ThreadState, current
+    from adjoint.core.operations.binding import Arguments
+    from adjoint.core.operations.kernel import Kernel
+    from adjoint.core.operations.recorder import Recorder
     from adjoint.core.recorded import OpNode, name_in_place
-    from adjoint.core.recorder import Recorder
     from adjoint.core.view_steps import note_view
 from adjoint.core.graph import Tangents, registry
-from adjoint.core.out_dtypes import check_out_dtype
+from adjoint.core.operations.out_dtypes import check_out_dtype
 from adjoint.core.view_steps import as_strided_step
 
 _ndarray = numpy.ndarray

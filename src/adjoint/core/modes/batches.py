@@ -6,7 +6,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from adjoint.core.graph import TensorBase
-from adjoint.core.modes import ATTRIBUTE, PUSH, SET, Level, ModeBlock, current
+from adjoint.core.modes.state import ATTRIBUTE, PUSH, SET, Level, ModeBlock, current
 
 _numbers = count(1)
 _levels = count(1)

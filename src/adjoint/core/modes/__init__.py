@@ -1,0 +1,1 @@
+"""The modes of a thread, what they switch on, and the generator of random numbers."""

@@ -1,0 +1,1 @@
+"""Operations: arguments are bound, a kernel runs, the call is recorded."""

@@ -1,0 +1,1 @@
+"""Where the elements of tensors lie: storages, files, pinned memory."""

@@ -1,0 +1,1 @@
+"""Names of older versions of PyTorch, and names that are left out."""
