@@ -100,7 +100,7 @@ def public(name: str) -> object:
 FAMILIES = {
     "Arithmetic and elementary functions": ("elementwise", "pointwise", "arithmetic"),
     "Reductions, cumulative sums, statistics": ("reduce", "cumulative", "statistics", "calculus"),
-    "Shapes and views": ("shape", "views", "creation"),
+    "Shapes and views": ("shape", "views", "view_copies", "creation"),
     "Indexing": ("index",),
     "Sorting, counting, sets": ("sorting", "counting"),
     "Products and distances": ("contract", "distances"),

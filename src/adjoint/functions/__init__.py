@@ -41,6 +41,7 @@ FAMILIES = (
     "signal_windows",
     "special",
     "statistics",
+    "view_copies",
     "views",
     "window_functions",
 )

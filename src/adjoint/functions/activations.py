@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
-from inspect import signature
 from typing import TYPE_CHECKING, Any
 
-from adjoint.core import errors
-from adjoint.core.graph import TensorBase
 from adjoint.core.recorded import operations
-from adjoint.functions.composite import composite, in_place_text, ops, takes_out
+from adjoint.functions.arguments import require_tensor
+from adjoint.functions.composite import composite, described, in_place, in_place_text, ops, takes_out
 from adjoint.tensor.creation import rand
 
 if TYPE_CHECKING:
@@ -24,14 +21,8 @@ def _run(name: str, inplace: bool, *arguments: Any) -> Tensor:
     operation = operations[name]
     if not inplace:
         return operation(*arguments)
-    if not isinstance(arguments[0], TensorBase):
-        raise TypeError(errors.must_be_tensor(f"{name}_", "input", 0, arguments[0]))
+    require_tensor(f"{name}_", "input", 0, arguments[0])
     return operation.inplace(arguments, {})
-
-
-def _require_tensor(function: str, input: object, argument: str = "input", place: int = 0) -> None:
-    if not isinstance(input, TensorBase):
-        raise TypeError(errors.must_be_tensor(function, argument, place, input))
 
 
 # smooth ---------------------------------------------------------------------------------------------------------------
@@ -200,8 +191,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     >>> adjoint.nn.functional.prelu(adjoint.tensor([-1.0, 2.0]), adjoint.tensor([0.25]))
     tensor([-0.2500,  2.0000])
     """
-    _require_tensor("prelu", input)
-    _require_tensor("prelu", weight, "weight", 1)
+    require_tensor("prelu", "input", 0, input)
+    require_tensor("prelu", "weight", 1, weight)
     if weight.dtype is not input.dtype:
         raise RuntimeError(
             f"prelu: Type promoting not supported. Got {input.dtype.long_name} and {weight.dtype.long_name}"
@@ -242,7 +233,7 @@ def rrelu(
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if not training:
         return _run("leaky_relu", inplace, input, (lower + upper) / 2)
-    _require_tensor("rrelu", input)
+    require_tensor("rrelu", "input", 0, input)
     slopes = rand(tuple(input.shape), dtype=input.dtype) * (upper - lower) + lower
     return _run("rrelu_with_noise", inplace, input, ops.where(input.detach() <= 0, slopes, 1))
 
@@ -435,7 +426,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
 
 def _plain_dropout(input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
-    _require_tensor("dropout", input)
+    require_tensor("dropout", "input", 0, input)
     _check_probability(p, RuntimeError)
     return _dropped(input, p, inplace, tuple(input.shape)) if _acts(input, p, training) else input
 
@@ -573,23 +564,49 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
 # in place under names of their own ----------------------------------------------------------------------------------
 
 
-def _in_place(function: Callable[..., Tensor], namespaces: tuple[str, ...]) -> None:
-    name = function.__name__ + "_"
-    own = signature(function)
-    kept = [parameter for parameter in own.parameters.values() if parameter.name != "inplace"]
-
-    def variant(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return function(input, *args, **kwargs, inplace=True)
-
-    variant.__name__ = variant.__qualname__ = name
-    variant.__doc__ = in_place_text(f"{function.__name__}()")
-    variant.__signature__ = own.replace(parameters=kept)  # type: ignore[attr-defined]
-    for namespace in namespaces:
-        composite(namespace=namespace, method=False, name=name)(variant)
+@in_place("nn.functional")
+@described(in_place_text("elu()"))
+def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    return elu(input, alpha, inplace=True)
 
 
-_function: Callable[..., Tensor]
-for _function in (elu, leaky_relu, hardtanh):
-    _in_place(_function, ("nn.functional",))
-for _function in (relu, celu, selu, rrelu, threshold):
-    _in_place(_function, ("nn.functional", ""))
+@in_place("nn.functional")
+@described(in_place_text("leaky_relu()"))
+def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
+    return leaky_relu(input, negative_slope, inplace=True)
+
+
+@in_place("nn.functional")
+@described(in_place_text("hardtanh()"))
+def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+    return hardtanh(input, min_val, max_val, inplace=True)
+
+
+@in_place("", "nn.functional")
+@described(in_place_text("relu()"))
+def relu_(input: Tensor) -> Tensor:
+    return relu(input, inplace=True)
+
+
+@in_place("", "nn.functional")
+@described(in_place_text("celu()"))
+def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    return celu(input, alpha, inplace=True)
+
+
+@in_place("", "nn.functional")
+@described(in_place_text("selu()"))
+def selu_(input: Tensor) -> Tensor:
+    return selu(input, inplace=True)
+
+
+@in_place("", "nn.functional")
+@described(in_place_text("rrelu()"))
+def rrelu_(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Tensor:
+    return rrelu(input, lower, upper, training, inplace=True)
+
+
+@in_place("", "nn.functional")
+@described(in_place_text("threshold()"))
+def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
+    return threshold(input, threshold, value, inplace=True)

@@ -11,9 +11,9 @@ from adjoint.arrays import dtypes
 from adjoint.arrays.dtypes import dtype
 from adjoint.arrays.namespace import underlying
 from adjoint.arrays.shapes import broadcast_shapes
-from adjoint.core import errors
-from adjoint.core.graph import TensorBase, new_tensor
+from adjoint.core.graph import new_tensor
 from adjoint.core.recorded import operations
+from adjoint.functions.arguments import require_tensors
 from adjoint.functions.composite import alias_text, composite, ops, takes_out
 
 if TYPE_CHECKING:
@@ -82,12 +82,6 @@ for _name, _of in {
     _alias(_name, _of)
 
 
-def _check_tensors(function: str, input: object, other: object) -> None:
-    for place, (name, value) in enumerate((("input", input), ("other", other))):
-        if not isinstance(value, TensorBase):
-            raise TypeError(errors.must_be_tensor(function, name, place, value))
-
-
 @composite()
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """Elementwise abs(input - other) <= atol + rtol * abs(other).
@@ -98,7 +92,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     >>> adjoint.isclose(adjoint.tensor([1.0, 2.0]), adjoint.tensor([1.0 + 1e-9, 2.1]))
     tensor([ True, False])
     """
-    _check_tensors("isclose", input, other)
+    require_tensors("isclose", input=input, other=other)
     if input.dtype is not other.dtype:
         raise RuntimeError(f"{input.dtype.long_name} did not match {other.dtype.long_name}")
     for name, value in (("rtol", rtol), ("atol", atol)):
@@ -124,7 +118,7 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
     >>> adjoint.allclose(adjoint.tensor([1.0]), adjoint.tensor([1.0 + 1e-9]))
     True
     """
-    _check_tensors("allclose", input, other)
+    require_tensors("allclose", input=input, other=other)
     if _is_batched(input) or _is_batched(other):
         raise RuntimeError("vmap over torch.allclose isn't supported yet.")
     return bool(isclose(input, other, rtol, atol, equal_nan)._array.all())
@@ -146,7 +140,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
     >>> adjoint.equal(adjoint.tensor([1, 2]), adjoint.tensor([1, 2]))
     True
     """
-    _check_tensors("equal", input, other)
+    require_tensors("equal", input=input, other=other)
     if _is_batched(input) or _is_batched(other):
         raise RuntimeError("Batching rule not implemented for aten::equal. We could not generate a fallback.")
     first, second = input._array, other._array

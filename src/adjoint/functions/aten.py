@@ -493,7 +493,7 @@ def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return activations.alpha_dropout(input, p, train)
 
 
-@in_place
+@in_place("")
 def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """nn.functional.alpha_dropout() with all arguments, in place.
 
@@ -521,7 +521,7 @@ def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return activations.feature_alpha_dropout(input, p, train)
 
 
-@in_place
+@in_place("")
 def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """nn.functional.feature_alpha_dropout() with all arguments, in place.
 
@@ -549,7 +549,7 @@ def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return activations.feature_dropout(input, p, train)
 
 
-@in_place
+@in_place("")
 def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """Dropout of whole channels, those of nn.functional.dropout2d(), of an input (N, C, ...), with all
     arguments, in place.

@@ -10,10 +10,10 @@ import numpy
 
 from adjoint.arrays.dtypes import bool_, int32, int64
 from adjoint.arrays.namespace import underlying
-from adjoint.core import errors
-from adjoint.core.graph import TensorBase, new_tensor
+from adjoint.core.graph import new_tensor
 from adjoint.core.modes.grad_mode import no_grad
 from adjoint.functions.activations import dropout
+from adjoint.functions.arguments import require_tensors
 from adjoint.functions.composite import composite, ops
 from adjoint.tensor.creation import arange, ones
 
@@ -21,12 +21,6 @@ if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
 
 _functional = composite(namespace="nn.functional", method=False)
-
-
-def _require(function: str, **tensors: object) -> None:
-    for place, (name, value) in enumerate(tensors.items()):
-        if not isinstance(value, TensorBase):
-            raise TypeError(errors.must_be_tensor(function, name, place, value))
 
 
 # embedding ----------------------------------------------------------------------------------------------------------
@@ -44,7 +38,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     tensor([[1, 0, 0],
             [0, 0, 1]])
     """
-    _require("one_hot", tensor=tensor)
+    require_tensors("one_hot", tensor=tensor)
     if tensor.dtype is not int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     raw = underlying(tensor._array)
@@ -107,7 +101,7 @@ def embedding(
             [3., 4.],
             [1., 2.]])
     """
-    _require("embedding", weight=weight, indices=input)
+    require_tensors("embedding", weight=weight, indices=input)
     if padding_idx is not None:
         rows = weight.shape[0]
         assert -rows <= padding_idx < rows, "Padding_idx must be within num_embeddings"
@@ -139,7 +133,7 @@ def top_embedding(
     >>> adjoint.embedding(adjoint.tensor([[1.0, 2.0], [3.0, 4.0]]), adjoint.tensor([1]))
     tensor([[3., 4.]])
     """
-    _require("embedding", weight=weight, indices=indices)
+    require_tensors("embedding", weight=weight, indices=indices)
     return _embedding(weight, indices, padding_idx, scale_grad_by_freq)
 
 
@@ -255,7 +249,7 @@ def embedding_bag(
     tensor([[1., 2.],
             [6., 8.]])
     """
-    _require("embedding_bag", weight=weight, indices=input)
+    require_tensors("embedding_bag", weight=weight, indices=input)
     if weight.dtype is int64 and input.is_floating_point():
         warnings.warn(
             "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
@@ -344,7 +338,7 @@ def top_embedding_bag(
     """
     if mode not in range(3):
         raise RuntimeError("`mode` must be sum, mean, or max.")
-    _require("embedding_bag", weight=weight, indices=indices, offsets=offsets)
+    require_tensors("embedding_bag", weight=weight, indices=indices, offsets=offsets)
     if indices.ndim != 1:
         raise RuntimeError(f"input has to be a 1D Tensor, but got Tensor of dimension {indices.ndim}")
     bags = embedding_bag(
@@ -375,7 +369,7 @@ def _origins(rows: Tensor, indices: Tensor) -> Tensor:
 
 
 def _check_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool) -> None:
-    _require("scaled_dot_product_attention", query=query, key=key, value=value)
+    require_tensors("scaled_dot_product_attention", query=query, key=key, value=value)
     if min(query.ndim, key.ndim, value.ndim) < 2:
         raise RuntimeError(
             "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "

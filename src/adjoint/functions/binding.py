@@ -44,7 +44,7 @@ _IN_PLACE = {
 }  # fmt: skip
 
 # methods that torch has as functions too, without another declaration of theirs
-_AS_FUNCTIONS = (
+METHODS_AS_FUNCTIONS = (
     "abs_", "acos_", "acosh_", "addmv_", "arccos_", "arccosh_", "arcsin_", "arcsinh_", "arctan_", "arctanh_",
     "as_strided_", "asin_", "asinh_", "atan_", "atanh_", "ceil_", "clamp_", "clamp_max_", "clamp_min_", "clip_",
     "conj_physical_", "cos_", "cosh_", "deg2rad_", "detach", "detach_", "erf_", "erfc_", "exp2_", "exp_", "expm1_",
@@ -114,7 +114,7 @@ def bind() -> None:
                 add_places(known_by(method, "adjoint", f"Tensor.{declared.method}"), f"Tensor.{declared.method}")
     for name in _OWN:
         setattr(Tensor, name, checked(getattr(Tensor, name)))
-    for name in _AS_FUNCTIONS:
+    for name in METHODS_AS_FUNCTIONS:
         functions[""].setdefault(name, _function_of(getattr(Tensor, name), name))
     for name in _OTHER_KINDS:
         setattr(Tensor, name, property(_is_never, doc=_NEVER.format(name=name)))

@@ -154,9 +154,7 @@ def _spacings(spacing: Any, number: int, ndim: int, given: bool) -> list[Any]:
 
 @composite(method=False)
 @torch_call()
-def gradient(
-    input: Tensor, *, spacing: Any = 1, dim: Dims = None, edge_order: int = 1
-) -> tuple[Tensor, ...]:
+def gradient(input: Tensor, *, spacing: Any = 1, dim: Dims = None, edge_order: int = 1) -> tuple[Tensor, ...]:
     """Numerical derivatives of a function given on a grid, one for each axis, of second order inside.
 
     Args:

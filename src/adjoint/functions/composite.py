@@ -61,12 +61,18 @@ def public(function: F) -> F:
     return composite(method=False)(in_functional(function))
 
 
-def in_place(function: F) -> F:
-    """Declare a function of torch that works in place: its name ends in an underscore, and it is no method."""
-    return composite(method=False, name=function.__name__)(function)
+def in_place(*namespaces: str) -> Callable[[F], F]:
+    """Declare a function that works in place: its name ends in an underscore, and it is no method."""
+
+    def declare(function: F) -> F:
+        for namespace in namespaces:
+            composite(namespace=namespace, method=False, name=function.__name__)(function)
+        return function
+
+    return declare
 
 
-def described(text: str, **words: object) -> Callable[[F], F]:
+def described(text: str, /, **words: object) -> Callable[[F], F]:
     """Give a function the docstring of its family, with words of its own."""
 
     def decorate(function: F) -> F:

@@ -10,19 +10,12 @@ import numpy
 
 from adjoint.arrays.dtypes import promote_types
 from adjoint.arrays.shapes import broadcast_shapes
-from adjoint.core import errors
-from adjoint.core.graph import TensorBase
 from adjoint.core.recorded import operations
+from adjoint.functions.arguments import require_tensors
 from adjoint.functions.composite import composite, ops
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
-
-
-def _require(function: str, **tensors: object) -> None:
-    for place, (name, value) in enumerate(tensors.items()):
-        if not isinstance(value, TensorBase):
-            raise TypeError(errors.must_be_tensor(function, name, place, value))
 
 
 def _norm(input: Tensor, p: float, dim: Any, keepdim: bool = False) -> Tensor:
@@ -40,7 +33,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     >>> adjoint.cosine_similarity(adjoint.tensor([[1.0, 0.0]]), adjoint.tensor([[1.0, 1.0]]))
     tensor([0.7071])
     """
-    _require("cosine_similarity", x1=x1, x2=x2)
+    require_tensors("cosine_similarity", x1=x1, x2=x2)
     common = promote_types(x1.dtype, x2.dtype)
     if not common.is_floating_point:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {common.long_name}")
@@ -68,7 +61,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     >>> adjoint.pairwise_distance(adjoint.tensor([[3.0, 4.0]]), adjoint.zeros(1, 2))
     tensor([5.0000])
     """
-    _require("pairwise_distance", x1=x1, x2=x2)
+    require_tensors("pairwise_distance", x1=x1, x2=x2)
     return _norm(x1 - x2 + float(eps), p, -1, keepdim)
 
 
@@ -83,7 +76,7 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
     >>> adjoint.pdist(adjoint.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
     tensor([5.0000, 1.0000, 4.2426])
     """
-    _require("pdist", input=input)
+    require_tensors("pdist", input=input)
     if input.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
     if not input.is_floating_point():
@@ -107,6 +100,6 @@ def normalize(
     >>> adjoint.nn.functional.normalize(adjoint.tensor([[3.0, 4.0]]))
     tensor([[0.6000, 0.8000]])
     """
-    _require("normalize", input=input)
+    require_tensors("normalize", input=input)
     length = ops.clamp(_norm(input, p, dim, True), min=eps)
     return input / length if out is None else operations["true_divide"].into(out, [input, length])

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import index
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy
 
 from adjoint.arrays.dtypes import as_dtype, dtype, from_numpy_dtype, get_default_dtype, is_half
 from adjoint.arrays.shapes import normalize_dim
 from adjoint.core.graph import new_tensor
-from adjoint.functions.composite import composite, into, ops, torch_call
+from adjoint.functions.composite import composite, described, into, ops, torch_call
 from adjoint.rules.fft import SWAPPED_NORM
 from adjoint.tensor.memory.pinning import pinnable
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
+F = TypeVar("F", bound=Callable[..., Any])
 Dims = int | Sequence[int] | None
 
 # what a transform is applied to --------------------------------------------------------------------------------------
@@ -57,10 +58,10 @@ def _to_half(input: Tensor, dims: tuple[int, ...], sizes: tuple[int, ...], norm:
 
 def _from_half(input: Tensor, dims: tuple[int, ...], sizes: tuple[int, ...], norm: str, inverse: bool) -> Tensor:
     """From half a spectrum to the real signal; with the sign of the forward transform from the conjugate."""
-    given = _resized(input, dims, (*sizes[:-1], sizes[-1] // 2 + 1))
+    half = _resized(input, dims, (*sizes[:-1], sizes[-1] // 2 + 1))
     if not inverse:
-        given, norm = ops.conjugated(given), SWAPPED_NORM[norm]
-    return ops.fft_c2r(given, dims, norm, sizes[-1])
+        half, norm = ops.conjugated(half), SWAPPED_NORM[norm]
+    return ops.fft_c2r(half, dims, norm, sizes[-1])
 
 
 class _Transform(NamedTuple):
@@ -165,41 +166,131 @@ _DOC = """{text}; over {axes}.
     """
 
 
-def _declare(name: str, transform: _Transform) -> None:
-    def along(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-        _check_real(name, input)
-        axis = _axis(_whole(name, "dim", 3, dim), input.ndim)
-        size = -1 if n is None else _whole(name, "n", 2, n)
-        if n is not None and size < 1:
-            raise RuntimeError(f"Invalid number of data points ({size}) specified")
-        return _transformed(name, input, (axis,), [size], norm)
-
-    def over_two(input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-        return over_any(input, s, dim, norm)
-
-    def over_any(input: Tensor, s: Dims = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-        _check_real(f"{name}n", input)
-        if transform.run is _full and not input.is_complex():
-            real = _inexact(input)
-            input = ops.cast(real, real.dtype.to_complex())  # as in torch: the node keeps no real numbers
-        return _transformed(name, input, *_axes_and_sizes(name, input, s, dim), norm)
-
-    real = " and complex numbers" if transform.run is _to_half else ""
-    texts = {"text": transform.text, "real": real, "shape": _SHAPES[transform.run]}
-    several = {"size": "s", "of": "sizes"}
-    for form, function, words in (
-        ("", along, {"axes": "one axis", "size": "n", "of": "size", "dim": "the axis"}),
-        ("2", over_two, {"axes": "two axes", "dim": "the axes, or one of them", **several}),
-        ("n", over_any, {"axes": "several axes", "dim": "the axes; None for the last len(s), or for all", **several}),
-    ):
-        public = name + form
-        function.__name__ = function.__qualname__ = public
-        function.__doc__ = _DOC.format(name=public, **texts, **words)
-        composite(namespace="fft", method=False)(torch_call(f"fft_{public}")(function))
+_ONE = {"axes": "one axis", "size": "n", "of": "size", "dim": "the axis"}
+_TWO = {"axes": "two axes", "size": "s", "of": "sizes", "dim": "the axes, or one of them"}
+_MANY = {"axes": "several axes", "size": "s", "of": "sizes", "dim": "the axes; None for the last len(s), or for all"}
 
 
-for _name, _transform in _TRANSFORMS.items():
-    _declare(_name, _transform)
+def _declared(name: str, transform: str, axes: dict[str, str]) -> Callable[[F], F]:
+    """Declare a function of adjoint.fft over one axis, two or many, with the docstring of its transform."""
+    kind = _TRANSFORMS[transform]
+    real = " and complex numbers" if kind.run is _to_half else ""
+
+    def declare(function: F) -> F:
+        described(_DOC, name=name, text=kind.text, real=real, shape=_SHAPES[kind.run], **axes)(function)
+        return composite(namespace="fft", method=False)(torch_call(f"fft_{name}")(function))
+
+    return declare
+
+
+def _over_one(name: str, input: Tensor, n: int | None, dim: int, norm: str | None) -> Tensor:
+    _check_real(name, input)
+    axis = _axis(_whole(name, "dim", 3, dim), input.ndim)
+    size = -1 if n is None else _whole(name, "n", 2, n)
+    if n is not None and size < 1:
+        raise RuntimeError(f"Invalid number of data points ({size}) specified")
+    return _transformed(name, input, (axis,), [size], norm)
+
+
+def _over_many(name: str, input: Tensor, s: Dims, dim: Dims, norm: str | None) -> Tensor:
+    _check_real(f"{name}n", input)
+    if _TRANSFORMS[name].run is _full and not input.is_complex():
+        real = _inexact(input)
+        input = ops.cast(real, real.dtype.to_complex())  # as in torch: the node keeps no real numbers
+    return _transformed(name, input, *_axes_and_sizes(name, input, s, dim), norm)
+
+
+@_declared("fft", "fft", _ONE)
+def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    return _over_one("fft", input, n, dim, norm)
+
+
+@_declared("fft2", "fft", _TWO)
+def fft2(input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
+    return _over_many("fft", input, s, dim, norm)
+
+
+@_declared("fftn", "fft", _MANY)
+def fftn(input: Tensor, s: Dims = None, dim: Dims = None, norm: str | None = None) -> Tensor:
+    return _over_many("fft", input, s, dim, norm)
+
+
+@_declared("ifft", "ifft", _ONE)
+def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    return _over_one("ifft", input, n, dim, norm)
+
+
+@_declared("ifft2", "ifft", _TWO)
+def ifft2(input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
+    return _over_many("ifft", input, s, dim, norm)
+
+
+@_declared("ifftn", "ifft", _MANY)
+def ifftn(input: Tensor, s: Dims = None, dim: Dims = None, norm: str | None = None) -> Tensor:
+    return _over_many("ifft", input, s, dim, norm)
+
+
+@_declared("rfft", "rfft", _ONE)
+def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    return _over_one("rfft", input, n, dim, norm)
+
+
+@_declared("rfft2", "rfft", _TWO)
+def rfft2(input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
+    return _over_many("rfft", input, s, dim, norm)
+
+
+@_declared("rfftn", "rfft", _MANY)
+def rfftn(input: Tensor, s: Dims = None, dim: Dims = None, norm: str | None = None) -> Tensor:
+    return _over_many("rfft", input, s, dim, norm)
+
+
+@_declared("irfft", "irfft", _ONE)
+def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    return _over_one("irfft", input, n, dim, norm)
+
+
+@_declared("irfft2", "irfft", _TWO)
+def irfft2(input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
+    return _over_many("irfft", input, s, dim, norm)
+
+
+@_declared("irfftn", "irfft", _MANY)
+def irfftn(input: Tensor, s: Dims = None, dim: Dims = None, norm: str | None = None) -> Tensor:
+    return _over_many("irfft", input, s, dim, norm)
+
+
+@_declared("hfft", "hfft", _ONE)
+def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    return _over_one("hfft", input, n, dim, norm)
+
+
+@_declared("hfft2", "hfft", _TWO)
+def hfft2(input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
+    return _over_many("hfft", input, s, dim, norm)
+
+
+@_declared("hfftn", "hfft", _MANY)
+def hfftn(input: Tensor, s: Dims = None, dim: Dims = None, norm: str | None = None) -> Tensor:
+    return _over_many("hfft", input, s, dim, norm)
+
+
+@_declared("ihfft", "ihfft", _ONE)
+def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    return _over_one("ihfft", input, n, dim, norm)
+
+
+@_declared("ihfft2", "ihfft", _TWO)
+def ihfft2(input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
+    return _over_many("ihfft", input, s, dim, norm)
+
+
+@_declared("ihfftn", "ihfft", _MANY)
+def ihfftn(input: Tensor, s: Dims = None, dim: Dims = None, norm: str | None = None) -> Tensor:
+    return _over_many("ihfft", input, s, dim, norm)
+
+
+# frequencies ----------------------------------------------------------------------------------------------------------
 
 
 def _rolled(input: Tensor, dim: Dims, part: Callable[[int], int]) -> Tensor:

@@ -12,10 +12,10 @@ import numpy
 from adjoint.arrays.dtypes import bool_, finfo, int64, promote_types, uint8
 from adjoint.arrays.namespace import underlying
 from adjoint.arrays.shapes import broadcast_shapes
-from adjoint.core import errors
 from adjoint.core.graph import TensorBase
 from adjoint.core.locations import warn_caller
 from adjoint.core.modes.grad_mode import no_grad
+from adjoint.functions.arguments import require_tensors
 from adjoint.functions.composite import as_number, composite, ops
 from adjoint.functions.contract import linear
 from adjoint.functions.distances import pairwise_distance
@@ -32,12 +32,6 @@ _SQUASHED = (
 )
 
 # arguments that many have -------------------------------------------------------------------------------------------
-
-
-def _require(function: str, **tensors: object) -> None:
-    for place, (name, value) in enumerate(tensors.items()):
-        if not isinstance(value, TensorBase):
-            raise TypeError(errors.must_be_tensor(function, name, place, value))
 
 
 def _reduction(reduction: str, size_average: bool | None = None, reduce: bool | None = None, *more: str) -> str:
@@ -219,7 +213,7 @@ def kl_div(
             stacklevel=3,
         )
     reduction = _reduction(reduction, size_average, reduce, "batchmean")
-    _require("kl_div", input=input, target=target)
+    require_tensors("kl_div", input=input, target=target)
     for tensor in (input, target):
         if tensor.is_complex():
             raise RuntimeError("kl_div: Complex inputs not supported.")
@@ -357,7 +351,7 @@ def poisson_nll_loss(
     tensor(1.)
     """
     reduction = _reduction(reduction, size_average, reduce)
-    _require("poisson_nll_loss", input=input, target=target)
+    require_tensors("poisson_nll_loss", input=input, target=target)
     if log_input:
         losses = ops.exp(input) - target * input
     else:
@@ -446,7 +440,7 @@ def nll_loss(
     tensor(2.)
     """
     reduction = _reduction(reduction, size_average, reduce)
-    _require("nll_loss_nd", input=input, target=target)
+    require_tensors("nll_loss_nd", input=input, target=target)
     if not input.ndim:
         raise ValueError("Expected 1 or more dimensions (got 0)")
     _check_batch(input, target)
@@ -476,7 +470,7 @@ def cross_entropy(
     tensor(0.6931)
     """
     reduction = _reduction(reduction, size_average, reduce)
-    _require("cross_entropy_loss", input=input, target=target)
+    require_tensors("cross_entropy_loss", input=input, target=target)
     if label_smoothing > 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     if input.shape == target.shape:
@@ -513,7 +507,7 @@ def linear_cross_entropy(
     >>> adjoint.nn.functional.linear_cross_entropy(adjoint.ones(1, 2), adjoint.zeros(4, 2), adjoint.tensor([1]))
     tensor(1.3863)
     """
-    _require("linear_cross_entropy", input=input, linear_weight=linear_weight, target=target)
+    require_tensors("linear_cross_entropy", input=input, linear_weight=linear_weight, target=target)
     if options is not None:
         raise NotImplementedError("linear_cross_entropy() is not computed in pieces here: leave out its options")
     outer, several = tuple(linear_weight.shape[:-1]), linear_weight.ndim > 2
@@ -615,12 +609,10 @@ def soft_margin_loss(
     tensor(0.6931)
     """
     reduction = _reduction(reduction, size_average, reduce)
-    _require("soft_margin_loss", input=input, target=target)
+    require_tensors("soft_margin_loss", input=input, target=target)
     shape = broadcast_shapes(tuple(input.shape), tuple(target.shape))
     if shape != tuple(input.shape):
-        raise RuntimeError(
-            f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(shape)}"
-        )
+        raise RuntimeError(f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(shape)}")
     if input.is_complex():
         return _reduced(ops.log1p(ops.exp(-target * input)), reduction)
     target = target if target.dtype is input.dtype else target.to(input.dtype)
@@ -645,7 +637,7 @@ def hinge_embedding_loss(
     tensor(0.6500)
     """
     reduction = _reduction(reduction, size_average, reduce)
-    _require("hinge_embedding_loss", input=input, target=target)
+    require_tensors("hinge_embedding_loss", input=input, target=target)
     if not (input.is_floating_point() or input.is_complex()):
         # torch takes the margin as the input's type, and so drops its fraction
         margin = int(margin)
@@ -1010,7 +1002,7 @@ def ctc_loss(
     tensor(0.2876)
     """
     reduction = _reduction(reduction)
-    _require("ctc_loss", log_probs=log_probs, targets=targets)
+    require_tensors("ctc_loss", log_probs=log_probs, targets=targets)
     single = log_probs.ndim == 2
     if single:
         log_probs = log_probs[:, None]

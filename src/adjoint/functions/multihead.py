@@ -32,9 +32,7 @@ def _check_ranks(
     )
     if key_padding_mask is not None:
         found = key_padding_mask.ndim
-        assert found == n - 1, (
-            f"{whom} `key_padding_mask` to be `None` or {n - 1}-D but found {found}-D tensor instead"
-        )
+        assert found == n - 1, f"{whom} `key_padding_mask` to be `None` or {n - 1}-D but found {found}-D tensor instead"
     if attn_mask is not None:
         found = attn_mask.ndim
         assert found in (2, 3), f"{whom} `attn_mask` to be `None`, 2-D or 3-D but found {found}-D tensor instead"
@@ -122,9 +120,7 @@ def _checked_mask(mask: Tensor | None, rows: int, targets: int, sources: int) ->
         return None
     wanted = (targets, sources) if mask.ndim == 2 else (rows, targets, sources)
     if tuple(mask.shape) != wanted:
-        raise RuntimeError(
-            f"The shape of the {mask.ndim}D attn_mask is {mask.shape}, but should be {wanted}."
-        )
+        raise RuntimeError(f"The shape of the {mask.ndim}D attn_mask is {mask.shape}, but should be {wanted}.")
     return mask[None] if mask.ndim == 2 else mask
 
 

@@ -7,9 +7,8 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from adjoint.arrays.dtypes import finfo, float32
-from adjoint.core import errors
-from adjoint.core.graph import TensorBase
 from adjoint.core.modes.grad_mode import no_grad
+from adjoint.functions.arguments import require_tensors
 from adjoint.functions.composite import composite, ops
 from adjoint.functions.underived import check_constants
 from adjoint.tensor.creation import tensor
@@ -18,11 +17,6 @@ if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
 
 _functional = composite(namespace="nn.functional", method=False)
-
-
-def _require_tensor(function: str, input: object) -> None:
-    if not isinstance(input, TensorBase):
-        raise TypeError(errors.must_be_tensor(function, "input", 0, input))
 
 
 def _check_dtypes(input: Tensor, *parameters: Tensor | None) -> None:
@@ -84,7 +78,7 @@ def batch_norm(
     tensor([[-1.0000,  0.0000],
             [ 1.0000,  0.0000]])
     """
-    _require_tensor("batch_norm", input)
+    require_tensors("batch_norm", input=input)
     if training:
         _check_batch_norm(input, eps)
     channels = input.shape[1] if input.ndim > 1 else 0
@@ -143,7 +137,7 @@ def instance_norm(
     >>> adjoint.nn.functional.instance_norm(adjoint.tensor([[[1.0, 3.0]]]))
     tensor([[[-1.0000,  1.0000]]])
     """
-    _require_tensor("instance_norm", input)
+    require_tensors("instance_norm", input=input)
     if not use_input_stats:
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
@@ -222,7 +216,7 @@ def layer_norm(
     >>> adjoint.nn.functional.layer_norm(adjoint.tensor([[1.0, 3.0]]), (2,))
     tensor([[-1.0000,  1.0000]])
     """
-    _require_tensor("layer_norm", input)
+    require_tensors("layer_norm", input=input)
     shape, ndim = _check_normalized_shape("layer_norm", input, normalized_shape), input.ndim
     scale, shift = _trailing("weight", weight, shape, ndim), _trailing("bias", bias, shape, ndim)
     _check_dtypes(input, weight, bias)
@@ -245,7 +239,7 @@ def rms_norm(
     >>> adjoint.nn.functional.rms_norm(adjoint.tensor([[1.0, 7.0]]), (2,))
     tensor([[0.2000, 1.4000]])
     """
-    _require_tensor("rms_norm", input)
+    require_tensors("rms_norm", input=input)
     shape, ndim = _check_normalized_shape("rms_norm", input, normalized_shape, "*"), input.ndim
     scale = _trailing("weight", weight, shape, ndim)
     dims = tuple(range(ndim - len(shape), ndim))
@@ -274,7 +268,7 @@ def group_norm(
     >>> adjoint.nn.functional.group_norm(adjoint.tensor([[1.0, 3.0, 5.0, 9.0]]), 2)
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
-    _require_tensor("group_norm", input)
+    require_tensors("group_norm", input=input)
     if input.ndim < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
     samples, channels = input.shape[:2]

@@ -5,17 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from adjoint.arrays.dtypes import complex128, dtype, float64, kind_of
-from adjoint.core import errors
 from adjoint.core.graph import TensorBase
+from adjoint.functions.arguments import optional_out, require_tensor
 from adjoint.functions.composite import alias_text, composite, ops, renamed
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
-
-
-def _check_tensor(function: str, name: str, place: int, value: object) -> None:
-    if not isinstance(value, TensorBase):
-        raise TypeError(errors.must_be_tensor(function, name, place, value))
 
 
 @composite()
@@ -27,7 +22,7 @@ def positive(input: Tensor) -> Tensor:
     >>> adjoint.positive(x) is x, +x is x
     (True, True)
     """
-    _check_tensor("positive", "input", 0, input)
+    require_tensor("positive", "input", 0, input)
     if kind_of(input._array) == "b":
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return input
@@ -56,10 +51,9 @@ def float_power(input: Tensor | complex, exponent: Tensor | complex, *, out: Ten
     tensor([0.5000, 0.3333], dtype=adjoint.float64)
     """
     if not isinstance(exponent, TensorBase):
-        _check_tensor("float_power", "input", 0, input)
+        require_tensor("float_power", "input", 0, input)
     kind = _double(input, exponent)
-    given = {} if out is None else {"out": out}
-    return ops.pow(_in_double(input, kind), _in_double(exponent, kind), **given)
+    return ops.pow(_in_double(input, kind), _in_double(exponent, kind), **optional_out(out))
 
 
 @composite(namespace=None, name="float_power_")
@@ -92,7 +86,7 @@ def conj(input: Tensor) -> Tensor:
     >>> adjoint.conj(adjoint.tensor([1 + 2j]))
     tensor([1.-2.j])
     """
-    _check_tensor("conj", "input", 0, input)
+    require_tensor("conj", "input", 0, input)
     return ops.conj(input) if input.is_complex() else input
 
 
@@ -104,7 +98,7 @@ def real(input: Tensor) -> Tensor:
     >>> adjoint.real(adjoint.tensor([1 + 2j]))
     tensor([1.])
     """
-    _check_tensor("real", "input", 0, input)
+    require_tensor("real", "input", 0, input)
     return ops.real(input) if input.is_complex() else input
 
 
@@ -118,7 +112,7 @@ def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> adjoint.conj_physical(adjoint.tensor([1 + 2j]))
     tensor([1.-2.j])
     """
-    _check_tensor("conj_physical", "input", 0, input)
+    require_tensor("conj_physical", "input", 0, input)
     if out is not None:
         return ops.conj(input, out=out)
     return ops.conj(input) if input.is_complex() else input
@@ -134,7 +128,7 @@ def resolve_conj(input: Tensor) -> Tensor:
     >>> adjoint.resolve_conj(adjoint.tensor([1j]).conj())
     tensor([0.-1.j])
     """
-    _check_tensor("resolve_conj", "input", 0, input)
+    require_tensor("resolve_conj", "input", 0, input)
     return input
 
 
@@ -148,7 +142,7 @@ def resolve_neg(input: Tensor) -> Tensor:
     >>> adjoint.resolve_neg(-adjoint.tensor([1.0]))
     tensor([-1.])
     """
-    _check_tensor("resolve_neg", "input", 0, input)
+    require_tensor("resolve_neg", "input", 0, input)
     return input
 
 
@@ -162,7 +156,7 @@ def is_conj(input: Tensor) -> bool:
     >>> adjoint.is_conj(adjoint.tensor([1j]).conj())
     False
     """
-    _check_tensor("is_conj", "input", 0, input)
+    require_tensor("is_conj", "input", 0, input)
     return False
 
 
@@ -176,7 +170,7 @@ def is_neg(input: Tensor) -> bool:
     >>> adjoint.is_neg(-adjoint.tensor([1.0]))
     False
     """
-    _check_tensor("is_neg", "input", 0, input)
+    require_tensor("is_neg", "input", 0, input)
     return False
 
 

@@ -9,10 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from adjoint.arrays.size import type_name
-from adjoint.core import errors
-from adjoint.core.graph import TensorBase
 from adjoint.functions.activations import dropout as zeroed
-from adjoint.functions.composite import composite, ops
+from adjoint.functions.arguments import require_tensor
+from adjoint.functions.composite import composite, described, ops
 from adjoint.functions.contract import linear
 from adjoint.functions.recurrent import next_by_relu, next_by_tanh, next_gated, next_remembered
 
@@ -191,78 +190,157 @@ tensor({shown})
 
 def _states(function: str, hx: Any, several: bool) -> State:
     if not several:
-        _require(function, "hx", 1, hx)
+        require_tensor(function, "hx", 1, hx)
         return (hx,)
     if not isinstance(hx, (tuple, list)):
         raise TypeError(f"{function}(): argument 'hx' (position 2) must be tuple of Tensors, not {type_name(hx)}")
     if len(hx) != 2:
         raise RuntimeError(f"{function} expects two hidden states")
     for state in hx:
-        _require(function, "hx", 1, state)
+        require_tensor(function, "hx", 1, state)
     return tuple(hx)
-
-
-def _require(function: str, name: str, place: int, value: object) -> None:
-    if not isinstance(value, TensorBase):
-        raise TypeError(errors.must_be_tensor(function, name, place, value))
 
 
 def _sequences(function: str, input: Tensor, batch_sizes: Tensor | None) -> Sequences:
     """How the sequences of `input` lie."""
-    _require(function, "input", 0, input)
+    require_tensor(function, "input", 0, input)
     rank = 3 if batch_sizes is None else 2
     if input.ndim != rank:
         raise RuntimeError(f"{function}() expects input of {rank} dimensions, got shape {list(input.shape)}")
     if batch_sizes is None:
         return Sequences(None)
-    _require(function, "batch_sizes", 1, batch_sizes)
+    require_tensor(function, "batch_sizes", 1, batch_sizes)
     sizes = tuple(batch_sizes.tolist())
     _check_packed(input, sizes)
     return Sequences(sizes)
 
 
-def _declare(name: str, summary: str, step: Step, gates: int, shown: str, projection: str = "") -> None:
+def _recurrent(
+    function: str,
+    step: Step,
+    gates: int,
+    input: Tensor,
+    hx: Any,
+    params: Any,
+    has_biases: Any,
+    num_layers: Any,
+    dropout: Any,
+    train: Any,
+    bidirectional: Any,
+    batch_first: Any,
+) -> tuple[Tensor, ...]:
+    """The outputs and the last states; for packed sequences the arguments stand one place further from `hx` on."""
     several = step is _two_states
-
-    def network(
-        input: Tensor,
-        hx: Any,
-        params: Any,
-        has_biases: Any,
-        num_layers: Any,
-        dropout: Any,
-        train: Any,
-        bidirectional: Any,
-        batch_first: Any,
-    ) -> tuple[Tensor, ...]:
-        options = (has_biases, num_layers, dropout, train, bidirectional)
-        if isinstance(has_biases, (tuple, list)):
-            # packed sequences: the arguments from the second on stand one place further
-            batch_sizes, hx, params, options = hx, params, has_biases, (*options[1:], batch_first)
-            sequences = _sequences(name, input, batch_sizes)
-            return _network(step, gates, input, sequences, _states(name, hx, several), params, *options)
-        sequences = _sequences(name, input, None)
-        input = input.transpose(0, 1) if batch_first else input
-        output, *last = _network(step, gates, input, sequences, _states(name, hx, several), params, *options)
-        return output.transpose(0, 1) if batch_first else output, *last
-
-    network.__name__ = network.__qualname__ = name
-    network.__doc__ = _DOC.format(
-        name=name, summary=summary, gates=gates, shown=shown, projection=projection,
-        states="two tensors (states and cells)" if several else "a tensor",
-        hx="(state, state)" if several else "state",
-    )  # fmt: skip
-    composite(method=False)(network)
+    options = (has_biases, num_layers, dropout, train, bidirectional)
+    if isinstance(has_biases, (tuple, list)):
+        batch_sizes, hx, params, options = hx, params, has_biases, (*options[1:], batch_first)
+        sequences = _sequences(function, input, batch_sizes)
+        return _network(step, gates, input, sequences, _states(function, hx, several), params, *options)
+    sequences = _sequences(function, input, None)
+    input = input.transpose(0, 1) if batch_first else input
+    output, *last = _network(step, gates, input, sequences, _states(function, hx, several), params, *options)
+    return output.transpose(0, 1) if batch_first else output, *last
 
 
-_declare("rnn_tanh", "Elman's recurrent network with tanh", _one_state(next_by_tanh), 1, "[0.7616, 0.9427]")
-_declare("rnn_relu", "Elman's recurrent network with relu", _one_state(next_by_relu), 1, "[1., 2.]")
-_declare("gru", "Gated recurrent units", _one_state(next_gated), 3, "[0.2048, 0.3468]")
-_declare(
-    "lstm",
-    "Long short-term memories",
-    _two_states,
-    4,
-    "[0.3696, 0.6505]",
-    ", and w_hr, which projects the state, if that is of another size than the cell",
+@composite(method=False)
+@described(
+    _DOC,
+    name="rnn_tanh",
+    summary="Elman's recurrent network with tanh",
+    gates=1,
+    states="a tensor",
+    hx="state",
+    projection="",
+    shown="[0.7616, 0.9427]",
 )
+def rnn_tanh(
+    input: Tensor,
+    hx: Any,
+    params: Any,
+    has_biases: Any,
+    num_layers: Any,
+    dropout: Any,
+    train: Any,
+    bidirectional: Any,
+    batch_first: Any,
+) -> tuple[Tensor, ...]:
+    options = (has_biases, num_layers, dropout, train, bidirectional, batch_first)
+    return _recurrent("rnn_tanh", _one_state(next_by_tanh), 1, input, hx, params, *options)
+
+
+@composite(method=False)
+@described(
+    _DOC,
+    name="rnn_relu",
+    summary="Elman's recurrent network with relu",
+    gates=1,
+    states="a tensor",
+    hx="state",
+    projection="",
+    shown="[1., 2.]",
+)
+def rnn_relu(
+    input: Tensor,
+    hx: Any,
+    params: Any,
+    has_biases: Any,
+    num_layers: Any,
+    dropout: Any,
+    train: Any,
+    bidirectional: Any,
+    batch_first: Any,
+) -> tuple[Tensor, ...]:
+    options = (has_biases, num_layers, dropout, train, bidirectional, batch_first)
+    return _recurrent("rnn_relu", _one_state(next_by_relu), 1, input, hx, params, *options)
+
+
+@composite(method=False)
+@described(
+    _DOC,
+    name="gru",
+    summary="Gated recurrent units",
+    gates=3,
+    states="a tensor",
+    hx="state",
+    projection="",
+    shown="[0.2048, 0.3468]",
+)
+def gru(
+    input: Tensor,
+    hx: Any,
+    params: Any,
+    has_biases: Any,
+    num_layers: Any,
+    dropout: Any,
+    train: Any,
+    bidirectional: Any,
+    batch_first: Any,
+) -> tuple[Tensor, ...]:
+    options = (has_biases, num_layers, dropout, train, bidirectional, batch_first)
+    return _recurrent("gru", _one_state(next_gated), 3, input, hx, params, *options)
+
+
+@composite(method=False)
+@described(
+    _DOC,
+    name="lstm",
+    summary="Long short-term memories",
+    gates=4,
+    states="two tensors (states and cells)",
+    hx="(state, state)",
+    projection=", and w_hr, which projects the state, if that is of another size than the cell",
+    shown="[0.3696, 0.6505]",
+)
+def lstm(
+    input: Tensor,
+    hx: Any,
+    params: Any,
+    has_biases: Any,
+    num_layers: Any,
+    dropout: Any,
+    train: Any,
+    bidirectional: Any,
+    batch_first: Any,
+) -> tuple[Tensor, ...]:
+    options = (has_biases, num_layers, dropout, train, bidirectional, batch_first)
+    return _recurrent("lstm", _two_states, 4, input, hx, params, *options)

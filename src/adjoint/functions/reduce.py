@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adjoint.arrays.dtypes import as_dtype, dtype, promote_types
@@ -12,7 +12,7 @@ from adjoint.arrays.namespace import is_array
 from adjoint.arrays.shapes import normalize_dim
 from adjoint.core.graph import TensorBase
 from adjoint.core.recorded import operations
-from adjoint.functions.composite import COMPOSITES, as_number, composite, in_place_text, ops, torch_call
+from adjoint.functions.composite import COMPOSITES, as_number, composite, described, in_place_text, ops, torch_call
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -175,25 +175,26 @@ def cumprod(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
     return _whole(ops.cumprod(_cast(input, dtype), dim), dtype)
 
 
-def _running_in_place(name: str) -> None:
-    operation = operations[name]
-
-    def running(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
-        wanted = input.dtype if dtype is None else as_dtype(dtype, f"{name}_")
-        if wanted is not input.dtype:
-            raise RuntimeError(
-                f"Bad in-place call: input tensor dtype {input.dtype.c_name} and output tensor dtype {wanted.c_name} "
-                "should match"
-            )
-        return operation.inplace((input, dim), {})
-
-    running.__name__ = running.__qualname__ = f"{name}_"
-    running.__doc__ = in_place_text(f"{name}()")
-    composite(namespace=None, name=f"{name}_")(running)
+def _cumulate_in_place(function: str, operation: Any, input: Tensor, dim: int, dtype: dtype | None) -> Tensor:
+    wanted = input.dtype if dtype is None else as_dtype(dtype, function)
+    if wanted is not input.dtype:
+        raise RuntimeError(
+            f"Bad in-place call: input tensor dtype {input.dtype.c_name} and output tensor dtype {wanted.c_name} "
+            "should match"
+        )
+    return operation.inplace((input, dim), {})
 
 
-_running_in_place("cumsum")
-_running_in_place("cumprod")
+@composite(namespace=None)
+@described(in_place_text("cumsum()"))
+def cumsum_(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
+    return _cumulate_in_place("cumsum_", operations["cumsum"], input, dim, dtype)
+
+
+@composite(namespace=None)
+@described(in_place_text("cumprod()"))
+def cumprod_(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
+    return _cumulate_in_place("cumprod_", operations["cumprod"], input, dim, dtype)
 
 
 # variances ------------------------------------------------------------------------------------------------------------
@@ -217,78 +218,130 @@ def _spread(name: str, dim: Any, unbiased: bool | None, keepdim: bool, correctio
     return _Spread(dim, correction, keepdim)
 
 
-def _spread_function(name: str, with_mean: bool, text: str, example: str) -> Callable[..., Any]:
-    operation = operations[f"{name}_mean" if with_mean else name]
+_SPREAD = """{text}
 
-    def spread(
-        input: Tensor,
-        dim: Dims | bool = None,
-        unbiased: bool | None = None,
-        keepdim: bool = False,
-        *,
-        correction: float | None = None,
-    ) -> Any:
-        asked = _spread(spread.__name__, dim, unbiased, keepdim, correction)
-        return operation(input, *asked)
-
-    spread.__name__ = f"{name}_mean" if with_mean else name
-    spread.__annotations__["return"] = "tuple[Tensor, Tensor]" if with_mean else "Tensor"
-    spread.__doc__ = f"""{text}
-
-    `correction` is 1 unless given; unbiased=False is correction=0, and `{spread.__name__}(input, False)` the same over
+    `correction` is 1 unless given; unbiased=False is correction=0, and `{name}(input, False)` the same over
     all axes. NaN or infinite where there are not more elements than `correction`. Real for complex input.
     Raises RuntimeError for integers and truth values.
 
     >>> import adjoint
-    >>> adjoint.{spread.__name__}(adjoint.tensor([1.0, 2.0, 3.0]))
-    {example}
+    >>> adjoint.{name}(adjoint.tensor([1.0, 2.0, 3.0]))
+    {shown}
     """
-    return spread
 
 
-_VARIANCE = "The variance over axes: the sum of squared distances from the mean over (count - correction)."
-_DEVIATION = "The standard deviation over axes, the square root of the variance; its gradient is 0 where it is 0."
-var = composite()(torch_call()(_spread_function("var", False, _VARIANCE, "tensor(1.)")))
-std = composite()(torch_call()(_spread_function("std", False, _DEVIATION, "tensor(1.)")))
-_PAIR = "(tensor(1.), tensor(2.))"
-var_mean = composite(method=False)(
-    torch_call()(_spread_function("var", True, "The variance and the mean over axes; see var().", _PAIR))
+@composite()
+@torch_call()
+@described(
+    _SPREAD,
+    name="var",
+    text="The variance over axes: the sum of squared distances from the mean over (count - correction).",
+    shown="tensor(1.)",
 )
-std_mean = composite(method=False)(
-    torch_call()(_spread_function("std", True, "The standard deviation and the mean over axes; see std().", _PAIR))
+def var(
+    input: Tensor,
+    dim: Dims | bool = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> Tensor:
+    return ops.var(input, *_spread("var", dim, unbiased, keepdim, correction))
+
+
+@composite()
+@torch_call()
+@described(
+    _SPREAD,
+    name="std",
+    text="The standard deviation over axes, the square root of the variance; its gradient is 0 where it is 0.",
+    shown="tensor(1.)",
 )
+def std(
+    input: Tensor,
+    dim: Dims | bool = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> Tensor:
+    return ops.std(input, *_spread("std", dim, unbiased, keepdim, correction))
+
+
+@composite(method=False)
+@torch_call()
+@described(
+    _SPREAD,
+    name="var_mean",
+    text="The variance and the mean over axes; see var().",
+    shown="(tensor(1.), tensor(2.))",
+)
+def var_mean(
+    input: Tensor,
+    dim: Dims | bool = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> tuple[Tensor, Tensor]:
+    return ops.var_mean(input, *_spread("var_mean", dim, unbiased, keepdim, correction))
+
+
+@composite(method=False)
+@torch_call()
+@described(
+    _SPREAD,
+    name="std_mean",
+    text="The standard deviation and the mean over axes; see std().",
+    shown="(tensor(1.), tensor(2.))",
+)
+def std_mean(
+    input: Tensor,
+    dim: Dims | bool = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> tuple[Tensor, Tensor]:
+    return ops.std_mean(input, *_spread("std_mean", dim, unbiased, keepdim, correction))
 
 
 # extrema and medians --------------------------------------------------------------------------------------------------
 
 
-def _overloaded(name: str, pairwise: str) -> Callable[..., Any]:
-    over_all, along, elementwise = operations[f"{name}_all"], operations[name], operations[pairwise]
-
-    def extremum(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
-        if isinstance(dim, TensorBase) or is_array(dim):
-            dim, other = None, dim
-        if other is not None:
-            return elementwise(input, other)
-        return over_all(input) if dim is None and not keepdim else along(input, dim, keepdim)
-
-    extremum.__name__ = name
-    extremum.__doc__ = f"""The {name}imum of all elements, along an axis (with its index), or of two tensors.
+_EXTREMUM = """The {name}imum of all elements, along an axis (with its index), or of two tensors.
 
     {name}(input): of all elements; equal ones share the gradient evenly. Raises RuntimeError if there are none.
     {name}(input, dim, keepdim=False): values and indices along the axis `dim`; the first of equal elements is taken and
     gets the gradient. Raises IndexError if the axis is empty or out of range.
-    {name}(input, other): elementwise; see {pairwise}().
+    {name}(input, other): elementwise; see {name}imum().
 
     >>> import adjoint
     >>> adjoint.{name}(adjoint.tensor([[1.0, 2.0], [4.0, 3.0]]), dim=0).indices
-    tensor({[1, 1] if name == "max" else [0, 0]})
+    tensor({shown})
     """
-    return extremum
 
 
-max = composite()(torch_call()(_overloaded("max", "maximum")))
-min = composite()(torch_call()(_overloaded("min", "minimum")))
+@composite()
+@torch_call()
+@described(_EXTREMUM, name="max", shown="[1, 1]")
+def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+    if isinstance(dim, TensorBase) or is_array(dim):
+        dim, other = None, dim
+    if other is not None:
+        return ops.maximum(input, other)
+    return ops.max_all(input) if dim is None and not keepdim else ops.max(input, dim, keepdim)
+
+
+@composite()
+@torch_call()
+@described(_EXTREMUM, name="min", shown="[0, 0]")
+def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+    if isinstance(dim, TensorBase) or is_array(dim):
+        dim, other = None, dim
+    if other is not None:
+        return ops.minimum(input, other)
+    return ops.min_all(input) if dim is None and not keepdim else ops.min(input, dim, keepdim)
 
 
 @composite()

@@ -17,7 +17,7 @@ from adjoint.arrays.size import type_name
 from adjoint.core.graph import new_tensor
 from adjoint.functions.adaptive_pooling import adaptive_average
 from adjoint.functions.arguments import Sizes, ints
-from adjoint.functions.composite import composite, ops
+from adjoint.functions.composite import composite, described, ops
 from adjoint.functions.contract import as_tensor
 from adjoint.rules.contract import listed
 from adjoint.rules.interpolation import Origin
@@ -493,15 +493,7 @@ def _sampled(input: Tensor, grid: Tensor, mode: str, padding_mode: str, align_co
     return sampled.reshape((*input.shape[:2], *results))
 
 
-def _grid_sampler(
-    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
-) -> Tensor:
-    mode = ("bilinear", "nearest", "bicubic")[interpolation_mode]
-    return _sampled(input, grid, mode, ("zeros", "border", "reflection")[padding_mode], align_corners)
-
-
-for _name in ("grid_sampler", "grid_sampler_2d", "grid_sampler_3d"):
-    _doc = """As nn.functional.grid_sample(), with modes by their numbers in the order of its documentation.
+_GRID_SAMPLER = """As nn.functional.grid_sample(), with modes by their numbers in the order of its documentation.
 
     interpolation_mode: 0 bilinear, 1 nearest, 2 bicubic. padding_mode: 0 zeros, 1 border, 2 reflection.
 
@@ -511,12 +503,36 @@ for _name in ("grid_sampler", "grid_sampler_2d", "grid_sampler_3d"):
     tensor([[[[2.5000]]]])
     """
 
-    def _named(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
-        return _grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
 
-    _named.__name__ = _named.__qualname__ = _name
-    _named.__doc__ = _doc
-    composite(method=False)(_named)
+def _grid_sampler(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    mode = ("bilinear", "nearest", "bicubic")[interpolation_mode]
+    return _sampled(input, grid, mode, ("zeros", "border", "reflection")[padding_mode], align_corners)
+
+
+@composite(method=False)
+@described(_GRID_SAMPLER)
+def grid_sampler(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    return _grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+@composite(method=False)
+@described(_GRID_SAMPLER)
+def grid_sampler_2d(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    return _grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+@composite(method=False)
+@described(_GRID_SAMPLER)
+def grid_sampler_3d(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    return _grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
 def _steps(n: int, align_corners: bool, kind: Any) -> numpy.ndarray:

@@ -17,7 +17,7 @@ from adjoint.arrays.namespace import underlying
 from adjoint.arrays.shapes import broadcast_shapes, check_size, normalize_dim, normalize_dims
 from adjoint.core.errors import sizes
 from adjoint.core.graph import TensorBase, new_tensor
-from adjoint.functions.composite import alias_text, as_tensor, composite, ops, takes_out
+from adjoint.functions.composite import alias_text, as_tensor, composite, described, ops, takes_out
 from adjoint.runtime.once import warn_once
 
 if TYPE_CHECKING:
@@ -495,16 +495,18 @@ def _fit_empty(tensors: Sequence[Tensor], dim: int) -> Sequence[Tensor]:
     return [ops.reshape(x, hollow) if shape == (0,) else x for x, shape in zip(tensors, shapes, strict=True)]
 
 
-def _cat_alias(name: str) -> None:
-    def alias(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
-        return cat(tensors, dim, out=out)
+@composite(method=False)
+@takes_axis
+@described(alias_text("cat"))
+def concat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+    return cat(tensors, dim, out=out)
 
-    alias.__doc__ = alias_text("cat")
-    composite(name=name, method=False)(takes_axis(alias))
 
-
-_cat_alias("concat")
-_cat_alias("concatenate")
+@composite(method=False)
+@takes_axis
+@described(alias_text("cat"))
+def concatenate(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+    return cat(tensors, dim, out=out)
 
 
 def _some(function: str, tensors: Sequence[Tensor]) -> Sequence[Tensor]:
@@ -843,43 +845,59 @@ def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tenso
     )
 
 
-def _splitter(name: str, least: int) -> None:
-    @_takes_either
-    @_spread("indices_or_sections")
-    def splitter(input: Tensor, *indices_or_sections: Any) -> tuple[Tensor, ...]:
-        if not indices_or_sections:
-            raise TypeError(f'{name}() missing 1 required positional arguments: "indices_or_sections"')
-        chosen = indices_or_sections[0] if len(indices_or_sections) == 1 else indices_or_sections
-        ndim = input._array.ndim
-        if ndim < least:
-            raise RuntimeError(
-                f"adjoint.{name} requires a tensor with at least {least} dimension, but got a tensor with {ndim} "
-                "dimensions!"
-            )
-        dim = {"hsplit": min(1, ndim - 1), "vsplit": 0, "dsplit": 2}[name]
-        n = input._array.shape[dim]
-        if isinstance(chosen, int) and (chosen < 1 or n % chosen):
-            raise RuntimeError(
-                f"adjoint.{name} attempted to split along dimension {dim}, but the size of the dimension {n} is not "
-                f"divisible by the split_size {chosen}!"
-            )
-        return tensor_split(input, chosen, dim)
-
-    splitter.__doc__ = f"""tensor_split() along the axis that {name[0]}stack() joins; a number must divide its size.
+_SPLIT_STACKED = """tensor_split() along the axis that {stack}() joins; a number must divide its size.
 
     indices_or_sections: how many pieces, or the places before which to cut. Returns views; the derivative joins their
     cotangents. Raises RuntimeError for too few axes, and for a number of pieces that does not divide the axis.
 
     >>> import adjoint
     >>> [tuple(piece.shape) for piece in adjoint.{name}(adjoint.ones(2, 2, 2), 2)]
-    {[tuple(2 - (axis == "vhd".index(name[0])) for axis in range(3))] * 2}
+    {shown}
     """
-    composite(name=name)(splitter)
 
 
-_splitter("hsplit", 1)
-_splitter("vsplit", 2)
-_splitter("dsplit", 3)
+def _split_stacked(function: str, input: Tensor, indices_or_sections: tuple[Any, ...], least: int, dim: int) -> Any:
+    """The pieces along an axis of a tensor with at least so many axes; a number of pieces must divide its size."""
+    if not indices_or_sections:
+        raise TypeError(f'{function}() missing 1 required positional arguments: "indices_or_sections"')
+    pieces = indices_or_sections[0] if len(indices_or_sections) == 1 else indices_or_sections
+    ndim = input._array.ndim
+    if ndim < least:
+        raise RuntimeError(
+            f"adjoint.{function} requires a tensor with at least {least} dimension, but got a tensor with {ndim} "
+            "dimensions!"
+        )
+    n = input._array.shape[dim]
+    if isinstance(pieces, int) and (pieces < 1 or n % pieces):
+        raise RuntimeError(
+            f"adjoint.{function} attempted to split along dimension {dim}, but the size of the dimension {n} is not "
+            f"divisible by the split_size {pieces}!"
+        )
+    return tensor_split(input, pieces, dim)
+
+
+@composite()
+@_takes_either
+@_spread("indices_or_sections")
+@described(_SPLIT_STACKED, name="hsplit", stack="hstack", shown="[(2, 1, 2), (2, 1, 2)]")
+def hsplit(input: Tensor, *indices_or_sections: Any) -> tuple[Tensor, ...]:
+    return _split_stacked("hsplit", input, indices_or_sections, 1, min(1, input._array.ndim - 1))
+
+
+@composite()
+@_takes_either
+@_spread("indices_or_sections")
+@described(_SPLIT_STACKED, name="vsplit", stack="vstack", shown="[(1, 2, 2), (1, 2, 2)]")
+def vsplit(input: Tensor, *indices_or_sections: Any) -> tuple[Tensor, ...]:
+    return _split_stacked("vsplit", input, indices_or_sections, 2, 0)
+
+
+@composite()
+@_takes_either
+@_spread("indices_or_sections")
+@described(_SPLIT_STACKED, name="dsplit", stack="dstack", shown="[(2, 2, 1), (2, 2, 1)]")
+def dsplit(input: Tensor, *indices_or_sections: Any) -> tuple[Tensor, ...]:
+    return _split_stacked("dsplit", input, indices_or_sections, 3, 2)
 
 
 @composite()

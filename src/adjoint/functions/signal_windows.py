@@ -204,38 +204,48 @@ def general_hamming(
     )
 
 
-def _declare(name: str, formula: str, a: list[float], example: str, shown: str) -> None:
-    def window(
-        M: int,
-        *,
-        sym: bool = True,
-        dtype: Any = None,
-        layout: Any = None,
-        device: Any = None,
-        requires_grad: bool = False,
-    ) -> Tensor:
-        return general_cosine(
-            M, a=a, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad
-        )
-
-    window.__name__ = window.__qualname__ = name
-    window.__doc__ = f"The {name.capitalize()} window, {formula} for k = 0 .. M - 1."
-    _documented(example, shown)(window)
+@_documented("hann(3)", "[0., 1., 0.]")
+def hann(
+    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """The Hann window, (1 - cos(2 pi k / N)) / 2 for k = 0 .. M - 1."""
+    return general_cosine(
+        M, a=[0.5, 0.5], sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad
+    )
 
 
-_declare("hann", "(1 - cos(2 pi k / N)) / 2", [0.5, 0.5], "hann(3)", "[0., 1., 0.]")
-_declare("hamming", "0.54 - 0.46 cos(2 pi k / N)", [0.54, 0.46], "hamming(3)", "[0.0800, 1.0000, 0.0800]")
-_declare(
-    "blackman",
-    "0.42 - 0.5 cos(2 pi k / N) + 0.08 cos(4 pi k / N)",
-    [0.42, 0.5, 0.08],
-    "blackman(5)[1:4]",
-    "[0.3400, 1.0000, 0.3400]",
-)
-_declare(
-    "nuttall",
-    "the sum over i of (-1)^i a[i] cos(2 pi i k / N) with a = 0.3635819, 0.4891775, 0.1365995, 0.0106411",
-    [0.3635819, 0.4891775, 0.1365995, 0.0106411],
-    "nuttall(5)",
-    "[3.6280e-04, 2.2698e-01, 1.0000e+00, 2.2698e-01, 3.6280e-04]",
-)
+@_documented("hamming(3)", "[0.0800, 1.0000, 0.0800]")
+def hamming(
+    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """The Hamming window, 0.54 - 0.46 cos(2 pi k / N) for k = 0 .. M - 1."""
+    return general_cosine(
+        M, a=[0.54, 0.46], sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad
+    )
+
+
+@_documented("blackman(5)[1:4]", "[0.3400, 1.0000, 0.3400]")
+def blackman(
+    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """The Blackman window, 0.42 - 0.5 cos(2 pi k / N) + 0.08 cos(4 pi k / N) for k = 0 .. M - 1."""
+    return general_cosine(
+        M, a=[0.42, 0.5, 0.08], sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad
+    )
+
+
+@_documented("nuttall(5)", "[3.6280e-04, 2.2698e-01, 1.0000e+00, 2.2698e-01, 3.6280e-04]")
+def nuttall(
+    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """The Nuttall window, the sum over i of (-1)^i a[i] cos(2 pi i k / N) with a = 0.3635819, 0.4891775, 0.1365995,
+    0.0106411 for k = 0 .. M - 1."""
+    return general_cosine(
+        M,
+        a=[0.3635819, 0.4891775, 0.1365995, 0.0106411],
+        sym=sym,
+        dtype=dtype,
+        layout=layout,
+        device=device,
+        requires_grad=requires_grad,
+    )

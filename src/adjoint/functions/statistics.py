@@ -251,8 +251,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     away = ops.sub(input, as_tensor("dist", "other", 2, other))
     if kind_of(away._array) in "iu":
         raise RuntimeError(
-            "norm(): input dtype should be either floating point or complex. Got "
-            f"{away.dtype.long_name} instead."
+            f"norm(): input dtype should be either floating point or complex. Got {away.dtype.long_name} instead."
         )
     return ops.linalg_vector_norm(away, p)
 
@@ -264,9 +263,7 @@ _MANY_POINTS = 25
 
 @composite(method=False)
 @torch_call(first="x1")
-def cdist(
-    x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"
-) -> Tensor:
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
     """The p-norm distances of all points of x1 (..., n, d) to all points of x2 (..., m, d): (..., n, m).
 
     Args:
@@ -288,9 +285,7 @@ def cdist(
         if x.ndim < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x.ndim}D")
     if x1.shape[-1] != x2.shape[-1]:
-        raise RuntimeError(
-            f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
-        )
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     for name, x in (("X1", x1), ("X2", x2)):
         if not x.is_floating_point():
             raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {x.dtype.long_name}")

@@ -26,7 +26,6 @@ from adjoint.functions import index as indexing
 from adjoint.functions import shape as shapes
 from adjoint.functions.composite import composite, ops, takes_out
 from adjoint.functions.underived import unknown_node
-from adjoint.rules.declare import node_name
 from adjoint.tensor.memory.storage import UntypedStorage, address, placed, share_version, storage_of
 
 if TYPE_CHECKING:
@@ -379,114 +378,10 @@ def is_contiguous(input: Tensor, memory_format: Any = None) -> bool:
     return lies_so(array.shape, input.stride(), memory_format)
 
 
-def _copies(name: str, view_of: Callable[..., Any], several: bool = False) -> None:
-    node = node_name(name.removesuffix("_copy")) + "_copy"
-
-    def copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-        found = view_of(input, *args, **kwargs)
-        copied = ops.joined(tuple(map(row_major, found)), node) if several else row_major(found)
-        if out is None:
-            return copied
-        for target, value in zip(out if several else (out,), copied if several else (copied,), strict=True):
-            ops.clone(value, out=target)
-        return None if several else out
-
-    copy.__doc__ = f"""A copy of what {name.removesuffix("_copy")}() gives a view of.
-
-    Arguments, shapes, errors and derivative are those of {name.removesuffix("_copy")}(); the result has
-    memory of its own.
-    """
-    copy.__name__ = copy.__qualname__ = name
-    parameters = list(inspect.signature(view_of).parameters.values())
-    parameters[0] = parameters[0].replace(name="input", annotation="Tensor")
-    extra = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="Any")
-    if not any(p.kind is p.VAR_KEYWORD for p in parameters):
-        parameters.append(extra)
-    copy.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        parameters, return_annotation="tuple[Tensor, ...]" if several else "Tensor"
-    )
-    composite(name=name, method=name == "narrow_copy")(copy)
-
-
-def row_major(tensor: Tensor) -> Tensor:
-    """A copy, row by row."""
-    return ops.clone_with_strides(tensor)
-
-
-def _alias(input: Tensor) -> Tensor:
-    return ops.getitem_alias(input, (...,))
-
-
-def _detach(input: Tensor) -> Tensor:
-    return input.detach()
-
-
-def _diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    return ops.diagonal(input, offset, dim1, dim2)
-
-
-def _expand(input: Tensor, size: Sequence[int], *, implicit: bool = False) -> Tensor:
-    return ops.expand(input, tuple(size))
-
-
-def _permute(input: Tensor, dims: Sequence[int]) -> Tensor:
-    return shapes.permute(input, dims)
-
-
-def _slice(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
-    return indexing.getitem(input, (*(slice(None),) * shapes.normalize_dim(dim, input.ndim), slice(start, end, step)))
-
-
-def _view(input: Tensor, size: Any = None, dtype: Any = None) -> Tensor:
-    if isinstance(size, (tuple, list)):
-        return ops.reshape(input, tuple(size))  # of a shape that no view of this memory has there is still a copy
-    return view(input, size, dtype=dtype) if size is not None else view(input, dtype=dtype)
-
-
-def _view_as_real(input: Tensor) -> Tensor:
-    return ops.view_as_real(input)
-
-
-def _view_as_complex(input: Tensor) -> Tensor:
-    return ops.view_as_complex(input)
-
-
-def _split(input: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    return shapes.split(input, split_size, dim)
-
-
-def _split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    return ops.split_with_sizes(input, tuple(split_sizes), dim)
-
-
-def _unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    return ops.unbind(input, dim)
-
-
-_COPIED: dict[str, Callable[..., Any]] = {
-    "alias": _alias,
-    "as_strided": as_strided,
-    "detach": _detach,
-    "diagonal": _diagonal,
-    "expand": _expand,
-    "narrow": shapes.narrow,
-    "permute": _permute,
-    "select": indexing.select,
-    "slice": _slice,
-    "squeeze": shapes.squeeze,
-    "t": shapes.t,
-    "transpose": _transpose,
-    "unfold": unfold,
-    "unsqueeze": _unsqueeze,
-    "view": _view,
-    "view_as_complex": _view_as_complex,
-    "view_as_real": _view_as_real,
-}
-_SEVERAL: dict[str, Callable[..., Any]] = {"split": _split, "split_with_sizes": _split_with_sizes, "unbind": _unbind}
-for _name, _function in _COPIED.items():
-    _copies(f"{_name}_copy", _function)
-for _name, _function in _SEVERAL.items():
-    _copies(f"{_name}_copy", _function, several=True)
+def slice_along(input: Tensor, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
+    """The view input[start:end:step] along one axis."""
+    before = (slice(None),) * shapes.normalize_dim(dim, input.ndim)
+    return indexing.getitem(input, (*before, slice(start, end, step)))
 
 
 # writing into a copy --------------------------------------------------------------------------------------------------
@@ -534,7 +429,7 @@ def slice_scatter(
     >>> adjoint.slice_scatter(adjoint.zeros(4), adjoint.ones(2), 0, 1, 3)
     tensor([0., 1., 1., 0.])
     """
-    return _scattered(input, src, lambda whole: _slice(whole, dim, start, end, step), "SliceScatterBackward0")
+    return _scattered(input, src, lambda whole: slice_along(whole, dim, start, end, step), "SliceScatterBackward0")
 
 
 @composite()

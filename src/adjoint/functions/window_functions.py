@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import pi
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy
 
 from adjoint.arrays.dtypes import as_dtype, get_default_dtype, is_half
 from adjoint.arrays.size import type_name
-from adjoint.functions.composite import composite
+from adjoint.functions.composite import composite, described
 from adjoint.tensor.creation import _wrapped
 from adjoint.tensor.memory.pinning import pinnable
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 _DOC = """The {name} window of {size}: {formula} for k = 0 .. n - 1.
 
@@ -25,7 +27,7 @@ dtype: of floating point; the default one unless given.
 Raises RuntimeError for a negative size or another dtype.
 
 >>> import adjoint
->>> adjoint.{function}(4{arguments}){part}
+>>> adjoint.{example}
 tensor({shown})
 """
 
@@ -78,45 +80,79 @@ def kaiser_at(beta: float) -> Callable[[Any], Any]:
     return weights
 
 
-def _declare(name: str, formula: str, weights: Callable[[Any], Any], shown: str, part: str = "") -> None:
-    function = f"{name}_window"
+def _declared(name: str, formula: str, example: str, shown: str) -> Callable[[F], F]:
+    """Declare a window function, with the docstring that all share."""
 
-    def window(
-        window_length: int,
-        periodic: bool = True,
-        *,
-        dtype: Any = None,
-        layout: Any = None,
-        device: Any = None,
-        pin_memory: bool = False,
-        requires_grad: bool = False,
-    ) -> Tensor:
-        return _window(function, window_length, periodic, weights, dtype, device, requires_grad)
+    def declare(function: F) -> F:
+        described(_DOC, name=name, size="size n", formula=formula, example=example, shown=shown)(function)
+        return composite(method=False)(pinnable(function))
 
-    _publish(window, name, formula, shown, part)
+    return declare
 
 
-def _publish(window: Any, name: str, formula: str, shown: str, part: str = "", arguments: str = "") -> None:
-    function = f"{name}_window"
-    window.__name__ = window.__qualname__ = function
-    window.__doc__ = _DOC.format(
-        name=name.capitalize(), size="size n", formula=formula, function=function, shown=shown, part=part,
-        arguments=arguments,
-    )  # fmt: skip
-    composite(method=False)(pinnable(window))
-
-
-_declare("hann", "(1 - cos(2 pi k / N)) / 2", cosines(0.5, -0.5), "[0.0000, 0.5000, 1.0000, 0.5000]")
-_declare(
-    "blackman",
-    "0.42 - 0.5 cos(2 pi k / N) + 0.08 cos(4 pi k / N)",
-    cosines(0.42, -0.5, 0.08),
-    "[0.3400, 1.0000, 0.3400]",
-    "[1:]",
+@_declared(
+    "Hann",
+    "(1 - cos(2 pi k / N)) / 2",
+    "hann_window(4)",
+    "[0.0000, 0.5000, 1.0000, 0.5000]",
 )
-_declare("bartlett", "1 - abs(2 k / N - 1)", bartlett_at, "[0.0000, 0.5000, 1.0000, 0.5000]")
+def hann_window(
+    window_length: int,
+    periodic: bool = True,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    return _window("hann_window", window_length, periodic, cosines(0.5, -0.5), dtype, device, requires_grad)
 
 
+@_declared(
+    "Blackman",
+    "0.42 - 0.5 cos(2 pi k / N) + 0.08 cos(4 pi k / N)",
+    "blackman_window(4)[1:]",
+    "[0.3400, 1.0000, 0.3400]",
+)
+def blackman_window(
+    window_length: int,
+    periodic: bool = True,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    return _window("blackman_window", window_length, periodic, cosines(0.42, -0.5, 0.08), dtype, device, requires_grad)
+
+
+@_declared(
+    "Bartlett",
+    "1 - abs(2 k / N - 1)",
+    "bartlett_window(4)",
+    "[0.0000, 0.5000, 1.0000, 0.5000]",
+)
+def bartlett_window(
+    window_length: int,
+    periodic: bool = True,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    return _window("bartlett_window", window_length, periodic, bartlett_at, dtype, device, requires_grad)
+
+
+@_declared(
+    "Hamming",
+    "alpha - beta cos(2 pi k / N)",
+    "hamming_window(4)",
+    "[0.0800, 0.5400, 1.0000, 0.5400]",
+)
 def hamming_window(
     window_length: int,
     periodic: bool = True,
@@ -129,11 +165,15 @@ def hamming_window(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    return _window(
-        "hamming_window", window_length, periodic, cosines(alpha, -beta), dtype, device, requires_grad
-    )
+    return _window("hamming_window", window_length, periodic, cosines(alpha, -beta), dtype, device, requires_grad)
 
 
+@_declared(
+    "Kaiser",
+    "i0(beta sqrt(1 - (2 k / N - 1)^2)) / i0(beta), i0 the modified Bessel function",
+    "kaiser_window(4, beta=4.0)",
+    "[0.0885, 0.6334, 1.0000, 0.6334]",
+)
 def kaiser_window(
     window_length: int,
     periodic: bool = True,
@@ -146,13 +186,3 @@ def kaiser_window(
     requires_grad: bool = False,
 ) -> Tensor:
     return _window("kaiser_window", window_length, periodic, kaiser_at(beta), dtype, device, requires_grad)
-
-
-_publish(hamming_window, "hamming", "alpha - beta cos(2 pi k / N)", "[0.0800, 0.5400, 1.0000, 0.5400]")
-_publish(
-    kaiser_window,
-    "kaiser",
-    "i0(beta sqrt(1 - (2 k / N - 1)^2)) / i0(beta), i0 the modified Bessel function",
-    "[0.0885, 0.6334, 1.0000, 0.6334]",
-    arguments=", beta=4.0",
-)

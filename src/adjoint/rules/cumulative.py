@@ -32,7 +32,9 @@ def _(ops, g, input_shape, dim):
 # cumulative maximum and minimum ---------------------------------------------------------------------------------------
 
 
-def _running(name, better):
+def _cumulative_extremum(name, better):
+    """Declare the operation that gives the extremum of all elements along an axis up to each, and its index."""
+
     def kernel(xp, input: Array, dim):
         if not input.ndim or not input.size:
             return xp.asarray(input, copy=True), xp.zeros(input.shape, dtype=xp.int64)
@@ -46,21 +48,21 @@ def _running(name, better):
         return values, xp.accumulated("maximum", xp.where(attained, places, 0), dim)
 
     kernel.__doc__ = f"The {better} of all elements along an axis up to each, and the last place where it is."
-    return kernel
+    rule = general(name=name, axes=("dim",), outputs=("values", "indices"), differentiable=(True, False))(kernel)
 
-
-for _name, _better in (("cummax", "maximum"), ("cummin", "minimum")):
-    _rule = general(name=_name, axes=("dim",), outputs=("values", "indices"), differentiable=(True, False))(
-        _running(_name, _better)
-    )
-
-    @_rule.vjp("input")
+    @rule.vjp("input")
     def _(ops, g, y1, input_shape, dim):
         return ops.scatter_add(ops.zeros_of(g[0], input_shape), dim, y1, g[0])
 
-    @_rule.jvp("input")
+    @rule.jvp("input")
     def _(ops, t, y1, dim):
         return ops.gather(t, dim, y1), None
+
+    return rule
+
+
+cummax = _cumulative_extremum("cummax", "maximum")
+cummin = _cumulative_extremum("cummin", "minimum")
 
 
 # cumulative log-sum-exp -----------------------------------------------------------------------------------------------

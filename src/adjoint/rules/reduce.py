@@ -398,7 +398,7 @@ def _(ops, t, y, input, dim, correction, keepdim):
     return _spread_tangent(ops, t, input, dim, correction, keepdim) * _safe_inverse(ops, y)
 
 
-def _with_mean(spread):
+def _with_mean(name, spread):
     """Declare the variance, or the standard deviation, and the mean as one operation."""
 
     def kernel(xp, input: Array, dim=None, correction: Numeric = 1, keepdim=False):
@@ -408,7 +408,7 @@ def _with_mean(spread):
     (of_spread,), change = spread.vjps, spread.jvps["input"]
     shown = _dims if "y" in of_spread.needs else {**_dims, "y0": None}
     options = {"outputs": (), "method": False, "function": False, "shown": shown, "undefined": True}
-    rule = general(name=f"{spread.name}_mean", axes=("dim",), **options)(kernel)
+    rule = general(name=name, axes=("dim",), **options)(kernel)
 
     @rule.vjp("input")
     def _(ops, g, y0, input, dim, correction, keepdim):
@@ -422,9 +422,11 @@ def _with_mean(spread):
         known = {"y": y0, "input": input, "dim": dim, "correction": correction, "keepdim": keepdim}
         return change.call(ops, t, *[known[need] for need in change.needs]), ops.mean(t, dim, keepdim)
 
+    return rule
 
-_with_mean(var)
-_with_mean(std)
+
+var_mean = _with_mean("var_mean", var)
+std_mean = _with_mean("std_mean", std)
 
 
 # extrema ------------------------------------------------------------------------------------------------------------
@@ -489,20 +491,34 @@ def _of_attained(ops, t, shares, dim, keepdim):
     return ops.sum(ops.where(chosen, t, 0), dim, keepdim) / number
 
 
-for _best in ("max", "min"):
-    declare_attained(f"a{_best}", _extremum(_best, f"a{_best}", f"{_best}_values_cpu"), _shares, shown=_dims)
-    _node = f"{_best.capitalize()}Backward1"
-    _of_all = _extremum(_best, _best, f"{_best}_all")
-    declare_attained(f"{_best}_all", _of_all, shares_or_nan, node=_node, shown=NO_AXES, method=False, function=False)
+_amax = _extremum("max", "amax", "max_values_cpu")
+_amin = _extremum("min", "amin", "min_values_cpu")
+declare_attained("amax", _amax, _shares, shown=_dims)
+declare_attained("amin", _amin, _shares, shown=_dims)
+declare_attained(
+    "max_all",
+    _extremum("max", "max", "max_all"),
+    shares_or_nan,
+    node="MaxBackward1",
+    shown=NO_AXES,
+    method=False,
+    function=False,
+)
+declare_attained(
+    "min_all",
+    _extremum("min", "min", "min_all"),
+    shares_or_nan,
+    node="MinBackward1",
+    shown=NO_AXES,
+    method=False,
+    function=False,
+)
 
 
 @general(axes=("dim",), outputs=("min", "max"), method=False, function=False, undefined=True)
 def aminmax(xp, input: Array, dim=(), keepdim=False):
     """The minimum and the maximum over an axis; equal elements share the gradient evenly."""
-    return _AMIN(xp, input, dim, keepdim), _AMAX(xp, input, dim, keepdim)
-
-
-_AMIN, _AMAX = [_extremum(_best, f"a{_best}", f"{_best}_values_cpu") for _best in ("min", "max")]
+    return _amin(xp, input, dim, keepdim), _amax(xp, input, dim, keepdim)
 
 
 @aminmax.vjp("input")
@@ -676,17 +692,19 @@ def _(ops, t, y, dim):
 
 
 def _truth(name):
+    """Declare a test of the elements over axes."""
+
     def kernel(xp, input: Array, dim=None, keepdim=False):
         # here an empty tuple of axes means none, and uint8 stays what it is, as in torch
         result = getattr(xp, name)(input, axis=dim if input.ndim else None, keepdims=keepdim)
         return xp.astype(xp.asarray(result), input.dtype) if input.dtype == xp.uint8 else result
 
     kernel.__doc__ = f"True where {name} of the elements over axes {'is' if name == 'any' else 'are'} not 0."
-    return kernel
+    return constant(name=name, axes=("dim",))(kernel)
 
 
-for _name in ("any", "all"):
-    constant(name=_name, axes=("dim",))(_truth(_name))
+any_ = _truth("any")
+all_ = _truth("all")
 
 
 @constant(axes=("dim",), spread="dim")

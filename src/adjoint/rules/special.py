@@ -73,34 +73,34 @@ def array_of(ops, value, model):
 
 # error functions and the normal distribution (DLMF 7.2, 7.10) -------------------------------------------------------
 
-unary(
+erf = unary(
     "erf",
     "erf",
     lambda ops, input: TWO_OVER_ROOT_PI * ops.exp(-input * input),
     label="erf_vml_cpu",
     doc="The error function.",
 )
-unary(
+erfc = unary(
     "erfc",
     "erfc",
     lambda ops, input: -TWO_OVER_ROOT_PI * ops.exp(-input * input),
     label="erfc_vml_cpu",
     doc="1 - erf(input), exact where that is small.",
 )
-unary(
+erfinv = unary(
     "erfinv",
     "erfinv",
     lambda ops, input: ops.exp(ops.square(ops.erfinv(input))) / TWO_OVER_ROOT_PI,
     label="erfinv_vml_cpu",
     doc="The inverse of the error function; infinite at -1 and 1.",
 )
-unary(
+erfcx = unary(
     "special_erfcx",
     "erfcx",
     lambda input, y: 2 * input * y - TWO_OVER_ROOT_PI,
     doc="exp(input ** 2) * erfc(input).",
 )
-unary(
+ndtr = unary(
     "special_ndtr",
     "ndtr",
     lambda ops, input: ops.exp(-0.5 * input * input) / ROOT_TWO_PI,
@@ -115,13 +115,13 @@ def normal_hazard(xp, input: Array):
     return (2 / ROOT_TWO_PI) / xp.special.erfcx(input / -ROOT_TWO)
 
 
-unary(
+log_ndtr = unary(
     "special_log_ndtr",
     "log_ndtr",
     lambda ops, input: ops.normal_hazard(input),
     doc="log(ndtr(input)), exact where ndtr is 0.",
 )
-unary(
+ndtri = unary(
     "special_ndtri",
     "ndtri",
     lambda ops, y: ROOT_TWO_PI * ops.exp(0.5 * y * y),
@@ -130,7 +130,7 @@ unary(
 
 # logarithms ---------------------------------------------------------------------------------------------------------
 
-unary(
+entr = unary(
     "special_entr",
     "entr",
     lambda ops, input: -1 - ops.log(input),
@@ -185,8 +185,10 @@ def _nodes(stem):
     return {"": f"{stem}0", "input": f"{stem}1", "other": f"{stem}2"}
 
 
-_product_with_log("xlogy", "xlogy", 0, inplace=True, node=_nodes("XlogyBackward"))
-_product_with_log("special_xlog1py", "xlog1py", 1, method=False, function=False, node=_nodes("SpecialXlog1PyBackward"))
+xlogy = _product_with_log("xlogy", "xlogy", 0, inplace=True, node=_nodes("XlogyBackward"))
+xlog1py = _product_with_log(
+    "special_xlog1py", "xlog1py", 1, method=False, function=False, node=_nodes("SpecialXlog1PyBackward")
+)
 
 # gamma functions (DLMF 5.2, 5.15, 8.2) ------------------------------------------------------------------------------
 
@@ -239,7 +241,7 @@ def polygamma(xp, input: Array, n: Numeric):
     return xp.astype(xp.special.polygamma(n, input), input.dtype)
 
 
-unary(
+digamma = unary(
     "digamma",
     "psi",
     lambda ops, input: ops.polygamma(input, 1),
@@ -255,7 +257,7 @@ def lgamma(xp, input: Array):
     return xp.where(input == float("-inf"), -input, xp.special.gammaln(input))
 
 
-unary(
+gammaln = unary(
     "gammaln",
     "gammaln",
     lambda ops, input: ops.digamma(input),
@@ -310,8 +312,10 @@ def _incomplete_gamma(name, kernel, sign, doc):
     return elementwise(name=name, input=by_input, other=by_other, inplace=True)(body)
 
 
-_incomplete_gamma("igamma", "gammainc", 1, "The regularized lower incomplete gamma function P(input, other).")
-_incomplete_gamma("igammac", "gammaincc", -1, "The regularized upper incomplete gamma function Q(input, other).")
+igamma = _incomplete_gamma("igamma", "gammainc", 1, "The regularized lower incomplete gamma function P(input, other).")
+igammac = _incomplete_gamma(
+    "igammac", "gammaincc", -1, "The regularized upper incomplete gamma function Q(input, other)."
+)
 
 
 @elementwise(
@@ -320,9 +324,10 @@ _incomplete_gamma("igammac", "gammaincc", -1, "The regularized upper incomplete 
     dtypes="float",
     method=False,
     function=False,
+    name="special_zeta",
     node={"": "SpecialZetaBackward0", "input": "SpecialZetaBackward1", "other": "SpecialZetaBackward2"},
 )
-def special_zeta(xp, input: Array, other: Array):
+def zeta(xp, input: Array, other: Array):
     """Hurwitz's zeta function, the sum of (other + k) ** -input over k >= 0 (DLMF 25.11.1, 25.11.17)."""
     real_only("zeta_cpu", input, other)
     return xp.special.zeta(*alike(xp, input, other))
@@ -404,34 +409,34 @@ def bessel_i(xp, input: Array, order, scaled=False):
     return xp.where(xp.abs(input) < 1, below_one, above)
 
 
-unary(
+i0 = unary(
     "i0",
     "i0",
     lambda ops, input: ops.special_i1(input),
     label="i0_vml_cpu",
     doc="The modified Bessel function of the first kind of order 0.",
 )
-unary(
+i1 = unary(
     "special_i1",
     "i1",
     lambda ops, input: _i_partial(ops, input, 1, False),
     doc="The modified Bessel function of the first kind of order 1.",
 )
-unary(
+i0e = unary(
     "special_i0e",
     "i0e",
     lambda ops, input, y: ops.special_i1e(input) - ops.sign(input) * y,
     doc="exp(-abs(input)) * i0(input).",
     node="SpecialI0EBackward0",
 )
-unary(
+i1e = unary(
     "special_i1e",
     "i1e",
     lambda ops, input: _i_partial(ops, input, 1, True),
     doc="exp(-abs(input)) * i1(input).",
     node="SpecialI1EBackward0",
 )
-unary(
+bessel_j0 = unary(
     "special_bessel_j0",
     "j0",
     lambda ops, input: -ops.special_bessel_j1(input),
@@ -453,37 +458,37 @@ def bessel_j1(xp, input: Array):
     return xp.where(xp.abs(input) < 1e-290, 0.5 * input, xp.special.j1(input))
 
 
-unary(
+bessel_y0 = unary(
     "special_bessel_y0",
     "y0",
     lambda ops, input: -ops.special_bessel_y1(input),
     doc="The Bessel function of the second kind of order 0.",
 )
-unary(
+bessel_y1 = unary(
     "special_bessel_y1",
     "y1",
     lambda ops, input, y: ops.special_bessel_y0(input) - y / input,
     doc="The Bessel function of the second kind of order 1.",
 )
-unary(
+modified_bessel_k0 = unary(
     "special_modified_bessel_k0",
     "k0",
     lambda ops, input: -ops.special_modified_bessel_k1(input),
     doc="The modified Bessel function of the second kind of order 0.",
 )
-unary(
+modified_bessel_k1 = unary(
     "special_modified_bessel_k1",
     "k1",
     lambda ops, input, y: -ops.special_modified_bessel_k0(input) - y / input,
     doc="The modified Bessel function of the second kind of order 1.",
 )
-unary(
+scaled_modified_bessel_k0 = unary(
     "special_scaled_modified_bessel_k0",
     "k0e",
     lambda ops, input, y: y - ops.special_scaled_modified_bessel_k1(input),
     doc="exp(input) * modified_bessel_k0(input).",
 )
-unary(
+scaled_modified_bessel_k1 = unary(
     "special_scaled_modified_bessel_k1",
     "k1e",
     lambda ops, input, y: y - ops.special_scaled_modified_bessel_k0(input) - y / input,
@@ -568,7 +573,13 @@ _RECURRENCES = {
     "laguerre_polynomial_l": (-1, 1, lambda k: (-1 / (k + 1), (2 * k + 1) / (k + 1), k / (k + 1))),
     "legendre_polynomial_p": (1, 0, lambda k: ((2 * k + 1) / (k + 1), 0, k / (k + 1))),
 }
-POLYNOMIALS = (*_RECURRENCES, *(f"shifted_chebyshev_polynomial_{kind}" for kind in "tuvw"))
+POLYNOMIALS = (
+    *_RECURRENCES,
+    "shifted_chebyshev_polynomial_t",
+    "shifted_chebyshev_polynomial_u",
+    "shifted_chebyshev_polynomial_v",
+    "shifted_chebyshev_polynomial_w",
+)
 
 
 def _polynomials(xp, x, family, order):
