@@ -41,7 +41,7 @@ def _documented(example: str, shown: str, more: str = "") -> Callable[[F], F]:
     """The parts of a docstring that all windows share, and an example of one."""
 
     def declare(window: F) -> F:
-        window.__doc__ = (window.__doc__ or "") + _ARGUMENTS.format(more=more, example=example, shown=shown)
+        window.__doc__ = (window.__doc__ or "").rstrip() + _ARGUMENTS.format(more=more, example=example, shown=shown)
         return composite(namespace="signal.windows", method=False)(window)
 
     return declare
@@ -238,8 +238,10 @@ def blackman(
 def nuttall(
     M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """The Nuttall window, the sum over i of (-1)^i a[i] cos(2 pi i k / N) with a = 0.3635819, 0.4891775, 0.1365995,
-    0.0106411 for k = 0 .. M - 1."""
+    """The Nuttall window, the sum over i of (-1)^i a[i] cos(2 pi i k / N) for k = 0 .. M - 1.
+
+    a = 0.3635819, 0.4891775, 0.1365995, 0.0106411.
+    """
     return general_cosine(
         M,
         a=[0.3635819, 0.4891775, 0.1365995, 0.0106411],

@@ -1947,9 +1947,6 @@ class Tensor(TensorBase):
     def is_contiguous(self, memory_format: Any = None) -> builtins.bool:
         """True if the elements lie in memory row by row without gaps, or in the order of the given format."""
 
-    def narrow_copy(self, dim: builtins.int, start: builtins.int | Tensor, length: builtins.int, *, out: Any = None) -> Tensor:
-        """A copy of what narrow() gives a view of."""
-
     def select_scatter(self, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
         """A copy with src in place of one slice along an axis: select() written to, out of place."""
 
@@ -1970,6 +1967,9 @@ class Tensor(TensorBase):
 
     def dim_order(self, *, ambiguity_check: builtins.bool = False) -> builtins.tuple[builtins.int, ...]:
         """The axes from the one with the largest stride to the one with the smallest, as they lie in memory."""
+
+    def narrow_copy(self, dim: builtins.int, start: builtins.int | Tensor, length: builtins.int, *, out: Any = None) -> Tensor:
+        """A copy of what narrow() gives a view of."""
 
     @property
     def is_ipu(self) -> builtins.bool:

@@ -52,4 +52,4 @@ def kaiser(M: builtins.int, *, beta: builtins.float = 12.0, sym: builtins.bool =
     """i0(beta sqrt(1 - (2 k / N - 1)^2)) / i0(beta) for k = 0 .. M - 1, i0 the modified Bessel function."""
 
 def nuttall(M: builtins.int, *, sym: builtins.bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: builtins.bool = False) -> Tensor:
-    """The Nuttall window, the sum over i of (-1)^i a[i] cos(2 pi i k / N) with a = 0.3635819, 0.4891775, 0.1365995, 0.0106411 for k = 0 .. M - 1."""
+    """The Nuttall window, the sum over i of (-1)^i a[i] cos(2 pi i k / N) for k = 0 .. M - 1."""
