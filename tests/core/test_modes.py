@@ -22,7 +22,7 @@ from adjoint.core.operations import dependence
 from adjoint.tools import checkpoint
 from adjoint.transforms import forward
 
-DECLARATIONS = Path(modes.__file__).with_name("modes.pxd").read_text()
+DECLARATIONS = Path(modes.__file__).with_name("state.pxd").read_text()
 
 
 def same(tensor: Any) -> Any:
@@ -70,12 +70,12 @@ def some_modes_are_on(stack: contextlib.ExitStack) -> None:
             stack.enter_context(block())
 
 
-#: The types of modes.pxd, by the type of a mode's initial value.
+#: The types of state.pxd, by the type of a mode's initial value.
 DECLARED = {bool: {"bint"}, int: {"int", "long long"}, tuple: {"tuple"}, type(None): {"object", "Level"}}
 
 
 def declared_modes() -> dict[str, str]:
-    """The modes that modes.pxd declares, with their types, in order."""
+    """The modes that state.pxd declares, with their types, in order."""
     body = DECLARATIONS.split("cdef class ThreadState:")[1].split("\n\n")[0]
     return {name: kind for kind, name in re.findall(r"cdef public (\w+(?: long)?) (\w+)", body)}
 
@@ -111,7 +111,7 @@ def test_take_copies_every_mode() -> None:
 
 
 def test_take_lists_the_modes_in_the_order_of_the_table() -> None:
-    source = (Path(modes.__file__).parent / "modes.py").read_text()
+    source = (Path(modes.__file__).parent / "state.py").read_text()
     body = source.split("    def take(self, other):")[1].split("    def ")[0]
     assert re.findall(r"self\.(\w+) = other\.\1\n", body) == list(MODES)
 

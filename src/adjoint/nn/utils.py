@@ -28,17 +28,21 @@ SMALLEST_NORM = 1e-6  # added to a norm by which gradients are divided
 
 
 def tensors_of(tensors: Tensor | Iterable[Tensor]) -> list[Tensor]:
-    """One tensor or several as a list. Raises TypeError for anything else."""
-    listed = [tensors] if isinstance(tensors, Tensor) else list(tensors)
-    for tensor in listed:
-        if not isinstance(tensor, Tensor):
-            raise TypeError(f"expected a Tensor or an iterable of Tensors, but one of them is {type(tensor).__name__}")
-    return listed
+    """One tensor or several as a list."""
+    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
 
 
 def grads_of(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
-    """The gradients of the parameters that have one."""
-    return [parameter.grad for parameter in tensors_of(parameters) if parameter.grad is not None]
+    """The gradients of the parameters that have one. Raises TypeError for what is no tensor."""
+    grads = []
+    for parameter in tensors_of(parameters):
+        if not isinstance(parameter, Tensor):
+            raise TypeError(
+                f"argument 'parameters' (position 1) must be a Tensor or Tensors, and one is {type(parameter).__name__}"
+            )
+        if parameter.grad is not None:
+            grads.append(parameter.grad)
+    return grads
 
 
 def get_total_norm(

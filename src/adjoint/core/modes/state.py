@@ -43,7 +43,7 @@ class Mode(NamedTuple):
 
 
 #: The table of modes. A thread that works for another one takes over all of them, and a backward pass restores all of
-#: them when it ends, whatever its hooks have changed. modes.pxd declares the types.
+#: them when it ends, whatever its hooks have changed. state.pxd declares the types.
 MODES = {
     "grad_enabled": Mode(True, "Operations on tensors that require a gradient are recorded."),
     "unusual": Mode(
