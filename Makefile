@@ -65,7 +65,7 @@ demo: $(VENV)/.demo $(VENV)/.extensions
 test: $(VENV)/.test $(VENV)/.extensions
 	@echo 'Testing'
 	@$(REQUIRE_EXT) $(PYTEST)
-	@echo 'Testing the core and the rules as plain Python'
+	@echo 'Testing the core, the rules and the functions as plain Python'
 	@ADJOINT_REQUIRE_EXT= ADJOINT_DISABLE_EXT=1 $(PYTEST) $(CORE_TESTS)
 	@$(MAKE) --no-print-directory lint PYTHON=$(PYTHON)
 

@@ -135,7 +135,7 @@ def main() -> int:
     parser.add_argument("--only", default="")
     options, arguments = parser.parse_known_args()
     seen = run_suite(arguments, False)
-    if not options.only or options.only.startswith(("arrays/", "core/", "memory")):
+    if not options.only or options.only.startswith(("runtime/", "arrays/", "core/")):
         seen |= run_suite(OF_COMPILED, True)
     listed = json.loads(LISTED.read_text())
     every = {key: place for key, place in all_statements().items() if key.startswith(options.only)}

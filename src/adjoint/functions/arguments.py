@@ -13,17 +13,17 @@ Sizes = tuple[int, ...]
 SIZES = {1: "L", 2: "H, W", 3: "D, H, W"}
 
 
-def require_tensor(function: str, argument: str, place: int, value: object) -> None:
-    """Raise TypeError unless the argument, number `place` from 0, is a Tensor."""
+def require_tensor(function: str, argument: str, position: int, value: object) -> None:
+    """Raise TypeError unless the argument, number `position` from 0, is a Tensor."""
     if not isinstance(value, TensorBase):
-        raise TypeError(errors.must_be_tensor(function, argument, place, value))
+        raise TypeError(errors.must_be_tensor(function, argument, position, value))
 
 
 def require_tensors(function: str, **tensors: object) -> None:
     """Raise TypeError unless all arguments, in the order of the function's parameters, are Tensors."""
-    for place, (name, value) in enumerate(tensors.items()):
+    for position, (name, value) in enumerate(tensors.items()):
         if not isinstance(value, TensorBase):
-            raise TypeError(errors.must_be_tensor(function, name, place, value))
+            raise TypeError(errors.must_be_tensor(function, name, position, value))
 
 
 def ints(function: str, argument: str, value: object, position: int | None = None) -> Sizes:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
 
 
-def _swapped(x: Tensor) -> Tensor:
+def transpose_matrices(x: Tensor) -> Tensor:
+    """The transposed matrices of a batch."""
     return ops.transpose(x, -2, -1)
 
 
@@ -357,7 +358,9 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     check_matrix("linalg.solve", B._array, "B")
     check_sides("linalg.solve", A._array, B._array, left)
     turned = not (left or vector)
-    result, info = ops.linalg_solve_ex(_swapped(A), _swapped(B)) if turned else ops.linalg_solve_ex(A, B)
+    result, info = (
+        ops.linalg_solve_ex(transpose_matrices(A), transpose_matrices(B)) if turned else ops.linalg_solve_ex(A, B)
+    )
     failed = _first_failure(info) if check_errors else None
     if failed is not None:
         raise LinAlgError(f"torch.linalg.solve_ex: {failed[0]}The solver failed because the input matrix is singular.")
@@ -365,7 +368,7 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     for _ in range(info.ndim - A.ndim + 2):
         info = info[0]
     own = tuple([slice(0, n) for n in A.shape[:-2]])
-    return _SolveEx(_swapped(result) if turned else result[..., 0] if vector else result, info[own])
+    return _SolveEx(transpose_matrices(result) if turned else result[..., 0] if vector else result, info[own])
 
 
 # LDL ----------------------------------------------------------------------------------------------------------------

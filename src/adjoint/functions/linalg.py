@@ -14,6 +14,7 @@ from adjoint.arrays.shapes import normalize_dims
 from adjoint.core.graph import TensorBase
 from adjoint.core.operations.results import results_of
 from adjoint.functions.composite import COMPOSITES, as_number, as_tensor, composite, ops, torch_call
+from adjoint.functions.factorizations import transpose_matrices
 from adjoint.functions.reduce import check_norm_dtype
 from adjoint.functions.underived import check_constants
 from adjoint.rules.linalg import check_inexact, check_matrix, check_sides, check_square, on_diagonal
@@ -23,10 +24,6 @@ from adjoint.tensor.creation import zeros as zeros_tensor
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
-
-
-def _swapped(x: Tensor) -> Tensor:
-    return ops.transpose(x, -2, -1)
 
 
 # solving ------------------------------------------------------------------------------------------------------------
@@ -56,7 +53,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     else:
         check_matrix("linalg.solve", B._array, "B")
         check_sides("linalg.solve", A._array, B._array, left=False)
-        result = _swapped(ops.linalg_solve(_swapped(A), _swapped(B)))
+        result = transpose_matrices(ops.linalg_solve(transpose_matrices(A), transpose_matrices(B)))
     return result[..., 0] if vector else result
 
 
@@ -79,8 +76,10 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
     check_square("linalg.solve_triangular", A._array)
     check_matrix("linalg.solve_triangular", B._array, "B")
     check_sides("linalg.solve_triangular", A._array, B._array, left=False)
-    turned = ops.linalg_solve_triangular(_swapped(A), _swapped(B), upper=not upper, unitriangular=unitriangular)
-    return _swapped(turned)
+    turned = ops.linalg_solve_triangular(
+        transpose_matrices(A), transpose_matrices(B), upper=not upper, unitriangular=unitriangular
+    )
+    return transpose_matrices(turned)
 
 
 @results_of("triangular_solve")
@@ -118,7 +117,7 @@ def triangular_solve(
         raise RuntimeError(
             f"Incompatible matrix sizes for triangular_solve: each A matrix is {a} but each b matrix is {c}"
         )
-    turned = _swapped(A) if transpose else A
+    turned = transpose_matrices(A) if transpose else A
     solution = ops.linalg_solve_triangular(turned, b, upper=upper != transpose, unitriangular=unitriangular)
     cloned = ops.expand(A, (*solution.shape[:-2], *A.shape[-2:])).clone()
     return _TriangularSolution(*ops.joined((solution, cloned), "TriangularSolveBackward0"))
