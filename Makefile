@@ -54,7 +54,7 @@ help:
 	@echo 'make agreement  how far adjoint agrees with PyTorch, entry by entry (installs it: large)'
 	@echo 'make bench    speed beside other libraries (installs them: large)'
 	@echo 'make bench-check  have the core paths become slower? counts instructions; needs valgrind'
-	@echo 'make lint     ruff and mypy'
+	@echo 'make lint     ruff (rules and format) and mypy'
 	@echo 'make clean    remove all that was built'
 	@echo
 	@echo 'PYTHON=python3.13 chooses the interpreter; each has an environment of its own.'
@@ -96,6 +96,7 @@ bench-check: $(VENV)/.test $(VENV)/.extensions
 lint: $(VENV)/.test
 	@echo 'Linting'
 	@$(RUN) -m ruff check
+	@$(RUN) -m ruff format --check
 	@$(RUN) -m mypy
 
 clean:

@@ -71,9 +71,7 @@ def load_digits() -> Digits:
     from sklearn.model_selection import train_test_split
 
     images, labels = load(return_X_y=True)
-    parts = train_test_split(
-        images / 16.0, labels.astype(np.int64), test_size=0.2, stratify=labels, random_state=0
-    )
+    parts = train_test_split(images / 16.0, labels.astype(np.int64), test_size=0.2, stratify=labels, random_state=0)
     train_images, test_images, train_labels, test_labels = parts
     return Digits(train_images, train_labels, test_images, test_labels)
 

@@ -93,9 +93,7 @@ def objective(digits: Digits) -> Callable[[Tensor], Tensor]:
     return loss
 
 
-def conjugate_gradient(
-    product: Callable[[Array], Array], right: Array, tolerance: float
-) -> tuple[Array, int]:
+def conjugate_gradient(product: Callable[[Array], Array], right: Array, tolerance: float) -> tuple[Array, int]:
     """Solve H s = right for a positive definite H given by its products; return s and their number.
 
     It stops once the residual's norm is below the tolerance, or after 500 products.
@@ -125,9 +123,7 @@ def hessian_product(gradient: Tensor, weights: Tensor, watch: Stopwatch) -> Call
     return product
 
 
-def line_search(
-    loss: Callable[[Tensor], Tensor], point: Array, step: Array, value: float, slope: float
-) -> Array:
+def line_search(loss: Callable[[Tensor], Tensor], point: Array, step: Array, value: float, slope: float) -> Array:
     """Halve the step until the loss falls by a ten-thousandth of what its slope promises.
 
     Returns the new point; raises ArithmeticError when 30 halvings bring no decrease.
@@ -144,9 +140,7 @@ def line_search(
     raise ArithmeticError(f"the line search found no decrease along a slope of {slope:.3e} from {value!r}")
 
 
-def minimise(
-    loss: Callable[[Tensor], Tensor], start: Array, watch: Stopwatch
-) -> tuple[Array, list[NewtonStep]]:
+def minimise(loss: Callable[[Tensor], Tensor], start: Array, watch: Stopwatch) -> tuple[Array, list[NewtonStep]]:
     """Minimise a smooth convex function by Newton's method with conjugate gradients.
 
     Returns the minimum and the course of the iteration; the last entry describes the minimum itself.

@@ -161,9 +161,7 @@ def standard_deviations(rows: Array, sum_of_squares: float) -> Array:
     return np.sqrt(variance * np.sum(inverse**2, axis=1))
 
 
-def polish(
-    function: Callable[[Tensor], Tensor], point: Array, derivatives: Callable[[Array], Array]
-) -> Array:
+def polish(function: Callable[[Tensor], Tensor], point: Array, derivatives: Callable[[Array], Array]) -> Array:
     """Sharpen a minimum by Gauss-Newton steps, which look for J^T r = 0, until they cease to shrink.
 
     A solver that watches the sum of squares stops at half the digits: there the sum is flat, and moving the

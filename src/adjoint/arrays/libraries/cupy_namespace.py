@@ -162,9 +162,7 @@ def along_axis(xp: Namespace, index: Any, axis: int) -> tuple[Any, ...]:
     """The index tuple that picks, along one axis, the places that `index` names (see numpy.take_along_axis)."""
     if not index.ndim:
         return (index,)
-    grid = [
-        xp.arange(n).reshape([n if j == i else 1 for j in range(index.ndim)]) for i, n in enumerate(index.shape)
-    ]
+    grid = [xp.arange(n).reshape([n if j == i else 1 for j in range(index.ndim)]) for i, n in enumerate(index.shape)]
     return (*grid[:axis], index, *grid[axis + 1 :])
 
 

@@ -653,9 +653,7 @@ def with_diagonal(xp: Namespace, array: Any, values: Any, offset: int, axis1: in
 
 
 @composed
-def triangular_solution(
-    xp: Namespace, a: Any, b: Any, *, lower: bool, unit_diagonal: bool = False
-) -> Any:
+def triangular_solution(xp: Namespace, a: Any, b: Any, *, lower: bool, unit_diagonal: bool = False) -> Any:
     """x with a @ x = b for triangular a, by the general solver: only the named triangle of a is used."""
     kept = xp.tril(a) if lower else xp.triu(a)
     if unit_diagonal:

@@ -25,7 +25,6 @@ Function = Callable[..., Any]
 def _of_arguments(fun: Function, args: Any, kwargs: Any, argnums: Sequence[int]) -> tuple[Function, tuple[Any, ...]]:
     """A call as a function of a tuple of the arguments in some places, and these."""
 
-
     def of(given: Any) -> Any:
         return fun(*subvals(args, zip(argnums, given, strict=True)), **kwargs)
 

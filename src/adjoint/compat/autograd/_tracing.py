@@ -217,9 +217,7 @@ def make_jvp(fun: Function, x: Any) -> Function:
         primals = [entered(leaf) for leaf in leaves]
         tangents = [_tangent(t, p) for t, p in zip(structure.flatten_up_to(g), primals, strict=True)]
         with forward.level() as number, tracing():
-            duals = [
-                forward.dual(ops.clone(p), t, number) for p, t in zip(primals, tangents, strict=True)
-            ]
+            duals = [forward.dual(ops.clone(p), t, number) for p, t in zip(primals, tangents, strict=True)]
             y = joined(fun(structure.unflatten([ArrayBox(dual) for dual in duals])))
             outputs, shape_of_y = flatten(y)
             pairs = [_apart(output, number) for output in outputs]

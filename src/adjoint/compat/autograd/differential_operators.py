@@ -30,9 +30,7 @@ Function = Callable[..., Any]
 make_vjp = known_by(unary_to_nary(_make_vjp), __name__, "make_vjp")
 make_jvp = known_by(unary_to_nary(_make_jvp), __name__, "make_jvp")
 
-_NOT_SCALAR = (
-    "Grad only applies to real scalar-output functions. Try jacobian, elementwise_grad or holomorphic_grad."
-)
+_NOT_SCALAR = "Grad only applies to real scalar-output functions. Try jacobian, elementwise_grad or holomorphic_grad."
 
 
 @unary_to_nary

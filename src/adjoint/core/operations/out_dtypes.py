@@ -24,8 +24,7 @@ _ONE_DTYPE = {
         "aminmax argmax argmin softmax log_softmax diag tril triu sort msort topk"
     ),
     "Found dtype {Have} but expected {Want}": (
-        "abs ceil clamp clamp_max clamp_min floor frac hardshrink neg round sgn sign softplus "
-        "softshrink trunc"
+        "abs ceil clamp clamp_max clamp_min floor frac hardshrink neg round sgn sign softplus softshrink trunc"
     ),
     "addmv input tensors must have the same dtype, but got {Have}, {Want}, and {Want}": "mv",
     "self and mat2 must have the same dtype, but got {Have} and {Want}": "addbmm",

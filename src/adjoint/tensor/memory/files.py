@@ -12,6 +12,7 @@ from adjoint.tensor.memory.safe_pickle import SafeUnpickler
 
 File = str | os.PathLike[str] | IO[bytes]
 
+
 def save(obj: Any, f: File, pickle_module: Any = pickle, pickle_protocol: int = 5) -> None:
     """Write an object that may hold tensors to a file, given by its path or open for writing bytes.
 

@@ -42,9 +42,7 @@ def match_complex(target: Any, x: Any) -> Any:
     return x + 0j if is_complex else np.real(x)
 
 
-def repeat_to_match_shape(
-    g: Any, shape: tuple[int, ...], dtype: Any, axis: Any, keepdims: bool
-) -> tuple[Any, int]:
+def repeat_to_match_shape(g: Any, shape: tuple[int, ...], dtype: Any, axis: Any, keepdims: bool) -> tuple[Any, int]:
     """What a reduction gave, along the reduced axes as often as there were elements, and how many these were.
 
     >>> repeat_to_match_shape(2.0, (3,), float, None, False)
