@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from adjoint.core.recorded import operations
 from adjoint.functions.arguments import require_tensor
-from adjoint.functions.composite import composite, described, in_place, in_place_text, ops, takes_out
+from adjoint.functions.composite import composite, described, functional, in_place, in_place_text, ops, takes_out
 from adjoint.tensor.creation import rand
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
-
-_functional = composite(namespace="nn.functional", method=False)
 
 
 def _run(name: str, inplace: bool, *arguments: Any) -> Tensor:
@@ -28,7 +26,7 @@ def _run(name: str, inplace: bool, *arguments: Any) -> Tensor:
 # smooth ---------------------------------------------------------------------------------------------------------------
 
 
-@_functional
+@functional
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """input where it is positive, alpha * (exp(input) - 1) elsewhere.
 
@@ -40,7 +38,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 
 @composite(method=False)
-@_functional
+@functional
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """input where it is positive, alpha * (exp(input / alpha) - 1) elsewhere: smooth for every alpha.
 
@@ -60,7 +58,7 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804
 
 
 @composite(method=False)
-@_functional
+@functional
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """scale * elu(input, alpha) with the two constants that keep mean 0 and variance 1 from layer to layer.
 
@@ -71,7 +69,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     return _run("elu", inplace, input, _SELU_ALPHA, _SELU_SCALE)
 
 
-@_functional
+@functional
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """input times the normal distribution function of it; approximate="tanh" takes an approximation of that.
 
@@ -84,7 +82,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     return ops.gelu(input, approximate)
 
 
-@_functional
+@functional
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """input * sigmoid(input)
 
@@ -95,7 +93,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
     return _run("silu", inplace, input)
 
 
-@_functional
+@functional
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """input * tanh(softplus(input))
 
@@ -106,7 +104,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
     return _run("mish", inplace, input)
 
 
-@_functional
+@functional
 def logsigmoid(input: Tensor) -> Tensor:
     """log(sigmoid(input)), without overflow.
 
@@ -117,7 +115,7 @@ def logsigmoid(input: Tensor) -> Tensor:
     return ops.logsigmoid(input)
 
 
-@_functional
+@functional
 def tanhshrink(input: Tensor) -> Tensor:
     """input - tanh(input)
 
@@ -128,7 +126,7 @@ def tanhshrink(input: Tensor) -> Tensor:
     return input - ops.tanh(input)
 
 
-@_functional
+@functional
 def softsign(input: Tensor) -> Tensor:
     """input / (1 + abs(input))
 
@@ -139,7 +137,7 @@ def softsign(input: Tensor) -> Tensor:
     return input / (ops.abs(input) + 1)
 
 
-@_functional
+@functional
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half of the input along an axis times the sigmoid of the second half.
 
@@ -158,7 +156,7 @@ for _name in ("softplus", "sigmoid", "tanh"):
 # piecewise linear -----------------------------------------------------------------------------------------------------
 
 
-@_functional
+@functional
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """max(input, 0)
 
@@ -169,7 +167,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
     return _run("relu", inplace, input)
 
 
-@_functional
+@functional
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """input where it is positive, negative_slope * input elsewhere.
 
@@ -181,7 +179,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 
 
 @composite()
-@_functional
+@functional
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """input where it is positive, weight * input elsewhere, with one weight in all or one for each channel (axis 1).
 
@@ -214,7 +212,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 
 
 @composite(method=False)
-@_functional
+@functional
 def rrelu(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
@@ -239,7 +237,7 @@ def rrelu(
 
 
 @composite(method=False)
-@_functional
+@functional
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """input where it is above the threshold, value elsewhere.
 
@@ -250,7 +248,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     return _run("threshold", inplace, input, threshold, value)
 
 
-@_functional
+@functional
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """input with values below min_val raised to it and above max_val lowered to it.
 
@@ -265,7 +263,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     return _run("hardtanh", inplace, input, min_val, max_val)
 
 
-@_functional
+@functional
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """min(max(input, 0), 6)
 
@@ -276,7 +274,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     return _run("hardtanh", inplace, input, 0.0, 6.0)
 
 
-@_functional
+@functional
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """relu6(input + 3) / 6
 
@@ -287,7 +285,7 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     return _run("hardsigmoid", inplace, input)
 
 
-@_functional
+@functional
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """input * relu6(input + 3) / 6
 
@@ -299,7 +297,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 @composite()
-@_functional
+@functional
 @takes_out
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """input where abs(input) > lambd, 0 elsewhere.
@@ -311,7 +309,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     return ops.hardshrink(input, lambd)
 
 
-@_functional
+@functional
 @takes_out
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """input - lambd where that is positive, input + lambd where that is negative, 0 elsewhere.
@@ -328,7 +326,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 # at random ------------------------------------------------------------------------------------------------------------
 
 
-@_functional
+@functional
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """A sample from the Gumbel-softmax distribution (Jang et al. 2017) of unnormalised logarithms of probabilities.
 
@@ -409,7 +407,7 @@ def _acts(input: Tensor, p: float, training: bool) -> bool:
     return training and p != 0 and math.prod(input.shape) != 0
 
 
-@_functional
+@functional
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """The input with elements zeroed at random, with probability p, and the others divided by 1 - p.
 
@@ -452,7 +450,7 @@ def top_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     return _plain_dropout(input, p, train, True)
 
 
-@_functional
+@functional
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """dropout() of whole channels: input of shape (N, C, L) or (C, L).
 
@@ -495,7 +493,7 @@ def _warn_of_rank(function: str, ndim: int, spatial: int) -> None:
     )
 
 
-@_functional
+@functional
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """dropout() of whole channels: input of shape (N, C, H, W), or (N, C, L) with a warning.
 
@@ -518,7 +516,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     return _channel_dropout(input, p, training, inplace, batched=True)
 
 
-@_functional
+@functional
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """dropout() of whole channels: input of shape (N, C, D, H, W) or (C, D, H, W).
 
@@ -533,7 +531,7 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     return _channel_dropout(input, p, training, inplace, batched=input.ndim == 5)
 
 
-@_functional
+@functional
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Dropout that keeps mean 0 and variance 1, as selu does: elements are set to the value that selu tends to.
 
@@ -547,7 +545,7 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
     return _alpha_dropped(input, p, inplace, tuple(input.shape)) if _acts(input, p, training) else input
 
 
-@_functional
+@functional
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """alpha_dropout() of whole channels: input of shape (N, C, ...).
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import wraps
+from operator import index
+from typing import Any, TypeVar
 
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase
 
 Sizes = tuple[int, ...]
+#: One axis or several.
+Dims = int | Sequence[int]
+F = TypeVar("F", bound=Callable[..., Any])
 
 #: The axes of an image by their number, as docstrings name them.
 SIZES = {1: "L", 2: "H, W", 3: "D, H, W"}
@@ -64,3 +70,43 @@ def hashable(value: Any) -> Any:
 def optional_out(out: Any) -> dict[str, Any]:
     """The keyword arguments that pass out= on, if it is given."""
     return {} if out is None else {"out": out}
+
+
+def as_tuple(values: Any) -> tuple[Any, ...]:
+    """One number as a tuple, a sequence as a tuple; `f(1, 2)` and `f((1, 2))` mean the same."""
+    if len(values) == 1 and isinstance(values[0], (tuple, list)):
+        return tuple(values[0])
+    return tuple(values)
+
+
+def as_list(dims: Dims) -> list[int]:
+    """One number as a list, a sequence as a list."""
+    return list(dims) if isinstance(dims, (tuple, list)) else [index(dims)]  # type: ignore[arg-type]
+
+
+def takes_axis(function: F) -> F:
+    """Let a function with a parameter `dim` be called with NumPy's name for it, `axis`, as torch does."""
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if "axis" in kwargs:
+            kwargs["dim"] = kwargs.pop("axis")
+        return function(*args, **kwargs)
+
+    return call  # type: ignore[return-value]
+
+
+def takes_joint_name(name: str) -> Callable[[F], F]:
+    """Let the numbers at the end of a call be given by the name that they have together, then perhaps `input` too."""
+
+    def decorate(function: F) -> F:
+        @wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if name in kwargs:
+                first = (kwargs.pop("input"),) if "input" in kwargs else ()
+                args = (*first, *args, kwargs.pop(name))
+            return function(*args, **kwargs)
+
+        return call  # type: ignore[return-value]
+
+    return decorate

@@ -17,7 +17,9 @@ from adjoint.functions import (
     adaptive_pooling,
     contract,
     convolution,
-    losses,
+    ctc,
+    difference_losses,
+    margin_losses,
     max_pooling,
     normalization,
 )
@@ -59,7 +61,9 @@ def binary_cross_entropy_with_logits(
     tensor([0.6931])
     """
     kind = _reduction("binary_cross_entropy_with_logits", reduction)
-    return losses.binary_cross_entropy_with_logits(input, target, weight, reduction=kind, pos_weight=pos_weight)
+    return difference_losses.binary_cross_entropy_with_logits(
+        input, target, weight, reduction=kind, pos_weight=pos_weight
+    )
 
 
 @_function
@@ -75,7 +79,7 @@ def cosine_embedding_loss(
     tensor([1.])
     """
     kind = _reduction("cosine_embedding_loss", reduction)
-    return losses.cosine_embedding_loss(input1, input2, target, margin, reduction=kind)
+    return margin_losses.cosine_embedding_loss(input1, input2, target, margin, reduction=kind)
 
 
 @_function
@@ -88,7 +92,9 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, red
     >>> adjoint.hinge_embedding_loss(adjoint.tensor([0.25, 0.25]), adjoint.tensor([1, -1]))
     tensor([0.2500, 0.7500])
     """
-    return losses.hinge_embedding_loss(input, target, margin, reduction=_reduction("hinge_embedding_loss", reduction))
+    return margin_losses.hinge_embedding_loss(
+        input, target, margin, reduction=_reduction("hinge_embedding_loss", reduction)
+    )
 
 
 @_function
@@ -101,7 +107,7 @@ def kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: boo
     >>> adjoint.kl_div(adjoint.tensor([0.0, 0.0]), adjoint.tensor([1.0, 0.5]))
     tensor([ 0.0000, -0.3466])
     """
-    return losses.kl_div(input, target, reduction=_reduction("kl_div", reduction), log_target=log_target)
+    return difference_losses.kl_div(input, target, reduction=_reduction("kl_div", reduction), log_target=log_target)
 
 
 @_function
@@ -117,7 +123,7 @@ def margin_ranking_loss(
     tensor([2.])
     """
     kind = _reduction("margin_ranking_loss", reduction)
-    return losses.margin_ranking_loss(input1, input2, target, margin, reduction=kind)
+    return margin_losses.margin_ranking_loss(input1, input2, target, margin, reduction=kind)
 
 
 @_function
@@ -131,7 +137,7 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool,
     tensor([1.])
     """
     kind = _reduction("poisson_nll_loss", reduction)
-    return losses.poisson_nll_loss(input, target, log_input=log_input, full=full, eps=eps, reduction=kind)
+    return difference_losses.poisson_nll_loss(input, target, log_input=log_input, full=full, eps=eps, reduction=kind)
 
 
 @_function
@@ -154,7 +160,7 @@ def triplet_margin_loss(
     tensor([0.])
     """
     kind = _reduction("triplet_margin_loss", reduction)
-    return losses.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=kind)
+    return margin_losses.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=kind)
 
 
 @_function
@@ -176,7 +182,7 @@ def ctc_loss(
     tensor([-1.0986])
     """
     kind = _reduction("ctc_loss", reduction)
-    return losses.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, kind, zero_infinity)
+    return ctc.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, kind, zero_infinity)
 
 
 # normalisation --------------------------------------------------------------------------------------------------------

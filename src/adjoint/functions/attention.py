@@ -14,19 +14,17 @@ from adjoint.core.graph import new_tensor
 from adjoint.core.modes.grad_mode import no_grad
 from adjoint.functions.activations import dropout
 from adjoint.functions.arguments import require_tensors
-from adjoint.functions.composite import composite, ops
+from adjoint.functions.composite import composite, functional, ops
 from adjoint.tensor.creation import arange, ones
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
 
-_functional = composite(namespace="nn.functional", method=False)
-
 
 # embedding ----------------------------------------------------------------------------------------------------------
 
 
-@_functional
+@functional
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """Vectors with a 1 at the place that each index names and 0 elsewhere, of int64.
 
@@ -77,7 +75,7 @@ def _renormalize(weight: Tensor, indices: Tensor, max_norm: float, norm_type: fl
         weight.index_copy_(0, places, shorter)
 
 
-@_functional
+@functional
 def embedding(
     input: Tensor,
     weight: Tensor,
@@ -222,7 +220,7 @@ def _in_rows(starts: Any) -> tuple[Any, Any]:
     return numpy.where(there, starts[:-1, None] + column, 0), there
 
 
-@_functional
+@functional
 def embedding_bag(
     input: Tensor,
     weight: Tensor,
@@ -401,7 +399,7 @@ def _with_query_heads(heads: Tensor, wanted: int) -> Tensor:
     return heads.repeat_interleave(wanted // heads.shape[-3], heads.ndim - 3)
 
 
-@_functional
+@functional
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,

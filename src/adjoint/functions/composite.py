@@ -51,6 +51,10 @@ def composite(*, namespace: str | None = "", method: bool | str = True, name: st
     return declare
 
 
+#: Declare a function of nn.functional.
+functional = composite(namespace="nn.functional", method=False)
+
+
 def in_functional(function: F) -> F:
     """Declare a function of torch.nn.functional."""
     return composite(namespace="nn.functional", method=False)(function)

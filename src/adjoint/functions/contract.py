@@ -15,7 +15,7 @@ from adjoint.arrays.shapes import normalize_dim, normalize_dims
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase
 from adjoint.core.recorded import operations
-from adjoint.functions.composite import as_tensor, composite, ops, takes_out
+from adjoint.functions.composite import as_tensor, composite, functional, ops, takes_out
 from adjoint.rules.contract import check_batches, listed
 from adjoint.runtime.caches import cached
 
@@ -430,7 +430,7 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
 # namespaces ---------------------------------------------------------------------------------------------------------
 
 
-@composite(namespace="nn.functional", method=False)
+@functional
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input @ weight^T + bias.
 
@@ -443,7 +443,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return operations["linear"](input, weight, bias)
 
 
-@composite(namespace="nn.functional", method=False)
+@functional
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """The sum of input1[..., i] * weight[o, i, j] * input2[..., j] over i and j, plus bias.
 

@@ -12,7 +12,7 @@ from adjoint.arrays.dtypes import promote_types
 from adjoint.arrays.shapes import broadcast_shapes
 from adjoint.core.recorded import operations
 from adjoint.functions.arguments import require_tensors
-from adjoint.functions.composite import composite, ops
+from adjoint.functions.composite import composite, functional, ops
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -23,7 +23,7 @@ def _norm(input: Tensor, p: float, dim: Any, keepdim: bool = False) -> Tensor:
 
 
 @composite(method=False)
-@composite(namespace="nn.functional", method=False)
+@functional
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosines of the angles between vectors along an axis of the broadcast inputs; no length counts as below eps.
 
@@ -53,7 +53,7 @@ def _at_least(length: Tensor, eps: float) -> Tensor:
 
 
 @composite(method=False)
-@composite(namespace="nn.functional", method=False)
+@functional
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """The p-norms of x1 - x2 + eps along the last axis, broadcast.
 
@@ -66,7 +66,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
 
 
 @composite(method=False)
-@composite(namespace="nn.functional", method=False)
+@functional
 def pdist(input: Tensor, p: float = 2) -> Tensor:
     """The p-norms of the differences of all pairs of rows: (0, 1), (0, 2) ... (1, 2) ...
 
@@ -90,7 +90,7 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
     return _norm(ops.index(input, (first,)) - ops.index(input, (second,)), p, 1)
 
 
-@composite(namespace="nn.functional", method=False)
+@functional
 def normalize(
     input: Tensor, p: float = 2.0, dim: int | Sequence[int] = 1, eps: float = 1e-12, out: Tensor | None = None
 ) -> Tensor:

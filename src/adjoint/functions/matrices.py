@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 from adjoint.arrays.size import Size, type_name
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase
-from adjoint.functions.composite import composite, ops
+from adjoint.functions.composite import composite, functional, ops
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
 
 
-@composite(namespace="nn.functional", method=False)
+@functional
 def grouped_mm(
     mat_a: Tensor, mat_b: Tensor, *, offs: Tensor | None = None, bias: Tensor | None = None, out_dtype: Any = None
 ) -> Tensor:

@@ -10,7 +10,7 @@ from adjoint.arrays.dtypes import bool_
 from adjoint.core.recorded import operations
 from adjoint.functions.activations import dropout
 from adjoint.functions.attention import scaled_dot_product_attention
-from adjoint.functions.composite import composite, ops
+from adjoint.functions.composite import functional, ops
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -124,7 +124,7 @@ def _checked_mask(mask: Tensor | None, rows: int, targets: int, sources: int) ->
     return mask[None] if mask.ndim == 2 else mask
 
 
-@composite(namespace="nn.functional", method=False)
+@functional
 def multi_head_attention_forward(
     query: Tensor,
     key: Tensor,

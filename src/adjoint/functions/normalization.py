@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING
 from adjoint.arrays.dtypes import finfo, float32
 from adjoint.core.modes.grad_mode import no_grad
 from adjoint.functions.arguments import require_tensors
-from adjoint.functions.composite import composite, ops
+from adjoint.functions.composite import composite, functional, ops
 from adjoint.functions.underived import check_constants
 from adjoint.tensor.creation import tensor
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
-
-_functional = composite(namespace="nn.functional", method=False)
 
 
 def _check_dtypes(input: Tensor, *parameters: Tensor | None) -> None:
@@ -54,7 +52,7 @@ def _update(running: Tensor | None, values: Tensor, momentum: float) -> None:
             running.mul_(1 - momentum).add_(ops.reshape(values.detach(), tuple(running.shape)) * momentum)
 
 
-@_functional
+@functional
 def batch_norm(
     input: Tensor,
     running_mean: Tensor | None,
@@ -115,7 +113,7 @@ def _check_batch_norm(input: Tensor, eps: float) -> None:
         raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
 
 
-@_functional
+@functional
 def instance_norm(
     input: Tensor,
     running_mean: Tensor | None = None,
@@ -199,7 +197,7 @@ def _trailing(name: str, parameter: Tensor | None, shape: tuple[int, ...], ndim:
     return ops.reshape(parameter, (1,) * (ndim - len(shape)) + shape)
 
 
-@_functional
+@functional
 def layer_norm(
     input: Tensor,
     normalized_shape: Sequence[int],
@@ -225,7 +223,7 @@ def layer_norm(
 
 
 @composite(method=False)
-@_functional
+@functional
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
@@ -251,7 +249,7 @@ def rms_norm(
     return _in_type(ops.fused_rms_norm(input, scale, dims, eps).output, input)
 
 
-@_functional
+@functional
 def group_norm(
     input: Tensor,
     num_groups: int,
@@ -298,7 +296,7 @@ def group_norm(
     return _in_type(ops.reshape(output, tuple(input.shape)), input)
 
 
-@_functional
+@functional
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """The input over (k + alpha * m) ** beta, where m is the mean square of `size` neighbouring channels.
 

@@ -10,7 +10,7 @@ import numpy
 from adjoint.arrays.kernels import axis_maps
 from adjoint.arrays.promotion import number_as
 from adjoint.functions.arguments import Sizes, ints
-from adjoint.functions.composite import as_tensor, composite, ops
+from adjoint.functions.composite import as_tensor, composite, functional, ops
 from adjoint.rules.interpolation import Origin
 from adjoint.rules.refusals import check_fits
 
@@ -71,7 +71,7 @@ def _check_margins(mode: str, input: Tensor, pad: Sizes, n: int) -> None:
             raise RuntimeError(f"Trying to create tensor with negative dimension {size + before + behind}: {result}")
 
 
-@composite(namespace="nn.functional", method=False)
+@functional
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
     """Margins around the last axes.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from adjoint.arrays.kernels import axis_maps
 from adjoint.arrays.kernels.axis_maps import AxisMap
 from adjoint.functions.arguments import Sizes, ints
-from adjoint.functions.composite import composite, ops
+from adjoint.functions.composite import functional, ops
 from adjoint.rules.contract import listed
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class _Blocks:
         return tuple([axis_maps.windows(*row) for row in rows])
 
 
-@composite(namespace="nn.functional", method=False)
+@functional
 def unfold(
     input: Tensor,
     kernel_size: int | Sequence[int],
@@ -96,7 +96,7 @@ def unfold(
     return ops.im2col(input, blocks.maps(image))
 
 
-@composite(namespace="nn.functional", method=False)
+@functional
 def fold(
     input: Tensor,
     output_size: int | Sequence[int],

@@ -17,7 +17,7 @@ from adjoint.arrays.size import type_name
 from adjoint.core.graph import new_tensor
 from adjoint.functions.adaptive_pooling import adaptive_average
 from adjoint.functions.arguments import Sizes, ints
-from adjoint.functions.composite import composite, described, ops
+from adjoint.functions.composite import composite, described, functional, ops
 from adjoint.functions.contract import as_tensor
 from adjoint.rules.contract import listed
 from adjoint.rules.interpolation import Origin
@@ -197,7 +197,7 @@ def _kept(input: Tensor, i: int, maps: tuple[AxisMap, ...]) -> tuple[AxisMap, ..
     return tuple([interpolation.nearest(n, n, None, False) for n in input.shape[input.ndim - len(maps) + i + 1 :]])
 
 
-@composite(namespace="nn.functional", method=False)
+@functional
 def interpolate(
     input: Tensor,
     size: int | Sequence[int] | None = None,
@@ -235,7 +235,7 @@ def _deprecated(name: str) -> None:
     )
 
 
-@composite(namespace="nn.functional", method=False)
+@functional
 def upsample(
     input: Tensor,
     size: int | Sequence[int] | None = None,
@@ -253,7 +253,7 @@ def upsample(
     return _interpolate(input, size, scale_factor, mode, align_corners, None, False)
 
 
-@composite(namespace="nn.functional", method=False)
+@functional
 def upsample_nearest(
     input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
 ) -> Tensor:
@@ -267,7 +267,7 @@ def upsample_nearest(
     return _interpolate(input, size, scale_factor, "nearest", None, None, False)
 
 
-@composite(namespace="nn.functional", method=False)
+@functional
 def upsample_bilinear(
     input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
 ) -> Tensor:
@@ -439,7 +439,7 @@ def _check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
         )
 
 
-@composite(namespace="nn.functional", method=False)
+@functional
 def grid_sample(
     input: Tensor,
     grid: Tensor,
@@ -560,7 +560,7 @@ def _check_theta(theta: Tensor, size: Sizes) -> None:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")
 
 
-@composite(namespace="nn.functional", method=False)
+@functional
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
     """The grid for grid_sample() that maps an image by affine matrices.
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from adjoint.functions import index as indexing
 from adjoint.functions import shape as shapes
-from adjoint.functions import views
+from adjoint.functions import splitting, views
 from adjoint.functions.composite import composite, described, ops
 
 if TYPE_CHECKING:
-    from adjoint.functions.shape import Dims
+    from adjoint.functions.arguments import Dims
     from adjoint.tensor.tensor import Tensor
 
 _public = composite(method=False)
@@ -77,7 +77,7 @@ def expand_copy(input: Tensor, size: Sequence[int], *, implicit: bool = False, o
 @composite()
 @described(_COPY, view="narrow")
 def narrow_copy(input: Tensor, dim: int, start: int | Tensor, length: int, *, out: Any = None) -> Tensor:
-    return _copy(shapes.narrow(input, dim, start, length), out)
+    return _copy(splitting.narrow(input, dim, start, length), out)
 
 
 @_public
@@ -155,7 +155,7 @@ def view_as_real_copy(input: Tensor, *, out: Any = None) -> Tensor:
 @_public
 @described(_COPY, view="split")
 def split_copy(input: Tensor, split_size: int | Sequence[int], dim: int = 0, *, out: Any = None) -> tuple[Tensor, ...]:
-    return _copies("SplitBackward0_copy", shapes.split(input, split_size, dim), out)
+    return _copies("SplitBackward0_copy", splitting.split(input, split_size, dim), out)
 
 
 @_public

@@ -15,6 +15,7 @@ from adjoint.arrays.dtypes import dtype as dtype_class
 from adjoint.arrays.layout import as_memory_format, lies_so, preserve_format, strides_in
 from adjoint.arrays.libraries.numpy_namespace import elements_meet, memory_of
 from adjoint.arrays.namespace import underlying
+from adjoint.arrays.shapes import normalize_dim
 from adjoint.arrays.size import check_shape, type_name
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, bump_version, needs_grad, registry
@@ -24,6 +25,7 @@ from adjoint.core.modes.state import current, is_grad_enabled
 from adjoint.core.recorded import operations
 from adjoint.functions import index as indexing
 from adjoint.functions import shape as shapes
+from adjoint.functions import splitting
 from adjoint.functions.composite import composite, ops, takes_out
 from adjoint.functions.underived import unknown_node
 from adjoint.tensor.memory.storage import UntypedStorage, address, placed, share_version, storage_of
@@ -96,7 +98,7 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """
     if input._array.ndim:
         return ops.unfold(input, dimension, size, step)
-    shapes.normalize_dim(dimension, 0)
+    normalize_dim(dimension, 0)
     return ops.reshape(ops.unfold(ops.reshape(input, (1,)), 0, size, step), (-1,))
 
 
@@ -380,7 +382,7 @@ def is_contiguous(input: Tensor, memory_format: Any = None) -> bool:
 
 def slice_along(input: Tensor, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
     """The view input[start:end:step] along one axis."""
-    before = (slice(None),) * shapes.normalize_dim(dim, input.ndim)
+    before = (slice(None),) * normalize_dim(dim, input.ndim)
     return indexing.getitem(input, (*before, slice(start, end, step)))
 
 
@@ -513,7 +515,7 @@ def fill_diagonal_(input: Tensor, fill_value: complex, wrap: bool = False) -> Te
     if wrap and len(shape) == 2:
         # a row of the matrix is left out between two runs of the diagonal
         for start in range(columns + 1, rows, columns + 1):
-            ops.diagonal(shapes.narrow(input, 0, start, rows - start)).fill_(fill_value)
+            ops.diagonal(splitting.narrow(input, 0, start, rows - start)).fill_(fill_value)
     return input
 
 

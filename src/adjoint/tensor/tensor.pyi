@@ -1551,6 +1551,42 @@ class Tensor(TensorBase):
     def ormqr(self, tau: Tensor, other: Tensor, left: builtins.bool = True, transpose: builtins.bool = False) -> Tensor:
         """Q @ other, or other @ Q for left=False, with the m by m matrix Q of the reflectors that geqrf() gives."""
 
+    def flatten(self, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
+        """The axes from start_dim to end_dim as one: a view if possible, the tensor itself if there is nothing to do."""
+
+    def unflatten(self, dim: builtins.int, sizes: Sequence[builtins.int]) -> Tensor:
+        """A view with one axis cut into several of the given sizes, one of which may be -1."""
+
+    def ravel(self) -> Tensor:
+        """All elements as a vector: a view of a contiguous tensor, a copy of any other."""
+
+    def view_as(self, other: Tensor) -> Tensor:
+        """The view of the shape of another tensor."""
+
+    def reshape_as(self, other: Tensor) -> Tensor:
+        """The tensor reshaped to the shape of another."""
+
+    def squeeze(self, dim: Dims | None = None) -> Tensor:
+        """A view without axes of length one: without all of them, or those among the named ones."""
+
+    def permute(self, *args: Any, dims: Sequence[builtins.int] | None = None) -> Tensor:
+        """A view whose axis k is the input's axis dims[k]."""
+
+    def t(self) -> Tensor:
+        """A matrix with its two axes exchanged; tensors with fewer axes as they are."""
+
+    def swapaxes(self, axis0: builtins.int, axis1: builtins.int) -> Tensor:
+        """Alias of transpose()."""
+
+    def swapdims(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+        """Alias of transpose()."""
+
+    def movedim(self, source: Dims, destination: Dims) -> Tensor:
+        """A view with the axes `source` moved to the places `destination`; the others keep their order."""
+
+    def moveaxis(self, source: Dims, destination: Dims) -> Tensor:
+        """Alias of movedim()."""
+
     def sum(self, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
         """The sum over axes (None or (): all); the reduced axes are dropped, or kept with size 1 if `keepdim`."""
 
@@ -1776,41 +1812,26 @@ class Tensor(TensorBase):
     def multinomial(self, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor:
         """Indices drawn with probabilities in proportion to the weights in input, or in each of its rows."""
 
-    def flatten(self, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
-        """The axes from start_dim to end_dim as one: a view if possible, the tensor itself if there is nothing to do."""
+    def fliplr(self) -> Tensor:
+        """A copy with the order along the second axis reversed. Raises RuntimeError for fewer than two axes."""
 
-    def unflatten(self, dim: builtins.int, sizes: Sequence[builtins.int]) -> Tensor:
-        """A view with one axis cut into several of the given sizes, one of which may be -1."""
+    def flipud(self) -> Tensor:
+        """A copy with the order along the first axis reversed. Raises RuntimeError for a tensor without axes."""
 
-    def ravel(self) -> Tensor:
-        """All elements as a vector: a view of a contiguous tensor, a copy of any other."""
+    def roll(self, shifts: Dims, dims: Dims | None = None) -> Tensor:
+        """A copy with the elements moved along axes; those that leave one end come in at the other."""
 
-    def view_as(self, other: Tensor) -> Tensor:
-        """The view of the shape of another tensor."""
+    def rot90(self, k: builtins.int = 1, dims: Sequence[builtins.int] = (0, 1)) -> Tensor:
+        """A copy turned k times by 90 degrees in the plane of two axes, from the first towards the second."""
 
-    def reshape_as(self, other: Tensor) -> Tensor:
-        """The tensor reshaped to the shape of another."""
+    def diag_embed(self, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor:
+        """Matrices, in the axes dim1 and dim2 of the result, with the last axis of the input along a diagonal."""
 
-    def squeeze(self, dim: Dims | None = None) -> Tensor:
-        """A view without axes of length one: without all of them, or those among the named ones."""
+    def diag(self, diagonal: builtins.int = 0) -> Tensor:
+        """The square matrix with a vector along a diagonal, or a copy of a diagonal of a matrix."""
 
-    def permute(self, *args: Any, dims: Sequence[builtins.int] | None = None) -> Tensor:
-        """A view whose axis k is the input's axis dims[k]."""
-
-    def t(self) -> Tensor:
-        """A matrix with its two axes exchanged; tensors with fewer axes as they are."""
-
-    def swapaxes(self, axis0: builtins.int, axis1: builtins.int) -> Tensor:
-        """Alias of transpose()."""
-
-    def swapdims(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
-        """Alias of transpose()."""
-
-    def movedim(self, source: Dims, destination: Dims) -> Tensor:
-        """A view with the axes `source` moved to the places `destination`; the others keep their order."""
-
-    def moveaxis(self, source: Dims, destination: Dims) -> Tensor:
-        """Alias of movedim()."""
+    def diagflat(self, offset: builtins.int = 0) -> Tensor:
+        """The square matrix with the flattened elements along a diagonal."""
 
     def expand_as(self, other: Tensor) -> Tensor:
         """A view expanded to the shape of another tensor."""
@@ -1826,6 +1847,12 @@ class Tensor(TensorBase):
 
     def repeat_interleave(self, repeats: builtins.int | Tensor | None = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Tensor:
         """Each element (of the flattened tensor, or each slice along dim) repeated in place."""
+
+    def stft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, pad_mode: builtins.str = 'reflect', normalized: builtins.bool = False, onesided: builtins.bool | None = None, return_complex: builtins.bool | None = None, align_to_window: builtins.bool | None = None) -> Tensor:
+        """The short-time Fourier transform: the spectra of windows of size n_fft along a signal (..., time)."""
+
+    def istft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, normalized: builtins.bool = False, onesided: builtins.bool | None = None, length: builtins.int | None = None, return_complex: builtins.bool = False) -> Tensor:
+        """The signal (..., time) from its short-time Fourier transform (..., frequencies, windows): stft's inverse."""
 
     def split(self, split_size: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """Views of pieces along one axis: all of one size but the last, or of the given sizes."""
@@ -1850,33 +1877,6 @@ class Tensor(TensorBase):
 
     def narrow(self, dim: builtins.int, start: builtins.int | Tensor, length: builtins.int) -> Tensor:
         """The view from start (counted from the end if negative), of the given length, along one axis."""
-
-    def fliplr(self) -> Tensor:
-        """A copy with the order along the second axis reversed. Raises RuntimeError for fewer than two axes."""
-
-    def flipud(self) -> Tensor:
-        """A copy with the order along the first axis reversed. Raises RuntimeError for a tensor without axes."""
-
-    def roll(self, shifts: Dims, dims: Dims | None = None) -> Tensor:
-        """A copy with the elements moved along axes; those that leave one end come in at the other."""
-
-    def rot90(self, k: builtins.int = 1, dims: Sequence[builtins.int] = (0, 1)) -> Tensor:
-        """A copy turned k times by 90 degrees in the plane of two axes, from the first towards the second."""
-
-    def diag_embed(self, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor:
-        """Matrices, in the axes dim1 and dim2 of the result, with the last axis of the input along a diagonal."""
-
-    def diag(self, diagonal: builtins.int = 0) -> Tensor:
-        """The square matrix with a vector along a diagonal, or a copy of a diagonal of a matrix."""
-
-    def diagflat(self, offset: builtins.int = 0) -> Tensor:
-        """The square matrix with the flattened elements along a diagonal."""
-
-    def stft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, pad_mode: builtins.str = 'reflect', normalized: builtins.bool = False, onesided: builtins.bool | None = None, return_complex: builtins.bool | None = None, align_to_window: builtins.bool | None = None) -> Tensor:
-        """The short-time Fourier transform: the spectra of windows of size n_fft along a signal (..., time)."""
-
-    def istft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, normalized: builtins.bool = False, onesided: builtins.bool | None = None, length: builtins.int | None = None, return_complex: builtins.bool = False) -> Tensor:
-        """The signal (..., time) from its short-time Fourier transform (..., frequencies, windows): stft's inverse."""
 
     def cov(self, *, correction: builtins.int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
         """The covariance matrix of the rows of a matrix, whose columns are observations; of a vector its variance."""
