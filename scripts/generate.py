@@ -20,6 +20,7 @@ GENERATED: dict[str, tuple[tuple[str, ...], str]] = {
         ("src/adjoint/arrays/kernels/vector_ufuncs_tables.h",),
         "tests/arrays/kernels/test_vector_ufuncs.py",
     ),
+    "generate_derivative_help.py": (("src/adjoint/functions/derivative_help.py",), "tests/functions/test_help.py"),
     "generate_stubs.py": (("src/adjoint/**/*.pyi",), "tests/typing/test_stubs.py"),
     "list_public_names.py": (("tests/data/public_names.json",), "tests/test_public_names.py"),
     "generate_function_table.py": (("docs/functions.md",), "tests/test_function_table.py"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import types
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -59,9 +59,9 @@ def look_up(name: str) -> Callable[..., Any]:
 class Problem:
     """One call as a function of its leaves: the arrays with derivatives."""
 
-    def __init__(self, name: str, dtype: str) -> None:
+    def __init__(self, name: str, dtype: str, calls: Mapping[str, Callable[[Maker], Call]] | None = None) -> None:
         self.name = name
-        self.call: Call = function_calls.CALLS[name](Maker(getattr(adjoint, dtype)))
+        self.call: Call = (calls or function_calls.CALLS)[name](Maker(getattr(adjoint, dtype)))
         self.arguments: list[Argument] = []
         self._collect((self.call.args, self.call.kwargs))
         self.leaves = [a for a in self.arguments if not a.constant and str(a.dtype).split(".")[-1] in INEXACT]

@@ -13,6 +13,7 @@ from adjoint.core import errors
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.operations.out_dtypes import check_out_dtype
 from adjoint.core.recorded import TensorOps, operations
+from adjoint.functions.derivative_help import PARAGRAPHS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -104,7 +105,7 @@ def in_place_text(of: str) -> str:
 
 
 def add_places(function: Callable[..., Any], public: str) -> None:
-    """Say at the end of a docstring what the function is called in PyTorch, and where it is declared."""
+    """Add to a docstring the derivative, the name of the function in PyTorch, and the place of the declaration."""
     text, inner = function.__doc__, function
     if text is None or _PLACES in text:
         return
@@ -114,7 +115,9 @@ def add_places(function: Callable[..., Any], public: str) -> None:
     margin = paragraph[: len(paragraph) - len(paragraph.lstrip(" "))]
     path = inner.__globals__["__name__"].replace(".", "/")
     line = inner.__code__.co_firstlineno
-    function.__doc__ = f"{text.rstrip()}\n\n{margin}{_PLACES}{public}\n{margin}Declared at {path}.py:{line}\n{margin}"
+    derivative = PARAGRAPHS.get(public, "").replace("\n", f"\n{margin}")
+    text = f"{text.rstrip()}\n\n{margin}{derivative}".rstrip()
+    function.__doc__ = f"{text}\n\n{margin}{_PLACES}{public}\n{margin}Declared at {path}.py:{line}\n{margin}"
 
 
 _PLACES = "PyTorch: torch."

@@ -1,7 +1,7 @@
 """The help of an operation, composed from its declaration when it is asked for.
 
 `help(adjoint.tanh)`, `adjoint.tanh.__doc__` and an editor show what the declaration says of it: what it computes, the
-signature, how shapes and dtypes of the inputs go together, the derivative by each input with the values that are kept
+signature, how shapes and dtypes of the inputs go together, the derivative by each input with the values that are saved
 for it, the errors that follow from its kind, an example, the name in PyTorch, and the place of the declaration.
 """
 
@@ -52,7 +52,7 @@ def of_operation(rule: Rule) -> str:
     Shapes: the result has the shape of the input.
     Dtypes: inputs are promoted to one dtype; integers and truth values become the default floating-point dtype.
     Derivative, from the cotangent g of the result y (complex factors are conjugated):
-        by input: g - g * y * y (keeps y)
+        by input: g - g * y * y (saves y)
     In place: Tensor.tanh_().
     Raises TypeError for what is no tensor.
     """
@@ -177,14 +177,14 @@ def _errors(rule: Rule) -> Iterator[str]:
 
 
 def derivatives(rule: Rule) -> list[str]:
-    """What the way back gives to each input, and what is kept for it.
+    """The derivative by each input, and the values that are saved for it.
 
     >>> from adjoint.rules import TABLE
     >>> for line in derivatives(TABLE["mul"]):
     ...     print(line)
     Derivative, from the cotangent g of the result y (complex factors are conjugated):
-        by input: g * other (keeps other)
-        by other: g * input (keeps input)
+        by input: g * other (saves other)
+        by other: g * input (saves input)
     >>> derivatives(TABLE["isnan"])
     ['Derivative: none.']
     """
@@ -193,20 +193,20 @@ def derivatives(rule: Rule) -> list[str]:
     conjugated = " (complex factors are conjugated)" if rule.kind == "elementwise" else ""
     lines = [f"Derivative, from the cotangent g of the result y{conjugated}:"]
     for formula in rule.vjps:
-        inputs, kept = " and ".join(formula.inputs), _kept(rule, formula)
+        inputs, saved = " and ".join(formula.inputs), _saved(rule, formula)
         text, is_expression = formula_text(formula)
         if is_expression:
-            lines.append(f"    by {inputs}: {text} ({kept})")
+            lines.append(f"    by {inputs}: {text} ({saved})")
         else:
-            lines += [f"    by {inputs} ({kept}):", *[f"        {line}" for line in text.splitlines()]]
+            lines += [f"    by {inputs} ({saved}):", *[f"        {line}" for line in text.splitlines()]]
     return lines
 
 
-def _kept(rule: Rule, formula: Formula) -> str:
-    """What is kept for a formula: inputs and results. Shapes and options take no memory worth a word."""
+def _saved(rule: Rule, formula: Formula) -> str:
+    """The inputs and results that a formula saves. Shapes and options are left out, since they take no memory."""
     inputs = [name for name in formula.needs if name in rule.inputs or name in rule.constants]
     results = [name for name in formula.needs if re.fullmatch(r"y\d*", name)]
-    return f"keeps {', '.join(inputs + results)}" if inputs or results else "keeps nothing"
+    return f"saves {', '.join(inputs + results)}" if inputs or results else "saves nothing"
 
 
 # formulas as they were written ---------------------------------------------------------------------------------------
@@ -224,7 +224,7 @@ def formula_text(formula: Formula) -> tuple[str, bool]:
     if not isinstance(formula, Partial):
         return _written(formula) or ("see the declaration", True)
     if formula.body.__code__.co_filename in (_DECLARE, "<string>"):
-        # a number, or the name of what is kept
+        # a number, or the name of a saved value
         return _product(formula.needs[0] if formula.needs else str(formula.body())), True
     text, is_expression = _written(formula) or ("see the declaration", True)
     if formula.takes_driver:
