@@ -2,9 +2,9 @@
 
 python scripts/generate_derivative_help.py
 
-Every function of several operations is called once, with the arguments of tests/support/function_calls.py, and the graph
-that the call records is read: its operations, and the tensors that they save. A function that records one operation
-has the formulas of that operation.
+Every function of several operations is called once, with the arguments of tests/support/function_calls.py. The graph
+of the call lists the operations and the tensors that they save. A function that records one operation has the formulas
+of that operation.
 """
 
 from __future__ import annotations

@@ -12,6 +12,12 @@ T = TypeVar("T", bound=type)
 RESULTS: dict[str, type] = {}
 
 
+_HELP = """The results of {function}(): {fields}.
+
+A tuple whose members have names. It is called with one sequence of the results, as torch's class of the same name.
+"""
+
+
 def results_of(function: str) -> Callable[[T], T]:
     """Let a class of named results look like torch's, under the name of the function that gives them."""
 
@@ -28,6 +34,7 @@ def results_of(function: str) -> Callable[[T], T]:
         result_class.__new__, result_class.__repr__ = __new__, shown
         result_class.__name__ = result_class.__qualname__ = function
         result_class.__module__ = "adjoint.return_types"
+        result_class.__doc__ = _HELP.format(function=function, fields=", ".join(result_class._fields))
         RESULTS[function] = kind
         return kind
 

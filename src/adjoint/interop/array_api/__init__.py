@@ -28,6 +28,7 @@ from adjoint.arrays.dtypes import (
 )
 from adjoint.core.operations.arguments import check_functions as _check_functions
 from adjoint.interop.array_api import fft, linalg, special
+from adjoint.interop.array_api._references import add_references as _add_references
 from adjoint.interop.array_api.creation import (
     arange,
     asarray,
@@ -122,3 +123,6 @@ __all__ = [
 ]  # fmt: skip
 
 _check_functions(globals(), __all__)
+_add_references(globals(), "", __all__)
+_add_references(vars(fft), "fft.")
+_add_references(vars(linalg), "linalg.")
