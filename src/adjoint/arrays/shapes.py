@@ -26,6 +26,17 @@ def normalize_dim(dim: int, ndim: int) -> int:
     return dim + n if dim < 0 else dim
 
 
+def require_dim(dim: int, ndim: int) -> int:
+    """The same for an operation along one axis, which an array without axes does not have: IndexError for that too.
+
+    >>> require_dim(-1, 3)
+    2
+    """
+    if not ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return normalize_dim(dim, ndim)
+
+
 def normalize_dims(dims: int | Sequence[int] | None, ndim: int) -> Any:
     """The same for one axis, several, or None (which stays None). Raises RuntimeError if an axis appears twice.
 

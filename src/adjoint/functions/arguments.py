@@ -32,6 +32,12 @@ def require_tensors(function: str, **tensors: object) -> None:
             raise TypeError(errors.must_be_tensor(function, name, position, value))
 
 
+def require_member(argument: int, index: int, value: object, kinds: type | tuple[type, ...] = TensorBase) -> None:
+    """Raise TypeError unless a member of a list of tensors, the argument of that number from 0, is a Tensor."""
+    if not isinstance(value, kinds):
+        raise TypeError(f"expected Tensor as element {index} in argument {argument}, but got {type(value).__name__}")
+
+
 def ints(function: str, argument: str, value: object, position: int | None = None) -> Sizes:
     """One number or several as a tuple. Raises TypeError if there is anything but whole numbers.
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from adjoint.arrays.dtypes import float64
-from adjoint.arrays.shapes import normalize_dim
+from adjoint.arrays.shapes import require_dim
 from adjoint.arrays.size import type_name
 from adjoint.functions import (
     activations,
@@ -383,9 +383,7 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     """
     if dim == -1:
         return v.norm(pow)
-    if dim == 0 and not v.ndim:
-        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-    axis = normalize_dim(dim, v.ndim)
+    axis = require_dim(dim, v.ndim)
     slices = v.movedim(axis, 0).unsqueeze(1).flatten(1)
     return slices.norm(pow, 1).reshape([n if i == axis else 1 for i, n in enumerate(v.shape)])
 

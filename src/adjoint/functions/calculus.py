@@ -7,7 +7,7 @@ from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 from adjoint.arrays.dtypes import kind_of
-from adjoint.arrays.shapes import normalize_dim, normalize_dims
+from adjoint.arrays.shapes import normalize_dim, normalize_dims, require_dim
 from adjoint.core.graph import TensorBase
 from adjoint.functions.composite import as_tensor, composite, ops, torch_call
 from adjoint.rules.reduce import part
@@ -206,9 +206,7 @@ def _steps(name: str, y: Tensor, x: Any, dim: int) -> Tensor:
 
 
 def _sampled(name: str, y: Tensor, dim: int) -> int:
-    axis = normalize_dim(dim, y.ndim)
-    if not y.ndim:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    axis = require_dim(dim, y.ndim)
     if kind_of(y._array) == "b":
         raise RuntimeError(f"{name}: received a bool input for `y`, but bool is not supported")
     return axis

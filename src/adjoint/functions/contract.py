@@ -11,10 +11,11 @@ from adjoint.arrays.dtypes import bool_, dtype
 from adjoint.arrays.kernels import contraction
 from adjoint.arrays.namespace import is_array
 from adjoint.arrays.promotion import common_dtype
-from adjoint.arrays.shapes import normalize_dim, normalize_dims
+from adjoint.arrays.shapes import normalize_dim, normalize_dims, require_dim
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase
 from adjoint.core.recorded import operations
+from adjoint.functions.arguments import require_member
 from adjoint.functions.composite import as_tensor, composite, functional, ops, takes_out
 from adjoint.rules.contract import check_batches, listed
 from adjoint.runtime.caches import cached
@@ -60,8 +61,8 @@ def einsum(*args: Any) -> Tensor:
     elif not isinstance(equation, str):
         raise TypeError(f"einsum(): argument 'equation' (position 1) must be str, not {type(equation).__name__}")
     for i, tensor in enumerate(tensors):
-        if not (isinstance(tensor, TensorBase) or is_array(tensor)):
-            raise TypeError(f"expected Tensor as element {i} in argument 1, but got {type(tensor).__name__}")
+        if not is_array(tensor):
+            require_member(1, i, tensor)
     explicit = contraction.explicit_equation(equation, tuple([tensor.ndim for tensor in tensors]))
     if len(tensors) == 1 and isinstance(tensors[0], TensorBase):
         view = _rearranged(tensors[0], *explicit.split("->"))
@@ -522,9 +523,7 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     a, b = as_tensor("cross", "input", 1, input), as_tensor("cross", "other", 2, other)
     if a.ndim != b.ndim:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
-    if not a.ndim:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    place = normalize_dims(dim, a.ndim)
+    place = require_dim(dim, a.ndim)
     if a.shape[place] != 3 or b.shape[place] != 3:
         raise RuntimeError(
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {a.shape[place]} and {b.shape[place]}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from adjoint.arrays.dtypes import from_numpy_dtype, int32, int64, is_half, kind_of
 from adjoint.arrays.namespace import namespace, underlying
 from adjoint.arrays.promotion import upcast
-from adjoint.arrays.shapes import normalize_dim
+from adjoint.arrays.shapes import normalize_dim, require_dim
 from adjoint.arrays.size import Size
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, new_tensor
@@ -230,9 +230,7 @@ def _as_rows(array: Any, dim: int | None) -> tuple[Any, int]:
     """The elements, or the slices along an axis, as rows of a matrix; and the axis."""
     if dim is None:
         return array.reshape(-1, 1), 0
-    if not array.ndim:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    dim = normalize_dim(dim, array.ndim)
+    dim = require_dim(dim, array.ndim)
     rows = namespace(array).moveaxis(array, dim, 0)
     if not array.size and (array.shape[dim] or any(n == 0 for n in rows.shape[1:])):
         raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")

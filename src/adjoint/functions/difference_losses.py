@@ -13,6 +13,7 @@ from adjoint.core.modes.grad_mode import no_grad
 from adjoint.functions.arguments import require_tensors
 from adjoint.functions.composite import as_number, functional, ops
 from adjoint.functions.loss_reductions import (
+    check_reduction,
     expand_both,
     reduce_losses,
     reduce_weighted,
@@ -255,8 +256,7 @@ def gaussian_nll_loss(
             var = var[..., None]
         elif not (input.ndim == var.ndim and input.shape[:-1] == var.shape[:-1] and var.shape[-1] == 1):
             raise ValueError("var is of incorrect size")
-    if reduction not in ("none", "mean", "sum"):
-        raise ValueError(f"{reduction} is not valid")
+    check_reduction(reduction)
     if bool((underlying(var._array) < 0).any()):
         raise ValueError("var has negative entry/entries")
     var = ops.clone(var)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy
 
 from adjoint.arrays.dtypes import as_dtype, dtype, from_numpy_dtype, get_default_dtype, is_half
-from adjoint.arrays.shapes import normalize_dim
+from adjoint.arrays.shapes import normalize_dim, require_dim
 from adjoint.core.graph import new_tensor
 from adjoint.functions.composite import composite, described, into, ops, torch_call
 from adjoint.rules.fft import SWAPPED_NORM
@@ -94,12 +94,6 @@ def _whole(name: str, argument: str, place: int, value: Any) -> int:
         ) from None
 
 
-def _axis(dim: int, ndim: int) -> int:
-    if not ndim:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    return normalize_dim(dim, ndim)
-
-
 def _listed(values: Any) -> tuple[int, ...]:
     return tuple(map(index, values)) if isinstance(values, (tuple, list)) else (index(values),)
 
@@ -108,7 +102,7 @@ def _axes_and_sizes(name: str, input: Tensor, s: Dims, dim: Dims) -> tuple[tuple
     """The axes to transform, and to which size each is to be brought (-1: its own)."""
     sizes = None if s is None else _listed(s)
     if dim is not None:
-        dims = tuple([_axis(d, input.ndim) for d in _listed(dim)])
+        dims = tuple([require_dim(d, input.ndim) for d in _listed(dim)])
         if len(set(dims)) < len(dims):
             raise RuntimeError("FFT dims must be unique")
         if sizes is not None and len(sizes) != len(dims):
@@ -185,7 +179,7 @@ def _declared(name: str, transform: str, axes: dict[str, str]) -> Callable[[F], 
 
 def _over_one(name: str, input: Tensor, n: int | None, dim: int, norm: str | None) -> Tensor:
     _check_real(name, input)
-    axis = _axis(_whole(name, "dim", 3, dim), input.ndim)
+    axis = require_dim(_whole(name, "dim", 3, dim), input.ndim)
     size = -1 if n is None else _whole(name, "n", 2, n)
     if n is not None and size < 1:
         raise RuntimeError(f"Invalid number of data points ({size}) specified")

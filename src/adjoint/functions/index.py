@@ -22,6 +22,7 @@ from adjoint.arrays.shapes import broadcast_shapes, normalize_dim
 from adjoint.core.graph import TensorBase, bump_version, new_tensor
 from adjoint.core.modes.state import current, is_grad_enabled
 from adjoint.core.recorded import operations
+from adjoint.functions.arguments import require_member
 from adjoint.functions.composite import as_tensor, composite, ops, takes_out
 from adjoint.rules.index import check_value
 from adjoint.runtime.once import warn_once
@@ -277,13 +278,19 @@ def array_of(items: Sequence[Any]) -> numpy.ndarray[Any, Any]:
     return array if array.size else array.astype(numpy.int64)
 
 
-def _array_item(array: Any) -> Any:
+def _check_kind(array: Any) -> Any:
+    """The array of an index, bytes as a mask. Raises for other dtypes, and for a mask for each member of a batch."""
     if array.dtype == numpy.uint8:
         array = array.astype(numpy.dtype(bool))
     if kind_of(array) not in "iub":
         raise IndexError(_WRONG_DTYPE)
     if _is_batched(array) and kind_of(array) == "b":
         raise RuntimeError(_BATCHED_MASK)
+    return array
+
+
+def _array_item(array: Any) -> Any:
+    array = _check_kind(array)
     return array if array.ndim or kind_of(array) == "b" or _is_batched(array) else int(array)
 
 
@@ -451,16 +458,9 @@ def _places(indices: Any) -> tuple[Any, ...]:
         )
     arrays = []
     for i, item in enumerate(indices):
-        if not isinstance(item, (TensorBase, numpy.ndarray)):
-            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(item).__name__}")
+        require_member(0, i, item, (TensorBase, numpy.ndarray))
         array = item._array if isinstance(item, TensorBase) else item
-        array = array.copy() if _is_batched(array) else numpy.array(array)
-        if _is_batched(array) and kind_of(array) == "b":
-            raise RuntimeError(_BATCHED_MASK)
-        array = array.astype(numpy.dtype(bool)) if array.dtype == numpy.uint8 else array
-        if kind_of(array) not in "iub":
-            raise IndexError(_WRONG_DTYPE)
-        arrays.append(array)
+        arrays.append(_check_kind(array.copy() if _is_batched(array) else numpy.array(array)))
     return tuple(arrays)
 
 

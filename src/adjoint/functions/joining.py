@@ -11,8 +11,8 @@ import numpy
 from adjoint.arrays.dtypes import get_default_dtype
 from adjoint.arrays.libraries.numpy_namespace import repeat
 from adjoint.arrays.shapes import check_size, normalize_dim
-from adjoint.core.graph import TensorBase, new_tensor
-from adjoint.functions.arguments import as_tuple, takes_axis
+from adjoint.core.graph import new_tensor
+from adjoint.functions.arguments import as_tuple, require_member, takes_axis
 from adjoint.functions.composite import alias_text, composite, described, ops, takes_out
 from adjoint.functions.shape import atleast_1d, atleast_2d, atleast_3d, with_two_axes
 from adjoint.runtime.once import warn_once
@@ -145,8 +145,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
         return new_tensor(numpy.zeros((1, 0), get_default_dtype().numpy))
     blocks = []
     for i, tensor in enumerate(tensors):
-        if not isinstance(tensor, TensorBase):
-            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(tensor).__name__}")
+        require_member(0, i, tensor)
         if tensor._array.ndim > 2:
             raise RuntimeError(
                 "adjoint.block_diag: Input tensors must have 2 or fewer dimensions. Input "
@@ -215,8 +214,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
             [2, 4]])
     """
     for i, tensor in enumerate(tensors):
-        if not isinstance(tensor, TensorBase):
-            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(tensor).__name__}")
+        require_member(0, i, tensor)
         if tensor._array.ndim != 1:
             raise RuntimeError(f"Expect a 1D vector, but got shape {list(tensor._array.shape)}")
     if len(tensors) == 1:

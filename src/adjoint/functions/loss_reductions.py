@@ -17,6 +17,12 @@ _SQUASHED = (
 )
 
 
+def check_reduction(reduction: str) -> None:
+    """Raise ValueError for an unknown reduction, in the words of torch's losses without older arguments."""
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not valid")
+
+
 def resolve_reduction(reduction: str, size_average: bool | None = None, reduce: bool | None = None, *more: str) -> str:
     """The reduction to take; the two older arguments win, with a warning. Raises ValueError for an unknown one."""
     if size_average is not None or reduce is not None:

@@ -12,6 +12,7 @@ from adjoint.functions.arguments import require_tensors
 from adjoint.functions.composite import functional, ops
 from adjoint.functions.distances import pairwise_distance
 from adjoint.functions.loss_reductions import (
+    check_reduction,
     expand_both,
     reduce_losses,
     resolve_reduction,
@@ -334,8 +335,7 @@ def multilabel_soft_margin_loss(
     """
     if size_average is not None or reduce is not None:
         reduction = resolve_reduction(reduction, size_average, reduce)
-    if reduction not in ("none", "mean", "sum"):
-        raise ValueError(f"{reduction} is not valid")
+    check_reduction(reduction)
     losses = -(target * ops.logsigmoid(input) + (1 - target) * ops.logsigmoid(-input))
     if weight is not None:
         losses = losses * weight

@@ -59,16 +59,20 @@ def _of_type(result: Tensor, wanted: dtype) -> Tensor:
     return result if result.dtype is wanted else ops.cast(result, wanted)
 
 
-def _least(name: str, kind: dtype) -> float:
-    """What no element is below: the identity of a maximum."""
+def _check_order(name: str, kind: dtype) -> None:
+    """Raise NotImplementedError for booleans, which have no identity of a maximum or minimum."""
     if kind.category == 0:
         raise NotImplementedError(f"identity of {name} on {kind} input")
+
+
+def _least(name: str, kind: dtype) -> float:
+    """What no element is below: the identity of a maximum."""
+    _check_order(name, kind)
     return -math.inf if kind.is_floating_point else iinfo(kind).min
 
 
 def _largest(name: str, kind: dtype) -> float:
-    if kind.category == 0:
-        raise NotImplementedError(f"identity of {name} on {kind} input")
+    _check_order(name, kind)
     return math.inf if kind.is_floating_point else iinfo(kind).max
 
 

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from adjoint.arrays.size import type_name
-from adjoint.core import errors
-from adjoint.core.graph import TensorBase
+from adjoint.functions.arguments import require_tensors
 from adjoint.functions.composite import composite, ops
 from adjoint.functions.contract import linear
 
@@ -21,9 +20,7 @@ if TYPE_CHECKING:
 
 def _check(function: str, gates: int, **tensors: Any) -> None:
     """Raise what does not fit together: TypeError for what is no Tensor, RuntimeError for shapes."""
-    for position, (name, value) in enumerate(tensors.items()):
-        if not isinstance(value, TensorBase):
-            raise TypeError(errors.must_be_tensor(function, name, position, value))
+    require_tensors(function, **tensors)
     input, hx, w_ih, w_hh = tensors.values()
     for name, value in tensors.items():
         if value.ndim != 2:

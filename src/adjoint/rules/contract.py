@@ -17,7 +17,7 @@ from adjoint.arrays.kernels.products_and_sums import (
 )
 from adjoint.arrays.namespace import underlying
 from adjoint.arrays.promotion import number_as
-from adjoint.arrays.shapes import broadcast_shapes
+from adjoint.arrays.shapes import broadcast_shapes, require_dim
 
 from .declare import TABLE, Array, Arrays, Constant, Multilinear, Number, constant, general, linear, multilinear
 from .refusals import check_fits
@@ -291,8 +291,7 @@ def _(ops, g, input):
 
 def _check_mv(input, vec):
     a, b = input._array, vec._array
-    if a.ndim == 0:
-        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    require_dim(0, a.ndim)
     if a.ndim != 2 or b.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got 1, {a.ndim}, {b.ndim}")
     if a.shape[1] != b.shape[0]:

@@ -8,7 +8,7 @@ from operator import index
 
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 from adjoint.arrays.namespace import copied, underlying
-from adjoint.arrays.shapes import expanded, sum_to
+from adjoint.arrays.shapes import expanded, require_dim, sum_to
 
 from .declare import Array, Arrays, constant, linear
 
@@ -457,8 +457,7 @@ def _(ops, g, dim):
 
 def check_unbind(input, dim):
     """Raise IndexError for a tensor without axes."""
-    if input.ndim == 0:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    require_dim(dim, input.ndim)
 
 
 @linear(view=True, outputs=(), axes=("dim",), check=check_unbind)
