@@ -288,3 +288,12 @@ def test_exponential_units_of_any_alpha(name, alpha, values, slopes, n):
 def test_bounds_of_rrelu_are_finite(bounds):
     with pytest.raises(RuntimeError, match=r"rrelu: (lower|upper) bound must be finite, got"):
         adjoint.nn.functional.rrelu(adjoint.ones(2), *bounds)
+
+
+def test_bounds_of_whole_numbers_are_cut_off() -> None:
+    x = adjoint.tensor([-2, -1, 0, 1, 2])
+    assert F.threshold(x, -0.5, 7).tolist() == [7, 7, 7, 1, 2]
+    assert F.threshold(x.abs().to(adjoint.uint8), 0, -1).tolist() == [2, 1, 255, 1, 2]
+    with pytest.raises(RuntimeError, match="value cannot be converted to type uint8_t without overflow"):
+        F.threshold(x.to(adjoint.uint8), -0.5, 7)
+    assert F.hardtanh(x.abs().to(adjoint.uint8), -0.5, 1.5).tolist() == [1, 1, 0, 1, 1]

@@ -618,3 +618,25 @@ def test_product_of_one_matrix_is_a_copy() -> None:
 def test_product_of_a_vector_and_a_matrix_is_no_chain() -> None:
     with pytest.raises(RuntimeError, match=r"^Tensor dimension is 1, expected 2 instead\.$"):
         adjoint.chain_matmul(adjoint.ones(3), adjoint.ones(3, 3))
+
+
+def test_factors_of_whole_numbers() -> None:
+    ones = adjoint.ones(2, 2, dtype=adjoint.int64)
+    assert adjoint.addmm(ones, ones, ones, alpha=1.5, beta=2.5).tolist() == [[4, 4], [4, 4]]
+    assert adjoint.addmv(ones[0], ones, ones[0], alpha=0.5).tolist() == [1, 1]
+    for name in ("alpha", "beta"):
+        with pytest.raises(RuntimeError, match=f"argument {name} must not be a floating point number"):
+            adjoint.addr(ones, ones[0], ones[0], **{name: 0.5})
+
+
+def test_einsum_of_one_operand_is_a_view() -> None:
+    x = adjoint.arange(18.0).reshape(3, 2, 3).clone().requires_grad_()
+    for equation in ("iji->ji", "ijk->kij", "...->..."):
+        y = adjoint.einsum(equation, x)
+        assert y._base is x, equation
+        np.testing.assert_array_equal(y.detach().numpy(), np.einsum(equation, x.detach().numpy()))
+    adjoint.einsum("iji->ji", x).sum().backward()
+    assert x.grad.sum().item() == 6 and x.grad[1, 1, 1] == 1
+    assert not adjoint.einsum("ijk->ij", x)._is_view()
+    with pytest.raises(RuntimeError):
+        adjoint.einsum("ii->i", adjoint.ones(2, 3))

@@ -242,3 +242,34 @@ def test_strides_beyond_the_image_cost_nothing(name: str, stride: int) -> None:
     assert adjoint.equal(found, expected)
     g = adjoint.tensor(drawn(*found.shape))
     assert adjoint.equal(grad(found, x, g)[0], grad(expected, x, g)[0])
+
+
+def test_a_convolution_has_a_channel() -> None:
+    with pytest.raises(RuntimeError, match="to be at least 1"):
+        adjoint.nn.functional.conv2d(adjoint.zeros(1, 2, 5, 5), adjoint.zeros(0, 2, 3, 3))
+
+
+def normal(*shape: int) -> adjoint.Tensor:
+    return adjoint.tensor(np.random.default_rng(len(shape)).normal(size=shape))
+
+
+def test_conv_tbc_is_a_convolution_in_time() -> None:
+    x, w, b = normal(5, 2, 3), normal(2, 3, 4), normal(4)
+    expected = sum(np.pad(x.numpy(), ((1, 1), (0, 0), (0, 0)))[k : k + 6] @ w.numpy()[k] for k in range(2)) + b.numpy()
+    np.testing.assert_allclose(adjoint.conv_tbc(x, w, b, 1).numpy(), expected)
+    assert adjoint.autograd.gradcheck(adjoint.conv_tbc, [t.requires_grad_() for t in (x, w, b)])
+
+
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        (((3, 2), (2, 2, 2), (2,)), "Input must have 3 dims: time, batch, in_channel"),
+        (((3, 2, 2), (2, 2), (2,)), "Weight tensor must have 3 dims"),
+        (((3, 2, 2), (2, 2, 2), ()), "Bias must be 1-D"),
+        (((3, 2, 2), (2, 3, 2), (2,)), r"Input dim 2 \(input channels\) is not == dim 1 in the weight tensor"),
+        (((3, 2, 2), (2, 2, 2), (3,)), "Bias size must equal dim 2 in the weight tensor"),
+    ],
+)
+def test_conv_tbc_refuses(shapes: tuple[tuple[int, ...], ...], message: str) -> None:
+    with pytest.raises(RuntimeError, match=message):
+        adjoint.conv_tbc(*[adjoint.zeros(s) for s in shapes])

@@ -157,3 +157,12 @@ def test_results_may_be_overwritten_as_in_torch(call: Any) -> None:
     result[0] = 0
     found = adjoint.autograd.grad(result.sum(), (a, b), allow_unused=True)
     assert [g is None or g.tolist() for g in found] == [g is None or g.tolist() for g in expected]
+
+
+def test_where_with_a_condition_of_bytes_warns() -> None:
+    condition = adjoint.tensor([0, 2], dtype=adjoint.uint8)
+    adjoint.set_warn_always(True)
+    with pytest.warns(UserWarning, match="where received a uint8 condition tensor"):
+        y = adjoint.where(condition, 1.0, 0.0)
+    adjoint.set_warn_always(False)
+    assert y.tolist() == [0.0, 1.0]

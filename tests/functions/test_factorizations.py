@@ -397,3 +397,7 @@ def test_factorizations_under_vmap_find_zero_pivots() -> None:
     a[1] = 0
     with pytest.raises(RuntimeError, match=r"\(Batch element 1\): U\[1,1\] is zero"):
         adjoint.vmap(linalg.lu_factor)(adjoint.from_numpy(a))
+
+
+def test_geqrf_of_a_batch():
+    assert adjoint.func.vmap(lambda a: adjoint.geqrf(a).tau)(adjoint.ones(2, 3, 3)).shape == (2, 3)

@@ -19,6 +19,7 @@ from adjoint import Tensor
 
 A = np.arange(24.0).reshape(2, 3, 4)
 M = np.arange(6.0).reshape(2, 3)
+RNG = np.random.default_rng(0)
 
 
 def leaf(array: Any) -> Tensor:
@@ -732,3 +733,115 @@ def test_second_derivatives_of_products_with_zeros(zeros: int, include_self: boo
     for row, wanted in zip(found, expected, strict=True):
         for block, block_wanted in zip(row, wanted, strict=True):
             np.testing.assert_allclose(block.numpy(), block_wanted.numpy(), atol=1e-12)
+
+
+def test_slices_that_are_filled_twice_count_once() -> None:
+    value = adjoint.tensor(2.0, requires_grad=True)
+    y = adjoint.zeros(3, 2).index_fill(0, adjoint.tensor([1, 1, -1]), value)
+    assert y.tolist() == [[0.0, 0.0], [2.0, 2.0], [2.0, 2.0]]
+    y.sum().backward()
+    assert value.grad.item() == 4.0
+
+
+@pytest.mark.parametrize("reduce", ["sum", "prod", "mean", "amax", "amin"])
+def test_reductions_in_place_keep_what_their_derivatives_need(reduce: str) -> None:
+    index = adjoint.tensor([0, 1, 0])
+    x, src = adjoint.tensor([2.0, 3.0], requires_grad=True), adjoint.tensor([5.0, 1.0, 4.0], requires_grad=True)
+    calls = [("scatter_reduce", (0, index, src, reduce))]
+    if reduce != "sum":
+        calls.append(("index_reduce", (0, index, src, reduce)))
+    for name, args in calls:
+        expected = adjoint.autograd.grad(getattr(x, name)(*args).sum(), [x, src])
+        found = adjoint.autograd.grad(getattr(x.clone(), f"{name}_")(*args).sum(), [x, src])
+        assert [g.tolist() for g in found] == [g.tolist() for g in expected]
+
+
+def test_scatter_multiplies() -> None:
+    x, index = adjoint.tensor([2.0, 3.0]), adjoint.tensor([0, 0])
+    assert x.scatter(0, index, adjoint.tensor([5.0, 7.0]), reduce="multiply").tolist() == [70.0, 3.0]
+    assert x.scatter_(0, index, 2, reduce="multiply").tolist() == [8.0, 3.0]
+    with pytest.raises(RuntimeError, match="reduce argument must be either add or multiply"):
+        x.scatter(0, index, x, reduce="mean")
+
+
+PICKED = adjoint.tensor([0, 1, 2, 3] * 50)
+
+
+@pytest.mark.parametrize("dtype", [adjoint.bfloat16, adjoint.float16])
+@pytest.mark.parametrize(
+    "repeated",
+    [
+        lambda x: x.expand(200, 4),
+        lambda x: x.repeat(50, 4),
+        lambda x: x[:, None].expand(4, 200),
+        lambda x: x[PICKED],
+        lambda x: x.gather(0, PICKED),
+        lambda x: x.repeat_interleave(50),
+        lambda x: adjoint.zeros(200, 4, dtype=x.dtype).copy_(x),
+    ],
+)
+def test_gradients_of_what_is_repeated_are_rounded_once(repeated, dtype) -> None:
+    x = adjoint.ones(4, dtype=dtype, requires_grad=True)
+    y = repeated(x)
+    cotangent = adjoint.tensor(np.random.default_rng(0).normal(size=tuple(y.shape)) + 0.5).to(dtype)
+    y.backward(cotangent)
+    exact = x.detach().double().requires_grad_()
+    repeated(exact).backward(cotangent.double())
+    assert x.grad.dtype is dtype
+    np.testing.assert_allclose(x.grad.double().numpy(), exact.grad.numpy(), rtol=adjoint.finfo(dtype).eps)
+
+
+def test_sums_of_halves_at_one_place_are_rounded_once() -> None:
+    ones = adjoint.ones(600, dtype=adjoint.bfloat16)  # 1 + 256 is 256 again
+    for total in (
+        adjoint.zeros(1).bfloat16().scatter_add(0, adjoint.zeros(600).long(), ones),
+        adjoint.zeros(1).bfloat16().index_put((adjoint.zeros(600).long(),), ones, accumulate=True),
+    ):
+        assert total.item() == 600
+
+
+def test_numbers_and_positions_that_do_not_fit():
+    with pytest.raises(RuntimeError, match="overflow"):
+        adjoint.zeros(2, dtype=adjoint.int8).masked_fill(adjoint.ones(2) > 0, 1000)
+    with pytest.raises(IndexError, match="out of range in self"):
+        adjoint.zeros(5).index_add(0, adjoint.tensor([9]), adjoint.zeros(1))
+
+
+@pytest.mark.parametrize(
+    ("reduce", "include_self", "value", "gradients"),
+    [
+        ("amax", True, 3, (0, 1)), ("amin", True, 2, (1, 0)), ("mean", True, 2.5, (0.5, 0.5)),
+        ("prod", True, 6, (3, 2)),
+        ("amax", False, 3, (0, 1)), ("amin", False, 3, (0, 1)), ("mean", False, 3, (0, 1)), ("prod", False, 3, (0, 1)),
+    ],
+)  # fmt: skip
+def test_index_reduce_without_axes(reduce: str, include_self: bool, value: float, gradients: Any) -> None:
+    x, source = adjoint.tensor(2.0, requires_grad=True), adjoint.tensor(3.0, requires_grad=True)
+    found = x.index_reduce(0, adjoint.tensor([0]), source, reduce, include_self=include_self)
+    assert found.item() == value and found.shape == ()
+    assert tuple(g.item() for g in adjoint.autograd.grad(found, [x, source])) == gradients
+    here = adjoint.tensor(2.0)
+    assert here.index_reduce_(0, adjoint.tensor([0]), source.detach(), reduce, include_self=include_self) is here
+    assert here.item() == value
+
+
+@pytest.mark.parametrize(("own", "source"), [((), (1,)), ((), (2,)), ((2,), ()), ((2, 3), (1, 2)), ((2, 3), (1,))])
+def test_index_reduce_of_other_shapes(own: Any, source: Any) -> None:
+    index = adjoint.zeros(source[0] if source else 1, dtype=adjoint.int64)
+    with pytest.raises(RuntimeError, match="source tensor shape must match self tensor shape"):
+        adjoint.ones(own).index_reduce(0, index, adjoint.ones(source), "amax")
+
+
+def test_take_along_dim_counts_from_the_end() -> None:
+    for shape, dim in (((2, 3), 1), ((3, 2), 0), ((2, 4, 3), -1)):
+        x = adjoint.from_numpy(RNG.normal(size=shape)).requires_grad_()
+        n = shape[dim]
+        index = RNG.integers(-n, n, shape)
+        taken = adjoint.take_along_dim(x, adjoint.from_numpy(index), dim)
+        np.testing.assert_array_equal(taken.detach().numpy(), np.take_along_axis(x.detach().numpy(), index, dim))
+        (found,) = adjoint.autograd.grad(taken.sum(), x)
+        (expected,) = adjoint.autograd.grad(adjoint.take_along_dim(x, adjoint.from_numpy(index % n), dim).sum(), x)
+        np.testing.assert_array_equal(found.numpy(), expected.numpy())
+        for outside in (n, -n - 1):
+            with pytest.raises(RuntimeError, match=f"index {outside} is out of bounds"):
+                adjoint.take_along_dim(x, adjoint.full(shape, outside), dim)

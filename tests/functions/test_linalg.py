@@ -750,3 +750,54 @@ def test_matrices_with_an_infinity_give_nan(name: str, dtype: str) -> None:
         np.testing.assert_allclose(first.numpy(), ITERATIVE[name](stack[0]).numpy(), rtol=1e-4)
         assert second.isnan().all()
     assert int(adjoint.linalg.matrix_rank(adjoint.tensor(matrix))) == 0
+
+
+def test_each_matrix_has_its_own_bound_in_pinv() -> None:
+    A = adjoint.tensor([[[1.0, 0.0], [0.0, 0.3]], [[100.0, 0.0], [0.0, 0.3]]], dtype=adjoint.float64)
+    found = adjoint.linalg.pinv(A, atol=0.5)
+    assert found[:, 1, 1].tolist() == [0.0, 0.0]
+    found = adjoint.linalg.pinv(A, atol=adjoint.tensor([0.5, 0.1], dtype=adjoint.float64))
+    np.testing.assert_allclose(found[:, 1, 1].numpy(), [0.0, 1 / 0.3])
+    found = adjoint.linalg.pinv(A, rtol=adjoint.tensor([0.1, 0.1], dtype=adjoint.float64))
+    np.testing.assert_allclose(found[:, 1, 1].numpy(), [1 / 0.3, 0.0])
+
+
+def test_rank_with_a_bound_for_each_matrix() -> None:
+    pair = adjoint.tensor([[[2.0, 0.0], [0.0, 0.5]]]).expand(3, 2, 2)
+    assert adjoint.linalg.matrix_rank(pair, atol=adjoint.tensor([0.1, 1.0, 3.0])).tolist() == [2, 1, 0]
+    assert adjoint.linalg.matrix_rank(pair, rtol=adjoint.tensor([0.1, 0.3, 1.0])).tolist() == [2, 1, 0]
+    assert adjoint.linalg.matrix_rank(pair[0], tol=1.0).item() == 1
+    for function in (adjoint.linalg.matrix_rank, adjoint.linalg.pinv):
+        with pytest.raises(RuntimeError, match="must be batches of square matrices"):
+            function(adjoint.ones(2, 3), hermitian=True)
+
+
+def test_first_and_zeroth_power_of_matrices() -> None:
+    x = adjoint.tensor([[2.0, 1.0], [0.0, float("inf")]], requires_grad=True)
+    one, same = adjoint.linalg.matrix_power(x, 0), adjoint.linalg.matrix_power(x, 1)
+    assert one.tolist() == [[1.0, 0.0], [0.0, 1.0]] and same is not x and not same._is_view()
+    one.sum().backward()
+    assert x.grad.tolist() == [[0.0, 0.0], [0.0, 0.0]]
+
+
+def test_shapes_of_solve_ex():
+    with pytest.raises(RuntimeError, match="Incompatible shapes of A and B for the equation XA = B"):
+        adjoint.linalg.solve_ex(adjoint.eye(3), adjoint.ones(3), left=False)
+
+
+def test_vander_of_a_number():
+    assert adjoint.linalg.vander(adjoint.tensor(2.0), N=3).tolist() == [[1.0, 2.0, 4.0]]
+
+
+@pytest.mark.parametrize("upper", [False, True])
+def test_triangle_of_cholesky_inverse(upper: bool) -> None:
+    """The triangle that is read counts: along it the tangent is that of finite differences."""
+    factor = np.tril(RNG.normal(size=(4, 4))) + 3 * np.eye(4)
+    t, other = np.tril(RNG.normal(size=(4, 4))), np.triu(RNG.normal(size=(4, 4)), 1)
+    if upper:
+        factor, t, other = factor.T.copy(), t.T.copy(), other.T.copy()
+    function = lambda v: adjoint.cholesky_inverse(v, upper=upper)
+    found = adjoint.func.jvp(function, (adjoint.from_numpy(factor),), (adjoint.from_numpy(t),))[1].numpy()
+    step = 1e-6
+    sides = [function(adjoint.from_numpy(factor + sign * step * t + other)).numpy() for sign in (1, -1)]
+    np.testing.assert_allclose(found, (sides[0] - sides[1]) / (2 * step), rtol=1e-6, atol=1e-8)

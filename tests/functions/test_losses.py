@@ -519,3 +519,70 @@ def test_older_names_of_reductions_by_position(name, average, reduce):
         by_name = loss(x, target, size_average=average, reduce=reduce)
     expected = loss(x, target, None, None, None, meant)
     assert found.tolist() == by_name.tolist() == expected.tolist() == loss(x, target, reduction=meant).tolist()
+
+
+def normal(*shape: int) -> adjoint.Tensor:
+    return adjoint.tensor(np.random.default_rng(len(shape)).normal(size=shape))
+
+
+@pytest.mark.filterwarnings("ignore:reduction. 'mean' divides")
+def test_reductions_by_number() -> None:
+    x, y = normal(3), adjoint.tensor([1.0, -1.0, 1.0], dtype=adjoint.float64)
+    for number, kind in enumerate(("none", "mean", "sum")):
+        pairs = [
+            (adjoint.kl_div(x, y * y, number), F.kl_div(x, y * y, reduction=kind)),
+            (adjoint.hinge_embedding_loss(x, y, 0.5, number), F.hinge_embedding_loss(x, y, 0.5, reduction=kind)),
+            (
+                adjoint.binary_cross_entropy_with_logits(x, y, None, None, number),
+                F.binary_cross_entropy_with_logits(x, y, reduction=kind),
+            ),
+            (
+                adjoint.margin_ranking_loss(x, 2 * x, y, 0.1, number),
+                F.margin_ranking_loss(x, 2 * x, y, 0.1, reduction=kind),
+            ),
+            (
+                adjoint.poisson_nll_loss(x, y * y, True, False, 1e-8, number),
+                F.poisson_nll_loss(x, y * y, reduction=kind),
+            ),
+        ]
+        rows = normal(2, 3)
+        flags = adjoint.tensor([1, -1])
+        pairs += [
+            (
+                adjoint.cosine_embedding_loss(rows, rows + 1, flags, 0.1, number),
+                F.cosine_embedding_loss(rows, rows + 1, flags, 0.1, reduction=kind),
+            ),
+            (
+                adjoint.triplet_margin_loss(rows, rows + 1, rows - 1, 1.0, 2.0, 1e-6, False, number),
+                F.triplet_margin_loss(rows, rows + 1, rows - 1, reduction=kind),
+            ),
+        ]
+        spectra = F.log_softmax(normal(4, 1, 3), 2)
+        targets = adjoint.tensor([[1, 2]])
+        pairs.append(
+            (
+                adjoint.ctc_loss(spectra, targets, (4,), (2,), 0, number),
+                F.ctc_loss(spectra, targets, (4,), (2,), reduction=kind),
+            )
+        )
+        for found, expected in pairs:
+            np.testing.assert_array_equal(found.numpy(), expected.numpy())
+    assert adjoint.hinge_embedding_loss(x, y).shape == x.shape  # none unless given
+    with pytest.raises(TypeError, match=r"kl_div\(\): argument 'reduction' must be int, not str"):
+        adjoint.kl_div(x, y, "mean")
+    with pytest.raises(ValueError, match="3 is not a valid value for reduction"):
+        adjoint.kl_div(x, y, 3)
+
+
+def test_ctc_loss_of_torch_is_not_reduced_unless_asked() -> None:
+    spectra = adjoint.zeros(4, 3, 5).log_softmax(2)
+    arguments = (spectra, adjoint.ones(3, 1, dtype=adjoint.int64), (4, 4, 4), (1, 1, 1))
+    assert adjoint.ctc_loss(*arguments).shape == (3,) and F.ctc_loss(*arguments).shape == ()
+
+
+def test_margins_of_integer_losses() -> None:
+    x, y, signs = adjoint.tensor([3, -2, 5]), adjoint.tensor([1, 2, 2]), adjoint.tensor([1, -1, 1])
+    hinge = F.hinge_embedding_loss(x, signs, margin=0.5, reduction="none")
+    assert hinge.tolist() == [3, 2, 5] and hinge.dtype is adjoint.int64
+    ranking = F.margin_ranking_loss(x, y, signs, margin=5, reduction="none")
+    assert ranking.tolist() == [3.0, 1.0, 2.0] and ranking.dtype is adjoint.float32

@@ -203,3 +203,25 @@ def test_spreads_of_whole_numbers_in_the_type_of_the_result() -> None:
     found = adjoint.masked.std(x, 1, dtype=adjoint.float64, mask=mask)
     np.testing.assert_allclose(found.numpy(), [picked.std(ddof=1)], rtol=1e-14)
     assert adjoint.masked.var(x, 1, mask=mask).dtype is adjoint.float32
+
+
+def test_masked_logaddexp_where_all_is_masked_out() -> None:
+    x, y = (adjoint.from_numpy(RNG.normal(size=3)) for _ in range(2))
+    keep_x, keep_y = adjoint.tensor([True, False, False]), adjoint.tensor([True, True, False])
+
+    def total(a: adjoint.Tensor, b: adjoint.Tensor) -> adjoint.Tensor:
+        return adjoint.masked.logaddexp(a, b, input_mask=keep_x, other_mask=keep_y).sum()
+
+    share = 1 / (1 + np.exp(float(y[0]) - float(x[0])))
+    curvature = np.zeros((3, 3))
+    curvature[0, 0] = share * (1 - share)
+    first = adjoint.func.grad(total, argnums=(0, 1))
+    with np.errstate(invalid="ignore"):
+        gradients = first(x, y)
+    np.testing.assert_allclose([each.tolist() for each in gradients], [[share, 0, 0], [1 - share, 1, 0]])
+    for outer in (adjoint.func.jacfwd, adjoint.func.jacrev):
+        with np.errstate(invalid="ignore"):
+            found = outer(first, argnums=(0, 1))(x, y)
+        for i in range(2):
+            for j in range(2):
+                np.testing.assert_allclose(found[i][j].numpy(), curvature if i == j else -curvature, atol=1e-15)

@@ -56,3 +56,14 @@ def test_native_dropout():
         assert output.mean() == share and kept.dtype is adjoint.bool and kept.all() == bool(share)
     with raises(ValueError, "dropout probability has to be between 0 and 1, but got 1.5"):
         adjoint.native_dropout(x, 1.5, True)
+
+
+def test_native_batch_norm_without_elements() -> None:
+    for shape in ((0, 3), (2, 0), (2, 3, 0)):
+        x = adjoint.zeros(*shape)
+        channels = (adjoint.zeros(shape[1]), adjoint.ones(shape[1]))
+        with pytest.raises(RuntimeError, match=re.escape(f"at least one element, but got input_sizes = {[*shape]}")):
+            adjoint.native_batch_norm(x, None, None, *channels, True, 0.1, 1e-5)
+        found = adjoint.native_batch_norm(x, None, None, *channels, False, 0.1, 1e-5)
+        assert [tuple(each.shape) for each in found] == [shape, (0,), (0,)]
+        assert [each.tolist() for each in channels] == [[0] * shape[1], [1] * shape[1]]

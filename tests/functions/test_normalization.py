@@ -161,3 +161,33 @@ ERRORS = [
 def test_errors(call: Callable[[], Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call()
+
+
+def normal(*shape: int) -> adjoint.Tensor:
+    return adjoint.tensor(np.random.default_rng(len(shape)).normal(size=shape))
+
+
+def test_normalisations_with_their_parameters_first() -> None:
+    x, w, b = normal(2, 4, 3), normal(4), normal(4) + 1
+    m, v = normal(4), normal(4) ** 2 + 1
+    same = np.testing.assert_array_equal
+    same(adjoint.batch_norm(x, w, b, m, v, False, 0.1, 1e-5, True), F.batch_norm(x, m, v, w, b))
+    same(adjoint.instance_norm(x, w, b, None, None, True, 0.1, 1e-5, True), F.instance_norm(x, None, None, w, b))
+    same(adjoint.group_norm(x, 2, w, b, 1e-5, False), F.group_norm(x, 2, w, b))
+    same(adjoint.layer_norm(x, (3,), b[:3], None, 1e-5, False), F.layer_norm(x, (3,), b[:3]))
+    same(adjoint.bilinear(w, b, normal(2, 4, 4)), F.bilinear(w, b, normal(2, 4, 4)))
+    y = adjoint.ones(3)
+    assert adjoint.alpha_dropout(y, 0.5, False) is y
+    assert adjoint.alpha_dropout_(y, 0.5, True) is y
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("shape", [(0, 3), (0, 3, 4), (2, 3, 0), (2, 0, 4), (0, 0)])
+def test_batch_norm_without_elements(shape: tuple[int, ...], training: bool) -> None:
+    x, weight, bias = [adjoint.ones(n, requires_grad=True) for n in (shape, shape[1], shape[1])]
+    mean, var = adjoint.zeros(shape[1]), adjoint.ones(shape[1])
+    found = adjoint.nn.functional.batch_norm(x, mean, var, weight, bias, training)
+    assert found.shape == shape and found.requires_grad
+    assert mean.tolist() == [0] * shape[1] and var.tolist() == [1] * shape[1]
+    for leaf, gradient in zip((x, weight, bias), adjoint.autograd.grad(found.sum(), (x, weight, bias)), strict=True):
+        assert gradient.shape == leaf.shape and not gradient.any()

@@ -310,3 +310,31 @@ def test_operators_leave_strangers_to_python():
             symbol(WHOLE, "a")
         with pytest.raises(TypeError, match="unsupported operand"):
             symbol("a", WHOLE)
+
+
+def test_rsub_multiplies_what_is_subtracted() -> None:
+    x = adjoint.tensor([1.0, 2.0], requires_grad=True)
+    y = adjoint.rsub(x, adjoint.tensor([5.0, 5.0]), alpha=2)
+    assert y.tolist() == [3.0, 1.0]
+    y.sum().backward()
+    assert x.grad.tolist() == [-2.0, -2.0]
+
+
+@pytest.mark.parametrize("mode", ["floor", "trunc"])
+def test_rounded_quotient_has_a_zero_gradient(mode: str) -> None:
+    x = adjoint.tensor([5.0, -5.0], requires_grad=True)
+    adjoint.div(x, 2, rounding_mode=mode).sum().backward()
+    assert x.grad.tolist() == [0.0, 0.0]
+
+
+def test_negative_powers_of_integers_are_rounded_towards_zero() -> None:
+    base, exponent = adjoint.tensor([2, 1, -1, -1, 3, 0]), adjoint.tensor([-1, -1, -1, -2, 2, -1])
+    assert (base**exponent).tolist() == [0, 1, -1, 1, 9, 0]
+    assert (2 ** adjoint.tensor([-1, 3], dtype=adjoint.int8)).tolist() == [0, 8]
+    for whole in (base, base.to(adjoint.uint8), base > 0):
+        with pytest.raises(RuntimeError, match="Integers to negative integer powers are not allowed"):
+            whole**-1
+
+
+def test_sign_of_nan() -> None:
+    assert adjoint.sign(adjoint.tensor([float("nan"), -2.0])).tolist() == [0.0, -1.0]

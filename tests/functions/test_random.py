@@ -317,3 +317,8 @@ def test_points_of_dirichlets_distribution_follow_their_parameters():
     # the mean of the first is a / (a + b + c)
     (slope,) = adjoint.autograd.grad(points[:, 0].mean(), parameters)
     np.testing.assert_allclose(slope.numpy(), [5 / 36, -1 / 36, -1 / 36], atol=0.01)
+
+
+def test_the_mean_of_normal_is_a_number() -> None:
+    with pytest.raises(TypeError, match="must be float, not str"):
+        adjoint.zeros(3).normal_("a")

@@ -1,6 +1,7 @@
 """Reductions: values against NumPy and SciPy, gradients against finite differences, and the odd cases by hand."""
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -467,3 +468,82 @@ def test_an_infinite_cotangent_reaches_only_the_chosen(pick: str) -> None:
     chosen = getattr(tensor(values), pick)().item()
     result = gradient(lambda x: (getattr(x, pick)() - chosen).sqrt(), values)
     np.testing.assert_array_equal(result, np.where(values == chosen, inf, 0.0))
+
+
+@pytest.mark.parametrize("function", ["sum", "cumsum", "prod", "cumprod", "nansum"])
+def test_dtype_of_integer_results(function: str) -> None:
+    args = (0,) if function.startswith("cum") else ()
+    for dtype in (adjoint.int8, adjoint.int32, adjoint.int64):
+        assert getattr(adjoint, function)(adjoint.tensor([1, 2]), *args, dtype=dtype).dtype is dtype
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e9, -1e9])
+@pytest.mark.parametrize("kind", ["float64", "complex128"])
+def test_derivatives_of_logcumsumexp_keep_their_digits(offset: float, kind: str) -> None:
+    # the shares are those of the numbers without the offset, which is exact
+    rest = np.round(RNG.normal(size=50) * 3, 4) * 1.0
+    x = (rest + offset).astype(kind)
+    rest = x - offset
+    t = RNG.normal(size=50).astype(kind)
+    function = lambda v: adjoint.logcumsumexp(v, 0)
+    found = adjoint.func.jvp(function, (adjoint.from_numpy(x),), (adjoint.from_numpy(t),))[1].numpy()
+    powers = np.exp(rest)
+    expected = np.cumsum(powers * t) / np.cumsum(powers)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    (back,) = adjoint.func.vjp(function, adjoint.from_numpy(x))[1](adjoint.from_numpy(t))
+    expected = powers * np.cumsum((t / np.cumsum(powers))[::-1])[::-1]
+    np.testing.assert_allclose(back.numpy(), expected, rtol=1e-12)
+
+
+def test_logcumsumexp_of_nothing_and_of_infinities() -> None:
+    x = adjoint.tensor([-np.inf, -np.inf, 1.0, np.inf, 2.0], dtype=adjoint.float64)
+    t = adjoint.tensor([1.0, 2, 3, 4, 5], dtype=x.dtype)
+    found = adjoint.func.jvp(lambda v: adjoint.logcumsumexp(v, 0), (x,), (t,))[1]
+    assert found.tolist() == [0, 0, 3, 4, 4]
+    result = adjoint.logcumsumexp(x.requires_grad_(), 0)
+    result.detach().mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        result.backward(adjoint.ones_like(result))
+
+
+SMOOTH_AT_TIES = {
+    "logcumsumexp": lambda x: adjoint.logcumsumexp(x, 0),
+    "logcumsumexp of columns": lambda x: adjoint.logcumsumexp(x.mT, 1),
+    "logsumexp": lambda x: adjoint.logsumexp(x, 0),
+    "masked.logsumexp": lambda x: adjoint.masked.logsumexp(x, 0, mask=adjoint.tensor([[True], [True], [False]])),
+    "logaddexp": lambda x: adjoint.logaddexp(x[0], x[1]),
+    "logaddexp2": lambda x: adjoint.logaddexp2(x[0], x[1]),
+    "softmax": lambda x: adjoint.softmax(x, 0),
+    "log_softmax": lambda x: adjoint.log_softmax(x, 0),
+    "hypot": lambda x: adjoint.hypot(x[0], x[1]),
+    "vector_norm": lambda x: adjoint.linalg.vector_norm(x, 3.0, 0),
+}
+
+
+OF_COMPLEX = ("logcumsumexp", "logcumsumexp of columns", "logsumexp")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [(n, "float64") for n in SMOOTH_AT_TIES] + [(n, "complex128") for n in OF_COMPLEX]
+)
+def test_equal_elements_are_no_kinks_to_any_order(name: str, kind: str) -> None:
+    x = adjoint.tensor([[1.0, 0.5], [1.0, 0.7], [1.0, 0.5]], dtype=getattr(adjoint, kind), requires_grad=True)
+    function = SMOOTH_AT_TIES[name]
+    assert adjoint.autograd.gradcheck(function, (x,), check_forward_ad=True)
+    assert adjoint.autograd.gradgradcheck(function, (x,), check_fwd_over_rev=True)
+
+
+def test_norm_except_dim():
+    x = adjoint.arange(24.0, dtype=adjoint.float64).reshape(2, 3, 4).requires_grad_()
+    expected = np.sqrt((x.detach().numpy() ** 2).sum((0, 2), keepdims=True))
+    assert np.allclose(adjoint.norm_except_dim(x, 2, 1).detach(), expected)
+    assert adjoint.norm_except_dim(x, 1, -1).item() == 276
+    assert adjoint.autograd.gradcheck(lambda v: adjoint.norm_except_dim(v, 2, 0), (x,))
+    assert adjoint.norm_except_dim(adjoint.tensor([3.0, -4.0])).tolist() == [3.0, 4.0]
+    assert adjoint.norm_except_dim(x, 1, -2).shape == (1, 3, 1)
+    with pytest.raises(IndexError, match=re.escape("expected to be in range of [-1, 0], but got 1")):
+        adjoint.norm_except_dim(adjoint.ones(2), 2, 1)
+    with pytest.raises(IndexError, match=re.escape("expected to be in range of [-3, 2], but got 3")):
+        adjoint.norm_except_dim(x, 2, 3)
+    with pytest.raises(IndexError, match=re.escape("Dimension specified as 0 but tensor has no dimensions")):
+        adjoint.norm_except_dim(adjoint.tensor(2.0))

@@ -282,3 +282,8 @@ def test_messages(error: type[Exception], call: Callable[[], Any], message: str)
     with pytest.raises(error) as raised:
         call()
     assert message in str(raised.value)
+
+
+def test_align_corners_is_a_bool() -> None:
+    with pytest.raises(TypeError, match="must be bool"):
+        adjoint.nn.functional.interpolate(adjoint.zeros(1, 1, 4, 4), size=2, mode="bilinear", align_corners="a")

@@ -6,6 +6,7 @@ The rules themselves are tested from their declarations in test_table.py.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -406,3 +407,43 @@ def test_combinations_are_those_of_itertools():
     for n, r in ((100, 50), (60, 30)):
         with pytest.raises((RuntimeError, MemoryError)):
             adjoint.combinations(adjoint.ones(n), r)
+
+
+@pytest.mark.parametrize("stack", ["hstack", "vstack", "dstack", "column_stack"])
+def test_stacks(stack: str) -> None:
+    out = adjoint.empty(0)
+    parts = [adjoint.ones(2, 2), adjoint.zeros(2, 2)]
+    assert getattr(adjoint, stack)(parts, out=out) is out
+    np.testing.assert_array_equal(out.numpy(), getattr(np, stack)([p.numpy() for p in parts]))
+    with pytest.raises(RuntimeError, match=f"{stack} expects a non-empty TensorList"):
+        getattr(adjoint, stack)([])
+
+
+def test_empty_vectors_among_matrices_get_empty_gradients() -> None:
+    hollow, full = adjoint.zeros(0, requires_grad=True), adjoint.zeros(2, 3, requires_grad=True)
+    got = adjoint.autograd.grad(adjoint.cat([hollow, full], 1).sum(), [hollow, full])
+    assert [tuple(g.shape) for g in got] == [(0,), (2, 3)]
+
+
+def test_pieces_have_rows() -> None:
+    x = adjoint.zeros(4, 6)
+    assert x.repeat_interleave(2, -1).stride() == (12, 1)
+    assert x.index_select(1, adjoint.tensor([0, 3])).stride() == (2, 1)
+
+
+def test_names_of_tensor_split() -> None:
+    x = adjoint.arange(5)
+    assert [p.tolist() for p in x.tensor_split(indices=[1])] == [[0], [1, 2, 3, 4]]
+    assert [p.tolist() for p in x.tensor_split(sections=2)] == [[0, 1, 2], [3, 4]]
+    with pytest.raises(RuntimeError, match="expected total dims >= 2, but got total dims = 1"):
+        x.rot90()
+
+
+def test_adjoint():
+    x = adjoint.tensor([[1, 2j]])
+    assert x.adjoint().tolist() == adjoint.adjoint(x).tolist() == [[1], [-2j]]
+    with pytest.raises(
+        RuntimeError,
+        match=re.escape("tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor."),
+    ):
+        adjoint.ones(2).adjoint()

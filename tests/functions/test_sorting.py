@@ -10,6 +10,7 @@ import pytest
 import adjoint
 
 inf, nan = math.inf, math.nan
+RNG = np.random.default_rng(0)
 X = np.random.default_rng(3).permutation(24).reshape(2, 3, 4).astype(np.float64)
 W = np.random.default_rng(4).standard_normal((2, 3, 4))
 
@@ -157,3 +158,17 @@ def test_the_median_of_nothing_does_not_change(function) -> None:
     with adjoint.autograd.forward_ad.dual_level():
         nothing = adjoint.autograd.forward_ad.make_dual(adjoint.zeros(0), adjoint.zeros(0))
         assert adjoint.autograd.forward_ad.unpack_dual(function(nothing)).tangent.item() == 0
+
+
+@pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.parametrize("kind", ["float64", "int64"])
+def test_topk_takes_the_first_of_equals(kind: str, largest: bool) -> None:
+    for shape, dim in (((7,), 0), ((5, 40), 1), ((40, 3), 0), ((2, 30, 3), 1)):
+        array = RNG.integers(0, 4, shape).astype(kind)
+        if kind == "float64":
+            array[array == 3] = np.nan
+        order = np.argsort(np.nan_to_num(-array if largest else array, nan=-9 if largest else 9), dim, stable=True)
+        for k in range(shape[dim] + 1):
+            found = adjoint.from_numpy(array).topk(k, dim, largest)
+            np.testing.assert_array_equal(found.indices.numpy(), np.take(order, range(k), dim))
+    assert adjoint.tensor([1.0, 1, 0]).topk(1).indices.tolist() == [0]

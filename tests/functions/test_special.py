@@ -334,3 +334,7 @@ def test_odd_functions_keep_the_digits_of_tiny_arguments(name):
             error = abs(mpmath.mpf(float(result)) - exact) / mpmath.mpf(float(np.spacing(abs(result))))
             assert error <= 2, value
     assert (np.signbit(found) == np.signbit(x)).all()
+
+
+def test_ends_of_lgamma() -> None:
+    assert adjoint.lgamma(adjoint.tensor([float("-inf"), float("inf")])).tolist() == [float("inf")] * 2

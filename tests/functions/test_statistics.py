@@ -379,3 +379,19 @@ def test_errors(call: Any, error: type[Exception], said: str) -> None:
 def test_nothing_integrates_to_zero_of_truth_values_too() -> None:
     found = adjoint.trapezoid(adjoint.zeros(3, 0, dtype=adjoint.bool))
     assert (found.dtype, found.tolist()) == (adjoint.bool, [False] * 3)
+
+
+def test_cov_with_weights_of_half_precision():
+    weights = adjoint.tensor([1.0, 2.0, 1.0], dtype=adjoint.bfloat16)
+    assert (
+        adjoint.cov(adjoint.tensor([1.0, 2.0, 4.0], dtype=adjoint.bfloat16), aweights=weights).dtype is adjoint.bfloat16
+    )
+
+
+def test_every_largest_coordinate_of_a_distance_gets_its_gradient() -> None:
+    x = adjoint.tensor([[1.0, 2.0], [0.0, 1.0]], requires_grad=True)
+    adjoint.pdist(x, adjoint.inf).backward()
+    counted = adjoint.ones(2, 3, requires_grad=True)
+    adjoint.pdist(counted, 0).backward()
+    assert not counted.grad.any()
+    assert x.grad.tolist() == [[1.0, 1.0], [-1.0, -1.0]]

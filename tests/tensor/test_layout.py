@@ -143,3 +143,15 @@ def test_small_questions():
     assert adjoint.is_signed(x) and not adjoint.is_signed(x.byte()) and x.is_same_size(x + 1)
     with pytest.raises(RuntimeError, match="Boolean value of Tensor with no values is ambiguous"):
         adjoint.is_nonzero(x[:0])
+
+
+def test_dim_order():
+    assert adjoint.zeros(2, 3, 4).permute(2, 0, 1).dim_order() == (1, 2, 0)
+    assert adjoint.zeros(2, 3).dim_order(ambiguity_check=True) == (0, 1)
+    with pytest.raises(RuntimeError, match=re.escape("The tensor does not have unique dim order")):
+        adjoint.zeros(2, 1).dim_order(ambiguity_check=True)
+
+
+def test_names_of_types():
+    assert adjoint.typename(adjoint.zeros(1)) == "adjoint.FloatTensor" and adjoint.typename(3) == "int"
+    assert adjoint.typename(adjoint.nn.Parameter) == "adjoint.nn.parameter.Parameter"

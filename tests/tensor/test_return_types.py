@@ -52,3 +52,17 @@ def test_results_keep_their_class_through_vmap() -> None:
 def test_no_other_names() -> None:
     with pytest.raises(AttributeError, match="has no attribute"):
         adjoint.return_types.sin  # noqa: B018
+
+
+def test_named_results_bear_the_name_of_their_function() -> None:
+    x = adjoint.eye(2)
+    calls = {
+        "linalg_svd": adjoint.linalg.svd(x), "svd": adjoint.svd(x), "linalg_qr": adjoint.linalg.qr(x),
+        "qr": adjoint.qr(x),
+        "slogdet": adjoint.slogdet(x), "linalg_slogdet": adjoint.linalg.slogdet(x), "linalg_lu": adjoint.linalg.lu(x),
+        "lu_unpack": adjoint.lu_unpack(*adjoint.linalg.lu_factor(x)), "linalg_lu_factor": adjoint.linalg.lu_factor(x),
+        "linalg_lstsq": adjoint.linalg.lstsq(x, x), "aminmax": adjoint.aminmax(x), "max": adjoint.max(x, 0),
+    }  # fmt: skip
+    assert {name: type(result).__name__ for name, result in calls.items()} == {name: name for name in calls}
+    assert repr(adjoint.aminmax(x)) == "adjoint.return_types.aminmax(\nmin=tensor(0.),\nmax=tensor(1.))"
+    assert type(pickle.loads(pickle.dumps(calls["linalg_lu"]))) is type(calls["linalg_lu"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tracemalloc
 from typing import Any
 
@@ -748,3 +749,44 @@ def test_a_chain_of_views_takes_memory_in_proportion_to_its_length():
     views[-1].mul_(2)
     views[4000].sum().backward()
     assert x.grad.tolist() == [2.0]
+
+
+def test_as_strided_scatter_where_elements_of_the_input_meet() -> None:
+    """The memory is what is copied, so that a value written shows wherever its element does."""
+    x = adjoint.arange(5, dtype=adjoint.float64).requires_grad_()
+    source = adjoint.tensor([5.0, 6.0], dtype=adjoint.float64, requires_grad=True)
+    result = x.unfold(0, 3, 1).as_strided_scatter(source, (2,), (1,), 1)
+    assert result.tolist() == [[0, 5, 6], [5, 6, 3], [6, 3, 4]] and result.stride() == (1, 1)
+    assert x.tolist() == [0, 1, 2, 3, 4]
+    check = adjoint.autograd.gradcheck
+    function = lambda a, b: a.unfold(0, 3, 1).as_strided_scatter(b, (2,), (1,), 1)
+    assert check(function, (x, source), check_forward_ad=True)
+    rows = adjoint.arange(2.0).expand(3, 2).as_strided_scatter(adjoint.tensor([[5.0, 6]]), (1, 2), (2, 1), 0)
+    assert rows.tolist() == [[5, 6], [0, 1], [0, 1]]
+
+
+@pytest.mark.parametrize("stride", [(0, 1), (1, 1), (1, 0)])
+def test_as_strided_scatter_where_elements_to_be_written_meet(stride: tuple[int, int]) -> None:
+    x = adjoint.arange(6.0)
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor refers to a single memory"):
+        x.as_strided_scatter(adjoint.ones(2, 2), (2, 2), stride)
+    assert x.tolist() == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (3, 3), (7, 3), (9, 2), (3, 3, 3), (0, 2)])
+@pytest.mark.parametrize("wrap", [False, True])
+def test_fill_diagonal(shape, wrap):
+    expected = np.zeros(shape)
+    if 0 not in shape:
+        np.fill_diagonal(expected, 4, wrap)
+    assert np.array_equal(adjoint.zeros(shape).fill_diagonal_(4, wrap), expected)
+
+
+def test_fill_diagonal_cuts_the_gradient_there():
+    x = adjoint.ones(2, 2, requires_grad=True)
+    (x * 1).fill_diagonal_(3).sum().backward()
+    assert x.grad.tolist() == [[0, 1], [1, 0]]
+    with pytest.raises(RuntimeError, match=re.escape("dimensions must larger than 1")):
+        adjoint.ones(2).fill_diagonal_(1)
+    with pytest.raises(RuntimeError, match=re.escape("all dimensions of input must be of equal length")):
+        adjoint.ones(2, 2, 3).fill_diagonal_(1)

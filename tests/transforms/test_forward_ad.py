@@ -999,3 +999,19 @@ def test_item_and_copies_have_no_tangents() -> None:
         assert d.sum().item() == 6.0
         assert d.numpy().tolist() == d.tolist() == X
         assert tangent(copy.deepcopy(d)) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [("t_", ()), ("transpose_", (0, 1)), ("unsqueeze_", (0,)), ("squeeze_", ()), ("swapaxes_", (0, 1))],
+)
+def test_tangents_are_reshaped_in_place_too(name: str, args: tuple[int, ...]) -> None:
+    fw = adjoint.autograd.forward_ad
+    x, t = adjoint.ones(3, 1), adjoint.tensor([[1.0], [2.0], [3.0]])
+    with fw.dual_level():
+        y = fw.make_dual(x, t).clone()
+        getattr(y, name)(*args)
+        value, tangent = fw.unpack_dual(y)
+        assert tangent.shape == value.shape
+        assert tangent.flatten().tolist() == [1.0, 2.0, 3.0]
+        assert fw.unpack_dual(2 * y).tangent.shape == value.shape
