@@ -3,16 +3,19 @@
 import doctest
 import importlib
 import inspect
+import pkgutil
 import re
 import subprocess
 import sys
 import warnings
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
 import adjoint
 from adjoint import Tensor
+from adjoint.core.graph import TensorBase
 from adjoint.core.operations.operation import Operation
 from adjoint.functions.binding import functions
 from adjoint.functions.composite import COMPOSITES
@@ -75,12 +78,42 @@ def test_every_public_function_has_an_example(name):
 
 def _said(made):
     """The docstring without the lines that are added: the derivative, and where the function is declared."""
-    return re.split(r"^(?:Derivative|PyTorch: )", inspect.getdoc(made) or "", maxsplit=1, flags=re.M)[0].strip()
+    return re.split(r"^(?:Derivative[:,] |PyTorch: )", inspect.getdoc(made) or "", maxsplit=1, flags=re.M)[0].strip()
 
 
 def test_no_public_docstring_is_a_single_line():
     short = [name for name, made in PUBLIC.items() if "\n" not in _said(made) and not isinstance(made, NoMethod)]
     assert short == []
+
+
+#: Folders of the floors below the public modules, and the demonstration.
+_INNER = {
+    "arrays", "core", "demo", "functions", "interop", "program", "rules", "runtime", "solvers", "tensor", "tools",
+    "transforms",
+}  # fmt: skip
+
+
+def _public_modules():
+    for module in pkgutil.walk_packages(adjoint.__path__, "adjoint."):
+        parts = module.name.split(".")[1:]
+        if parts[0] not in _INNER and not any(part.startswith("_") for part in parts):
+            yield importlib.import_module(module.name)
+
+
+def _members(module):
+    """The functions and classes of adjoint that are public in a module."""
+    for name in getattr(module, "__all__", None) or dir(module):
+        value = getattr(module, name)
+        is_ours = str(getattr(value, "__module__", "")).startswith("adjoint") and not isinstance(value, TypeVar)
+        if not name.startswith("_") and is_ours and (inspect.isclass(value) or callable(value)):
+            yield name, value
+
+
+@pytest.mark.parametrize("module", [adjoint, *_public_modules()], ids=lambda module: module.__name__)
+def test_no_docstring_of_a_public_module_is_a_single_line(module):
+    # classes of the core are public where their subclasses are
+    members = {name: value for name, value in _members(module) if value is not TensorBase}
+    assert [name for name, value in members.items() if "\n" not in _said(value)] == []
 
 
 def test_every_operation_has_an_example():

@@ -751,7 +751,7 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Device = None
     """A number repeated to the given shape; its type decides the dtype where none is given."""
 
 def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
-    """A number repeated to the shape of a tensor, with its dtype unless another is given."""
+    """A tensor of one number with the shape of another tensor."""
 
 from adjoint import func as func
 
@@ -786,7 +786,7 @@ from adjoint.tensor.default_device import get_float32_matmul_precision as get_fl
 from adjoint.runtime.threads import get_num_threads as get_num_threads
 
 def get_rng_state() -> Tensor:
-    """The state of the default generator, as a tensor of bytes."""
+    """The state of the default generator as a tensor of bytes."""
 
 def gradient(input: Tensor, *, spacing: Any = 1, dim: Dims = None, edge_order: builtins.int = 1) -> builtins.tuple[Tensor, ...]:
     """Numerical derivatives of a function given on a grid, one for each axis, of second order inside."""
@@ -956,7 +956,7 @@ def is_signed(input: Tensor) -> builtins.bool:
 from adjoint.tensor.memory.storage import is_storage as is_storage
 
 def is_tensor(obj: object) -> builtins.bool:
-    """True for a Tensor."""
+    """True for a Tensor, also one of a subclass; False for arrays, numbers and all other objects."""
 
 from adjoint.runtime.once import is_warn_always_enabled as is_warn_always_enabled
 
@@ -1570,7 +1570,7 @@ from adjoint.runtime.threads import set_num_threads as set_num_threads
 from adjoint.tensor.formatting import set_printoptions as set_printoptions
 
 def set_rng_state(new_state: Tensor) -> None:
-    """Put the default generator into a state that get_rng_state() gave."""
+    """Set the state of the default generator."""
 
 from adjoint.runtime.once import set_warn_always as set_warn_always
 
@@ -1764,7 +1764,7 @@ def tril(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None
     """The matrices' lower triangles, zeros above the given diagonal."""
 
 def tril_indices(row: builtins.int, col: builtins.int, offset: builtins.int = 0, *, dtype: Any = None, device: Device = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
-    """The places in the lower triangle of a row by col matrix, as two rows of indices."""
+    """The indices of the lower triangle of a row by col matrix."""
 
 def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: builtins.float = 1.0, p: builtins.float = 2.0, eps: builtins.float = 1e-06, swap: builtins.bool = False, reduction: builtins.int = 0) -> Tensor:
     """nn.functional.triplet_margin_loss() with the reduction as a number."""
@@ -1773,7 +1773,7 @@ def triu(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None
     """The matrices' upper triangles, zeros below the given diagonal."""
 
 def triu_indices(row: builtins.int, col: builtins.int, offset: builtins.int = 0, *, dtype: Any = None, device: Device = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
-    """The places in the upper triangle of a row by col matrix, as two rows of indices."""
+    """The indices of the upper triangle of a row by col matrix."""
 
 def true_divide(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """numpy.divide, elementwise."""

@@ -24,12 +24,22 @@ __all__ = [
 
 
 def is_available() -> bool:
-    """True if there is an accelerator that arrays can lie on."""
+    """True if CuPy is installed and sees a device.
+
+    >>> import adjoint
+    >>> adjoint.accelerator.is_available() == (adjoint.accelerator.device_count() > 0)
+    True
+    """
     return _cuda.is_available()
 
 
 def device_count() -> int:
-    """The number of accelerators."""
+    """The number of accelerators; 0 without CuPy or without a device.
+
+    >>> import adjoint
+    >>> adjoint.accelerator.device_count() >= 0
+    True
+    """
     return _cuda.device_count()
 
 
@@ -43,17 +53,27 @@ def current_accelerator(check_available: bool = False) -> _device | None:
 
 
 def current_device_index() -> int:
-    """The number of the current accelerator. Raises AssertionError without one."""
+    """The number of the current accelerator.
+
+    Raises AssertionError if there is none.
+    """
     return _cuda.current_device()
 
 
 def set_device_index(device: _typing.Any, /) -> None:
-    """Make an accelerator the current one. Raises AssertionError without one."""
+    """Make an accelerator the current one.
+
+    device: a device, its number or name. Raises AssertionError if there is none.
+    """
     _cuda.set_device(device)
 
 
 def synchronize(device: _typing.Any = None, /) -> None:
-    """Wait until an accelerator has done all that it was asked for. Raises AssertionError without one."""
+    """Wait until an accelerator has finished all work that it received.
+
+    device: a device, its number or name; the current accelerator unless one is passed.
+    Raises AssertionError without one.
+    """
     _cuda.synchronize(device)
 
 

@@ -38,7 +38,14 @@ def empty_cache() -> int:
 
 
 def get_cache_limit() -> int:
-    """How many bytes may lie idle: unless set, an eighth of the memory and at most 1 GiB."""
+    """The number of bytes that freed arrays may keep for later ones.
+
+    The default is an eighth of the memory and at most 1 GiB; `set_cache_limit` changes it.
+
+    >>> import adjoint
+    >>> adjoint.memory.get_cache_limit() > 0
+    True
+    """
     return _memory.get_limit()  # type: ignore[no-any-return]
 
 

@@ -8,12 +8,18 @@ __all__ = ["device_count", "is_available"]
 
 
 def is_available() -> bool:
-    """False: arrays lie in main memory, or with CuPy on a CUDA device."""
+    """False: arrays are in main memory, or with CuPy on a CUDA device.
+
+    There is no backend for devices of this kind.
+    """
     return False
 
 
 def device_count() -> int:
-    """Always 0."""
+    """The number of devices of this kind, always 0.
+
+    Arrays are in main memory, or with CuPy on a CUDA device.
+    """
     return 0
 
 

@@ -29,12 +29,24 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """Whether deterministic algorithms were asked for."""
+    """True if operations use deterministic algorithms only, or warn where there is none.
+
+    `use_deterministic_algorithms` and `set_deterministic_debug_mode` switch it.
+
+    >>> import adjoint
+    >>> adjoint.are_deterministic_algorithms_enabled()
+    False
+    """
     return _State.mode > 0
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Whether a warning was asked for where no deterministic algorithm exists."""
+    """True if operations without a deterministic algorithm warn instead of raising an error.
+
+    >>> import adjoint
+    >>> adjoint.is_deterministic_algorithms_warn_only_enabled()
+    False
+    """
     return _State.mode == 1
 
 
@@ -58,5 +70,10 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_deterministic_debug_mode() -> int:
-    """What set_deterministic_debug_mode() was last given, as a number."""
+    """The mode of `set_deterministic_debug_mode`: 0 for "default", 1 for "warn", 2 for "error".
+
+    >>> import adjoint
+    >>> adjoint.get_deterministic_debug_mode()
+    0
+    """
     return _State.mode

@@ -399,7 +399,12 @@ _default = float32
 
 
 def get_default_dtype() -> dtype:
-    """The type of tensors made from Python floats (float32 unless ``set_default_dtype`` changed it)."""
+    """The dtype of tensors made from Python floats: float32 unless `set_default_dtype` has changed it.
+
+    >>> import adjoint
+    >>> adjoint.get_default_dtype()
+    adjoint.float32
+    """
     return _default
 
 

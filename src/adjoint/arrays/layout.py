@@ -10,7 +10,14 @@ from adjoint.arrays.size import type_name
 
 
 class memory_format:
-    """An order of the axes in memory, from the longest stride to the shortest; see the four objects of this class."""
+    """An order of the axes in memory, from the longest stride to the shortest.
+
+    The four objects of this class are `contiguous_format`, `preserve_format`, `channels_last` and `channels_last_3d`.
+
+    >>> import adjoint
+    >>> adjoint.ones(1, 2, 3, 3).contiguous(memory_format=adjoint.channels_last).stride()
+    (18, 1, 6, 2)
+    """
 
     __slots__ = ("name", "order")
 
@@ -87,7 +94,12 @@ def lies_so(shape: tuple[int, ...], strides: tuple[int, ...], wanted: memory_for
 
 
 class layout:
-    """The kind of storage; there is one, `strided`."""
+    """The kind of storage of a tensor. There is one object of this class, `adjoint.strided`.
+
+    >>> import adjoint
+    >>> adjoint.ones(2).layout
+    adjoint.strided
+    """
 
     __slots__ = ()
 

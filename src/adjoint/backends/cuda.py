@@ -6,7 +6,10 @@ __all__ = ["is_built", "matmul"]
 
 
 def is_built() -> bool:
-    """True if CuPy is installed; whether it sees a device, `adjoint.cuda.is_available` tells."""
+    """True if CuPy is installed.
+
+    `adjoint.cuda.is_available` says whether CuPy sees a device.
+    """
     return _importlib_util.find_spec("cupy") is not None
 
 

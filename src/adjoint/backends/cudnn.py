@@ -30,17 +30,26 @@ allow_tf32 = True
 
 
 def is_available() -> bool:
-    """False: no operation calls cuDNN."""
+    """False: no operation calls cuDNN.
+
+    The switches of this module are stored and have no effect.
+    """
     return False
 
 
 def version() -> None:
-    """None: no operation calls cuDNN."""
+    """None: no operation calls cuDNN.
+
+    Torch returns the version of the library here.
+    """
     return
 
 
 def is_acceptable(tensor: object) -> bool:
-    """False: no tensor is given to cuDNN."""
+    """False: no operation calls cuDNN.
+
+    tensor: any object.
+    """
     return False
 
 
@@ -51,7 +60,10 @@ def set_flags(
     _deterministic: bool | None = None,
     _allow_tf32: bool | None = None,
 ) -> tuple[bool, bool, int | None, bool, bool]:
-    """Set the switches that are not None; returns what they were."""
+    """Set those switches of this module that are not None, and return their earlier values.
+
+    The switches are stored and have no effect, since no operation calls cuDNN.
+    """
     global enabled, benchmark, benchmark_limit, deterministic, allow_tf32
     before = (enabled, benchmark, benchmark_limit, deterministic, allow_tf32)
     enabled = enabled if _enabled is None else _enabled

@@ -4,5 +4,8 @@ __all__ = ["is_available"]
 
 
 def is_available() -> bool:
-    """False: no operation calls oneDNN (MKL-DNN)."""
+    """False: no operation calls oneDNN (MKL-DNN).
+
+    Convolutions and matrix products use NumPy's BLAS.
+    """
     return False

@@ -4,7 +4,10 @@ __all__ = ["is_available", "is_built", "is_macos_or_newer"]
 
 
 def is_built() -> bool:
-    """False: arrays lie in main memory, or with CuPy on a CUDA device."""
+    """False: arrays are in main memory, or with CuPy on a CUDA device.
+
+    There is no backend for Metal.
+    """
     return False
 
 
@@ -19,7 +22,10 @@ def is_available() -> bool:
 
 
 def is_macos_or_newer(major: int, minor: int) -> bool:
-    """True on this version of macOS or a newer one."""
+    """True on this version of macOS or a newer one; False on other systems.
+
+    major, minor: the two parts of the version.
+    """
     import platform
 
     release = platform.mac_ver()[0]

@@ -4,5 +4,8 @@ __all__ = ["is_available"]
 
 
 def is_available() -> bool:
-    """False: large results are computed by threads of adjoint's own; see adjoint.set_num_threads."""
+    """False: no operation uses OpenMP.
+
+    adjoint has threads of its own for large arrays; see adjoint.set_num_threads.
+    """
     return False

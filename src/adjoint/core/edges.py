@@ -228,7 +228,10 @@ class _TakeFirst:
 
 
 def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
-    """Taken for torch's sake: NumPy has no streams that could differ, so that there is nothing to warn about."""
+    """Accepted for programs written for torch. It changes nothing, since NumPy has no streams.
+
+    enabled: a bool; another value causes a warning.
+    """
     if not isinstance(enabled, bool):
         warnings.warn(f"expected a bool, got {enabled!r}", stacklevel=2)
 

@@ -45,12 +45,18 @@ def device_count() -> int:
 
 
 def init() -> None:
-    """Make sure that a device can be used. Raises AssertionError without one."""
+    """Check that a device can be used.
+
+    CuPy initializes devices itself. Raises AssertionError without a device.
+    """
     cuda_of("init").runtime.getDeviceCount()
 
 
 def is_initialized() -> bool:
-    """True if devices can be used at once; CuPy starts them when they are first asked for."""
+    """True if devices can be used.
+
+    CuPy initializes a device at its first use.
+    """
     return cuda_is_available()
 
 
@@ -75,7 +81,10 @@ def number_of(device: Any, function: str, *, optional: bool = True) -> int:
 
 
 def current_device() -> int:
-    """The number of the device that new arrays go to. Raises AssertionError without one."""
+    """The number of the device for new arrays.
+
+    Raises AssertionError without a device.
+    """
     return number_of(None, "current_device")
 
 
@@ -166,29 +175,46 @@ def get_device_properties(device: Any = None) -> SimpleNamespace:
 
 
 def get_device_name(device: Any = None) -> str:
-    """The name of a device. Raises AssertionError without one."""
+    """The name of a device, such as that of its model.
+
+    device: a device, its number or name; the current device unless one is passed.
+    Raises AssertionError without a device.
+    """
     return str(get_device_properties(device).name)
 
 
 def get_device_capability(device: Any = None) -> tuple[int, int]:
-    """The compute capability of a device, major and minor. Raises AssertionError without one."""
+    """The compute capability of a device as (major, minor).
+
+    device: a device, its number or name; the current device unless one is passed.
+    Raises AssertionError without a device.
+    """
     found = get_device_properties(device)
     return found.major, found.minor
 
 
 def can_device_access_peer(device: Any, peer_device: Any) -> bool:
-    """True if one device can read the memory of the other. Raises AssertionError without devices."""
+    """True if one device can read the memory of the other.
+
+    device, peer_device: devices, their numbers or names. Raises AssertionError without devices.
+    """
     first, second = (number_of(each, "can_device_access_peer", optional=False) for each in (device, peer_device))
     return bool(cuda_of("can_device_access_peer").runtime.deviceCanAccessPeer(first, second))
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """False: CuPy has no arrays of bfloat16."""
+    """False: CuPy has no arrays of bfloat16.
+
+    including_emulation: accepted for programs written for torch.
+    """
     return False
 
 
 def is_tf32_supported() -> bool:
-    """True if the current device multiplies float32 by TF32 where CuPy is told to: from Ampere on."""
+    """True if the current device can multiply float32 matrices with TF32.
+
+    Devices of the Ampere generation and later can. False without a device.
+    """
     return cuda_is_available() and get_device_capability()[0] >= 8
 
 
@@ -196,12 +222,18 @@ def is_tf32_supported() -> bool:
 
 
 def memory_allocated(device: Any = None) -> int:
-    """The bytes in arrays on a device; 0 without one."""
+    """The bytes that arrays occupy on a device; 0 without a device.
+
+    device: a device, its number or name; the current device unless one is passed.
+    """
     return _pooled("used_bytes", device)
 
 
 def memory_reserved(device: Any = None) -> int:
-    """The bytes that CuPy holds on a device, in arrays and idle; 0 without one."""
+    """The bytes that CuPy's memory pool holds on a device, in arrays and idle; 0 without a device.
+
+    device: a device, its number or name; the current device unless one is passed.
+    """
     return _pooled("total_bytes", device)
 
 
@@ -217,7 +249,11 @@ def _pool() -> Any:
 
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:
-    """The free and all bytes of a device. Raises AssertionError without one."""
+    """The free bytes and all bytes of a device's memory.
+
+    device: a device, its number or name; the current device unless one is passed.
+    Raises AssertionError without a device.
+    """
     with _on(device, "mem_get_info") as cuda:
         free, total = cuda.runtime.memGetInfo()
     return int(free), int(total)

@@ -33,24 +33,36 @@ def manual_seed_all(seed: int) -> None:
 
 
 def seed() -> None:
-    """Start the random numbers for the current device over from a random seed; see `manual_seed`."""
+    """Seed the generator of the current device with a random number.
+
+    It does nothing without a device. See `manual_seed`.
+    """
     if cuda_is_available():
         random.seed()
 
 
 def seed_all() -> None:
-    """Start the random numbers for all devices over from a random seed; see `manual_seed`."""
+    """Seed the generators of all devices with a random number.
+
+    It does nothing without a device. See `manual_seed`.
+    """
     seed()
 
 
 def initial_seed() -> int:
-    """The seed that the random numbers for the current device started from. Raises AssertionError without a device."""
+    """The last seed of the generator of the current device.
+
+    Raises AssertionError without a device.
+    """
     number_of(None, "initial_seed")
     return random.initial_seed()
 
 
 def get_rng_state(device: Any = "cuda") -> Any:
-    """The state of the generator that draws for a device. Raises AssertionError without one."""
+    """The state of the generator of a device, a tensor of bytes.
+
+    All devices share one generator. Raises AssertionError without a device.
+    """
     number_of(device, "get_rng_state")
     return random.get_rng_state()
 
@@ -66,13 +78,19 @@ def get_rng_state_all() -> list[Any]:
 
 
 def set_rng_state(new_state: Any, device: Any = "cuda") -> None:
-    """Continue the random numbers for a device from a state; without a device there are none."""
+    """Set the state of the generator of a device.
+
+    new_state: a tensor of bytes from `get_rng_state`. It does nothing without a device.
+    """
     if cuda_is_available():
         number_of(device, "set_rng_state")
         random.set_rng_state(new_state)
 
 
 def set_rng_state_all(new_states: Iterable[Any]) -> None:
-    """Continue the random numbers for each device from its state; they share one generator, so the last counts."""
+    """Set the states of the generators of all devices.
+
+    new_states: one state for each device. The devices share one generator, so that the last state holds.
+    """
     for number, state in enumerate(new_states):
         set_rng_state(state, number)

@@ -96,7 +96,10 @@ class Event:
 
 
 class StreamContext:
-    """A block whose work goes into a stream; None changes nothing."""
+    """A block that sends its work to a stream.
+
+    stream: a Stream, or None to change nothing.
+    """
 
     def __init__(self, stream: Stream | None) -> None:
         self.stream = stream
@@ -128,7 +131,11 @@ def stream(stream: Stream | None) -> StreamContext:
 
 
 def current_stream(device: Any = None) -> Stream:
-    """The stream that work goes into now. Raises AssertionError without a device."""
+    """The stream that receives work now.
+
+    device: a device, its number or name; the current device unless one is passed.
+    Raises AssertionError without a device.
+    """
     cuda = cuda_of("current_stream")
     number = number_of(device, "current_stream")
     with cuda.Device(number):
@@ -136,12 +143,19 @@ def current_stream(device: Any = None) -> Stream:
 
 
 def default_stream(device: Any = None) -> Stream:
-    """The stream that work goes into unless another is chosen. Raises AssertionError without a device."""
+    """The stream that receives work unless another one is chosen.
+
+    device: a device, its number or name; the current device unless one is passed.
+    Raises AssertionError without a device.
+    """
     return Stream(number_of(device, "default_stream"), _stream=cuda_of("default_stream").Stream.null)
 
 
 def set_stream(stream: Stream | None) -> None:
-    """Let all work that comes go into a stream; None changes nothing."""
+    """Send all later work of the thread to a stream, and make the stream's device the current one.
+
+    stream: a Stream, or None to change nothing.
+    """
     if stream is not None:
         importlib.import_module("cupy").cuda.Device(stream.device_index).use()
         stream._stream.use()

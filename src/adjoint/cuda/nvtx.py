@@ -23,27 +23,42 @@ def _package() -> Any:
 
 
 def range_push(msg: str) -> None:
-    """Open a range inside those that are open. Raises ImportError without the package nvtx."""
+    """Open a range inside the open ranges of the thread.
+
+    msg: its text. Raises ImportError without the package nvtx.
+    """
     _package().push_range(msg)
 
 
 def range_pop() -> None:
-    """Close the innermost range. Raises ImportError without the package nvtx."""
+    """Close the innermost range of the thread.
+
+    Raises ImportError without the package nvtx.
+    """
     _package().pop_range()
 
 
 def range_start(msg: str) -> Any:
-    """Open a range that may end in another thread; returns what `range_end` needs."""
+    """Open a range that another thread may close.
+
+    msg: its text. Returns the number for `range_end`. Raises ImportError without the package nvtx.
+    """
     return _package().start_range(msg)
 
 
 def range_end(range_id: Any) -> None:
-    """Close a range that `range_start` opened."""
+    """Close a range that `range_start` has opened.
+
+    range_id: the number that `range_start` returned. Raises ImportError without the package nvtx.
+    """
     _package().end_range(range_id)
 
 
 def mark(msg: str) -> None:
-    """Mark a moment. Raises ImportError without the package nvtx."""
+    """Mark a moment in the profile.
+
+    msg: its text. Raises ImportError without the package nvtx.
+    """
     _package().mark(msg)
 
 

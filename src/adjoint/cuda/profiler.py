@@ -19,12 +19,18 @@ NOTHING_TO_RECORD = (
 
 
 def start() -> None:
-    """Let a profiler that waits for it begin to record. Raises AssertionError without a device."""
+    """Tell an attached profiler, such as Nsight Systems, to record from here on.
+
+    Raises AssertionError without a device.
+    """
     cuda_of("profiler.start").profiler.start()
 
 
 def stop() -> None:
-    """Let a profiler stop recording. Raises AssertionError without a device."""
+    """Tell an attached profiler to stop recording.
+
+    Raises AssertionError without a device.
+    """
     cuda_of("profiler.stop").profiler.stop()
 
 

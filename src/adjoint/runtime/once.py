@@ -34,5 +34,12 @@ def set_warn_always(b: bool) -> None:
 
 
 def is_warn_always_enabled() -> bool:
-    """True after set_warn_always(True)."""
+    """True if warnings that are given once per process are given every time.
+
+    `set_warn_always` switches it.
+
+    >>> import adjoint
+    >>> adjoint.is_warn_always_enabled()
+    False
+    """
     return _always

@@ -27,12 +27,23 @@ def usable_processors() -> int:
 
 
 def get_num_threads() -> int:
-    """How many threads work on one large array at most."""
+    """The largest number of threads that work on one large array.
+
+    >>> import adjoint
+    >>> 1 <= adjoint.get_num_threads() <= 8
+    True
+    """
     return _threads
 
 
 def set_num_threads(n: int) -> None:
-    """Set how many threads work on one large array at most, from 1 to 8."""
+    """Set the largest number of threads that work on one large array.
+
+    n: from 1 to 8. Raises ValueError for another number.
+
+    >>> import adjoint
+    >>> adjoint.set_num_threads(adjoint.get_num_threads())
+    """
     global _threads
     if not 1 <= n <= _MOST_THREADS:
         raise ValueError(f"set_num_threads(): expected a number from 1 to {_MOST_THREADS}, got {n}")

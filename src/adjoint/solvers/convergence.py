@@ -2,4 +2,7 @@
 
 
 class ConvergenceError(RuntimeError):
-    """A solver did not reach what it was asked for; the message says how far it came."""
+    """A solver stopped before it reached its tolerance.
+
+    The message names the equation and the last residual.
+    """

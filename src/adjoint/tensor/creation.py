@@ -403,7 +403,15 @@ empty_like = _like("empty")
 def full_like(
     input: Tensor, fill_value: Any, *, dtype: Any = None, device: Device = None, requires_grad: bool = False
 ) -> Tensor:
-    """A number repeated to the shape of a tensor, with its dtype unless another is given."""
+    """A tensor of one number with the shape of another tensor.
+
+    input: a tensor of any shape and dtype. fill_value: a number. dtype: that of the input unless one is passed.
+    The result is a constant: no derivative leads to the input. Raises TypeError for an input that is no tensor.
+
+    >>> import adjoint
+    >>> adjoint.full_like(adjoint.zeros(2, dtype=adjoint.float64), 7)
+    tensor([7., 7.], dtype=adjoint.float64)
+    """
     array = _array_of(input, "full_like")
     kind = from_numpy_dtype(array.dtype) if dtype is None else as_dtype(dtype, "full_like")
     value = number_as(_fill_value(fill_value, "full_like", kind), kind.numpy)
@@ -714,12 +722,28 @@ def randint_like(
 
 
 def get_rng_state() -> Tensor:
-    """The state of the default generator, as a tensor of bytes."""
+    """The state of the default generator as a tensor of bytes.
+
+    `set_rng_state` takes it, and the same numbers are drawn again.
+
+    >>> import adjoint
+    >>> state = adjoint.get_rng_state()
+    >>> first = adjoint.rand(3)
+    >>> adjoint.set_rng_state(state)
+    >>> adjoint.equal(first, adjoint.rand(3))
+    True
+    """
     return draws.get_rng_state()
 
 
 def set_rng_state(new_state: Tensor) -> None:
-    """Put the default generator into a state that get_rng_state() gave."""
+    """Set the state of the default generator.
+
+    new_state: a tensor of bytes from `get_rng_state`. The numbers that follow are those that followed that state.
+
+    >>> import adjoint
+    >>> adjoint.set_rng_state(adjoint.get_rng_state())
+    """
     draws.set_rng_state(new_state)
 
 
@@ -744,7 +768,18 @@ def scalar_tensor(
     return _wrapped(array_from_data(s, kind), requires_grad, "scalar_tensor", device)
 
 
-def _triangle_indices(name: str, places: Any) -> Any:
+_TRIANGLE = """The indices of the {side} triangle of a row by col matrix.
+
+    offset: the number of the last diagonal of the triangle, 0 for the main one. dtype: int64 unless another is passed.
+    The result has two rows, the indices of rows and those of columns. Raises RuntimeError for negative sizes.
+
+    >>> import adjoint
+    >>> adjoint.{name}(2, 2)
+    {result}
+    """
+
+
+def _triangle_indices(name: str, indices_of: Any) -> Any:
     def indices(
         row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Device = None, layout: Any = None,
         requires_grad: bool = False,
@@ -755,12 +790,14 @@ def _triangle_indices(name: str, places: Any) -> Any:
         kind = as_dtype(int if dtype is None else dtype, name)
         if kind.category != 1:
             raise NotImplementedError(f"\"{name}\" not implemented for '{kind.long_name}'")
-        found = numpy.stack(places(row, offset, col)).astype(kind.numpy)
-        return _wrapped(found, requires_grad, name, device)
+        array = numpy.stack(indices_of(row, offset, col)).astype(kind.numpy)
+        return _wrapped(array, requires_grad, name, device)
 
     indices.__name__ = indices.__qualname__ = name
-    side = "lower" if name == "tril_indices" else "upper"
-    indices.__doc__ = f"The places in the {side} triangle of a row by col matrix, as two rows of indices."
+    lower = ("lower", "tensor([[0, 1, 1],\n            [0, 0, 1]])")
+    upper = ("upper", "tensor([[0, 0, 1],\n            [0, 1, 1]])")
+    side, result = lower if name == "tril_indices" else upper
+    indices.__doc__ = _TRIANGLE.format(side=side, name=name, result=result)
     return indices
 
 
@@ -769,7 +806,12 @@ triu_indices = _triangle_indices("triu_indices", numpy.triu_indices)
 
 
 def is_tensor(obj: object) -> bool:
-    """True for a Tensor."""
+    """True for a Tensor, also one of a subclass; False for arrays, numbers and all other objects.
+
+    >>> import adjoint
+    >>> adjoint.is_tensor(adjoint.ones(2)), adjoint.is_tensor([1.0])
+    (True, False)
+    """
     return isinstance(obj, TensorBase)
 
 

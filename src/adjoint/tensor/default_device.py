@@ -76,7 +76,14 @@ PUBLIC |= {name: known_by(on_default_device(PUBLIC[name]), "adjoint", name) for 
 
 
 def get_device(input: Any) -> int:
-    """The number of the CUDA device that a tensor lies on, -1 in main memory."""
+    """The number of the CUDA device that holds a tensor, and -1 for a tensor in main memory.
+
+    Raises TypeError for an input that is no tensor.
+
+    >>> import adjoint
+    >>> adjoint.get_device(adjoint.ones(2))
+    -1
+    """
     if not isinstance(input, TensorBase):
         raise TypeError(errors.must_be_tensor("get_device", "input", 0, input))
     return input.get_device()  # type: ignore[attr-defined, no-any-return]
@@ -92,7 +99,14 @@ class _Precision:
 
 
 def get_float32_matmul_precision() -> str:
-    """What `set_float32_matmul_precision` has set, "highest" unless it did."""
+    """The precision of products of float32 matrices: "highest", "high" or "medium".
+
+    "highest" is the default; `set_float32_matmul_precision` changes it.
+
+    >>> import adjoint
+    >>> adjoint.get_float32_matmul_precision()
+    'highest'
+    """
     return _Precision.name
 
 

@@ -31,9 +31,16 @@ class tensortype(type):
         return f"<class 'adjoint.{cls.__name__}'>"
 
 
+_HELP = """Tensors of {kind}.
+
+    {name}(2, 3) is a tensor of shape (2, 3) with arbitrary elements, and {name}([1, 2]) has elements 1 and 2.
+    isinstance(x, {name}) is True for tensors of this dtype in main memory.
+    """
+
+
 def _named(kind: dtype) -> tensortype:
     name = f"{kind.long_name}Tensor"
-    doc = f"A tensor of {kind}: {name}(2, 3) has a shape, {name}([1, 2]) holds data."
+    doc = _HELP.format(name=name, kind=kind)
     return tensortype(name, (), {"dtype": kind, "__doc__": doc, "__module__": "adjoint"})
 
 

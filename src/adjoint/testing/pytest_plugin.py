@@ -26,7 +26,10 @@ SEED = 0
 
 @pytest.fixture(name="check_derivatives")
 def check_derivatives_fixture() -> Iterator[Callable[..., None]]:
-    """The function adjoint.testing.check_derivatives; random numbers are seeded for the test, and restored after it."""
+    """The function adjoint.testing.check_derivatives as the fixture `check_derivatives`.
+
+    The default generator is seeded before the test, and its state is restored after the test.
+    """
     state = get_rng_state()
     manual_seed(SEED)
     try:

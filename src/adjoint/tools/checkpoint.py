@@ -54,7 +54,10 @@ TOO_MANY = (
 
 
 class CheckpointError(RuntimeError):
-    """The recomputation of a checkpointed function was not what its first run was."""
+    """The recomputation of a checkpointed function differed from its first run.
+
+    The message says how: the number of saved tensors, or the shape, dtype and device of each that differs.
+    """
 
 
 class _Enough(BaseException):
@@ -127,7 +130,11 @@ def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
 
 
 def set_device_states(devices: Sequence[int], states: Sequence[Any], *, device_type: str | None = None) -> None:
-    """Put the generators of devices into states that get_device_states() gave."""
+    """Set the states of the generators of devices.
+
+    devices: their numbers. states: one state for each, from `get_device_states`.
+    device_type: accepted for programs written for torch.
+    """
     for _, state in zip(devices, states, strict=True):
         random.set_rng_state(state)
 
@@ -145,12 +152,18 @@ def set_checkpoint_early_stop(enable: bool) -> contextlib.AbstractContextManager
 
 
 def set_checkpoint_debug_enabled(enabled: bool | None) -> contextlib.AbstractContextManager[None]:
-    """A block whose checkpoints name, in their errors, all operations of both runs (or do not)."""
+    """A block that sets `debug` for all checkpoints in it.
+
+    enabled: True lists all operations of both runs in errors, False does not, None leaves it to each checkpoint.
+    """
     return _switched("debug", enabled)
 
 
 def noop_context_fn() -> Contexts:
-    """The context managers of a checkpoint that needs none."""
+    """Two context managers that do nothing, for the two runs of a checkpoint.
+
+    It is the default of `context_fn` in `checkpoint`.
+    """
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 
@@ -530,7 +543,10 @@ _OFFLOADED = (CheckpointPolicy.MUST_CPU_OFFLOAD, CheckpointPolicy.PREFER_CPU_OFF
 
 
 class SelectiveCheckpointContext:
-    """What a policy function is told first: whether this is the recomputation, and the result of the first run."""
+    """The first argument of a policy of selective checkpoints.
+
+    is_recompute: True during the recomputation. op_output: the result of the operation's first run, or None.
+    """
 
     def __init__(self, *, is_recompute: bool, op_output: Any = None) -> None:
         self.is_recompute = is_recompute

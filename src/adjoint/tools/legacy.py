@@ -15,7 +15,10 @@ from adjoint.tensor.tensor import Tensor
 
 
 class ImperativeEngine:
-    """What torch shows of its engine as `Variable._execution_engine`."""
+    """The engine as programs of older versions see it, `Variable._execution_engine`.
+
+    It has the two methods that such programs call.
+    """
 
     def queue_callback(self, callback: Callable[[], Any]) -> None:
         """Call a function when the backward pass that runs now has run all its nodes; to be said in a hook, say.
@@ -37,7 +40,10 @@ class ImperativeEngine:
 
 
 class VariableMeta(type):
-    """Every Tensor is an instance of Variable."""
+    """The class of `Variable`.
+
+    It makes `isinstance(x, Variable)` True for every Tensor.
+    """
 
     def __instancecheck__(cls, other: object) -> bool:
         return isinstance(other, Tensor)

@@ -30,7 +30,10 @@ def checkpoint_reentrant(function: Callable[..., Any], preserve_rng_state: bool,
 
 
 def check_backward_validity(inputs: Iterable[Any], stacklevel: int = 2) -> None:
-    """Warn unless one of the inputs is a tensor that requires grad: a backward pass would never come here."""
+    """Warn if no input is a tensor that requires grad.
+
+    A backward pass would then skip the checkpoint. inputs: any objects. stacklevel: that of the warning.
+    """
     if not any(isinstance(each, TensorBase) and needs_grad(each) for each in inputs):
         warnings.warn(NO_GRADIENT_NEEDED, stacklevel=stacklevel)
 
@@ -54,7 +57,10 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 class CheckpointFunction(Function):
-    """Runs a function unrecorded; its backward pass runs it again, recorded, and differentiates that."""
+    """The Function of reentrant checkpoints.
+
+    `forward` runs a function without recording. `backward` runs it again with recording, and differentiates that run.
+    """
 
     @staticmethod
     def forward(ctx: Any, function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:

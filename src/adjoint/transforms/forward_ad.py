@@ -21,7 +21,10 @@ _LEVEL, _NONE = 0, -1
 
 
 class UnpackedDualTensor(NamedTuple):
-    """What unpack_dual() gives: the primal and the tangent, None if there is none."""
+    """The two parts of a dual tensor, as `unpack_dual` returns them.
+
+    primal: a tensor. tangent: a tensor of the same shape, or None without a tangent at this level.
+    """
 
     primal: Tensor
     tangent: Tensor | None

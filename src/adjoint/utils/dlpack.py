@@ -8,7 +8,10 @@ __all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
 
 
 class DLDeviceType(_enum.IntEnum):
-    """Where memory lies, by DLPack's numbers."""
+    """The kind of device that holds an array.
+
+    The numbers are those of the DLPack standard.
+    """
 
     kDLCPU = 1
     kDLCUDA = 2

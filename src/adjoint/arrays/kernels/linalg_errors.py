@@ -6,7 +6,17 @@ import numpy
 
 
 class LinAlgError(RuntimeError, numpy.linalg.LinAlgError):
-    """A matrix is singular, or not positive-definite, where that is needed: `torch.linalg.LinAlgError`, and NumPy's."""
+    """A matrix is singular or not positive definite where an operation needs that.
+
+    It is torch.linalg.LinAlgError under its own name, a RuntimeError, and a numpy.linalg.LinAlgError.
+
+    >>> import adjoint
+    >>> try:
+    ...     adjoint.linalg.inv(adjoint.zeros(2, 2))
+    ... except adjoint.linalg.LinAlgError as error:
+    ...     print(type(error).__name__)
+    LinAlgError
+    """
 
 
 def _in_batch(place: tuple[int, ...], shape: tuple[int, ...]) -> str:

@@ -402,7 +402,10 @@ def is_tracked(tensor: Tensor) -> bool:
 
 
 def wrap(value: Any) -> Any:
-    """What an operation gave, as users see it: boxes for Tensors with derivatives, arrays and numbers for others."""
+    """The result of an operation for users: boxes for Tensors with derivatives, arrays and numbers for all others.
+
+    Lists, tuples and dicts are converted member by member.
+    """
     if isinstance(value, TensorBase):
         return ArrayBox(value) if is_tracked(value) else raw(value)  # type: ignore[arg-type]
     if isinstance(value, (list, tuple, dict)):
@@ -449,12 +452,18 @@ def to_tensor(value: Any) -> Tensor:
 
 
 def unwrap(value: Any) -> Any:
-    """Nested containers with Tensors in the place of boxes."""
+    """Nested containers with Tensors in place of boxes.
+
+    All other values stay as they are.
+    """
     return _exchanged(lambda box: box._tensor, value)
 
 
 def operands(value: Any) -> Any:
-    """The same, as operations may save them: see `to_read`."""
+    """Nested containers with the Tensors that operations may save in place of boxes.
+
+    See `to_read`.
+    """
     return _exchanged(to_read, value)
 
 
@@ -477,12 +486,23 @@ def holds_box(value: Any) -> bool:
 
 
 def isbox(value: Any) -> bool:
-    """True for a box."""
+    """True for a box, which stands for a value during differentiation.
+
+    >>> from adjoint.compat.autograd import grad
+    >>> from adjoint.compat.autograd.core import isbox
+    >>> isbox(2.0)
+    False
+    """
     return isinstance(value, Box)
 
 
 def getval(value: Any) -> Any:
-    """The plain value of a box; anything else itself."""
+    """The value inside a box, also of nested boxes; any other value unchanged.
+
+    >>> from adjoint.compat.autograd.core import getval
+    >>> getval(2.0)
+    2.0
+    """
     while isinstance(value, Box):
         value = value._value
     return value

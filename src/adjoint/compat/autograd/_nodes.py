@@ -35,7 +35,10 @@ Function = Callable[..., Any]
 
 
 class Node:
-    """What is kept of one call. Subclasses define both methods."""
+    """The base class of nodes: one object for each call of a primitive during a trace.
+
+    A subclass defines `__init__`, which receives the call, and `initialize_root`, which makes a node without parents.
+    """
 
     __slots__: Sequence[str] = ()
 
@@ -70,7 +73,10 @@ trace_primitives_map: dict[Any, Any] = {}
 
 
 class TraceStack(threading.local):
-    """Which functions are being traced: the inner ones have the higher numbers."""
+    """The traces that are open in a thread.
+
+    top: the number of the innermost one, -1 without any.
+    """
 
     top = -1
 
@@ -233,7 +239,10 @@ def _recorded(primitive: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
 
 
 def new_box(value: Any, trace: int, node: Any) -> Any:
-    """A traced value; of a container, one with traced values in it. Raises TypeError for what is neither."""
+    """A box of a value in a trace; for a container, a container of boxes.
+
+    trace: the number of the trace. node: the node of the value. Raises TypeError for values without derivatives.
+    """
     if isinstance(value, (list, tuple, dict)):
         leaves, structure = flatten(value)
         keys = structure.unflatten(list(range(len(leaves))))
@@ -260,7 +269,10 @@ def _part(value: Any, path: tuple[Any, ...], trace: int, node: Any) -> Any:
 
 
 def trace(start_node: Any, fun: Function, x: Any) -> tuple[Any, Any]:
-    """Run a function at x, from a start node on: its value, and the node that made it, or None if none did."""
+    """Run fun at x from a start node, and return its value and the node of the value.
+
+    The node is None, with a warning, if the value does not depend on x.
+    """
     with trace_stack.new_trace() as number:
         end = fun(new_box(x, number, start_node))
         own = [leaf for leaf in flatten(end)[0] if type(leaf) is TracedBox and leaf._trace == number]
@@ -277,7 +289,10 @@ def _as_it_is(value: Any) -> Any:
 
 
 def toposort(end_node: Any, parents: Callable[[Any], Any] = operator.attrgetter("parents")) -> Iterator[Any]:
-    """The nodes that lead to one, each after all those that it leads to."""
+    """The nodes that lead to end_node, each after all nodes that use it.
+
+    parents: a function from a node to its parents.
+    """
     waits: dict[Any, int] = {end_node: 1}
     found = [end_node]
     for node in found:

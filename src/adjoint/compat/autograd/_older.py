@@ -17,7 +17,10 @@ def _warn(old: str, new: str) -> None:
 
 
 class PrimitiveWithMethods(Primitive):
-    """A primitive whose derivatives can be defined by methods, one argument after the other."""
+    """A primitive with methods that define its derivatives, one argument at a time.
+
+    The methods are deprecated; `extend.defvjp` replaces them.
+    """
 
     def defvjp(self, vjpmaker: Function, argnum: int = 0) -> None:
         """The derivative by an argument, as a function of (g, ans, vs, gvs, *args, **kwargs)."""

@@ -36,7 +36,10 @@ def _is_inexact(value: Any) -> bool:
 
 
 class VJPNode(Node):
-    """A call in reverse mode: vjp takes the cotangent of its result to those of the parents."""
+    """The node of a call in reverse mode.
+
+    parents: the nodes of its arguments. vjp: a function from the cotangent of the result to those of the parents.
+    """
 
     __slots__ = ("parents", "vjp")
 
@@ -56,7 +59,10 @@ class VJPNode(Node):
 
 
 class JVPNode(Node):
-    """A call in forward mode: g is the tangent of its result."""
+    """The node of a call in forward mode.
+
+    g: the tangent of the result, or None if no argument has one.
+    """
 
     __slots__ = ("g",)
 
@@ -134,7 +140,10 @@ primitive_jvps = Derivatives(_jvp_of, defjvp_argnums)
 
 
 def backward_pass(g: Any, end_node: VJPNode) -> Any:
-    """The cotangent of the argument that a trace with VJPNodes began at, from that of its result."""
+    """The cotangent of the argument of a trace of VJPNodes.
+
+    g: the cotangent of the result. end_node: the node of the result.
+    """
     waiting: dict[Any, Any] = {end_node: g}
     for node in toposort(end_node):
         outgrad = waiting.pop(node)
@@ -145,7 +154,10 @@ def backward_pass(g: Any, end_node: VJPNode) -> Any:
 
 
 def register_notrace(trace_type: type[Node], primitive_fun: Primitive) -> None:
-    """Let a primitive's calls make no nodes of this class; in the two modes: let its results have no derivative."""
+    """Let the calls of a primitive create no nodes of a class.
+
+    trace_type: the class; for VJPNode and JVPNode the results have no derivative. primitive_fun: the primitive.
+    """
     notrace_primitives[trace_type].add(primitive_fun)
     if trace_type in (VJPNode, JVPNode):
         primitive_fun.of_boxes = notrace_primitive(primitive_fun.fun)

@@ -205,7 +205,10 @@ def _is_inexact(leaf: Any) -> bool:
 
 
 class SparseObject:
-    """A cotangent that is 0 but in a few places: its vector space, and a function that adds it to an array in place."""
+    """A cotangent that is 0 except at some indices.
+
+    vs: its vector space. mut_add: a function that adds the cotangent to an array in place.
+    """
 
     __slots__ = ("mut_add", "vs")
 
@@ -311,7 +314,10 @@ def primitive(f_raw: Function) -> Primitive:
 
 
 def notrace_primitive(f_raw: Function) -> Function:
-    """Make a function one that gets plain values for boxes and whose results have no derivative."""
+    """A function that receives plain values for boxes, and whose results have no derivative.
+
+    f_raw: a function of plain values.
+    """
 
     @functools.wraps(f_raw)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -344,7 +350,10 @@ def defvjp(fun: Primitive, *vjpmakers: Function | None, argnums: Sequence[int] |
 
 
 def defvjp_argnum(fun: Primitive, vjpmaker: Function) -> None:
-    """The same by a maker that gets (argnum, ans, args, kwargs)."""
+    """Define the derivative in reverse mode for all arguments by one function.
+
+    vjpmaker: a function of (argnum, ans, args, kwargs) that returns a function from cotangent to cotangent.
+    """
     own = _recorded(fun, "defvjp_argnum")
 
     def joint(argnums: Sequence[int], ans: Any, args: Any, kwargs: Any) -> Function:
@@ -355,7 +364,11 @@ def defvjp_argnum(fun: Primitive, vjpmaker: Function) -> None:
 
 
 def defvjp_argnums(fun: Primitive, vjpmaker: Function) -> None:
-    """The same by a maker that gets (argnums, ans, args, kwargs); its function returns a cotangent for each."""
+    """Define the derivative in reverse mode for several arguments at once.
+
+    vjpmaker: a function of (argnums, ans, args, kwargs) that returns a function from the cotangent of the result to a
+    sequence of cotangents, one for each argument.
+    """
     own = _recorded(fun, "defvjp_argnums")
     own.joint_vjp = vjpmaker
 
@@ -378,7 +391,10 @@ def _linear_jvp(fun: Primitive, argnum: int) -> Function:
 
 
 def defjvp_argnum(fun: Primitive, jvpmaker: Function) -> None:
-    """The same by a function of (argnum, g, ans, args, kwargs)."""
+    """Define the derivative in forward mode for all arguments by one function.
+
+    jvpmaker: a function of (argnum, g, ans, args, kwargs) that returns the tangent of the result.
+    """
     own = _recorded(fun, "defjvp_argnum")
 
     def joint(argnums: Sequence[int], gs: Sequence[Any], ans: Any, args: Any, kwargs: Any) -> Any:
@@ -389,13 +405,19 @@ def defjvp_argnum(fun: Primitive, jvpmaker: Function) -> None:
 
 
 def defjvp_argnums(fun: Primitive, jvpmaker: Function) -> None:
-    """The same by a function of (argnums, gs, ans, args, kwargs)."""
+    """Define the derivative in forward mode for several arguments at once.
+
+    jvpmaker: a function of (argnums, gs, ans, args, kwargs) that returns the tangent of the result.
+    """
     own = _recorded(fun, "defjvp_argnums")
     own.joint_jvp = jvpmaker
 
 
 def def_linear(fun: Primitive) -> None:
-    """Say that a primitive is linear in each argument."""
+    """Define the derivative in forward mode of a primitive that is linear in each argument.
+
+    The tangent of the result is a sum over the arguments: the primitive with one argument replaced by its tangent.
+    """
     own = _recorded(fun, "def_linear")
 
     def joint(argnums: Sequence[int], gs: Sequence[Any], ans: Any, args: Any, kwargs: Any) -> Any:

@@ -19,5 +19,8 @@ def subvals(x: Sequence[Any], ivs: Iterable[tuple[int, Any]]) -> tuple[Any, ...]
 
 
 def subval(x: Sequence[Any], i: int, v: Any) -> tuple[Any, ...]:
-    """A tuple of the same members, but another in one place."""
+    """A tuple with the members of a sequence, of which one is replaced.
+
+    x: the sequence. i: the position. v: the new member.
+    """
     return subvals(x, [(i, v)])

@@ -41,7 +41,10 @@ INDEPENDENT = "Output seems independent of input."
 
 
 class DifferentiatesInside(Exception):
-    """A function of which a graph of calls is being made takes a derivative, which is no call of a primitive."""
+    """A derivative was taken inside a function whose graph of calls is being recorded.
+
+    A derivative is no call of a primitive, so that the graph cannot hold it.
+    """
 
 
 class _Depth(threading.local):
@@ -55,7 +58,10 @@ _depth = _Depth()
 
 
 class in_graph(ModeBlock):
-    """A block in which a graph of calls is being made: a derivative taken meanwhile raises DifferentiatesInside."""
+    """A block that records a graph of calls.
+
+    A derivative inside raises DifferentiatesInside.
+    """
 
     def changes(self) -> Any:
         return ((ATTRIBUTE, "in_graph", (_depth, True)),)
@@ -68,7 +74,10 @@ def refuse_in_graph() -> None:
 
 
 class tracing(ModeBlock):
-    """A block in which a function is being run on boxes, with recording on."""
+    """A block that runs a function on boxes, with recording on.
+
+    Errors that leave the block name the function's own call.
+    """
 
     def changes(self) -> Any:
         counted = (ATTRIBUTE, "count", (_depth, _depth.count + 1))
@@ -100,7 +109,15 @@ def taken_apart(x: Any) -> tuple[list[Any], TreeDef]:
 
 
 def make_vjp(fun: Function, x: Any) -> tuple[Function, Any]:
-    """Run a function at x: what takes cotangents of its result to those of x, and the result."""
+    """A function from cotangents of the result to cotangents of x, and the result.
+
+    In `adjoint.compat.autograd`, make_vjp(fun, argnum=0) is a function of fun's arguments that returns the pair.
+
+    >>> from adjoint.compat.autograd import make_vjp
+    >>> vjp, y = make_vjp(lambda x: x * x)(3.0)
+    >>> print(vjp(1.0), y)
+    6.0 9.0
+    """
     refuse_in_graph()
     leaves, structure = taken_apart(x)
     targets = [_target(leaf) for leaf in leaves]
@@ -208,7 +225,14 @@ def conjugated(tensor: Tensor) -> Tensor:
 
 
 def make_jvp(fun: Function, x: Any) -> Function:
-    """What takes tangents of x to the result of a function and its tangent."""
+    """A function of tangents of x that returns the result of fun and its tangent.
+
+    Each call runs fun once, in forward mode. Warns if the result does not depend on x.
+
+    >>> from adjoint.compat.autograd import make_jvp
+    >>> print(*make_jvp(lambda x: x * x)(3.0)(1.0))
+    9.0 6.0
+    """
 
     refuse_in_graph()
 

@@ -19,7 +19,10 @@ _PLAIN = (numpy.ndarray, numpy.generic, float, complex, list, tuple, dict)
 
 
 class VSpace:
-    """The vector space of values of one shape and dtype."""
+    """The vector space of values of one shape and dtype.
+
+    A subclass defines `__init__` for the values of one type; `register` connects the type with the subclass.
+    """
 
     #: By the type of values, their spaces.
     mappings: ClassVar[dict[type, Callable[[Any], VSpace]]] = {}
@@ -101,7 +104,10 @@ class VSpace:
 
 
 class ArrayVSpace(VSpace):
-    """Arrays of real numbers."""
+    """The vector space of real arrays of one shape and dtype.
+
+    value: an array or a number.
+    """
 
     def __init__(self, value: Any) -> None:
         value = numpy.asarray(value)
@@ -141,7 +147,10 @@ class ArrayVSpace(VSpace):
 
 
 class ComplexArrayVSpace(ArrayVSpace):
-    """Arrays of complex numbers, a real space of twice the dimension."""
+    """The vector space of complex arrays of one shape and dtype, over the real numbers.
+
+    Its dimension is twice the number of elements.
+    """
 
     iscomplex = True
 
@@ -173,7 +182,10 @@ class ComplexArrayVSpace(ArrayVSpace):
 
 
 class ContainerVSpace(VSpace):
-    """Nested containers of arrays."""
+    """The vector space of nested containers of arrays.
+
+    value: a list, tuple or dict whose leaves have vector spaces.
+    """
 
     structure: TreeDef
 
@@ -238,7 +250,14 @@ class ContainerVSpace(VSpace):
 
 
 def vspace(value: Any) -> VSpace:
-    """The vector space that a value is in. Raises TypeError for values that are in none."""
+    """The vector space of a value.
+
+    value: a number, an array, a box or a container of these. Raises TypeError for a value without a vector space.
+
+    >>> from adjoint.compat.autograd.core import vspace
+    >>> vspace(2.0).size
+    1
+    """
     value = getval(value)
     maker = VSpace.mappings.get(type(value))
     if maker is not None:

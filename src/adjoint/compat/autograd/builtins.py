@@ -24,12 +24,18 @@ DictVSpace = ListVSpace = NamedTupleVSpace = SequenceVSpace = TupleVSpace = Cont
 
 
 def isinstance(x: Any, A: Any) -> bool:
-    """Python's isinstance of a value, or of what a box holds."""
+    """Python's isinstance of a value, or of the value inside a box.
+
+    x: any object. A: a class, or a tuple of classes.
+    """
     return builtins.isinstance(getval(x), A) or builtins.isinstance(x, A)
 
 
 def type(x: Any, *more: Any) -> Any:
-    """Python's type of a value, or of what a box holds."""
+    """Python's type of a value, or of the value inside a box.
+
+    With three arguments it makes a class, as Python's does.
+    """
     return builtins.type(x, *more) if more else builtins.type(getval(x))
 
 

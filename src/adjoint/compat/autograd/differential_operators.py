@@ -56,7 +56,15 @@ def _one(ans: Any) -> Any:
 
 @unary_to_nary
 def elementwise_grad(fun: Function, x: Any) -> Any:
-    """The sums of the columns of the Jacobian, in one pass: its diagonal, where it is diagonal."""
+    """The sums of the columns of the Jacobian, in one backward pass: the diagonal of a diagonal Jacobian.
+
+    elementwise_grad(fun, argnum=0) is a function of fun's arguments. Raises TypeError for a complex result.
+
+    >>> import adjoint.compat.autograd.numpy as np
+    >>> from adjoint.compat.autograd import elementwise_grad
+    >>> elementwise_grad(lambda x: x * x)(np.array([1.0, 2.0]))
+    array([2., 4.])
+    """
     vjp, ans = _make_vjp(fun, x)
     space = vspace(ans)
     if space.iscomplex:
@@ -69,13 +77,30 @@ egrad = elementwise_grad
 
 @unary_to_nary
 def deriv(fun: Function, x: Any) -> Any:
-    """The derivative by one real number, in forward mode; the result may have any shape."""
+    """The derivative of a function of one real number, in forward mode.
+
+    The result of the function may have any shape. deriv(fun, argnum=0) is a function of fun's arguments.
+
+    >>> from adjoint.compat.autograd import deriv
+    >>> print(deriv(lambda x: x * x)(3.0))
+    6.0
+    """
     return _make_jvp(fun, x)(vspace(x).ones())[1]
 
 
 @unary_to_nary
 def jacobian(fun: Function, x: Any) -> Any:
-    """The Jacobian, of the shape of the result followed by that of the argument."""
+    """The Jacobian by reverse mode, one backward pass for each element of the result.
+
+    jacobian(fun, argnum=0) is a function of fun's arguments. Its result has the shape of fun's result followed by the
+    shape of the argument.
+
+    >>> import adjoint.compat.autograd.numpy as np
+    >>> from adjoint.compat.autograd import jacobian
+    >>> jacobian(lambda x: np.array([x[0] * x[1], x[1]]))(np.array([2.0, 3.0]))
+    array([[3., 2.],
+           [0., 1.]])
+    """
     vjp, ans = _make_vjp(fun, x)
     shape = vspace(ans).shape
     rows = [vjp(g) for g in _unit_vectors(ans)]
@@ -100,31 +125,70 @@ def _unit_vectors(ans: Any) -> Any:
 
 @unary_to_nary
 def holomorphic_grad(fun: Function, x: Any) -> Any:
-    """The derivative of a holomorphic function of complex numbers."""
+    """The complex derivative of a holomorphic function.
+
+    holomorphic_grad(fun, argnum=0) is a function of fun's arguments. Warns if the argument is real.
+
+    >>> from adjoint.compat.autograd import holomorphic_grad
+    >>> complex(holomorphic_grad(lambda z: z * z)(1j))
+    2j
+    """
     if not vspace(x).iscomplex:
         warnings.warn("Input to holomorphic_grad is not complex", stacklevel=3)
     return elementwise_grad(lambda z: np.real(fun(z)))(x)
 
 
 def grad_named(fun: Function, argname: str) -> Function:
-    """The gradient by the argument of a name."""
+    """The gradient by the argument with a name.
+
+    fun: a function. argname: the name of one of its parameters. Raises ValueError for another name.
+
+    >>> from adjoint.compat.autograd import grad_named
+    >>> print(grad_named(lambda x, y: x * y, "y")(2.0, 3.0))
+    2.0
+    """
     return grad(fun, list(inspect.signature(fun).parameters).index(argname))  # type: ignore[no-any-return]
 
 
 @unary_to_nary
 def hessian(fun: Function, x: Any) -> Any:
-    """The matrix of second derivatives, exact."""
+    """The Hessian of a function with one number as result, exact.
+
+    hessian(fun, argnum=0) is a function of fun's arguments. The result has the argument's shape twice.
+
+    >>> import adjoint.compat.autograd.numpy as np
+    >>> from adjoint.compat.autograd import hessian
+    >>> hessian(lambda x: np.sum(x**3))(np.array([1.0, 2.0]))
+    array([[ 6.,  0.],
+           [ 0., 12.]])
+    """
     return jacobian(jacobian(fun))(x)
 
 
 @unary_to_nary
 def make_hvp(fun: Function, x: Any) -> Any:
-    """What multiplies the Hessian at x with vectors, and the gradient."""
+    """A function that multiplies the Hessian at x by vectors, and the gradient at x.
+
+    make_hvp(fun, argnum=0) is a function of fun's arguments that returns the pair.
+
+    >>> from adjoint.compat.autograd import make_hvp
+    >>> hvp, gradient = make_hvp(lambda x: x**3)(2.0)
+    >>> print(hvp(1.0), gradient)
+    12.0 12.0
+    """
     return _make_vjp(grad(fun), x)
 
 
 def hessian_tensor_product(fun: Function, argnum: Any = 0) -> Function:
-    """The product of the Hessian with an array of the argument's shape, as a function of (*args, tensor, **kwargs)."""
+    """The product of the Hessian with an array, as a function of (*args, tensor, **kwargs).
+
+    tensor: an array of the shape of argument argnum.
+
+    >>> import adjoint.compat.autograd.numpy as np
+    >>> from adjoint.compat.autograd import hessian_tensor_product
+    >>> hessian_tensor_product(lambda x: np.sum(x**3))(np.array([1.0, 2.0]), np.array([1.0, 0.0]))
+    array([6., 0.])
+    """
     fun_grad = grad(fun, argnum)
 
     def vector_dot_grad(*args: Any, **kwargs: Any) -> Any:
@@ -138,7 +202,15 @@ hessian_vector_product = hessian_tensor_product
 
 
 def tensor_jacobian_product(fun: Function, argnum: Any = 0) -> Function:
-    """The Jacobian multiplied from the left by an array, as a function of (*args, tensor, **kwargs)."""
+    """The product of an array with the Jacobian, as a function of (*args, tensor, **kwargs).
+
+    tensor: an array of the shape of fun's result. It multiplies the Jacobian from the left.
+
+    >>> import adjoint.compat.autograd.numpy as np
+    >>> from adjoint.compat.autograd import tensor_jacobian_product
+    >>> tensor_jacobian_product(lambda x: x * x)(np.array([1.0, 2.0]), np.array([1.0, 0.0]))
+    array([2., 0.])
+    """
 
     def vector_dot_fun(*args: Any, **kwargs: Any) -> Any:
         *args_of_fun, vector = args
@@ -152,7 +224,14 @@ vector_jacobian_product = tensor_jacobian_product
 
 @unary_to_nary
 def make_jvp_reversemode(fun: Function, x: Any) -> Function:
-    """What multiplies the Jacobian at x with vectors, by transposing reverse mode twice."""
+    """A function that multiplies the Jacobian at x by tangents, by two applications of reverse mode.
+
+    make_jvp_reversemode(fun, argnum=0) is a function of fun's arguments.
+
+    >>> from adjoint.compat.autograd import make_jvp_reversemode
+    >>> print(make_jvp_reversemode(lambda x: x * x)(3.0)(1.0))
+    6.0
+    """
     vjp, y = _make_vjp(fun, x)
     vjp_of_vjp, _ = _make_vjp(vjp, vspace(y).zeros())
     return vjp_of_vjp
@@ -176,7 +255,15 @@ def make_ggnvp(f: Function, g: Function = lambda x: 0.5 * np.sum(x**2, axis=-1),
 
 @unary_to_nary
 def value_and_grad(fun: Function, x: Any) -> tuple[Any, Any]:
-    """A function's value and gradient, as scipy.optimize wants them with jac=True."""
+    """The value and the gradient of a function, the pair that scipy.optimize takes with jac=True.
+
+    value_and_grad(fun, argnum=0) is a function of fun's arguments. Raises TypeError unless the result is one real
+    number.
+
+    >>> from adjoint.compat.autograd import value_and_grad
+    >>> print(*value_and_grad(lambda x: x * x)(3.0))
+    9.0 6.0
+    """
     vjp, ans = _make_vjp(fun, x)
     if vspace(ans).size != 1:
         raise TypeError(
@@ -188,7 +275,14 @@ def value_and_grad(fun: Function, x: Any) -> tuple[Any, Any]:
 
 @unary_to_nary
 def grad_and_aux(fun: Function, x: Any) -> tuple[Any, Any]:
-    """Of a function with two results, the gradient of the first and the second as it is."""
+    """The gradient of the first of two results, and the second result unchanged.
+
+    grad_and_aux(fun, argnum=0) is a function of fun's arguments that returns the pair.
+
+    >>> from adjoint.compat.autograd import grad_and_aux
+    >>> print(*grad_and_aux(lambda x: (x * x, "note"))(3.0))
+    6.0 note
+    """
     vjp, (ans, aux) = _make_vjp(fun, x)
     leaves, structure = flatten(aux)
     zeros = structure.unflatten([vspace(leaf).zeros() if _has_space(leaf) else None for leaf in leaves])
@@ -204,7 +298,15 @@ def _has_space(leaf: Any) -> bool:
 
 
 def multigrad_dict(fun: Function) -> Function:
-    """The gradients by all arguments at once, as a dictionary by their names."""
+    """The gradients by all arguments, as a dictionary by the names of the parameters.
+
+    fun: a function with a real number as result.
+
+    >>> from adjoint.compat.autograd import multigrad_dict
+    >>> gradients = multigrad_dict(lambda x, y: x * y)(2.0, 3.0)
+    >>> print(gradients["x"], gradients["y"])
+    3.0 2.0
+    """
     signature = inspect.signature(fun)
 
     def grad_of_all(*args: Any, **kwargs: Any) -> dict[str, Any]:
@@ -221,7 +323,14 @@ def multigrad_dict(fun: Function) -> Function:
 
 
 def checkpoint(fun: Function) -> Function:
-    """The same function, whose intermediate values are computed again for the backward pass instead of kept."""
+    """A function whose backward pass computes the intermediate values again, so that they take no memory in between.
+
+    fun: a function of arrays. The result has the same arguments and values.
+
+    >>> from adjoint.compat.autograd import checkpoint, grad
+    >>> print(grad(checkpoint(lambda x: x * x * x))(2.0))
+    12.0
+    """
 
     @functools.wraps(fun)
     def call(*args: Any, **kwargs: Any) -> Any:

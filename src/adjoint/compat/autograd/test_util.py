@@ -18,12 +18,18 @@ EPS = 1e-6
 
 
 def scalar_close(a: float, b: float) -> bool:
-    """True if two numbers agree but for rounding and truncation."""
+    """True if two numbers are equal up to rounding and truncation.
+
+    The tolerances are TOL, absolute, and RTOL, relative to the sum.
+    """
     return abs(a - b) < TOL or abs(a - b) / abs(a + b) < RTOL
 
 
 def make_numerical_jvp(f: Function, x: Any) -> Function:
-    """What multiplies the Jacobian at x with vectors, by central differences."""
+    """A function that multiplies the Jacobian at x by tangents, by central differences.
+
+    f: a function of one argument.
+    """
     y = f(x)
     x_space, y_space = vspace(x), vspace(y)
 
@@ -38,7 +44,10 @@ def make_numerical_jvp(f: Function, x: Any) -> Function:
 
 
 def check_vjp(f: Function, x: Any) -> None:
-    """Raise AssertionError unless the vjp of f agrees with central differences in a random direction."""
+    """Raise AssertionError unless the vjp of f at x agrees with central differences.
+
+    The direction is random.
+    """
     vjp, y = make_vjp(f, x)
     x_space, y_space = vspace(x), vspace(y)
     x_v, y_v = x_space.randn(), y_space.randn()
@@ -52,13 +61,19 @@ def check_vjp(f: Function, x: Any) -> None:
 
 
 def check_jvp(f: Function, x: Any) -> None:
-    """Raise AssertionError unless the jvp of f agrees with central differences in a random direction."""
+    """Raise AssertionError unless the jvp of f at x agrees with central differences.
+
+    The direction is random.
+    """
     x_v = vspace(x).randn()
     check_equivalent(make_jvp(f, x)(x_v)[1], make_numerical_jvp(f, x)(x_v))
 
 
 def check_equivalent(x: Any, y: Any) -> None:
-    """Raise AssertionError unless two values are in one vector space and close to each other."""
+    """Raise AssertionError unless two values have the same vector space and are close to each other.
+
+    x, y: numbers, arrays or containers of these.
+    """
     x_space, y_space = vspace(x), vspace(y)
     assert x_space == y_space, f"VSpace mismatch:\nx: {x_space}\ny: {y_space}"
     v = x_space.randn()
@@ -68,7 +83,13 @@ def check_equivalent(x: Any, y: Any) -> None:
 
 @unary_to_nary
 def check_grads(f: Function, x: Any, modes: Sequence[str] = ("fwd", "rev"), order: int = 2) -> None:
-    """Raise AssertionError unless derivatives of f up to an order agree with central differences, in these modes."""
+    """Raise AssertionError unless the derivatives of f agree with central differences.
+
+    modes: "fwd" for forward mode, "rev" for reverse mode. order: the highest order of derivatives.
+
+    >>> from adjoint.compat.autograd.test_util import check_grads
+    >>> check_grads(lambda x: x**3)(2.0)
+    """
     assert all(mode in ("fwd", "rev") for mode in modes)
     if "fwd" in modes:
         check_jvp(f, x)
@@ -91,7 +112,10 @@ def check_grads(f: Function, x: Any, modes: Sequence[str] = ("fwd", "rev"), orde
 
 
 def combo_check(fun: Function, *args: Any, **kwargs: Any) -> Function:
-    """check_grads for all combinations of the listed arguments and keyword arguments."""
+    """A function that runs check_grads for all combinations of arguments.
+
+    Its arguments are sequences of the values of fun's arguments, by position or by name.
+    """
 
     def check(*lists: Sequence[Any], **lists_by_name: Sequence[Any]) -> None:
         for chosen in product(*lists):

@@ -14,12 +14,18 @@ __all__ = ["func", "quick_grad_check", "subval", "subvals", "toposort"]
 
 
 def func(f: Any) -> Any:
-    """The function itself: methods need not be unwrapped any more."""
+    """The function itself.
+
+    It exists for programs that unwrap methods with it.
+    """
     return f
 
 
 def toposort(end_node: Any, *parents: Callable[[Any], Any]) -> Iterable[Any]:
-    """The nodes that lead to one, each after all those that it leads to."""
+    """The nodes that lead to end_node, each after all nodes that use it.
+
+    parents: a function from a node to its parents.
+    """
     return _nodes.toposort(end_node, *parents)
 
 
@@ -30,6 +36,9 @@ def quick_grad_check(
     kwargs: dict[str, Any] | None = None,
     **ignored: Any,
 ) -> None:
-    """Deprecated: test_util.check_grads of the first argument, in reverse mode to first order."""
+    """Deprecated form of test_util.check_grads: the first argument, reverse mode, first order.
+
+    Raises AssertionError for a wrong gradient.
+    """
     warnings.warn("The quick_grad_check function is deprecated; use test_util.check_grads", stacklevel=2)
     check_grads(lambda x: fun(x, *extra_args, **(kwargs or {})), modes=["rev"], order=1)(arg0)

@@ -47,14 +47,20 @@ def unary_to_nary(unary_operator: Function) -> Function:
 
 
 def get_name(f: Any) -> str:
-    """The name of a function, for messages."""
+    """The name of a function for messages.
+
+    For functools.partial it is the name of the inner function.
+    """
     while isinstance(f, functools.partial):
         f = f.func
     return getattr(f, "__name__", "[unknown name]")
 
 
 def get_doc(f: Any) -> str | None:
-    """The documentation of a function."""
+    """The docstring of a function, or None.
+
+    f: any object.
+    """
     return getattr(f, "__doc__", None)
 
 

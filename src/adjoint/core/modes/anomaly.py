@@ -109,12 +109,26 @@ def switch(mode: bool, check_nan: bool) -> tuple[bool, bool]:
 
 
 def is_anomaly_enabled() -> bool:
-    """True if anomaly mode is on."""
+    """True if anomaly mode is on in the calling thread.
+
+    >>> import adjoint
+    >>> with adjoint.autograd.detect_anomaly():
+    ...     adjoint.is_anomaly_enabled()
+    True
+    """
     return bool(current().anomaly)
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """True if backward passes in anomaly mode look for NaN."""
+    """True if backward passes in anomaly mode raise an error for NaN.
+
+    `detect_anomaly` and `set_detect_anomaly` switch it with `check_nan`.
+
+    >>> import adjoint
+    >>> with adjoint.autograd.detect_anomaly(check_nan=False):
+    ...     adjoint.is_anomaly_check_nan_enabled()
+    False
+    """
     return bool(current().check_nan)
 
 

@@ -217,14 +217,29 @@ class inference_mode(_GradMode):
 
 
 def is_inference(input: TensorBase) -> bool:
-    """True for a tensor that was made in inference mode."""
+    """True for a tensor that was created in inference mode.
+
+    Raises TypeError for an input that is no tensor.
+
+    >>> import adjoint
+    >>> with adjoint.inference_mode():
+    ...     x = adjoint.ones(2)
+    >>> adjoint.is_inference(x)
+    True
+    """
     if not isinstance(input, TensorBase):
         raise TypeError(errors.must_be_tensor("is_inference", "input", 0, input))
     return input.is_inference()
 
 
 def is_inference_mode_enabled() -> bool:
-    """True inside inference_mode."""
+    """True inside `inference_mode`, in the calling thread.
+
+    >>> import adjoint
+    >>> with adjoint.inference_mode():
+    ...     adjoint.is_inference_mode_enabled()
+    True
+    """
     return current().inference
 
 
@@ -241,7 +256,12 @@ class set_multithreading_enabled(set_grad_enabled):
 
 
 def is_multithreading_enabled() -> bool:
-    """What set_multithreading_enabled has set."""
+    """True if backward passes may use several threads: the value that `set_multithreading_enabled` has set.
+
+    >>> import adjoint
+    >>> adjoint.autograd.is_multithreading_enabled()
+    True
+    """
     return current().multithreading
 
 

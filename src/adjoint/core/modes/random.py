@@ -191,22 +191,39 @@ def manual_seed(seed: int) -> Generator:
 
 
 def seed() -> int:
-    """Start the default generator over from a random seed, and return that."""
+    """Seed the default generator with a random number, and return that number.
+
+    >>> import adjoint
+    >>> adjoint.seed() == adjoint.initial_seed()
+    True
+    """
     return default_generator().seed()
 
 
 def initial_seed() -> int:
-    """The seed that the default generator was last started from."""
+    """The last seed of the default generator, from `manual_seed` or `seed`.
+
+    >>> import adjoint
+    >>> generator = adjoint.manual_seed(3)
+    >>> adjoint.initial_seed()
+    3
+    """
     return default_generator().initial_seed()
 
 
 def get_rng_state() -> Any:
-    """The default generator's state, a tensor of bytes."""
+    """The state of the default generator as a tensor of bytes.
+
+    `set_rng_state` takes it.
+    """
     return default_generator().get_state()
 
 
 def set_rng_state(state: Any) -> None:
-    """Continue the default generator from a state that ``get_rng_state`` gave."""
+    """Set the state of the default generator.
+
+    state: a tensor of bytes from `get_rng_state`.
+    """
     default_generator().set_state(state)
 
 

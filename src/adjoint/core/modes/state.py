@@ -239,7 +239,15 @@ def adopt(modes: ThreadState):
 
 
 def is_grad_enabled() -> bool:
-    """True if operations are recorded in the calling thread."""
+    """True if operations are recorded in the calling thread.
+
+    `no_grad`, `enable_grad`, `set_grad_enabled` and `inference_mode` switch it.
+
+    >>> import adjoint
+    >>> with adjoint.no_grad():
+    ...     adjoint.is_grad_enabled()
+    False
+    """
     return current().grad_enabled
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 _PAGES = "https://data-apis.org/array-api/2024.12/API_specification/generated/array_api"
 
+_SHARED = "Arguments, shapes, dtypes and errors are the standard's; arrays are Tensors, and results have history."
+
 
 def add_references(space: dict[str, Any], prefix: str, names: Iterable[str] | None = None) -> None:
     """Add the page of the standard to the docstrings of a module's functions, all public ones without names.
@@ -23,5 +25,4 @@ def add_references(space: dict[str, Any], prefix: str, names: Iterable[str] | No
         function = space[name]
         if inspect.isfunction(function) and function.__module__.startswith("adjoint.interop.array_api"):
             text = inspect.getdoc(function)
-            shared = "Arguments, shapes, dtypes and errors are the standard's; arrays are Tensors, and results have history."
-            function.__doc__ = f"{text}\n\n{shared}\n{_PAGES}.{prefix}{name}.html"
+            function.__doc__ = f"{text}\n\n{_SHARED}\n{_PAGES}.{prefix}{name}.html"

@@ -8,7 +8,10 @@ from enum import Enum
 
 
 class ProfilerActivity(Enum):
-    """Where what is noted runs, under torch's numbers."""
+    """The kind of device whose events a profiler records.
+
+    The numbers are torch's. adjoint records CPU and CUDA.
+    """
 
     CPU = 0
     XPU = 1

@@ -20,7 +20,10 @@ STACK_METRICS = tuple(f"self_{kind}_time_total" for kind in ("cpu", "cuda", "xpu
 
 
 class DeviceType(Enum):
-    """Where an event ran, under torch's numbers."""
+    """The kind of device on which an event ran.
+
+    The numbers are torch's. adjoint records events of CPU and CUDA.
+    """
 
     CPU = 0
     CUDA = 1
@@ -63,7 +66,10 @@ class Interval:
 
 
 class Kernel(NamedTuple):
-    """What ran on a device, and for how many microseconds."""
+    """A kernel that ran on a device.
+
+    name: its name. device: the device's number. duration: microseconds.
+    """
 
     name: str
     device: int
@@ -117,7 +123,10 @@ def average(calls: Any, total: str) -> float:
 
 
 class FormattedTimesMixin:
-    """Times in words, and averages over the number of calls, of classes that have totals and `count`."""
+    """Times as text, and averages over the number of calls.
+
+    For classes that have total times in microseconds and `count`.
+    """
 
     cpu_time_str = _time_str("cpu_time")
     device_time_str = _time_str("device_time")
@@ -313,7 +322,10 @@ class FunctionEvent(FormattedTimesMixin):
 
 
 class FunctionEventAvg(FormattedTimesMixin):
-    """Sums over the calls of one key; empty at first, `add` adds to it."""
+    """Sums over the calls that share a key.
+
+    A new object is empty; `add` adds one event or other sums. Times are microseconds, memory is bytes.
+    """
 
     TIMES = ("cpu_time_total", "device_time_total", "self_cpu_time_total", "self_device_time_total")
     SIZES = ("cpu_memory_usage", "device_memory_usage", "self_cpu_memory_usage", "self_device_memory_usage")

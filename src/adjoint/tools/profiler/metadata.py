@@ -8,7 +8,10 @@ from typing import Any, NamedTuple
 
 
 class EventMetadata(NamedTuple):
-    """What is known of an event on a device; None for what is not said."""
+    """The properties of an event on a device, from its trace.
+
+    A field is None where the trace has no value for it.
+    """
 
     registers_per_thread: int | None
     shared_memory: int | None

@@ -43,7 +43,10 @@ def load_nvprof(path: str | PathLike[str]) -> EventList:
 
 
 def parse_nvprof_trace(path: str | PathLike[str]) -> list[FunctionEvent]:
-    """What `load_nvprof` reads, as a plain list in the order of their beginnings. Raises what that raises."""
+    """The events of a trace that nvprof has written, as a list in order of their start.
+
+    path: an SQLite file. Raises sqlite3.OperationalError for a file that cannot be read; see `load_nvprof`.
+    """
     import sqlite3
 
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:

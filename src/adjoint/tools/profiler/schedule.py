@@ -26,7 +26,10 @@ CLEARED = (
 
 
 class ProfilerAction(Enum):
-    """What a profiler does during a step."""
+    """The action of a profiler during a step.
+
+    A schedule returns one for the number of a step; see `adjoint.profiler.schedule`.
+    """
 
     NONE = 0
     WARMUP = 1

@@ -48,7 +48,11 @@ TWO_WAYS_BACK = (
 
 
 class FunctionCtx:
-    """The declarations of a custom function, made in `forward` or `setup_context`."""
+    """The declarations that a custom function makes in `forward` or `setup_context`.
+
+    Which tensors are saved, which inputs are modified in place, which outputs have no derivative, and whether undefined
+    cotangents become zeros.
+    """
 
     to_save: tuple[Any, ...] | None
     saved_for_forward: tuple[Any, ...] | None
@@ -128,7 +132,10 @@ class FunctionCtx:
 
 
 class BackwardCFunction(ContextNode, FunctionCtx):
-    """The node of a custom function, made by `apply`; each Function has a subclass of it."""
+    """The node of a custom function in the graph; each Function has a subclass of its own.
+
+    `apply` creates it. It is the `ctx` of `forward`, `backward` and `jvp`.
+    """
 
     _forward_cls: type[Any]
     _ad_saved: tuple[SavedTensor | None, ...] | None

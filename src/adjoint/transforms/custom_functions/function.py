@@ -91,7 +91,10 @@ ONCE = "trying to differentiate twice a function that was marked with @once_diff
 
 
 class FunctionMeta(type):
-    """Gives each Function its class of nodes, `MyFunctionBackward` for `MyFunction`."""
+    """The class of Functions. It gives each Function its class of nodes.
+
+    The nodes of `MyFunction` are objects of `MyFunctionBackward`.
+    """
 
     _backward_cls: type[BackwardCFunction]
     _signature_of: tuple[Any, inspect.Signature, int, float] | None
@@ -822,7 +825,10 @@ def guarded(outputs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 class InplaceFunction(Function):
-    """For old code only: a Function whose instances know whether they work in place."""
+    """A Function whose objects store whether they work in place; for programs of older versions.
+
+    inplace: the value of the attribute of this name.
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()

@@ -58,6 +58,10 @@ def _sorted(value: Any) -> Any:
 
 
 def flatten_func(func: Function, example: Any) -> tuple[Function, Function, Any]:
-    """A function of containers as one of vectors to vectors, what makes containers of vectors, and the example's."""
+    """A function of containers as a function of vectors.
+
+    Returns the function from vectors to vectors, the function from a vector to the containers of the example, and the
+    example's vector.
+    """
     vector, unflatten = flatten(example)
     return (lambda x, *args: flatten(func(unflatten(x), *args))[0]), unflatten, vector

@@ -17,7 +17,10 @@ Function = Callable[..., Any]
 
 
 def unflatten_optimizer(optimize: Function) -> Function:
-    """Let an optimizer of vectors optimize nested containers."""
+    """An optimizer of nested containers, from an optimizer of vectors.
+
+    optimize: a function of (grad, x, callback, ...) for vectors.
+    """
 
     @functools.wraps(optimize)
     def optimize_trees(grad: Function, x0: Any, callback: Function | None = None, *args: Any, **kwargs: Any) -> Any:
@@ -39,7 +42,15 @@ def unflatten_optimizer(optimize: Function) -> Function:
 def sgd(
     grad: Function, x: Any, callback: Function, num_iters: int = 200, step_size: float = 0.1, mass: float = 0.9
 ) -> Any:
-    """Stochastic gradient descent with momentum."""
+    """Stochastic gradient descent with momentum.
+
+    grad: a function of (x, i) that returns the gradient at step i. x: an array or nested containers. callback: called
+    with (x, i, gradient) before each step. Returns the last x.
+
+    >>> from adjoint.compat.autograd.misc.optimizers import sgd
+    >>> abs(float(sgd(lambda x, i: 2 * x, 1.0))) < 0.01
+    True
+    """
     velocity = numpy.zeros(len(x))
     for i in range(num_iters):
         g = grad(x, i)
@@ -59,7 +70,11 @@ def rmsprop(
     gamma: float = 0.9,
     eps: float = 1e-8,
 ) -> Any:
-    """Steps over the root of the running mean of squared gradients (Tieleman and Hinton, 2012)."""
+    """RMSprop: steps divided by the root of the running mean of squared gradients (Tieleman and Hinton, 2012).
+
+    grad: a function of (x, i) that returns the gradient at step i. x: an array or nested containers. callback: called
+    with (x, i, gradient) before each step. Returns the last x.
+    """
     mean_square = numpy.ones(len(x))
     for i in range(num_iters):
         g = grad(x, i)
@@ -80,7 +95,11 @@ def adam(
     b2: float = 0.999,
     eps: float = 1e-8,
 ) -> Any:
-    """Adam (Kingma and Ba, 2015, https://arxiv.org/abs/1412.6980)."""
+    """Adam (Kingma and Ba, 2015, https://arxiv.org/abs/1412.6980).
+
+    grad: a function of (x, i) that returns the gradient at step i. x: an array or nested containers. callback: called
+    with (x, i, gradient) before each step. Returns the last x.
+    """
     m, v = numpy.zeros(len(x)), numpy.zeros(len(x))
     for i in range(num_iters):
         g = grad(x, i)

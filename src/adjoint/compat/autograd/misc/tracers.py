@@ -14,7 +14,10 @@ Function = Callable[..., Any]
 
 
 class ConstGraphNode(Node):
-    """A call that can be made again, with other values of what was traced."""
+    """The node of a call that can be repeated with other values of the traced arguments.
+
+    partial_fun: a function of the values of the parents.
+    """
 
     __slots__ = ("parents", "partial_fun")
 
@@ -81,7 +84,10 @@ def const_graph(fun: Function, *args: Any, **kwargs: Any) -> Function:
 
 
 class FullGraphNode(Node):
-    """A call with all that it was given: recipe is (fun, args, kwargs, [(place of a parent, parent), ...])."""
+    """The node of a call with all of its arguments.
+
+    recipe: (fun, args, kwargs, [(position of a parent, parent), ...]).
+    """
 
     __slots__ = ("recipe", "value")
 
@@ -98,5 +104,8 @@ class FullGraphNode(Node):
 
 
 def full_graph(fun: Function, *args: Any, **kwargs: Any) -> Any:
-    """The node of a function's result; the calls that led to it are in its recipe."""
+    """The node of a function's result.
+
+    Its recipe holds the last call and the nodes of its arguments, and so on up to the arguments of fun.
+    """
     return trace(FullGraphNode.new_root(), lambda given: fun(*given, **kwargs), args)[1]

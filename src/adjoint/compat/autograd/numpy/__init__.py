@@ -30,13 +30,20 @@ _NAMESPACES.append(_sys.modules[__name__])
 
 
 def metadata(A: _Any) -> tuple[tuple[int, ...], int, _numpy.dtype[_Any], bool]:
-    """Shape, number of axes, dtype, and whether that is complex, of a number, an array or a box."""
+    """Shape, number of axes and dtype of a value, and whether the dtype is complex.
+
+    A: a number, an array or a box.
+    """
     value = A if isinstance(A, ArrayBox) else _numpy.asarray(A)
     return value.shape, value.ndim, value.dtype, value.dtype.kind == "c"
 
 
 def make_diagonal(D: _Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> _Any:
-    """Matrices with these diagonals, in the last two axes, which axis1 and axis2 name: (0, 1) or (-1, -2)."""
+    """Matrices with the rows of D as diagonals.
+
+    D: an array (..., n). The result has shape (..., n, n). axis1 and axis2 name its last two axes, as (0, 1) or
+    (-1, -2). Raises NotImplementedError for others and for an offset.
+    """
     if (axis1, axis2) not in ((0, 1), (-1, -2)) or offset:
         raise NotImplementedError("Currently make_diagonal only supports offset=0, axis1=-1 or 0 and axis2=-2 or 1")
     n = D.shape[-1]

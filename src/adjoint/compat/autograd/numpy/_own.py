@@ -13,7 +13,11 @@ _where = wrapped(numpy.where)
 
 
 def where(condition: Any, *args: Any, **kwargs: Any) -> Any:
-    """numpy.where, which of Python's own numbers and lists makes such again, and takes x and y by name too."""
+    """numpy.where, with x and y also by name.
+
+    The result for Python's own numbers and lists is made of such, and an array in all other cases. Raises ValueError if
+    one of x and y is missing.
+    """
     if not args and not kwargs:
         return _where(condition)
     if len(args) + len(kwargs) != 2:

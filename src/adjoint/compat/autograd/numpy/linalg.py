@@ -16,7 +16,10 @@ _wrap_namespace(_linalg, globals())
 
 
 def T(x: _Any) -> _Any:
-    """The matrices in the last two axes, transposed."""
+    """The transposes of the matrices in the last two axes.
+
+    x: an array of shape (..., m, n). The result has shape (..., n, m).
+    """
     return _primitives[_numpy.swapaxes](x, -1, -2)
 
 
@@ -37,10 +40,16 @@ def _triangle(a: _Any, UPLO: str) -> _Any:
 
 
 def eigh(a: _Any, UPLO: str = "L") -> _Any:
-    """numpy.linalg.eigh; the derivative, too, is by the triangle that is read."""
+    """numpy.linalg.eigh, whose derivative is by the triangle that is read.
+
+    a: Hermitian matrices (..., n, n). UPLO: "L" for the lower triangle, "U" for the upper one.
+    """
     return _primitive_eigh(_triangle(a, UPLO), UPLO)
 
 
 def eigvalsh(a: _Any, UPLO: str = "L") -> _Any:
-    """numpy.linalg.eigvalsh; the derivative, too, is by the triangle that is read."""
+    """numpy.linalg.eigvalsh, whose derivative is by the triangle that is read.
+
+    a: Hermitian matrices (..., n, n). UPLO: "L" for the lower triangle, "U" for the upper one.
+    """
     return _primitive_eigvalsh(_triangle(a, UPLO), UPLO)

@@ -35,7 +35,10 @@ def unbroadcast_f(target: Any, f: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def match_complex(target: Any, x: Any) -> Any:
-    """x made complex or real, as the target is."""
+    """x converted to a complex or a real array, as target is.
+
+    A conversion from complex to real returns the real part.
+    """
     is_complex = np.iscomplexobj(target)
     if is_complex == np.iscomplexobj(x):
         return x

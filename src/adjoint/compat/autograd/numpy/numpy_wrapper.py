@@ -11,12 +11,18 @@ numpy_version = _numpy.__version__
 
 
 def concatenate_args(axis: Any, *args: Any) -> Any:
-    """numpy.concatenate of arrays given one by one."""
+    """numpy.concatenate of arrays that are passed as arguments of their own.
+
+    axis: the axis along which they are joined.
+    """
     return _numpy.concatenate(args, axis)
 
 
 def array_from_args(array_args: Sequence[Any], array_kwargs: dict[str, Any], *args: Any) -> Any:
-    """numpy.array of values given one by one; its other arguments stand in front."""
+    """numpy.array of values that are passed as arguments of their own.
+
+    array_args, array_kwargs: the other arguments of numpy.array.
+    """
     return _numpy.array(args, *array_args, **array_kwargs)
 
 
