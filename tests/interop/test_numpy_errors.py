@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -188,3 +189,15 @@ def test_files_are_read(tmp_path: Any) -> None:
     assert np.loadtxt(tmp_path / "a.txt", like=like).tolist() == [[1.0, 2.0], [3.0, 4.0]]
     assert np.genfromtxt(tmp_path / "a.txt", like=like).tolist() == [[1.0, 2.0], [3.0, 4.0]]
     assert np.fromfile(tmp_path / "a.bin", like=like).tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("of_many", "shape"),
+    [
+        (lambda n: np.diff(adjoint.tensor(V), n), (0,)),
+        (lambda n: np.diff(adjoint.tensor(V), n, prepend=adjoint.tensor(0.0)), (0,)),
+        (lambda n: np.polyder(adjoint.tensor(V), n), (0,)),
+    ],
+)
+def test_an_order_beyond_all_elements_ends_at_once(of_many: Callable[[int], Any], shape: tuple[int, ...]) -> None:
+    assert of_many(10**30).shape == shape

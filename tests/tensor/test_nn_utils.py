@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -97,3 +98,20 @@ def test_what_is_no_tensor_is_named(function, parameters):
     arguments = (1.0, adjoint.ones(())) if function is utils.clip_grads_with_norm_ else (1.0,)
     with pytest.raises(TypeError, match=r"argument 'parameters' \(position 1\) must be a Tensor or Tensors"):
         function(parameters, *arguments)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda p: utils.vector_to_parameters(adjoint.ones(6), p),
+        lambda p: utils.parameters_to_vector(p),
+        lambda p: utils.clip_grad_norm_(p, 1.0),
+        lambda p: utils.get_total_norm(p),
+    ],
+)
+@pytest.mark.parametrize("other", [1.0, "a", None])
+def test_parameters_that_are_no_tensors_are_named_and_nothing_is_changed(call: Any, other: Any) -> None:
+    first = adjoint.zeros(2)
+    with pytest.raises(TypeError, match=type(other).__name__):
+        call([first, other])
+    assert not first.any()

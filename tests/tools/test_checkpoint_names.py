@@ -122,8 +122,9 @@ def test_classes_become_containers() -> None:
 def test_capsules() -> None:
     x = adjoint.arange(3.0)
     twin = adjoint.utils.dlpack.from_dlpack(adjoint.utils.dlpack.to_dlpack(x))
-    twin[0] = 7
-    assert x[0].item() == 7
+    # older versions of NumPy let nobody write to what comes in a capsule
+    x[0] = 7
+    assert twin[0].item() == 7
     assert adjoint.from_dlpack(adjoint.to_dlpack(x)).tolist() == x.tolist()
     assert x.__dlpack_device__()[0] == adjoint.utils.dlpack.DLDeviceType.kDLCPU
     with pytest.raises(BufferError, match="require gradient"):

@@ -27,22 +27,21 @@ __all__ = [
 SMALLEST_NORM = 1e-6  # added to a norm by which gradients are divided
 
 
-def tensors_of(tensors: Tensor | Iterable[Tensor]) -> list[Tensor]:
-    """One tensor or several as a list."""
-    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+def tensors_of(tensors: Tensor | Iterable[Tensor], name: str = "parameters", position: int = 1) -> list[Tensor]:
+    """One tensor or several, the argument of this name, as a list. Raises TypeError for what is no tensor."""
+    members = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    for member in members:
+        if not isinstance(member, Tensor):
+            raise TypeError(
+                f"argument '{name}' (position {position}) must be a Tensor or Tensors, and one is "
+                f"{type(member).__name__}"
+            )
+    return members
 
 
 def grads_of(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
     """The gradients of the parameters that have one. Raises TypeError for what is no tensor."""
-    grads = []
-    for parameter in tensors_of(parameters):
-        if not isinstance(parameter, Tensor):
-            raise TypeError(
-                f"argument 'parameters' (position 1) must be a Tensor or Tensors, and one is {type(parameter).__name__}"
-            )
-        if parameter.grad is not None:
-            grads.append(parameter.grad)
-    return grads
+    return [parameter.grad for parameter in tensors_of(parameters) if parameter.grad is not None]
 
 
 def get_total_norm(
@@ -135,7 +134,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     >>> adjoint.nn.utils.parameters_to_vector([adjoint.zeros(2), adjoint.ones(1, 2)])
     tensor([0., 0., 1., 1.])
     """
-    return ops.cat([parameter.reshape(-1) for parameter in parameters])
+    return ops.cat([parameter.reshape(-1) for parameter in tensors_of(parameters)])
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
@@ -152,7 +151,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected adjoint.Tensor, but got: {type(vec).__name__}")
     start = 0
-    for parameter in parameters:
+    for parameter in tensors_of(parameters, position=2):
         stop = start + parameter.numel()
         parameter.data = vec[start:stop].view_as(parameter).data
         start = stop

@@ -47,7 +47,8 @@ def diff(a: Array, n=1, axis=-1, prepend: Array = None, append: Array = None):
     ends = [each if each is None or each.ndim else ops.expand(each, shape) for each in (prepend, append)]
     parts = [each for each in (ends[0], a, ends[1]) if each is not None]
     a = concatenate(parts, axis) if len(parts) > 1 and n else a
-    for _ in range(n):
+    # differences of nothing are nothing
+    for _ in range(min(n, a.shape[axis])):
         after, before = _part(a, axis, 1, None), _part(a, axis, None, -1)
         a = ops.ne(after, before) if kind_of(a).kind == "b" else after - before
     return a

@@ -85,7 +85,8 @@ def polyder(p: Array, m=1):
     if m < 0:
         raise ValueError("Order of derivative must be positive (see polyint)")
     p = atleast_1d(p)
-    for _ in range(int(m)):
+    # the derivative of no coefficients has none
+    for _ in range(min(int(m), len(p))):
         n = len(p) - 1
         p = p[:-1] * new_tensor(numpy.arange(n, 0, -1).astype(numpy.result_type(kind_of(p), int)))
     return p

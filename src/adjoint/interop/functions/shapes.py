@@ -448,13 +448,12 @@ def vander(x: Array, N=None, increasing=False):
     n = x.shape[0] if N is None else N
     kind = numpy.promote_types(kind_of(x), int)
     x = cast(x, kind)
-    one = ops.expand(number(1, kind), x.shape)
-    powers = [one] if n else []
-    for _ in range(n - 1):
-        powers.append(powers[-1] * x)
-    if not powers:
+    if n <= 0:
         return new_tensor(numpy.zeros((x.shape[0], 0), kind))
-    return ops.stack(powers if increasing else powers[::-1], 1)
+    rows = x.shape[0]
+    first = ops.expand(number(1, kind), (rows, 1))
+    powers = ops.cumprod(ops.cat([first, ops.expand(ops.unsqueeze(x, 1), (rows, n - 1))], 1), 1)
+    return powers if increasing else ops.flip(powers, (1,))
 
 
 # grids ----------------------------------------------------------------------------------------------------------------
