@@ -9,7 +9,7 @@ SHELL := /bin/sh
 .NOTPARALLEL:
 .SUFFIXES:
 
-ifeq ($(filter demo generate test test-oldest test-distributed gaps errors agreement bench bench-check lint,$(MAKECMDGOALS)),)
+ifeq ($(filter demo generate test tests test-oldest test-distributed gaps errors agreement bench bench-check lint,$(MAKECMDGOALS)),)
 NEEDS_PYTHON :=
 else
 NEEDS_PYTHON := yes
@@ -40,7 +40,7 @@ CORE_TESTS := $(wildcard tests/core tests/rules tests/functions)
 REQUIRE_EXT = ADJOINT_REQUIRE_EXT=$$(test -z "$$ADJOINT_DISABLE_EXT" && test -e $(VENV)/.extensions && echo 1)
 PYTEST = $(RUN) -m pytest -q -n 2 $(ARGS)
 
-.PHONY: help demo generate test test-oldest test-distributed gaps errors agreement bench bench-check lint clean
+.PHONY: help demo generate test tests test-oldest test-distributed gaps errors agreement bench bench-check lint clean
 
 help:
 	@echo 'make demo     adjoint at work, in a minute or two'
@@ -62,15 +62,17 @@ help:
 demo: $(VENV)/.demo $(VENV)/.extensions
 	@$(RUN) -m adjoint.demo $(ARGS)
 
-test: $(VENV)/.test $(VENV)/.extensions
+test: tests
+	@$(MAKE) --no-print-directory lint PYTHON=$(PYTHON)
+
+tests: $(VENV)/.test $(VENV)/.extensions
 	@echo 'Testing'
 	@$(REQUIRE_EXT) $(PYTEST)
 	@echo 'Testing the core, the rules and the functions as plain Python'
 	@ADJOINT_REQUIRE_EXT= ADJOINT_DISABLE_EXT=1 $(PYTEST) $(CORE_TESTS)
-	@$(MAKE) --no-print-directory lint PYTHON=$(PYTHON)
 
 test-oldest:
-	@PIP_CONSTRAINT=$(CURDIR)/scripts/oldest.txt $(MAKE) --no-print-directory test PYTHON=$(PYTHON) VENV=$(VENV)-oldest
+	@PIP_CONSTRAINT=$(CURDIR)/scripts/oldest.txt $(MAKE) --no-print-directory tests PYTHON=$(PYTHON) VENV=$(VENV)-oldest
 
 test-distributed: $(VENV)/.distributed $(VENV)/.extensions
 	@ADJOINT_TEST_DISTRIBUTED=1 $(REQUIRE_EXT) $(RUN) -m pytest -q $(ARGS) tests/distributed

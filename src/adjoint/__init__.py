@@ -91,11 +91,13 @@ from adjoint.tensor.tensor import Tensor
 from adjoint.tensor.types import TENSOR_TYPES as _TENSOR_TYPES
 from adjoint.tensor.types import set_default_tensor_type
 from adjoint.transforms.batching.vmap import vmap
+from adjoint.transforms.passing import Values as _Values
 
 from . import autograd, fft, linalg, masked, memory, nn, random, signal, special
 
 if _typing.TYPE_CHECKING:
     from . import accelerator, backends, cpu, cuda, func, mps, mtia, profiler, return_types, testing, utils, xpu
+    from .func import grad, hessian, jacobian, jvp, value_and_grad, vjp
 
 __version__ = "0.1.0.dev0"
 
@@ -112,7 +114,16 @@ def _load_protocols() -> dict[str, _Callable[..., _Any]]:
     return answers()
 
 
+def _load_values() -> dict[str, _Callable[..., _Any]]:
+    # the namespace of arrays, which enters itself there
+    from . import numpy as _numpy
+    from .interop.numpy_array.passing import answers
+
+    return answers()
+
+
 _protocols.load = _load_protocols
+_Values.load = staticmethod(_load_values)
 _registration.register_tensors()
 
 # imported when they are first used, which spares time at import
@@ -120,11 +131,13 @@ _LATER = frozenset(
     ("accelerator", "backends", "compat", "cpu", "cuda", "distributed", "func", "implicit", "integrate", "mps", "mtia")
     + ("numpy", "optimize", "profiler", "return_types", "scipy", "testing", "utils", "xpu")
 )
+# functions of functions, which are in adjoint.func, too
+_TRANSFORMS = frozenset(("grad", "hessian", "jacobian", "jvp", "value_and_grad", "vjp"))
 # the floors behind the public names; `tensor` is public as a function
 _FLOORS = frozenset(
     ("arrays", "core", "functions", "interop", "program", "rules", "runtime", "solvers", "tools", "transforms")
 )
-__all__ = sorted({name for name in globals() if not name.startswith("_")} - _FLOORS | _LATER)
+__all__ = sorted({name for name in globals() if not name.startswith("_")} - _FLOORS | _LATER | _TRANSFORMS)
 
 
 def __dir__() -> list[str]:
@@ -134,6 +147,8 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> object:
     if name in _LATER:
         return _import_module(f"adjoint.{name}")
+    if name in _TRANSFORMS:
+        return globals().setdefault(name, getattr(_import_module("adjoint.func"), name))
     return _made_when_asked_for(name)
 
 

@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 
 import adjoint
+from adjoint.runtime import threads
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no timer that sends signals"),
     pytest.mark.skipif(sys.version_info >= (3, 14), reason="here Python looks for signals before a block begins"),
+    pytest.mark.skipif(not threads.compiled, reason="uncompiled, Python looks for signals while modes are changed"),
 ]
 
 PROGRAM = Path(__file__).with_name("interrupt_scenarios.py")

@@ -107,6 +107,7 @@ def test_what_is_no_tensor_is_named(function, parameters):
         lambda p: utils.parameters_to_vector(p),
         lambda p: utils.clip_grad_norm_(p, 1.0),
         lambda p: utils.get_total_norm(p),
+        lambda p: utils.clip_grads_with_norm_(p[:1], 1.0, p[1]),
     ],
 )
 @pytest.mark.parametrize("other", [1.0, "a", None])

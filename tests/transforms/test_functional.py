@@ -579,8 +579,8 @@ def test_wrong_types(name):
     def function(*arguments):
         return (arguments[0] ** 2).sum()
 
-    with says(TypeError, message("inputs", "the given inputs")):
-        call(function, 3.0)
+    with says(TypeError, message("inputs", "the given inputs", str)):
+        call(function, "text")
     with says(TypeError, message("inputs", "the given inputs", type(None))):
         call(function, None)
     with says(TypeError, message("inputs", "the value at index 1")):

@@ -990,6 +990,23 @@ def gradient_edge(tensor: TensorBase) -> Node:
     return accumulator_of(tensor)
 
 
+def nodes_behind(waiting: list) -> list:
+    """These nodes and those that led to them, each once; None among the first is passed over."""
+    node: Node
+    seen: set = set()
+    nodes: list = []
+    waiting = list(waiting)
+    while waiting:
+        node = waiting.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        nodes.append(node)
+        for i in range(node._ad_n_edges):
+            waiting.append(node._ad_edge(i))
+    return nodes
+
+
 def output_number(node: Node, i) -> int:
     """Which output of its node the i-th input was."""
     return 0 if node._ad_output_nrs is None else node._ad_output_nrs[i]

@@ -9,10 +9,12 @@ from adjoint.transforms.func import (
     grad_and_value,
     hessian,
     jacfwd,
+    jacobian,
     jacrev,
     jvp,
     linear_transpose,
     linearize,
+    value_and_grad,
     vjp,
 )
 from adjoint.transforms.rearrange import rearrange
@@ -27,12 +29,14 @@ __all__ = [
     "grad_and_value",
     "hessian",
     "jacfwd",
+    "jacobian",
     "jacrev",
     "jvp",
     "linear_transpose",
     "linearize",
     "rearrange",
     "stack_module_state",
+    "value_and_grad",
     "vjp",
     "vmap",
 ]

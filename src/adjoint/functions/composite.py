@@ -8,9 +8,10 @@ from typing import Any, NamedTuple, TypeVar
 
 from numpy import generic
 
-from adjoint.arrays.namespace import held_array, is_array
+from adjoint.arrays.namespace import is_array
 from adjoint.core import errors
-from adjoint.core.graph import TensorBase, new_tensor
+from adjoint.core.graph import TensorBase
+from adjoint.core.holders import tensor_of_array
 from adjoint.core.operations.out_dtypes import check_out_dtype
 from adjoint.core.recorded import TensorOps, operations
 from adjoint.functions.derivative_help import PARAGRAPHS
@@ -191,7 +192,7 @@ def as_tensor(function: str, argument: str, position: int, value: object) -> Any
     if isinstance(value, TensorBase):
         return value
     if is_array(value):
-        return new_tensor(held_array(value))
+        return tensor_of_array(value)
     raise TypeError(errors.must_be_tensor(function, argument, position - 1, value))
 
 

@@ -25,6 +25,9 @@ F = TypeVar("F", bound=Function)
 #: The functions over Tensors by their names below `numpy`: "sum", "linalg.norm", "fft.fft".
 FUNCTIONS: dict[str, Function] = {}
 
+#: NumPy's functions that one operation computes, where there is one argument, of real floating-point numbers.
+WHOLE: dict[Function, Function] = {}
+
 if TYPE_CHECKING:
     Array: TypeAlias = Any
     Arrays: TypeAlias = Any
@@ -49,10 +52,10 @@ _NO_VALUE = numpy._NoValue  # type: ignore[attr-defined]
 _CONVERSIONS: dict[str, Function] = {"Array": tensor_of, "Arrays": _each, "Operand": operand}
 
 
-def function(*names: str, star: Function | None = None) -> Callable[[F], F]:
+def function(*names: str, star: Function | None = None, whole: Function | None = None) -> Callable[[F], F]:
     """Declare the function over Tensors for NumPy's function of these names.
 
-    star: what becomes of each of the arguments `*args`.
+    star: what becomes of each of the arguments `*args`. whole: the operation that computes it of one array.
     """
 
     def declare(body: F) -> F:
@@ -61,6 +64,8 @@ def function(*names: str, star: Function | None = None) -> Callable[[F], F]:
             if name in FUNCTIONS:
                 raise ValueError(f"numpy.{name} is declared twice")
             FUNCTIONS[name] = converted
+            if whole is not None:
+                WHOLE[getattr(numpy, name)] = whole
         return converted  # type: ignore[return-value]
 
     return declare

@@ -9,8 +9,9 @@ import numpy
 
 from adjoint.arrays.dtypes import dtype as Dtype
 from adjoint.arrays.dtypes import from_numpy_dtype
-from adjoint.arrays.namespace import held_array, is_array, namespace
+from adjoint.arrays.namespace import is_array, namespace
 from adjoint.core.graph import TensorBase, new_tensor, registry
+from adjoint.core.holders import tensor_of_array
 from adjoint.core.modes.state import current, is_grad_enabled
 from adjoint.tensor.table import ops
 
@@ -37,7 +38,7 @@ def tensor_of(value: Any) -> Tensor:
     if is_tensor(value):
         return value
     if is_array(value):
-        return new_tensor(held_array(value))
+        return tensor_of_array(value)
     if isinstance(value, (list, tuple)) and any(True for _ in tensors_in(value)):
         return ops.stack(promoted(*[tensor_of(member) for member in value]), 0)
     array = numpy.asarray(value)

@@ -13,7 +13,7 @@ from adjoint.arrays.namespace import is_array
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.interop.dlpack import dlpack, dlpack_device
 from adjoint.interop.functions import load
-from adjoint.interop.numpy_functions import FUNCTIONS
+from adjoint.interop.numpy_functions import FUNCTIONS, WHOLE
 from adjoint.interop.operands import is_tensor, is_tracked, mapped, tensors_in, values_of
 from adjoint.interop.reasons import DISCRETE, reason_for
 from adjoint.interop.ufuncs import METHODS, QUICK, UFUNCS
@@ -124,6 +124,10 @@ def array_function(function: Callable[..., Any], types: Iterable[type], args: An
     """
     if any(not issubclass(t, (TensorBase, _ndarray)) and not _is_array_type(t) for t in types):
         return NotImplemented
+    if not kwargs and len(args) == 1 and function in WHOLE and is_tensor(args[0]):
+        array = args[0]._array
+        if type(array) is _ndarray and array.size and array.dtype in _QUICK_KINDS:
+            return WHOLE[function](args[0])
     own = _BY_FUNCTION.get(function)
     if own is not None:
         return own(*args, **kwargs)

@@ -60,7 +60,7 @@ def get_total_norm(
     """
     order = float(norm_type)  # "inf" as well
     with no_grad():
-        norms = [tensor.norm(order) for tensor in tensors_of(tensors)]
+        norms = [tensor.norm(order) for tensor in tensors_of(tensors, "tensors")]
         total = ops.stack(norms).norm(order) if norms else as_tensor(0.0)
     if error_if_nonfinite and not total.isfinite():
         raise RuntimeError(
@@ -83,6 +83,8 @@ def clip_grads_with_norm_(
     >>> w.grad
     tensor([0.3000, 0.4000])
     """
+    if not isinstance(total_norm, Tensor):
+        raise TypeError(f"argument 'total_norm' (position 3) must be a Tensor, not {type(total_norm).__name__}")
     with no_grad():
         factor = (max_norm / (total_norm + SMALLEST_NORM)).clamp(max=1.0)
         for grad in grads_of(parameters):

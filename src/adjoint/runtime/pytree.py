@@ -12,6 +12,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from adjoint.runtime.caches import cached
+
 
 class Kind(NamedTuple):
     """How one kind of container is taken apart and made.
@@ -96,8 +98,11 @@ _KINDS = {tuple: _TUPLE, list: _LIST, dict: _MAPPING, OrderedDict: _MAPPING, typ
 def _kind_of(tree_type: type) -> Kind | None:
     """How containers of this type are taken apart, or None for the type of a leaf."""
     kind = _KINDS.get(tree_type)
-    if kind is not None:
-        return kind
+    return _kind_by_class(tree_type) if kind is None else kind
+
+
+@cached(1024)
+def _kind_by_class(tree_type: type) -> Kind | None:
     if issubclass(tree_type, tuple) and hasattr(tree_type, "_fields") and hasattr(tree_type, "_make"):
         return _NAMED_TUPLE
     return _DATACLASS if dataclasses.is_dataclass(tree_type) else None
@@ -189,6 +194,8 @@ class TreeDef:
         {'a': 10, 'b': (20, None)}
         """
         values = list(leaves)
+        if self.type is None and len(values) == 1:
+            return values[0]
         if len(values) != self.n_leaves:
             raise ValueError(f"a tree with {self.n_leaves} leaves cannot be made from {len(values)}")
         return self._take(iter(values))
@@ -247,6 +254,8 @@ def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
     >>> structure.unflatten("abc")
     {'weights': ['a', 'b'], 'bias': 'c'}
     """
+    if _kind_of(type(tree)) is None:
+        return [tree], LEAF
     leaves: list[Any] = []
     return leaves, _read(tree, leaves, is_leaf)
 

@@ -23,11 +23,12 @@ from adjoint.arrays.dtypes import (
 from adjoint.arrays.infer import array_from_data
 from adjoint.arrays.layout import as_memory_format, memory_format, preserve_format, strides_in
 from adjoint.arrays.libraries.numpy_namespace import as_strided
-from adjoint.arrays.namespace import held_array, is_array, namespace, on_device
+from adjoint.arrays.namespace import is_array, namespace, on_device
 from adjoint.arrays.promotion import number_as
 from adjoint.arrays.size import CPU, as_device, check_shape, type_name
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, new_tensor
+from adjoint.core.holders import tensor_of_array
 from adjoint.core.modes import random as draws
 from adjoint.core.modes.batches import mapped
 from adjoint.core.modes.random import Generator
@@ -135,7 +136,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Device = None) -> Tensor:
     if isinstance(data, numpy.ndarray):
         data = from_numpy(data)
     elif is_array(data):
-        data = new_tensor(held_array(data))
+        data = tensor_of_array(data)
     return data.to(dtype=dtype, device=device)  # type: ignore[no-any-return]
 
 
@@ -220,7 +221,7 @@ def from_numpy(ndarray: numpy.ndarray[Any, Any]) -> Tensor:
     """
     if not isinstance(ndarray, numpy.ndarray):
         raise TypeError(f"expected np.ndarray (got {type_name(ndarray)})")
-    return new_tensor(held_array(ndarray))
+    return tensor_of_array(ndarray)
 
 
 def zeros(*size: Any, dtype: Any = None, device: Device = None, requires_grad: bool = False, **out: Any) -> Tensor:

@@ -31,6 +31,7 @@ from adjoint.tensor.table import ops
 from adjoint.transforms import forward, functional
 from adjoint.transforms.batching.vmap import described, vmap
 from adjoint.transforms.jacobians import Block, Job, zero_block
+from adjoint.transforms.passing import for_calls, for_primals
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -176,9 +177,15 @@ class Recording:
         if not isinstance(leaf, TensorBase) or not leaf.requires_grad:
             return leaf
         foreign = leaf.is_leaf and all(leaf is not tensor for tensor in self.own)
-        if foreign or (is_grad_enabled() and leads_elsewhere([leaf], self.own)):
+        if foreign or (is_grad_enabled() and self.leads_out(leaf)):
             return leaf
         return alias(leaf)
+
+    def leads_out(self, leaf: TensorBase) -> bool:
+        """True if a leaf of a result depends on something else that is followed."""
+        if not self.outer and any(leaf is output for output in self.outputs):
+            return False
+        return leads_elsewhere([leaf], self.own)
 
     def gradients(self, cotangents: list[Tensor]) -> list[Tree]:
         """Cotangents of the inputs as trees, one for each followed argument."""
@@ -223,6 +230,7 @@ def split_aux(result: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
     return result
 
 
+@for_calls
 def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
     """A function that gives the gradient of `func`, and its value: (gradient, value), or (gradient, (value, aux)).
 
@@ -238,6 +246,30 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
     >>> adjoint.func.grad_and_value(lambda x: (x**2).sum())(adjoint.tensor([1.0, 2.0]))
     (tensor([2., 4.]), tensor(5.))
     """
+    return with_gradient(func, argnums, has_aux)
+
+
+@for_calls
+def value_and_grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
+    """A function that gives the value of `func` and its gradient: (value, gradient), or ((value, aux), gradient).
+
+    Arguments and errors are those of `grad_and_value`.
+
+    >>> import adjoint, numpy
+    >>> adjoint.value_and_grad(lambda x: numpy.sum(x**2))(numpy.array([1.0, 2.0]))
+    (np.float64(5.0), array([2., 4.]))
+    """
+    both = with_gradient(func, argnums, has_aux)
+
+    @wraps(func, updated=())
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return both(*args, **kwargs)[::-1]
+
+    return wrapper
+
+
+def with_gradient(func: Function, argnums: Argnums, has_aux: bool) -> Function:
+    """The body of `grad_and_value`, for Tensors."""
     name = "grad_and_value(f)(*args)"
 
     @wraps(func)
@@ -262,6 +294,7 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
     return wrapper
 
 
+@for_calls
 def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
     """A function that gives the gradient of `func`; see `grad_and_value`. With has_aux: (gradient, aux).
 
@@ -269,7 +302,7 @@ def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Functio
     >>> adjoint.func.grad(adjoint.func.grad(adjoint.sin))(adjoint.tensor(1.0))
     tensor(-0.8415)
     """
-    both = grad_and_value(func, argnums, has_aux)
+    both = with_gradient(func, argnums, has_aux)
 
     @wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -279,6 +312,7 @@ def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Functio
     return wrapper
 
 
+@for_primals
 def vjp(func: Function, *primals: Tree, has_aux: bool = False) -> tuple[Any, ...]:
     """The value of `func`, and the function that pulls cotangents back: (value, pullback), or (value, pullback, aux).
 
@@ -319,6 +353,7 @@ def vjp(func: Function, *primals: Tree, has_aux: bool = False) -> tuple[Any, ...
 # forward mode ---------------------------------------------------------------------------------------------------------
 
 
+@for_primals
 def jvp(
     func: Function,
     primals: tuple[Tree, ...],
@@ -379,6 +414,7 @@ def jvp(
     return (*pair, aux) if has_aux else pair
 
 
+@for_primals
 def linearize(func: Function, *primals: Tree) -> tuple[Any, Function]:
     """The value of `func`, and its derivative at the primals as a linear function of tangents, recorded once.
 
@@ -459,6 +495,7 @@ def in_structures(
     return outer.unflatten(part[0] if isinstance(argnums, int) else tuple(part) for part in parts)
 
 
+@for_calls
 def jacrev(func: Function, argnums: Argnums = 0, *, has_aux: bool = False, chunk_size: int | None = None) -> Function:
     """A function that gives the Jacobian of `func` by reverse mode, all elements of a result in one batched pass.
 
@@ -486,22 +523,57 @@ def jacrev(func: Function, argnums: Argnums = 0, *, has_aux: bool = False, chunk
         recording.finish(value, "vjp(f, *primals)")
         recording.check_outputs()
 
-        def pull(number: int, cotangents: Tensor) -> list[Tensor]:
-            return recording.pull([recording.outputs[number]], [cotangents], True, batched=True)
-
-        def block(rows: Block, output: Tensor, x: Tensor) -> Tensor:
-            return zero_block(output, x) if rows is None else recording.release(rows)
-
-        job = Job("jacrev", chunk_size)
-        rows = zip(recording.outputs, job.by_rows(pull, recording.outputs, recording.inputs), strict=True)
-        blocks = [[block(b, y, x) for b, x in zip(row, recording.inputs, strict=True)] for y, row in rows]
-        job.warn(2)
-        jacobian = in_structures(blocks, recording.structure, recording.gradients, argnums)
+        jacobian = by_rows(recording, argnums, chunk_size)
         return (jacobian, recording.released(aux)) if has_aux else jacobian
 
     return wrapper
 
 
+def by_rows(recording: Recording, argnums: Argnums, chunk_size: int | None) -> Tree:
+    """The Jacobian of a recorded run, by reverse mode."""
+
+    def pull(number: int, cotangents: Tensor) -> list[Tensor]:
+        return recording.pull([recording.outputs[number]], [cotangents], True, batched=True)
+
+    def block(rows: Block, output: Tensor, x: Tensor) -> Tensor:
+        return zero_block(output, x) if rows is None else recording.release(rows)
+
+    job = Job("jacrev", chunk_size)
+    rows = zip(recording.outputs, job.by_rows(pull, recording.outputs, recording.inputs), strict=True)
+    blocks = [[block(b, y, x) for b, x in zip(row, recording.inputs, strict=True)] for y, row in rows]
+    job.warn()
+    return in_structures(blocks, recording.structure, recording.gradients, argnums)
+
+
+@for_calls
+def jacobian(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
+    """A function that gives the Jacobian of `func`, by reverse or forward mode, whichever takes fewer passes.
+
+    Where the results have more elements than the arguments, `func` is run again, in forward mode. Structure, shapes,
+    errors and the meaning of complex entries are those of `jacrev`. With has_aux: (Jacobian, aux).
+
+    >>> import adjoint, numpy
+    >>> adjoint.jacobian(lambda x: x**2)(numpy.array([1.0, 2.0]))
+    array([[2., 0.],
+           [0., 4.]])
+    """
+
+    @wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        recording = Recording(func, args, places_of(argnums, len(args)), kwargs)
+        value, aux = split_aux(recording.result, has_aux, "jacobian(f)(*args)")
+        recording.finish(value, "jacobian(f)(*args)")
+        recording.check_outputs()
+        n_results, n_arguments = (sum(t._array.size for t in ts) for ts in (recording.outputs, recording.inputs))
+        if n_results > n_arguments:
+            return jacfwd(func, argnums, has_aux)(*args, **kwargs)
+        result = by_rows(recording, argnums, None)
+        return (result, recording.released(aux)) if has_aux else result
+
+    return wrapper
+
+
+@for_calls
 def jacfwd(
     func: Function,
     argnums: Argnums = 0,
@@ -563,13 +635,14 @@ def jacfwd(
         outputs, shape, aux = transformed([ops.clone(x) for x in inputs])
         job = Job("jacfwd", chunk_size)
         blocks = job.by_columns(push, outputs, inputs)
-        job.warn(2)
+        job.warn()
         jacobian = in_structures(blocks, shape, structure.unflatten, argnums)
         return (jacobian, aux) if has_aux else jacobian
 
     return wrapper
 
 
+@for_calls
 def hessian(func: Function, argnums: Argnums = 0) -> Function:
     """A function that gives the Hessian of `func`, the Jacobian of its Jacobian: forward mode over reverse mode.
 

@@ -29,6 +29,7 @@ from adjoint.tensor.table import ops
 from adjoint.transforms import forward
 from adjoint.transforms.batching.vmap import vmap
 from adjoint.transforms.jacobians import Job, Pull, Push, n_directions, zero_block
+from adjoint.transforms.passing import for_primals
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -102,6 +103,7 @@ class Tree(NamedTuple):
 Evaluation: TypeAlias = "Callable[[list[Tensor]], Tree]"
 
 
+@for_primals
 def vjp(
     func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
@@ -139,6 +141,7 @@ def vjp(
     return finished(outputs, create_graph), finished(Tree(products, given.structure), create_graph)
 
 
+@for_primals
 def jvp(
     func: Function,
     inputs: Any,
@@ -186,6 +189,7 @@ def jvp(
     return finished(outputs, create_graph), finished(Tree(products, outputs.structure), create_graph)
 
 
+@for_primals
 def vhp(
     func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
@@ -217,6 +221,7 @@ def vhp(
     return finished(output, create_graph), finished(Tree(products, given.structure), create_graph)
 
 
+@for_primals
 def hvp(
     func: Function,
     inputs: Any,
@@ -269,6 +274,7 @@ def hvp(
     return finished(output, create_graph), finished(Tree(products, given.structure), create_graph)
 
 
+@for_primals
 def jacobian(
     func: Function,
     inputs: Any,
@@ -314,6 +320,7 @@ def jacobian(
         )
 
 
+@for_primals
 def hessian(
     func: Function,
     inputs: Any,
@@ -605,7 +612,7 @@ def full_jacobian(evaluate: Evaluation, given: Tree, by_columns: bool | None, wa
         blocks = job.by_columns(pusher(evaluate, primals, wanted), outputs.tensors, primals)
     else:
         blocks = rows(job, primals, outputs.tensors, wanted)
-    job.warn(3)
+    job.warn()
     return outputs.structure.unflatten(finished(Tree(row, given.structure), wanted.create_graph) for row in blocks)
 
 

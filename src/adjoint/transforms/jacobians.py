@@ -14,7 +14,6 @@ counterpart if the output is complex.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -23,6 +22,7 @@ import numpy
 from adjoint.arrays.dtypes import finfo
 from adjoint.arrays.namespace import namespace, underlying
 from adjoint.core.graph import new_tensor
+from adjoint.core.locations import warn_caller
 from adjoint.tensor.table import ops
 from adjoint.transforms.batching.vmap import spans
 from adjoint.transforms.progress import Progress
@@ -134,11 +134,10 @@ class Job:
         if largest(rest) > math.sqrt(finfo(rest.dtype).eps) * largest(first):
             self.mixed = self.mixed or where
 
-    def warn(self, stacklevel: int) -> None:
-        """Say, where the caller is told to look, that a function is not holomorphic."""
+    def warn(self) -> None:
+        """Say, at the caller's line, that a function is not holomorphic."""
         if self.mixed is not None:
-            message = NOT_HOLOMORPHIC.format(self.name, *self.mixed)
-            warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)
+            warn_caller(NOT_HOLOMORPHIC.format(self.name, *self.mixed))
 
 
 def units(tensor: Tensor) -> tuple[complex, ...]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy
 
-from adjoint.compat.autograd._boxes import CONNECT, FOREIGN, USER_BOXES, ArrayBox, Box
+from adjoint.compat.autograd._boxes import CONNECT, FOREIGN, HOLDERS, ArrayBox, Box
 from adjoint.compat.autograd._vspaces import VSpace, vspace
 from adjoint.runtime import pytree
 
@@ -25,7 +25,7 @@ def connect(value_type: type) -> None:
         pytree.register(value_type, taken_apart, put_together)
     if not pytree.is_registered(box):
         pytree.register_stand_in(box, value_type)
-    USER_BOXES.add(box)
+    HOLDERS.add(box)
     FOREIGN.discard(value_type)
 
 

@@ -10,16 +10,17 @@ import warnings
 
 import numpy
 
-from adjoint.arrays.namespace import held_array, is_array
+from adjoint.arrays.namespace import is_array
 from adjoint.arrays.shapes import normalize_dims
 from adjoint.core import errors
 from adjoint.core.graph import registry
+from adjoint.core.holders import tensor_of_array
 from adjoint.core.operations.arguments import INTERNAL, explanation
 from adjoint.core.operations.dependence import check_kept
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
-    from adjoint.core.graph import TensorBase, new_tensor
+    from adjoint.core.graph import TensorBase
     from adjoint.core.modes.state import current
 
 _REQUIRED = inspect.Parameter.empty
@@ -122,7 +123,7 @@ class Arguments:
             elif value is None and self.defaults[position] is None:
                 continue
             elif is_array(value):
-                values[position] = new_tensor(held_array(value))
+                values[position] = tensor_of_array(value)
                 first = values[position] if first is None else first
             elif self.takes_numbers and isinstance(value, numpy.generic):
                 values[position] = value.item()  # a number like Python's, whose dtype does not count
@@ -184,7 +185,7 @@ class Arguments:
         result = []
         for i, member in enumerate(members):
             if is_array(member):
-                member = new_tensor(held_array(member))
+                member = tensor_of_array(member)
             elif not isinstance(member, TensorBase):
                 raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(member).__name__}")
             result.append(member)

@@ -6,11 +6,11 @@ an error there, which names the line. Outside the caller may know better, and is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from adjoint.core import errors
-from adjoint.core.graph import AccumulateGrad, TensorBase, node_of, registry
+from adjoint.core.graph import AccumulateGrad, TensorBase, node_of, nodes_behind, registry
 from adjoint.core.locations import caller, described
 from adjoint.core.modes.state import PUSH, ModeBlock, current, is_grad_enabled
 
@@ -28,21 +28,9 @@ class LostDerivativeError(RuntimeError, TypeError):
     """A function that is being differentiated makes a plain number or array of what it is differentiated by."""
 
 
-def history(tensors: Iterable[TensorBase]) -> Iterator[Any]:
+def history(tensors: Iterable[TensorBase]) -> list[Any]:
     """The nodes that led to some tensors, each once; leaves are accumulators."""
     return nodes_behind([node_of(tensor) for tensor in tensors if tensor.requires_grad])
-
-
-def nodes_behind(waiting: list[Any]) -> Iterator[Any]:
-    """These nodes and those that led to them, each once."""
-    seen = set()
-    while waiting:
-        node = waiting.pop()
-        if node is None or node in seen:
-            continue
-        seen.add(node)
-        yield node
-        waiting.extend([following for following, _ in node.next_functions])
 
 
 def leads_elsewhere(outputs: Iterable[TensorBase], own: Iterable[Tensor]) -> bool:

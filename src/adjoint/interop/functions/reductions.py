@@ -15,25 +15,25 @@ from adjoint.tensor.table import ops
 _NONE: Any = numpy._NoValue  # type: ignore[attr-defined]
 
 
-@function("sum")
+@function("sum", whole=ops.sum)
 def sum(a: Array, axis=None, dtype=None, out=None, keepdims=False, initial=_NONE, where=True):
     """The sum over axes."""
     return ufuncs.reduce(numpy.add, a, axis, dtype, None, keepdims, initial, where)
 
 
-@function("prod")
+@function("prod", whole=ops.prod)
 def prod(a: Array, axis=None, dtype=None, out=None, keepdims=False, initial=_NONE, where=True):
     """The product over axes."""
     return ufuncs.reduce(numpy.multiply, a, axis, dtype, None, keepdims, initial, where)
 
 
-@function("max", "amax")
+@function("max", "amax", whole=ops.amax)
 def max(a: Array, axis=None, out=None, keepdims=False, initial=_NONE, where=True):
     """The maximum over axes; equal elements share the gradient evenly."""
     return ufuncs.reduce(numpy.maximum, a, axis, None, None, keepdims, initial, where)
 
 
-@function("min", "amin")
+@function("min", "amin", whole=ops.amin)
 def min(a: Array, axis=None, out=None, keepdims=False, initial=_NONE, where=True):
     """The minimum over axes; equal elements share the gradient evenly."""
     return ufuncs.reduce(numpy.minimum, a, axis, None, None, keepdims, initial, where)
@@ -178,7 +178,7 @@ def _working(a, dtype):
     return cast(inexact(a), dtype)
 
 
-@function("mean")
+@function("mean", whole=ops.mean)
 def mean(a: Array, axis=None, dtype=None, out=None, keepdims=False, *, where=True):
     """The mean over axes."""
     a = _working(a, dtype)

@@ -14,6 +14,7 @@ from adjoint.core.modes.state import with_plain_results
 from adjoint.runtime.pytree import TreeDef, flatten
 from adjoint.tensor.differentiate import of_all_members
 from adjoint.tensor.table import ops
+from adjoint.transforms import passing
 from adjoint.transforms.batching import batch_rules as batch_rules
 from adjoint.transforms.batching.batched import batches_of
 
@@ -24,6 +25,39 @@ Dims = Any
 _RANDOMNESS = ("error", "different", "same")
 
 
+def for_mapping(transform: Callable[..., Any]) -> Callable[..., Any]:
+    """Let mapped functions take arrays, see `adjoint.transforms.passing`."""
+
+    @wraps(transform)
+    def public(func: Callable[..., Any], in_dims: Dims = 0, *options: Any, **named: Any) -> Callable[..., Any]:
+        of_tensors = transform(func, in_dims, *options, **named)
+
+        @wraps(func, updated=())
+        def mapped(*args: Any, **kwargs: Any) -> Any:
+            leaves, structure = flatten(args, _is_none)
+            dims = spread(in_dims, structure) if isinstance(in_dims, (int, tuple)) else None
+            numbers = [] if dims is None else [n for n, dim in enumerate(dims) if dim is not None]
+            if not passing.are_arrays([leaves[n] for n in numbers]):
+                return of_tensors(*args, **kwargs)
+
+            def of_arrays(*args: Any, **kwargs: Any) -> Any:
+                parts = flatten(args, _is_none)[0]
+                for n in numbers:
+                    parts[n] = passing.given(parts[n])
+                return passing.taken(func(*structure.unflatten(parts), **kwargs))
+
+            leaving = passing.Leaving([leaves[n] for n in numbers])
+            for n in numbers:
+                leaves[n] = passing.values.enter(leaves[n], "vmap", True)
+            run = transform(of_arrays, in_dims, *options, **named)
+            return leaving.result(run(*structure.unflatten(leaves), **kwargs))
+
+        return mapped
+
+    return public
+
+
+@for_mapping
 def vmap(
     func: Callable[..., Any],
     in_dims: Dims = 0,

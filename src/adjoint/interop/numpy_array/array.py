@@ -1,0 +1,462 @@
+"""The class `Array`: a differentiable array with NumPy's meaning of everything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+
+from adjoint.core.graph import TensorBase, new_tensor
+from adjoint.core.operations.dependence import lost
+from adjoint.interop.numpy_array.base import ARRAY, COPY, ArrayHolder, in_double, is_tracked, raw, unwrap, values
+from adjoint.interop.numpy_array.calls import clone, dispatch, overrides, run_ufunc
+from adjoint.interop.numpy_array.indexing import by_numbers, is_advanced, is_basic, is_simple, items, picked
+from adjoint.interop.numpy_array.writes import make_writable, memory_of, note_views, to_write
+from adjoint.tensor.table import ops
+
+Function = Callable[..., Any]
+_ndarray = numpy.ndarray
+
+REVERSED = (
+    "a reversed slice of an array that is differentiated is a copy, so that assigning to its elements would be lost; assign to "
+    "the elements of the array that it was taken from"
+)
+
+#: The namespace of NumPy's functions that also take Arrays: adjoint.numpy, which enters itself.
+NAMESPACES: list[Any] = []
+
+
+class NumpyArray(ArrayHolder):
+    """What every differentiable array has: ndarray's attributes, indexing and protocols.
+
+    `operators` adds the operators, and the methods that are functions of NumPy.
+    """
+
+    __slots__ = ()
+    __array_priority__ = 100.0
+
+    # what it is
+
+    @property
+    def _value(self) -> Any:
+        return raw(self._tensor)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of the axes. Assigning gives the same elements another shape."""
+        return self._tensor._array.shape  # type: ignore[no-any-return]
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        self._tensor = dispatch(type(self), numpy.reshape, (self, shape), {})._tensor
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return self._tensor._array.ndim  # type: ignore[no-any-return]
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self._tensor._array.size  # type: ignore[no-any-return]
+
+    @property
+    def dtype(self) -> numpy.dtype[Any]:
+        """NumPy's type of the elements."""
+        return self._tensor._array.dtype  # type: ignore[no-any-return]
+
+    @property
+    def itemsize(self) -> int:
+        """The bytes of one element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all elements."""
+        return self.size * self.itemsize
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """The bytes from one element to the next, along each axis."""
+        return self._tensor._array.strides  # type: ignore[no-any-return]
+
+    @property
+    def flags(self) -> Any:
+        """How the elements lie in memory."""
+        return self._tensor._array.flags
+
+    @property
+    def device(self) -> str:
+        """Where the elements are: "cpu"."""
+        return self._tensor._array.device  # type: ignore[no-any-return]
+
+    @property
+    def T(self) -> Any:
+        """The axes in reverse order."""
+        return dispatch(type(self), numpy.transpose, (self,), {})
+
+    @property
+    def mT(self) -> Any:
+        """The last two axes exchanged."""
+        return dispatch(type(self), numpy.matrix_transpose, (self,), {})
+
+    @property
+    def real(self) -> Any:
+        """The real part."""
+        return dispatch(type(self), numpy.real, (self,), {})
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.real[...] = value
+
+    @property
+    def imag(self) -> Any:
+        """The imaginary part."""
+        return dispatch(type(self), numpy.imag, (self,), {})
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self.imag[...] = value
+
+    @property
+    def flat(self) -> FlatArray:
+        """The elements, one after the other."""
+        return FlatArray(self)
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        FlatArray(self)[:] = numpy.resize(value, self.size) if numpy.size(value) != 1 else value
+
+    def __len__(self) -> int:
+        return len(self._tensor._array)
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.ndim:
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(len(self)))
+
+    def __contains__(self, value: Any) -> bool:
+        return bool(numpy.any(self == value))
+
+    def __bool__(self) -> bool:
+        return bool(self._tensor._array)
+
+    def __float__(self) -> float:
+        return float(self._plain("float()"))
+
+    def __complex__(self) -> complex:
+        return complex(self._plain("complex()"))
+
+    def __int__(self) -> int:
+        return int(self._plain("int()"))
+
+    def __index__(self) -> int:
+        raise TypeError("only integer scalar arrays can be converted to a scalar index")
+
+    def _plain(self, what: str) -> Any:
+        """The plain value, for a conversion. Raises LostDerivativeError if a derivative would be lost."""
+        if is_tracked(self._tensor):
+            raise lost(f"{what} of a differentiable array", self.instead, self.as_constant)
+        return self._value
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            f"an {type(self).__name__} cannot be pickled or copied to another process; use {self.as_constant}"
+        )
+
+    def __copy__(self) -> Any:
+        # not the array itself, since elements may be assigned to
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.copy()
+
+    def __format__(self, spec: str) -> str:
+        return format(self._value, spec) if spec else str(self)
+
+    # indexing
+
+    def __getitem__(self, index: Any) -> Any:
+        index = _plain_index(index)
+        if not is_simple(index):
+            return self._picked(index)
+        tensor, memory = self._tensor[index], memory_of(self._tensor)
+        if tensor._view is None:  # type: ignore[attr-defined]
+            return self.wrap(tensor if memory is None else make_writable(tensor))
+        if tensor._array.ndim:
+            result = self.wrap(tensor)
+            note_views(result, (self,))
+            return result
+        if Ellipsis in items(index):
+            result = _without_axes(self.wrap(tensor))
+            note_views(result, (self,))
+            return result
+        # a number, which is no view in NumPy
+        return self.wrap(tensor if memory is None else ops.clone(tensor))
+
+    def _picked(self, index: Any) -> Any:
+        result = self.wrap(picked(self._tensor, index))
+        if isinstance(result, ArrayHolder):
+            if not is_advanced(index) and result._tensor.ndim and self._is_assignable():
+                result._form = COPY
+            elif memory_of(self._tensor) is not None:
+                make_writable(result._tensor)
+        return result
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._prepare_write()
+        index, value, tensor = _plain_index(index), unwrap(value), self._tensor
+        if not isinstance(value, TensorBase):
+            value = new_tensor(numpy.asarray(value, self.dtype))
+        if value._array.dtype != tensor._array.dtype:
+            value = dispatch(type(self), numpy.astype, (self.new(value), self.dtype), {})
+            value = value._tensor if isinstance(value, ArrayHolder) else new_tensor(numpy.asarray(value))
+        if not is_basic(index):
+            index, value = by_numbers(tensor, index, value)
+        tensor[index] = value
+
+    def _is_assignable(self) -> bool:
+        """True if elements can be assigned to."""
+        return True
+
+    def _prepare_write(self) -> None:
+        """Give the array memory that can be written to. Raises ValueError for a copy that NumPy takes for a view."""
+        if self._form == COPY:
+            raise ValueError(REVERSED)
+        to_write(self)
+
+    def _is_replaced(self) -> bool:
+        """True where `x += y` makes another array: of a number, which is a value in NumPy."""
+        return not self._tensor._array.ndim and self._form != ARRAY
+
+    # NumPy's protocols
+
+    def __array_ufunc__(self, ufunc: numpy.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if overrides(inputs) or any(isinstance(value, TensorBase) for value in inputs):
+            return NotImplemented
+        return run_ufunc(type(self), ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, function: Function, types: Any, args: Any, kwargs: Any) -> Any:
+        if any(issubclass(kind, TensorBase) for kind in types):
+            return NotImplemented
+        return dispatch(type(self), function, args, kwargs)
+
+    # methods that are not NumPy's functions of the same name
+
+    def astype(
+        self, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
+    ) -> Any:
+        """The elements in another dtype; a plain array if that has no derivatives."""
+        kind = in_double(numpy.dtype(dtype))
+        if not numpy.can_cast(self.dtype, kind, casting):
+            raise TypeError(f"Cannot cast array data from {self.dtype!r} to {kind!r} according to the rule {casting!r}")
+        if kind == self.dtype and not copy:
+            return self
+        if kind.kind not in "fc":
+            return self._tensor._array.astype(kind, order)
+        return dispatch(type(self), numpy.astype, (self, kind), {})
+
+    def reshape(self, *shape: Any, **kwargs: Any) -> Any:
+        """The elements in another shape."""
+        result = dispatch(type(self), numpy.reshape, (self, shape[0] if len(shape) == 1 else shape), kwargs)
+        return _without_axes(result)
+
+    def squeeze(self, axis: Any = None) -> Any:
+        """The array without axes of length one."""
+        return _without_axes(dispatch(type(self), numpy.squeeze, (self, axis), {}))
+
+    def transpose(self, *axes: Any) -> Any:
+        """The axes in another order, reversed without arguments."""
+        return dispatch(type(self), numpy.transpose, (self, axes[0] if len(axes) == 1 else axes or None), {})
+
+    def flatten(self, order: Any = "C") -> Any:
+        """A copy with one axis."""
+        result = dispatch(type(self), numpy.reshape, (self, (-1,)), {"order": order})
+        return self.new(clone(result)) if isinstance(result, ArrayHolder) else result
+
+    def compress(self, condition: Any, axis: Any = None, out: Any = None) -> Any:
+        """The slices along an axis for which a condition holds."""
+        return dispatch(type(self), numpy.compress, (condition, self, axis), {} if out is None else {"out": out})
+
+    def copy(self, order: Any = "C") -> Any:
+        """The same values in memory of their own."""
+        return self.new(clone(self), self._form if self._form == ARRAY else None)
+
+    def conjugate(self) -> Any:
+        """The complex conjugate."""
+        return dispatch(type(self), numpy.conjugate, (self,), {})
+
+    conj = conjugate
+
+    def item(self, *index: Any) -> Any:
+        """One element, which keeps its derivative."""
+        if len(index) == 1 and isinstance(index[0], tuple):
+            index = index[0]
+        if not index:
+            if self.size != 1:
+                raise ValueError("can only convert an array of size 1 to a Python scalar")
+            return self.reshape(-1)[0]
+        return self.reshape(-1)[index[0]] if len(index) == 1 else self[index]
+
+    def tolist(self) -> Any:
+        """Nested lists of elements, which keep their derivatives."""
+        return [row.tolist() if isinstance(row, NumpyArray) else row for row in self] if self.ndim else self.item()
+
+    # methods that write
+
+    def fill(self, value: Any) -> None:
+        """Assign one value to all elements."""
+        self[...] = value
+
+    def sort(self, axis: int = -1, kind: Any = None, order: Any = None, *, stable: bool | None = None) -> None:
+        """Sort the elements in place."""
+        self[...] = dispatch(type(self), numpy.sort, (self, axis), {"kind": kind, "stable": stable})
+
+    def partition(self, kth: Any, axis: int = -1, kind: Any = "introselect", order: Any = None) -> None:
+        """Partition the elements in place."""
+        order_of = numpy.argpartition(self._value, kth, axis, kind)
+        self[...] = dispatch(type(self), numpy.take_along_axis, (self, order_of, axis), {})
+
+    def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
+        """Assign to elements, counted through."""
+        dispatch(type(self), numpy.put, (self, indices, values, mode), {})
+
+
+class Array(NumpyArray):
+    """A differentiable array with NumPy's meaning of everything.
+
+    Functions that adjoint differentiates get these in the place of arrays and numbers. An Array has ndarray's methods,
+    attributes and operators; NumPy's functions take it, and SciPy's where they let other arrays through; elements can
+    be assigned to, and views see it. Results of real and complex dtypes are Arrays, all others plain arrays.
+
+    What would lose the derivative, as float(x) or numpy.asarray(x), raises LostDerivativeError.
+
+    Args:
+        values: an array, nested lists of numbers or Arrays, or a Tensor, whose history the Array goes on with.
+        dtype: NumPy's dtype; by default that of the values. Whole numbers become float64.
+
+    Raises:
+        TypeError: the dtype is neither real floating-point nor complex.
+
+    >>> import adjoint, numpy
+    >>> adjoint.grad(lambda x: numpy.sum(x[1:] * x[:-1]))(numpy.array([1.0, 2.0, 3.0]))
+    array([2., 4., 2.])
+    >>> adjoint.numpy.Array([1.0, 2.0]) * 2
+    Array([2., 4.])
+    """
+
+    __slots__ = ()
+    instead = "numpy.sin(x) for math.sin(x), numpy.array([...], like=x) or numpy.zeros_like(x) for a plain array"
+    as_constant = "adjoint.numpy.detach(x)"
+
+    def __init__(self, values: Any, dtype: Any = None) -> None:
+        if isinstance(values, TensorBase):
+            tensor: Any = values
+        else:
+            made = dispatch(Array, numpy.array, (values,), {})
+            tensor = made._tensor if isinstance(made, Array) else new_tensor(numpy.asarray(made, numpy.float64))
+        if dtype is not None:
+            tensor = dispatch(Array, numpy.astype, (Array.new(tensor), dtype), {})._tensor
+        if tensor._array.dtype.kind not in "fc" and tensor._array.dtype.kind != "V":
+            raise TypeError(
+                f"an Array is of real or complex numbers, and not of {tensor._array.dtype}: numpy has these"
+            )
+        self._tensor, self._form = tensor, ARRAY
+
+    @classmethod
+    def wrap(cls, tensor: Any) -> Any:
+        array = tensor._array
+        if type(array) is _ndarray and array.dtype.kind not in "fcV":
+            return array[()]
+        self = cls.__new__(cls)
+        self._tensor = tensor
+        self._form = None
+        return self
+
+    @classmethod
+    def constant(cls, value: Any) -> Any:
+        if isinstance(value, (_ndarray, numpy.inexact)) and value.dtype.kind in "fc":
+            return cls.new(new_tensor(numpy.asarray(value)))
+        return value
+
+    @property
+    def tensor(self) -> Any:
+        """The Tensor that carries the values and their history."""
+        return self._tensor
+
+    @property
+    def base(self) -> Any:
+        """None, or the Array of which this is a view."""
+        view = self._tensor._view  # type: ignore[attr-defined]
+        return None if view is None else Array.new(view.base)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        array = self._plain("a plain array")
+        return numpy.array(array, dtype=dtype, copy=copy) if dtype is not None or copy else numpy.asarray(array)
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        return NAMESPACES[0]
+
+    def __hash__(self) -> int:
+        if self.ndim or self._form == ARRAY:
+            raise TypeError("unhashable type: 'adjoint.numpy.Array'")
+        return hash(self._value)
+
+    def __repr__(self) -> str:
+        array = self._tensor._array
+        if type(array) is not _ndarray:
+            return f"Array(tensor={self._tensor!r})"
+        text = numpy.array2string(array, separator=", ", prefix="Array(")
+        kind = "" if array.dtype in (numpy.float64, numpy.complex128) else f", dtype={array.dtype}"
+        return f"Array({text}{kind})"
+
+    def __str__(self) -> str:
+        return str(self._value)
+
+
+class FlatArray:
+    """The elements of an array one after the other, which can also be indexed and assigned to: `x.flat`."""
+
+    def __init__(self, base: NumpyArray) -> None:
+        self.base = base
+        self._ahead: Iterator[Any] | None = None
+
+    def __len__(self) -> int:
+        return self.base.size
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.base.reshape(-1))
+
+    def __next__(self) -> Any:
+        if self._ahead is None:
+            self._ahead = iter(self)
+        return next(self._ahead)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.base.reshape(-1)[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        numbers = numpy.arange(self.base.size)[values(index)]
+        self.base[numpy.unravel_index(numbers, self.base.shape)] = value
+
+    def copy(self) -> Any:
+        """A vector of the elements."""
+        return self.base.reshape(-1).copy()
+
+
+def _plain_index(index: Any) -> Any:
+    kind = type(index)
+    if kind is int or kind is slice:
+        return index
+    index = values(index)
+    if type(index) is list:
+        return numpy.asarray(index) if index else numpy.asarray(index, int)
+    return index
+
+
+def _without_axes(array: Any) -> Any:
+    """An array that stays one without axes, where others are numbers."""
+    if isinstance(array, ArrayHolder) and not array._tensor.ndim:
+        array._form = ARRAY
+    return array

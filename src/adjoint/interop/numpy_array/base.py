@@ -1,0 +1,151 @@
+"""What all arrays that hold a Tensor have in common, and how values go into Tensors and come out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy
+
+from adjoint.core.graph import TensorBase, new_tensor
+from adjoint.core.holders import TensorHolder
+from adjoint.core.locations import warn_caller
+from adjoint.core.modes.state import current
+from adjoint.runtime.pytree import flatten
+from adjoint.transforms.forward import has_tangent
+
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
+
+_ndarray = numpy.ndarray
+
+#: Forms of arrays that are not what their shape says.
+COPY, ARRAY = "copy", "array"
+
+#: Double precision for NumPy's extended one, of which there are no Tensors.
+_DOUBLE = {"g": numpy.dtype(numpy.float64), "G": numpy.dtype(numpy.complex128)}
+
+
+class ArrayHolder(TensorHolder):
+    """An array by NumPy's meaning whose values and derivatives a Tensor carries.
+
+    Subclasses say what results of operations are (`wrap`, `constant`) and what errors recommend (`instead`, `keep`).
+    """
+
+    __slots__ = ("_form",)
+
+    #: None; COPY where NumPy would give a view, and this is a copy; ARRAY for an array without axes, not a number.
+    _form: str | None
+    #: What errors of lost derivatives recommend, and how a value is taken as a constant.
+    instead: ClassVar[str]
+    as_constant: ClassVar[str]
+
+    @classmethod
+    def wrap(cls, tensor: Tensor) -> Any:
+        """The result of an operation as users see it."""
+        raise NotImplementedError
+
+    @classmethod
+    def constant(cls, value: Any) -> Any:
+        """A plain result without derivative as users see it."""
+        return value
+
+    @classmethod
+    def new(cls, tensor: Tensor, form: str | None = None) -> Any:
+        """An array of this class around a Tensor."""
+        array = cls.__new__(cls)
+        array._tensor = tensor
+        array._form = form
+        return array
+
+
+#: Classes of users' own values that hold a Tensor, too.
+HOLDERS: set[type] = set()
+
+
+def holds_tensor(value: Any) -> bool:
+    """True for an array, or a value of a user's own class, that holds a Tensor."""
+    return isinstance(value, TensorHolder) or type(value) in HOLDERS
+
+
+def raw(tensor: Tensor) -> Any:
+    """The array of a Tensor; a NumPy number if it has no axes."""
+    return tensor._array[()]
+
+
+def is_tracked(tensor: Tensor) -> bool:
+    """True if derivatives are being taken through a Tensor."""
+    return tensor.requires_grad or (bool(current().dual_stack) and has_tangent(tensor))
+
+
+def in_double(value: Any) -> Any:
+    """A value or dtype with double precision in the place of NumPy's extended one, of which there are no Tensors."""
+    if isinstance(value, (numpy.ndarray, numpy.generic)):
+        return _shortened(value, value.dtype)
+    if isinstance(value, numpy.dtype) or value is numpy.longdouble or value is numpy.clongdouble:
+        kind = numpy.dtype(value)
+        return _shortened(kind, kind)
+    return value
+
+
+def _shortened(value: Any, kind: numpy.dtype[Any]) -> Any:
+    double = _DOUBLE.get(kind.char)
+    if double is None:
+        return value
+    warn_caller(f"{kind.name} is computed in double precision: there are no derivatives of it in its own")
+    return double if value is kind else value.astype(double)
+
+
+def to_tensor(value: Any) -> Tensor:
+    """A plain value as a Tensor."""
+    return new_tensor(in_double(numpy.asarray(value)))
+
+
+# nested containers ----------------------------------------------------------------------------------------------------
+
+
+def holds_array(value: Any) -> bool:
+    """True for an array that holds a Tensor, or a container with one in it, as an array of objects may be, too."""
+    if holds_tensor(value):
+        return True
+    if isinstance(value, _ndarray):
+        return value.dtype.kind == "O" and any(isinstance(member, TensorHolder) for member in value.flat)
+    if isinstance(value, (list, tuple)):
+        return any(holds_array(member) for member in value)
+    if isinstance(value, dict):
+        return any(holds_array(member) for member in value.values())
+    return False
+
+
+def exchanged(change: Callable[[Any], Any], value: Any) -> Any:
+    """Nested containers with the arrays in them changed; the very same objects where there are none."""
+    if holds_tensor(value):
+        return change(value)
+    if not holds_array(value):
+        return value
+    if isinstance(value, _ndarray):
+        return exchanged(change, value.tolist())
+    if isinstance(value, dict):
+        return type(value)((key, exchanged(change, member)) for key, member in value.items())
+    members = [exchanged(change, member) for member in value]
+    return type(value)._make(members) if hasattr(value, "_make") else type(value)(members)
+
+
+def values(value: Any) -> Any:
+    """Nested containers with plain values in the place of arrays that hold Tensors."""
+    return exchanged(lambda array: array._value, value)
+
+
+def unwrap(value: Any) -> Any:
+    """Nested containers with Tensors in the place of the arrays that hold them."""
+    return exchanged(lambda array: array._tensor, value)
+
+
+def wrapped(kind: type[ArrayHolder], value: Any) -> Any:
+    """What an operation on Tensors gave, as users of a class of arrays see it."""
+    if isinstance(value, TensorBase):
+        return kind.wrap(value)  # type: ignore[arg-type]
+    if isinstance(value, (list, tuple, dict)):
+        leaves, structure = flatten(value)
+        return structure.unflatten([wrapped(kind, leaf) for leaf in leaves])
+    return value

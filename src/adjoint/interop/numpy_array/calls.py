@@ -1,0 +1,230 @@
+"""NumPy's functions and ufuncs on arrays that hold Tensors: through the table of functions over Tensors."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from adjoint.arrays.kernels.linalg_errors import LinAlgError
+from adjoint.core.graph import TensorBase
+from adjoint.core.modes.state import current
+from adjoint.interop.namespaces import holds_tensor
+from adjoint.interop.numpy_array.base import ARRAY, ArrayHolder, holds_array, in_double, unwrap, values, wrapped
+from adjoint.interop.numpy_array.writes import Memory, has_view, make_writable, note_views, to_read
+from adjoint.interop.numpy_functions import WHOLE
+from adjoint.interop.protocols import array_function, array_ufunc
+from adjoint.interop.reasons import DISCRETE
+from adjoint.tensor.table import ops
+
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
+Function = Callable[..., Any]
+Kind = type[ArrayHolder]
+
+
+def _of_numpy(names: Any) -> set[Any]:
+    return {getattr(numpy, name) for name in names if hasattr(numpy, name)}
+
+
+#: Functions whose derivative is zero wherever there is one.
+FLAT: set[Any] = _of_numpy(("ceil", "fix", "floor", "floor_divide", "rint", "sign", "trunc", "round", "around"))
+
+#: Functions whose results are memory of their own, to be written to.
+NEW_MEMORY: set[Any] = _of_numpy((
+    "array", "copy", "empty", "empty_like", "eye", "full", "full_like", "identity", "ones", "ones_like", "zeros",
+    "zeros_like",
+))  # fmt: skip
+
+#: Functions whose results have no derivative: they get plain values.
+NO_TRACE: set[Any] = FLAT | _of_numpy((
+    *(name for name in DISCRETE if "." not in name), "all", "any", "array2string", "array_repr", "array_str",
+    "broadcast_shapes", "empty_like", "equal", "greater", "greater_equal", "isfinite", "isinf", "isnan", "isscalar",
+    "less", "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor", "not_equal", "ones_like",
+    "signbit", "zeros_like",
+))  # fmt: skip
+
+#: Functions that have a derivative by their weights alone, and the position of these.
+BY_WEIGHTS: dict[Any, int] = {numpy.bincount: 1, numpy.histogram: 4}
+
+#: Functions that write into their first argument.
+WRITING: set[Any] = _of_numpy(("copyto", "put", "place", "putmask", "put_along_axis", "fill_diagonal"))
+
+#: What says nothing of its own about ufuncs.
+_SILENT = (None, numpy.ndarray.__array_ufunc__)
+
+
+def overrides(inputs: Any) -> bool:
+    """True if a foreign array among the operands has a say in what a ufunc does, as those of xarray have.
+
+    Subclasses of ndarray, as PennyLane's, are taken as arrays.
+    """
+    for value in inputs:
+        kind = type(value)
+        if not issubclass(kind, ArrayHolder) and getattr(kind, "__array_ufunc__", None) not in _SILENT:
+            return not isinstance(value, (TensorBase, numpy.ndarray))
+    return False
+
+
+def run_ufunc(kind: Kind, ufunc: numpy.ufunc, method: str, inputs: Any, kwargs: Any) -> Any:
+    """A ufunc, or a method of one."""
+    if overrides(inputs):
+        return getattr(ufunc, method)(*inputs, **kwargs)
+    if ufunc in NO_TRACE and not current().batches:
+        return _without_derivative(kind, ufunc, getattr(ufunc, method), inputs, kwargs)
+    out = kwargs.get("out") if kwargs else None
+    if out is None and method == "__call__":
+        return wrapped(kind, array_ufunc(ufunc, method, _arguments(inputs, []), kwargs and _arguments(kwargs)))
+    if out is not None and not holds_array(out):
+        raise TypeError(f"{ufunc.__name__}: out= is a plain array, which cannot hold a derivative; assign the result")
+    return _writing_ufunc(kind, ufunc, method, inputs, kwargs, out)
+
+
+def _writing_ufunc(kind: Kind, ufunc: numpy.ufunc, method: str, inputs: Any, kwargs: Any, out: Any) -> Any:
+    targets = inputs[:1] if method == "at" else out if type(out) is tuple else (out,)
+    # read first: what is written over may be among the operands
+    first = 1 if method == "at" else 0
+    operands = _arguments(inputs[first:], [])
+    for array in targets:
+        if isinstance(array, ArrayHolder):
+            array._prepare_write()  # type: ignore[attr-defined]
+    operands = (*_arguments(inputs[:first]), *operands)
+    result = wrapped(kind, array_ufunc(ufunc, method, operands, _arguments(kwargs)))
+    if out is None:
+        return result
+    return targets[0] if len(targets) == 1 else targets
+
+
+def dispatch(kind: Kind, function: Function, args: Any, kwargs: Any) -> Any:
+    """A function of NumPy on arguments among which there are arrays that hold Tensors."""
+    if not kwargs and len(args) == 1 and function in WHOLE:
+        result = _of_whole(kind, WHOLE[function], args[0])
+        if result is not None:
+            return result
+    if function in NO_TRACE and not current().batches:
+        return _without_derivative(kind, function, function, args, kwargs)
+    if function in BY_WEIGHTS:
+        return _by_weights(kind, function, args, kwargs)
+    if isinstance(function, numpy.ufunc):
+        return run_ufunc(kind, function, "__call__", args, kwargs)
+    with own_words():
+        result = _on_tensors(kind, function, args, kwargs)
+    arrays = _arrays_in(args)
+    if function in NEW_MEMORY and isinstance(result, ArrayHolder):
+        if all(array._tensor is not result._tensor for array in arrays):
+            return _with_memory(result)
+    note_views(result, arrays)
+    return result
+
+
+def _of_whole(kind: Kind, operation: Function, array: Any) -> Any:
+    """The quickest way: one array of real floating-point numbers, no further argument."""
+    if isinstance(array, ArrayHolder):
+        tensor = array._tensor
+        if tensor._array.dtype.char in "fd" and tensor._array.size:
+            return kind.wrap(operation(to_read(array) if Memory.exists else tensor))
+    return None
+
+
+def _without_derivative(kind: Kind, key: Any, function: Function, args: Any, kwargs: Any) -> Any:
+    result = function(*values(args), **values(kwargs))
+    result = kind.constant(result) if type(result) is not tuple else tuple([kind.constant(part) for part in result])
+    return _with_memory(result) if key in NEW_MEMORY else result
+
+
+def _with_memory(result: Any) -> Any:
+    if isinstance(result, ArrayHolder) and result._tensor._view is None:  # type: ignore[attr-defined]
+        make_writable(result._tensor)
+        result._form = ARRAY
+    return result
+
+
+def _on_tensors(kind: Kind, function: Function, args: Any, kwargs: Any) -> Any:
+    if function in WRITING and isinstance(args[0], ArrayHolder):
+        others = _arguments(args[1:], [])
+        args[0]._prepare_write()  # type: ignore[attr-defined]
+        return array_function(function, (), (args[0]._tensor, *others), _arguments(kwargs, []))
+    out = kwargs.get("out")
+    if isinstance(out, ArrayHolder):
+        result = _on_tensors(kind, function, args, {name: value for name, value in kwargs.items() if name != "out"})
+        out[...] = result  # type: ignore[index]
+        return out
+    if Memory.exists:
+        clones: list[Tensor] = []
+        result = array_function(function, (), _arguments(args, clones), _arguments(kwargs, clones))
+        if not (clones and has_view(result, clones)):
+            return wrapped(kind, result)
+    return wrapped(kind, array_function(function, (), _arguments(args), _arguments(kwargs)))
+
+
+def _by_weights(kind: Kind, function: Function, args: Any, kwargs: Any) -> Any:
+    """A function that is differentiated by its weights, on plain values but for these."""
+    position = BY_WEIGHTS[function]
+    weights = args[position] if len(args) > position else kwargs.get("weights")
+    args, kwargs = values(args), values(kwargs)
+    if not holds_array(weights):
+        return function(*args, **kwargs)
+    if len(args) > position:
+        args = (*args[:position], unwrap(weights), *args[position + 1 :])
+    else:
+        kwargs["weights"] = unwrap(weights)
+    return wrapped(kind, array_function(function, (), args, kwargs))
+
+
+def _arrays_in(args: Any) -> list[Any]:
+    members = [member for value in args if type(value) in (list, tuple) for member in value]
+    return [value for value in (*args, *members) if isinstance(value, ArrayHolder)]
+
+
+def _arguments(given: Any, clones: list[Tensor] | None = None) -> Any:
+    """Arguments as the table of functions takes them: Tensors for arrays, double precision for the extended one.
+
+    clones: if not None, memory that can be written to is cloned, and the clones are noted there.
+    """
+    if isinstance(given, dict):
+        return {name: _argument(value, clones) for name, value in given.items()} if given else given
+    return tuple([_argument(value, clones) for value in given])
+
+
+def _argument(value: Any, clones: list[Tensor] | None) -> Any:
+    if isinstance(value, ArrayHolder):
+        return value._tensor if clones is None or not Memory.exists else to_read(value, clones)
+    of = type(value)
+    if of is float or of is int or of is numpy.float64:
+        return value
+    if of is list or of is tuple:
+        return of([_argument(member, clones) for member in value])
+    return in_double(unwrap(value))
+
+
+def for_arrays(kind: Kind, function: Function, other: Function) -> Function:
+    """A function of NumPy that also takes data with differentiable arrays in it; `other` does without these."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if (holds_array(args) or (kwargs and holds_array(kwargs))) and not holds_tensor((args, kwargs)):
+            kwargs.pop("like", None)
+            return dispatch(kind, function, args, kwargs)
+        return other(*args, **kwargs)
+
+    return call
+
+
+class own_words:
+    """A with block whose errors of linear algebra are NumPy's: what torch's words name, the user never wrote."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, LinAlgError) and "singular" in str(error):
+            raise LinAlgError("Singular matrix") from error
+        if isinstance(error, LinAlgError) and "positive-definite" in str(error):
+            raise LinAlgError("Matrix is not positive definite") from error
+
+
+def clone(array: ArrayHolder) -> Tensor:
+    """The values of an array in memory of their own, which can be written to."""
+    return make_writable(ops.clone(array._tensor))

@@ -1,0 +1,75 @@
+"""Arrays and numbers in the place of Tensors: what functions of functions need, see `adjoint.transforms.passing`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from adjoint.arrays.namespace import is_array
+from adjoint.core.graph import TensorBase, new_tensor
+from adjoint.core.holders import tensor_of_array
+from adjoint.interop.numpy_array.array import Array
+from adjoint.interop.numpy_array.base import ArrayHolder, in_double, is_tracked, raw
+
+_NUMBERS = (float, int, complex, numpy.generic)
+
+WHOLE = (
+    "{name}: cannot differentiate by whole numbers or truth values, and an argument is of {kind}: give it as "
+    "floating-point numbers, x.astype(float) or {example}"
+)
+
+
+def is_value(leaf: Any) -> bool:
+    """True for an array or a number; truth values of Python are options."""
+    return type(leaf) is not bool and (isinstance(leaf, (*_NUMBERS, ArrayHolder)) or is_array(leaf))
+
+
+def is_held(leaf: Any) -> bool:
+    """True for a differentiable array."""
+    return isinstance(leaf, ArrayHolder)
+
+
+def enter(leaf: Any, name: str, whole: bool = False) -> TensorBase:
+    """The Tensor of an array or a number.
+
+    Raises TypeError for whole numbers, by which nothing is differentiated, unless they are allowed.
+    """
+    if isinstance(leaf, ArrayHolder):
+        return leaf._tensor
+    if type(leaf) is float:
+        return new_tensor(numpy.array(leaf))
+    tensor = tensor_of_array(in_double(leaf if is_array(leaf) else numpy.asarray(leaf)))
+    if tensor._array.dtype.kind in "biu" and not whole:
+        raise TypeError(WHOLE.format(name=name, kind=tensor._array.dtype, example="3.0 for 3"))
+    return tensor
+
+
+def give(tensor: Any) -> Any:
+    """What a function gets: a number for a Tensor without axes, else an array."""
+    return Array.new(tensor)
+
+
+def take(value: Any, constants: bool = False) -> Any:
+    """The Tensor of a differentiable array; with constants, of a plain array or number, too."""
+    if isinstance(value, ArrayHolder):
+        return value._tensor
+    if isinstance(value, numpy.ndarray) and value.dtype.kind == "O":
+        return Array(value)._tensor
+    if constants and (isinstance(value, _NUMBERS) or is_array(value)):
+        return new_tensor(numpy.asarray(value)) if isinstance(value, _NUMBERS) else tensor_of_array(value)
+    return value
+
+
+def leave(tensor: Any, held: bool) -> Any:
+    """What the caller gets: a differentiable array if derivatives go on, else a plain array or number."""
+    if held or is_tracked(tensor):
+        return Array.wrap(tensor)
+    array = tensor._array
+    return raw(tensor) if type(array) is numpy.ndarray else array
+
+
+def answers() -> dict[str, Callable[..., Any]]:
+    """The functions that say it."""
+    return {"is_value": is_value, "is_held": is_held, "enter": enter, "give": give, "take": take, "leave": leave}

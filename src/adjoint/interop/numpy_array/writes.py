@@ -1,0 +1,123 @@
+"""Writing to elements with NumPy's meaning: views see it, derivatives do not suffer from it.
+
+Operations save the values that their derivatives need. So memory that is written to belongs to a `Memory`, and what an
+operation reads of it is a clone: one for each state of the whole, which further reads share. An array whose memory has
+none yet (the argument of a function, the result of an operation) is cloned before its first write, and with it all
+arrays that share its memory.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from adjoint.core.graph import TensorBase, replay_view
+from adjoint.interop.numpy_array.base import ArrayHolder
+from adjoint.tensor.table import ops
+
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
+
+#: Entries of a base Tensor's `__dict__`: its `Memory`, and the arrays that share it, {id: weak reference}.
+_MEMORY, _SHARED = "_numpy_array_memory", "_numpy_array_shared"
+
+
+class Memory:
+    """Memory that can be written to. snapshot: its values, as operations may save them, until the next write."""
+
+    __slots__ = ("snapshot",)
+
+    #: True once there is any: operands are looked at only then.
+    exists = False
+
+    def __init__(self) -> None:
+        self.snapshot: Tensor | None = None
+        Memory.exists = True
+
+
+def base_of(tensor: Tensor) -> Tensor:
+    """The Tensor that owns the memory."""
+    view = tensor._view  # type: ignore[attr-defined]
+    return tensor if view is None else view.base  # type: ignore[no-any-return]
+
+
+def memory_of(tensor: Tensor) -> Memory | None:
+    """The `Memory` of a Tensor that can be written to."""
+    return base_of(tensor).__dict__.get(_MEMORY) if Memory.exists else None
+
+
+def make_writable(tensor: Tensor) -> Tensor:
+    """Let a new Tensor, whose memory nobody else knows, be written to."""
+    tensor.__dict__[_MEMORY] = Memory()
+    return tensor
+
+
+def note_views(results: Any, sources: Any) -> None:
+    """Note which arrays share memory: results of an operation, and the arrays that it was called with."""
+    for result in results if isinstance(results, (list, tuple)) else (results,):
+        if not isinstance(result, ArrayHolder) or result._tensor._view is None:  # type: ignore[attr-defined]
+            continue
+        base = base_of(result._tensor)
+        for source in sources:
+            if isinstance(source, ArrayHolder) and base_of(source._tensor) is base:
+                shared = base.__dict__.setdefault(_SHARED, {})
+                shared[id(result)] = weakref.ref(result)
+                shared[id(source)] = weakref.ref(source)
+
+
+def to_read(value: Any, clones: list[Tensor] | None = None) -> Any:
+    """The Tensor of an array as an operation may save it. Anything else as it is.
+
+    clones: where Tensors are noted that stand for memory which can be written to.
+    """
+    if not isinstance(value, ArrayHolder):
+        return value
+    tensor = value._tensor
+    memory = memory_of(tensor)
+    if memory is None:
+        return tensor
+    base = base_of(tensor)
+    if base is tensor:
+        if memory.snapshot is None:
+            memory.snapshot = ops.clone(base)
+        clone = memory.snapshot
+    elif memory.snapshot is not None:
+        clone = replay_view(tensor._view.replay, memory.snapshot)  # type: ignore[attr-defined]
+    else:
+        clone = ops.clone(tensor)
+    if clones is not None:
+        clones.append(clone)
+    return clone
+
+
+def to_write(array: ArrayHolder) -> Tensor:
+    """The Tensor of an array that is about to be written to, in memory of its own."""
+    memory = memory_of(array._tensor)
+    if memory is None:
+        _take_over(array)
+    else:
+        memory.snapshot = None
+    return array._tensor
+
+
+def _take_over(array: ArrayHolder) -> None:
+    """Give an array, and all that share its memory, memory of their own."""
+    base = base_of(array._tensor)
+    shared = [known for reference in base.__dict__.pop(_SHARED, {}).values() if (known := reference()) is not None]
+    if not any(known is array for known in shared):
+        shared.append(array)
+    own = make_writable(ops.clone(base))
+    for known in shared:
+        view = known._tensor._view  # type: ignore[attr-defined]
+        known._tensor = own if view is None else replay_view(view.replay, own)
+    own.__dict__[_SHARED] = {id(known): weakref.ref(known) for known in shared}
+
+
+def has_view(result: Any, tensors: list[Tensor]) -> bool:
+    """Whether a result is one of these Tensors or a view of one."""
+    if isinstance(result, (list, tuple)):
+        return any(has_view(part, tensors) for part in result)
+    if not isinstance(result, TensorBase):
+        return False
+    base = base_of(result)  # type: ignore[arg-type]
+    return any(base is base_of(tensor) for tensor in tensors)

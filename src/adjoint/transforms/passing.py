@@ -1,0 +1,160 @@
+"""What you pass is what you get: functions of functions that take Tensors also take arrays and numbers.
+
+A transformation is written for Tensors. `for_calls` and `for_primals` let it take trees of NumPy arrays and numbers: the
+function that is differentiated then gets differentiable arrays with NumPy's meaning, and results come back as arrays
+and numbers. How such values become Tensors and Tensors such values is said by `values`, which a floor above fills in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import Any, TypeVar
+
+from adjoint.core.graph import TensorBase
+from adjoint.runtime import pytree
+from adjoint.runtime.pytree import flatten
+
+Function = Callable[..., Any]
+T = TypeVar("T", bound=Function)
+
+
+class Values:
+    """How values that are no Tensors go into transformations and come out. `load` fills in the other functions.
+
+    is_value: whether something is an array or a number. enter(value, name): its Tensor. give(tensor): what a function
+    gets for it. take(value): the Tensor of what a function returned, or the value itself if it is no array; constants
+    become Tensors, too, with take(value, True). leave(tensor, held): what the caller gets; held: as a differentiable
+    array.
+    """
+
+    load: Callable[[], dict[str, Function]] = dict
+
+    def __getattr__(self, name: str) -> Function:
+        functions = type(self).load()
+        if name not in functions:
+            raise AttributeError(name)
+        self.__dict__.update(functions)
+        return functions[name]
+
+
+values = Values()
+
+
+def are_arrays(leaves: Iterable[Any]) -> bool:
+    """True if there are arrays or numbers among these, and no Tensors, which transformations want alone."""
+    of_arrays = False
+    for leaf in leaves:
+        if isinstance(leaf, TensorBase):
+            return False
+        of_arrays = of_arrays or values.is_value(leaf)
+    return of_arrays
+
+
+def positions_in(argnums: Any, n: int) -> tuple[int, ...]:
+    """The positions that argnums names, as far as there are such arguments: others are the transformation's to refuse."""
+    numbers = argnums if isinstance(argnums, tuple) else (argnums,)
+    return tuple([number for number in numbers if isinstance(number, int) and -n <= number < n])
+
+
+def entered(tree: Any, name: str) -> Any:
+    """A tree with Tensors in the place of arrays and numbers."""
+    return pytree.map(lambda leaf: values.enter(leaf, name) if values.is_value(leaf) else leaf, tree)
+
+
+def given(tree: Any) -> Any:
+    """A tree of Tensors as a function gets it."""
+    if isinstance(tree, TensorBase):
+        return values.give(tree)
+    return pytree.map(lambda leaf: values.give(leaf) if isinstance(leaf, TensorBase) else leaf, tree)
+
+
+def taken(result: Any, has_aux: bool = False) -> Any:
+    """What a function returned, as the transformation takes it; with has_aux, constants stay in the second part."""
+    if has_aux and type(result) is tuple and len(result) == 2:
+        return taken(result[0]), pytree.map(values.take, result[1])
+    return pytree.map(lambda leaf: values.take(leaf, True), result)
+
+
+class Leaving:
+    """How the results of one call come out: as differentiable arrays if some went in, else as plain ones."""
+
+    def __init__(self, leaves: Iterable[Any]) -> None:
+        self.held = any(values.is_held(leaf) for leaf in leaves)
+
+    def result(self, tree: Any) -> Any:
+        """A tree of results; a function that is one takes arrays and gives arrays."""
+        if isinstance(tree, TensorBase):
+            return values.leave(tree, self.held)
+        return pytree.map(self.leaf, tree)
+
+    def leaf(self, leaf: Any) -> Any:
+        """One result."""
+        if isinstance(leaf, TensorBase):
+            return values.leave(leaf, self.held)
+        return self.function(leaf) if callable(leaf) else leaf
+
+    def function(self, of_tensors: Function) -> Function:
+        """A pullback, or another function that is a result."""
+
+        @wraps(of_tensors, updated=())
+        def of_arrays(*trees: Any) -> Any:
+            held = self.held or any(values.is_held(leaf) for leaf in flatten(trees)[0])
+            leaving = self if held is self.held else Leaving(flatten(trees)[0])
+            return leaving.result(of_tensors(*entered(trees, of_tensors.__name__)))
+
+        return of_arrays
+
+
+def for_calls(transform: T) -> T:
+    """Let the functions that a transformation makes take arrays: its second argument says by which they differentiate."""
+    name = transform.__name__
+
+    @wraps(transform)
+    def public(func: Function, argnums: Any = 0, *options: Any, **named: Any) -> Function:
+        of_tensors = transform(func, argnums, *options, **named)
+        has_aux = bool(options[0] if options else named.get("has_aux", False))
+        inner: list[Function] = []
+
+        def function(*args: Any, **kwargs: Any) -> Any:
+            arguments = list(args)
+            for position in positions_in(argnums, len(args)):
+                arguments[position] = given(arguments[position])
+            return taken(func(*arguments, **kwargs), has_aux)
+
+        @wraps(func, updated=())
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            positions = positions_in(argnums, len(args))
+            leaves = [leaf for position in positions for leaf in flatten(args[position])[0]]
+            if not are_arrays(leaves):
+                return of_tensors(*args, **kwargs)
+            if not inner:
+                inner.append(transform(function, argnums, *options, **named))
+            arguments = list(args)
+            for position in positions:
+                arguments[position] = entered(args[position], name)
+            return Leaving(leaves).result(inner[0](*arguments, **kwargs))
+
+        return wrapper
+
+    return public  # type: ignore[return-value]
+
+
+def for_primals(transform: T) -> T:
+    """Let a transformation take arrays: a function first, then trees of values, and options by name."""
+    name = transform.__name__
+
+    @wraps(transform)
+    def public(func: Function, *primals: Any, **options: Any) -> Any:
+        named = {key: tree for key, tree in options.items() if key in ("inputs", "v", "primals", "tangents")}
+        leaves = flatten((primals, named))[0]
+        if not are_arrays(leaves):
+            return transform(func, *primals, **options)
+
+        def function(*args: Any, **kwargs: Any) -> Any:
+            return taken(func(*given(args), **kwargs), bool(options.get("has_aux", False)))
+
+        options |= {key: entered(tree, name) for key, tree in named.items()}
+        return Leaving(leaves).result(transform(function, *entered(primals, name), **options))
+
+    return public  # type: ignore[return-value]
