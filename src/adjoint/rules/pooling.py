@@ -145,7 +145,7 @@ def im2col(xp, input: Array, maps):
     outer = input.shape[: input.ndim - len(maps)]
     columns = xp.zeros((*outer, count, *results), dtype=input.dtype)
     for element in axis_maps.elements(maps):
-        xp.setitem(columns, (..., element.number, *element.into[1:]), axis_maps.seen(xp, input, element))
+        xp.setitem(columns, (..., element.number, *element.into[1:]), axis_maps.elements_under(xp, input, element))
     return xp.reshape(columns, (*outer[:-1], outer[-1] * count, prod(results)))
 
 
