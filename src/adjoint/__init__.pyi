@@ -788,6 +788,8 @@ from adjoint.runtime.threads import get_num_threads as get_num_threads
 def get_rng_state() -> Tensor:
     """The state of the default generator as a tensor of bytes."""
 
+from adjoint.transforms.func import grad as grad
+
 def gradient(input: Tensor, *, spacing: Any = 1, dim: Dims = None, edge_order: builtins.int = 1) -> builtins.tuple[Tensor, ...]:
     """Numerical derivatives of a function given on a grid, one for each axis, of second order inside."""
 
@@ -831,6 +833,8 @@ def hardshrink(input: Tensor, lambd: builtins.float = 0.5) -> Tensor:
 
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The step function: 0 below 0, 1 above, and `values` at 0; 0 for NaN."""
+
+from adjoint.transforms.func import hessian as hessian
 
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: builtins.float = 1.0, reduction: builtins.int = 0) -> Tensor:
     """nn.functional.hinge_embedding_loss() with the reduction as a number."""
@@ -986,6 +990,10 @@ def isreal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def istft(input: Tensor, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, normalized: builtins.bool = False, onesided: builtins.bool | None = None, length: builtins.int | None = None, return_complex: builtins.bool = False) -> Tensor:
     """The signal (..., time) from its short-time Fourier transform (..., frequencies, windows): stft's inverse."""
+
+from adjoint.transforms.func import jacobian as jacobian
+
+from adjoint.transforms.func import jvp as jvp
 
 def kaiser_window(window_length: builtins.int, periodic: builtins.bool = True, beta: builtins.float = 12.0, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
     """The Kaiser window of size n: i0(beta sqrt(1 - (2 k / N - 1)^2)) / i0(beta), i0 the modified Bessel function for k = 0 .. n - 1."""
@@ -1835,6 +1843,8 @@ from adjoint.arrays.determinism import use_deterministic_algorithms as use_deter
 
 from adjoint import utils as utils
 
+from adjoint.transforms.func import value_and_grad as value_and_grad
+
 def vander(x: Tensor, N: builtins.int | None = None, increasing: builtins.bool = False) -> Tensor:
     """The powers N - 1 to 0 of each element of a vector as rows of a matrix; `increasing`: 0 to N - 1."""
 
@@ -1861,6 +1871,8 @@ def view_as_real_copy(input: Tensor, *, out: Any = None) -> Tensor:
 
 def view_copy(input: Tensor, size: Any = None, dtype: Any = None, *, out: Any = None) -> Tensor:
     """A copy of what view() gives a view of."""
+
+from adjoint.transforms.func import vjp as vjp
 
 from adjoint.transforms.batching.vmap import vmap as vmap
 

@@ -496,7 +496,7 @@ ERRORS: list[tuple[Fun, Any, str]] = [
     (lambda: ag.grad(lambda x: x + "text")(1.0), TypeError, "unsupported operand"),
     (lambda: ag.grad(lambda x: "text" - x)(1.0), TypeError, "unsupported operand"),
     (lambda: ag.grad(lambda x: x < None)(1.0), TypeError, "not supported"),
-    (lambda: ag.grad(lambda x: x.copy()[::-1].__setitem__(0, x[0]))(X), ValueError, "reversed slice of an array that is differentiated is a c"),
+    (lambda: ag.grad(lambda x: x.copy()[::-1].__setitem__(0, x[0]))(X), ValueError, "a reversed slice"),
     (lambda: ag.grad(lambda x: list(x))(1.0), TypeError, "iteration over a 0-d array"),
     (lambda: ag.grad(lambda x: x.item())(X), ValueError, "size 1"),
     (lambda: ag.grad(lambda x: pickle.dumps(x))(X), TypeError, "cannot be pickled"),

@@ -62,7 +62,7 @@ class intercepted(ModeBlock):
     def __init__(self, interceptor: Interceptor) -> None:
         self.interceptor = interceptor
 
-    def changes(self) -> Any:
+    def _changes(self) -> Any:
         return ((INTERCEPT, "interceptors", (self.interceptor.position, self.interceptor)),)
 
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 import adjoint
-from adjoint.core.operations.out_dtypes import _SAID
+from adjoint.core.operations.out_dtypes import _MESSAGES
 from adjoint.core.recorded import operations
 from adjoint.functions.composite import COMPOSITES
 
@@ -64,4 +64,4 @@ def test_others_are_cast(call):
 def test_the_table_names_functions():
     composites = {name for _, name in COMPOSITES}
     of_linalg = {f"linalg_{name}" for space, name in COMPOSITES if space == "linalg"}
-    assert set(_SAID) <= {*operations, *composites, *of_linalg}
+    assert set(_MESSAGES) <= {*operations, *composites, *of_linalg}

@@ -488,12 +488,12 @@ class finfo(_Info):
     __slots__ = ("eps", "resolution", "smallest_normal", "tiny")
 
     def __init__(self, type: dtype | None = None) -> None:
-        given = _default if type is None else as_dtype(type, "finfo", "argument 'type' (position 1)")
-        if given.category < _FLOATING:
+        kind = _default if type is None else as_dtype(type, "finfo", "argument 'type' (position 1)")
+        if kind.category < _FLOATING:
             raise TypeError(
                 "adjoint.finfo() requires a floating point input type. Use adjoint.iinfo to handle 'adjoint.finfo'"
             )
-        real = given.to_real()
+        real = kind.to_real()
         exponent, mantissa = _EXPONENT_AND_MANTISSA[real]
         largest_exponent = 2 ** (exponent - 1) - 1
         self.dtype = real.name
@@ -519,14 +519,14 @@ class iinfo(_Info):
     __slots__ = ()
 
     def __init__(self, type: dtype) -> None:
-        given = as_dtype(type, "iinfo", "argument 'type' (position 1)")
-        if given is bool_:
+        kind = as_dtype(type, "iinfo", "argument 'type' (position 1)")
+        if kind is bool_:
             raise TypeError("adjoint.bool is not supported by adjoint.iinfo")
-        if given.category != _INTEGER:
+        if kind.category != _INTEGER:
             raise TypeError(
                 "adjoint.iinfo() requires an integer input type. Use adjoint.finfo to handle 'adjoint.iinfo'"
             )
-        self.dtype = given.name
-        self.bits = 8 * given.itemsize
-        self.max = 2 ** (self.bits - given.is_signed) - 1
-        self.min = -self.max - 1 if given.is_signed else 0
+        self.dtype = kind.name
+        self.bits = 8 * kind.itemsize
+        self.max = 2 ** (self.bits - kind.is_signed) - 1
+        self.min = -self.max - 1 if kind.is_signed else 0

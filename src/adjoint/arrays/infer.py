@@ -94,13 +94,13 @@ def array_from_data(data: object, dtype: dtype | None = None, *, unwrap: Unwrap 
 
 def _copy_array(array: Array, dtype: dtype | None) -> Array:
     native = array.dtype.newbyteorder("=")
-    wanted = from_numpy_dtype(native) if dtype is None else dtype
+    kind = from_numpy_dtype(native) if dtype is None else dtype
     if dtype is not None:
         from_numpy_dtype(native)  # objects and strings are refused, not converted
-    if array.dtype.kind == "c" and not wanted.is_complex and wanted is not bool_:
+    if array.dtype.kind == "c" and not kind.is_complex and kind is not bool_:
         array = array.real
     with np.errstate(over="ignore", invalid="ignore"):
-        return np.array(array, dtype=wanted.numpy)
+        return np.array(array, dtype=kind.numpy)
 
 
 # --- structure ----------------------------------------------------------------------------------------------
@@ -164,8 +164,8 @@ def _stack(items: list[Array], shape: tuple[int, ...], dim: int) -> Array | None
     """Arrays of one shape joined into the result's shape; None if they differ or do not hold numbers."""
     if any(each.shape != items[0].shape or each.dtype.kind not in "biufcV" for each in items):
         return None
-    wanted = promote_all(dict.fromkeys(from_numpy_dtype(each.dtype.newbyteorder("=")) for each in items))
-    return np.stack([each.astype(wanted.numpy, copy=False) for each in items]).reshape(shape[:dim] + items[0].shape)
+    kind = promote_all(dict.fromkeys(from_numpy_dtype(each.dtype.newbyteorder("=")) for each in items))
+    return np.stack([each.astype(kind.numpy, copy=False) for each in items]).reshape(shape[:dim] + items[0].shape)
 
 
 def _leaf(x: Any, dtype: dtype | None, unwrap: Unwrap) -> Any:

@@ -42,9 +42,9 @@ class memory_format:
 
 
 def _format(name: str, order: tuple[int, ...] | None = None) -> memory_format:
-    made: memory_format = object.__new__(memory_format)
-    made.name, made.order = name, order
-    return made
+    result: memory_format = object.__new__(memory_format)
+    result.name, result.order = name, order
+    return result
 
 
 contiguous_format = _format("contiguous_format")
@@ -53,16 +53,16 @@ channels_last = _format("channels_last", (0, 2, 3, 1))
 channels_last_3d = _format("channels_last_3d", (0, 2, 3, 4, 1))
 
 
-def as_memory_format(given: Any, function: str) -> memory_format:
+def as_memory_format(value: Any, function: str) -> memory_format:
     """Read an argument; None stands for preserve_format. Raises TypeError for anything else."""
-    if given is None:
+    if value is None:
         return preserve_format
-    if not isinstance(given, memory_format):
-        raise TypeError(f"{function}(): argument 'memory_format' must be adjoint.memory_format, not {type_name(given)}")
-    return given
+    if not isinstance(value, memory_format):
+        raise TypeError(f"{function}(): argument 'memory_format' must be adjoint.memory_format, not {type_name(value)}")
+    return value
 
 
-def strides_in(shape: tuple[int, ...], wanted: memory_format) -> tuple[int, ...] | None:
+def strides_in(shape: tuple[int, ...], format: memory_format) -> tuple[int, ...] | None:
     """The strides, in elements, of a tensor laid out so; None for row by row.
 
     Raises RuntimeError for another number of axes than the format is for.
@@ -70,7 +70,7 @@ def strides_in(shape: tuple[int, ...], wanted: memory_format) -> tuple[int, ...]
     >>> strides_in((1, 2, 3, 4), channels_last)
     (24, 1, 8, 2)
     """
-    order = wanted.order_for(len(shape))
+    order = format.order_for(len(shape))
     if order is None:
         return None
     strides = [0] * len(shape)
@@ -81,15 +81,15 @@ def strides_in(shape: tuple[int, ...], wanted: memory_format) -> tuple[int, ...]
     return tuple(strides)
 
 
-def lies_so(shape: tuple[int, ...], strides: tuple[int, ...], wanted: memory_format) -> bool:
+def lies_so(shape: tuple[int, ...], strides: tuple[int, ...], format: memory_format) -> bool:
     """True if strides, in elements, are those of this format; lengths of 1 do not matter.
 
     >>> lies_so((1, 2, 3, 4), (24, 1, 8, 2), channels_last)
     True
     """
-    if wanted.order is None or len(shape) != len(wanted.order):
+    if format.order is None or len(shape) != len(format.order):
         return False
-    expected = strides_in(shape, wanted) or ()
+    expected = strides_in(shape, format) or ()
     return all(n == 1 or a == b for n, a, b in zip(shape, strides, expected, strict=True))
 
 

@@ -113,13 +113,13 @@ def device_of(array: Any) -> device:
     return CPU if own is None else own(array)  # type: ignore[no-any-return]
 
 
-def on_device(array: Any, wanted: device) -> Any:
+def on_device(array: Any, target: device) -> Any:
     """The array in main memory or on a CUDA device: itself where it lies there already."""
-    if device_of(array) == wanted:
+    if device_of(array) == target:
         return array
     from adjoint.arrays.libraries import cupy_namespace
 
-    return cupy_namespace.on_host(array) if wanted.type == "cpu" else cupy_namespace.on_gpu(array, wanted)
+    return cupy_namespace.on_host(array) if target.type == "cpu" else cupy_namespace.on_gpu(array, target)
 
 
 def is_lazy(array: Any) -> bool:

@@ -76,12 +76,12 @@ def promote(
         return None
     common = common_dtype(operands, policy)
     half = common.numpy if common in (float16, bfloat16) else None
-    wanted = _FLOAT32 if half is not None else common.numpy
+    target = _FLOAT32 if half is not None else common.numpy
 
     def cast(value: Any) -> Any:
         if half is not None and operand_type(value)[1] not in wide:
             value = _rounded(value, half)
-        return _cast(value, wanted)
+        return _cast(value, target)
 
     if sequence >= 0:
         raw[sequence] = [cast(value) for value in operands]
@@ -114,13 +114,13 @@ def _rounded(value: Any, half: numpy.dtype[Any]) -> Any:
         return float(numpy.asarray(float(value)).astype(half))
 
 
-def _cast(value: Any, wanted: numpy.dtype[Any]) -> Any:
+def _cast(value: Any, target: numpy.dtype[Any]) -> Any:
     kind = getattr(value, "dtype", None)
     if kind is None:
-        if isinstance(value, bool) != (wanted.kind == "b"):
-            return _NUMBERS[wanted.kind](value)
-        return wrapped(value, wanted) if type(value) is int and wanted.kind in "iu" else value
-    return value if numpy_dtype(kind) == wanted else astype(value, wanted)
+        if isinstance(value, bool) != (target.kind == "b"):
+            return _NUMBERS[target.kind](value)
+        return wrapped(value, target) if type(value) is int and target.kind in "iu" else value
+    return value if numpy_dtype(kind) == target else astype(value, target)
 
 
 def number_as(value: Any, kind: numpy.dtype[Any]) -> Any:

@@ -148,8 +148,8 @@ def _slow_check_shape(
             if is_sequence:
                 raise TypeError(f"{where}, but found element of type {type_name(item)} at pos 0")
             if len(items) > 1:
-                given = position + len(items) - 1
-                raise TypeError(f"{name}() takes {position} positional argument but {given} were given")
+                n_given = position + len(items) - 1
+                raise TypeError(f"{name}() takes {position} positional argument but {n_given} were given")
             raise TypeError(f"{where}, not {type_name(item)}")
         reason = "Overflow when unpacking long long"
         if value is None:
@@ -321,12 +321,12 @@ def as_device(x: object, function: str = "tensor") -> device:
         return CPU
     if not isinstance(x, (str, int, device)) or isinstance(x, bool):
         raise TypeError(f"{function}(): argument 'device' must be adjoint.device, not {type_name(x)}")
-    wanted = x if isinstance(x, device) else device(x)
-    if wanted.type == "cuda" and not cuda_is_available():
+    result = x if isinstance(x, device) else device(x)
+    if result.type == "cuda" and not cuda_is_available():
         raise AssertionError(
-            f"device '{wanted}' was asked for, but no CUDA device is available: install CuPy on a machine "
+            f"device '{result}' was asked for, but no CUDA device is available: install CuPy on a machine "
             "with one, or use device='cpu'"
         )
-    if wanted.type not in ("cpu", "cuda"):
-        raise RuntimeError(f"device '{wanted}' was asked for, but arrays live on 'cpu' or 'cuda' only")
-    return wanted
+    if result.type not in ("cpu", "cuda"):
+        raise RuntimeError(f"device '{result}' was asked for, but arrays live on 'cpu' or 'cuda' only")
+    return result

@@ -97,6 +97,6 @@ class flags(_ModeBlock, _ContextDecorator):
         if benchmark_limit is not None:
             self.switches["benchmark_limit"] = benchmark_limit
 
-    def changes(self) -> tuple[_Any, ...]:
+    def _changes(self) -> tuple[_Any, ...]:
         """What the block changes: attributes of this module."""
         return tuple((_ATTRIBUTE, name, (_sys.modules[__name__], value)) for name, value in self.switches.items())

@@ -31,8 +31,8 @@ class Node(abc.ABC):
 
     @classmethod
     def __subclasshook__(cls, subclass: type) -> bool:
-        known = cls is Node and issubclass(subclass, graph.Node)  # type: ignore[comparison-overlap]
-        return True if known else NotImplemented
+        is_node = cls is Node and issubclass(subclass, graph.Node)  # type: ignore[comparison-overlap]
+        return True if is_node else NotImplemented
 
     @abc.abstractmethod
     def name(self) -> str:
@@ -166,8 +166,8 @@ def register_multi_grad_hook(
     tensors = list(tensors)
     for index, tensor in enumerate(tensors):
         if not isinstance(tensor, TensorBase):
-            said = f"expected Tensor as element {index} in argument 0, but got {type_name(tensor)}"
-            raise TypeError(f"register_multi_grad_hook(): {said}")
+            message = f"expected Tensor as element {index} in argument 0, but got {type_name(tensor)}"
+            raise TypeError(f"register_multi_grad_hook(): {message}")
     if not all(needs_grad(tensor) for tensor in tensors):
         raise AssertionError("Expected gradient function to be set")
     make = _WaitForAll if mode == "all" else _TakeFirst

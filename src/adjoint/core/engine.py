@@ -462,7 +462,7 @@ def in_new_thread(function, arguments):
     state: ThreadState = current()
     context = contextvars.copy_context()
     outcome: list = []
-    done = _thread.allocate_lock()
+    finished = _thread.allocate_lock()
 
     def work():
         adopt(state)
@@ -471,9 +471,9 @@ def in_new_thread(function, arguments):
         except BaseException as error:
             outcome.append((None, error))
         finally:
-            done.release()
+            finished.release()
 
-    done.acquire()
+    finished.acquire()
     if sys.is_finalizing():
         return function(*arguments)
     try:
@@ -484,7 +484,7 @@ def in_new_thread(function, arguments):
     interrupt = None
     while not outcome:
         try:
-            done.acquire()
+            finished.acquire()
         except BaseException as error:
             # a signal: the pass is not left alone with the graph
             interrupt = error
@@ -510,7 +510,7 @@ def run_pass(roots: list, cotangents: list, retain_graph, create_graph, captures
     state.grad_enabled = create_graph
     state.backward_depth += 1
     _active_runs.add(run.number)
-    done = False
+    is_complete = False
     try:
         with _claiming:
             if captures is not None:
@@ -522,10 +522,10 @@ def run_pass(roots: list, cotangents: list, retain_graph, create_graph, captures
                 run.deliver(node, nr, cotangent)
         state.run = run
         run.go_quietly(nodes)
-        done = True
+        is_complete = True
     finally:
         state.restore()
-        if not done:
+        if not is_complete:
             run.forget(nodes)
         _active_runs.discard(run.number)
     return run.captured
@@ -534,7 +534,7 @@ def run_pass(roots: list, cotangents: list, retain_graph, create_graph, captures
 # passes that need no check of arguments -------------------------------------------------------------------------------
 
 
-def root_of(tensor: TensorBase, given, create_graph):
+def root_of(tensor: TensorBase, grad_output, create_graph):
     """Node, output number and cotangent of a plain tensor where nothing unusual is on.
 
     given: the cotangent, or None for 1, which is right for one element. None is returned for whatever is to be checked
@@ -544,16 +544,16 @@ def root_of(tensor: TensorBase, given, create_graph):
     if state.unusual or state.batches or state.dual_stack or not needs_grad(tensor):
         return None
     array = tensor._array
-    if given is None:
+    if grad_output is None:
         cotangent = one_like(array)
     else:
-        cotangent = cython.cast(TensorBase, given)._array
+        cotangent = cython.cast(TensorBase, grad_output)._array
         if type(array) is not _ndarray or type(cotangent) is not _ndarray:
             return None
         if not has_layout(cotangent, shape_of(array), dtype_of(array)):
             return None
         if create_graph:
-            cotangent = given
+            cotangent = grad_output
     if cotangent is None or getattr(tensor, "_draw", None) is not None:
         return None
     node: Node = gradient_edge(tensor)
@@ -590,10 +590,10 @@ def gradients_of(output: TensorBase, inputs, cotangent, retain_graph, create_gra
         node = gradient_edge(tensor) if needs_grad(tensor) else None
         if node is None:
             return None
-        wanted = captures.get(node)
-        if wanted is None:
-            captures[node] = wanted = []
-        wanted.append((tensor._output_nr, index))
+        number = captures.get(node)
+        if number is None:
+            captures[node] = number = []
+        number.append((tensor._output_nr, index))
         index += 1
     root = root_of(output, cotangent, create_graph)
     if root is None or index == 0:
@@ -647,11 +647,11 @@ def as_tensor(cotangent, create_graph):
     return cotangent if create_graph or cotangent is None else new_tensor(cotangent)
 
 
-def as_cotangent(given, before, create_graph, hook):
+def as_cotangent(replacement, before, create_graph, hook):
     """What a hook returned, as the engine carries it, checked against what it was given."""
-    if not isinstance(given, TensorBase):
-        raise TypeError(f"expected Variable, but hook returned '{type(given).__name__}'")
-    tensor: TensorBase = given
+    if not isinstance(replacement, TensorBase):
+        raise TypeError(f"expected Variable, but hook returned '{type(replacement).__name__}'")
+    tensor: TensorBase = replacement
     array = before._array if isinstance(before, TensorBase) else before
     if array is None:
         raise RuntimeError("can't replace a None gradient with a non-None value")
@@ -665,9 +665,9 @@ def as_cotangent(given, before, create_graph, hook):
 def run_tensor_hooks(hooks, cotangent, create_graph):
     """Call the hooks of one tensor; each may replace the cotangent."""
     for hook in list(hooks.values()):
-        given = hook(as_tensor(cotangent, create_graph))
-        if given is not None:
-            cotangent = as_cotangent(given, cotangent, create_graph, hook)
+        replacement = hook(as_tensor(cotangent, create_graph))
+        if replacement is not None:
+            cotangent = as_cotangent(replacement, cotangent, create_graph, hook)
     return cotangent
 
 
@@ -690,26 +690,28 @@ def run_pre_hooks(node: Node, cotangent, create_graph):
     """Call the hooks that want to see what a node received before it runs."""
     values = output_values(node, cotangent)
     for hook in list(node._ad_pre_hooks.values()):
-        given = hook(tuple([as_tensor(value, create_graph) for value in values]))
-        if given is not None:
-            values = replaced(given, values, create_graph, hook)
+        replacement = hook(tuple([as_tensor(value, create_graph) for value in values]))
+        if replacement is not None:
+            values = replaced(replacement, values, create_graph, hook)
     return values[0] if node._ad_n_outputs == 1 else values
 
 
-def replaced(given, values, create_graph, hook):
+def replaced(replacement, values, create_graph, hook):
     """The values that a hook on a node returned in place of those it saw."""
-    if not isinstance(given, tuple):
-        raise TypeError(f"expected tuple, but hook returned '{type(given).__name__}'")
-    if len(given) != len(values):
-        raise RuntimeError(errors.hook_changed_number(hook, len(given), len(values)))
-    return [None if new is None else as_cotangent(new, old, create_graph, hook) for new, old in zip(given, values)]
+    if not isinstance(replacement, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(replacement).__name__}'")
+    if len(replacement) != len(values):
+        raise RuntimeError(errors.hook_changed_number(hook, len(replacement), len(values)))
+    return [
+        None if new is None else as_cotangent(new, old, create_graph, hook) for new, old in zip(replacement, values)
+    ]
 
 
 def run_post_hooks(node: Node, pulled, received, create_graph):
     """Call the hooks that want to see what a node made of its cotangents, of which `received` is a list."""
     outputs = tuple([as_tensor(value, create_graph) for value in received])
     for hook in list(node._ad_post_hooks.values()):
-        given = hook(tuple([as_tensor(value, create_graph) for value in pulled]), outputs)
-        if given is not None:
-            pulled = replaced(given, pulled, create_graph, hook)
+        replacement = hook(tuple([as_tensor(value, create_graph) for value in pulled]), outputs)
+        if replacement is not None:
+            pulled = replaced(replacement, pulled, create_graph, hook)
     return pulled

@@ -254,12 +254,12 @@ def culprits(counter: Any, expected: int, owner: Any) -> str:
     """Where a value was saved and where it was modified afterwards, as far as locations were recorded."""
     saved = None if owner is None else owner.__dict__.get("_ad_saved_at")
     changed = (counter.lines or {}).get(expected + 1)
-    said = "" if saved is None else f"\nIt was saved for the backward pass here: {described(saved)}"
+    saved_at = "" if saved is None else f"\nIt was saved for the backward pass here: {described(saved)}"
     if changed is not None:
-        said += f"\nIt was modified here: {described(changed)}"
+        saved_at += f"\nIt was modified here: {described(changed)}"
     if current().anomaly:
-        return SEE_BACKTRACE + said
-    return said.lstrip() or ENABLE_ANOMALY_MODE
+        return SEE_BACKTRACE + saved_at
+    return saved_at.lstrip() or ENABLE_ANOMALY_MODE
 
 
 def check_saved_hooks(saved: Any, pack_hook: Any, unpack_hook: Any) -> None:
@@ -283,9 +283,9 @@ def check_hook_pair(function: str, pack_hook: Any, unpack_hook: Any) -> None:
             raise TypeError(f"{function}(): {name} must be a function of one argument, not {type(hook).__name__}")
 
 
-def unpacked_type(given: object) -> str:
+def unpacked_type(value: object) -> str:
     """The message for an unpack hook that returned no tensor."""
-    return f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(given).__name__}"
+    return f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(value).__name__}"
 
 
 def named_hook(hook: Any) -> str:
@@ -401,9 +401,9 @@ def invalid_gradient(node: Any, index: int, got: Any, expected: Any) -> str:
     )
 
 
-def other_shape(shape: tuple[int, ...], given: tuple[int, ...]) -> str:
+def other_shape(shape: tuple[int, ...], other: tuple[int, ...]) -> str:
     """The message for a cotangent that does not have the shape of its leaf."""
-    return f"a gradient of size {sizes(given)} arrived at a leaf of size {sizes(shape)}, whose data was replaced"
+    return f"a gradient of size {sizes(other)} arrived at a leaf of size {sizes(shape)}, whose data was replaced"
 
 
 def other_layout(gradient: Any, array: Any) -> str:
@@ -512,15 +512,15 @@ def check_assigned_grad(tensor: Any, value: Any) -> None:
         raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type_name(value)}")
     if value is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
-    wanted = tensor.grad_dtype if tensor.is_leaf else from_numpy_dtype(tensor._array.dtype)
-    given = from_numpy_dtype(value._array.dtype)
-    if wanted is not None and given is not wanted:
+    grad_dtype = tensor.grad_dtype if tensor.is_leaf else from_numpy_dtype(tensor._array.dtype)
+    value_dtype = from_numpy_dtype(value._array.dtype)
+    if grad_dtype is not None and value_dtype is not grad_dtype:
         raise RuntimeError(
-            f"attempting to assign a gradient with dtype '{given.c_name}' to a tensor with grad_dtype "
-            f"'{wanted.long_name}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). "
-            "You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set "
-            "grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream systems "
-            "that assume they match."
+            f"attempting to assign a gradient with dtype '{value_dtype.c_name}' to a tensor with "
+            f"grad_dtype '{grad_dtype.long_name}'. The gradient must match the tensor's grad_dtype (defaults to the "
+            "tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to "
+            "allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break "
+            "downstream systems that assume they match."
         )
     if value._array.shape != tensor._array.shape:
         raise RuntimeError(

@@ -434,8 +434,8 @@ class Node(Slot):
             pulled = [None] * self._ad_n_edges
         else:
             recorded = current().grad_enabled
-            given = list(cotangents) if recorded else [None if c is None else c._array for c in cotangents]
-            results = self._ad_pull(given[0] if len(given) == 1 else given, recorded)
+            values = list(cotangents) if recorded else [None if c is None else c._array for c in cotangents]
+            results = self._ad_pull(values[0] if len(values) == 1 else values, recorded)
             pulled = [c if recorded or c is None else new_tensor(c) for c in results]
         return pulled[0] if len(pulled) == 1 else tuple(pulled)
 
@@ -449,12 +449,12 @@ class Node(Slot):
             raise ValueError("_register_hook_dict expected a variable with hooks: call its register_hook() first")
 
         def call(received):
-            given = list(received)
+            values = list(received)
             for hook in list(hooks.values()):
-                replacement = hook(given[number])
+                replacement = hook(values[number])
                 if replacement is not None:
-                    given[number] = replacement
-            return tuple(given)
+                    values[number] = replacement
+            return tuple(values)
 
         self.register_prehook(call)
 
@@ -597,10 +597,10 @@ def note_foreign_layout(gradient, array):
 
 def obeys_layout(gradient, array):
     """True if a gradient has the strides that a backward pass would give it."""
-    wanted = dense_strides(array)
-    if wanted is None or array.flags.c_contiguous:
+    strides = dense_strides(array)
+    if strides is None or array.flags.c_contiguous:
         return gradient.flags.c_contiguous
-    return gradient.strides == wanted
+    return gradient.strides == strides
 
 
 def warn_of_layout(gradient, array):
@@ -612,10 +612,10 @@ def warn_of_layout(gradient, array):
 
 def gradient_strides(array):
     """The strides, in elements, that a gradient for this array gets; None for row by row."""
-    wanted = dense_strides(array)
-    if wanted is None or array.flags.c_contiguous:
+    strides = dense_strides(array)
+    if strides is None or array.flags.c_contiguous:
         return None
-    return tuple([step // array.itemsize for step in wanted])
+    return tuple([step // array.itemsize for step in strides])
 
 
 # making saved values, tensors and nodes -------------------------------------------------------------------------------
@@ -1064,7 +1064,7 @@ def fit_layout(cotangent, array):
     """A gradient for a leaf: an array of its own, with the leaf's strides where these are dense, else row-major."""
     if type(cotangent) is not _ndarray:
         return copied(cotangent)
-    wanted = dense_strides(array)
+    strides = dense_strides(array)
     if cython.compiled:
         # one reference, the engine's: nobody else can see the buffer
         if (
@@ -1073,12 +1073,12 @@ def fit_layout(cotangent, array):
             and cotangent.flags.owndata
             and cotangent.flags.writeable
             and (
-                (cotangent.strides == wanted if wanted is not None else cotangent.flags.c_contiguous)
+                (cotangent.strides == strides if strides is not None else cotangent.flags.c_contiguous)
                 or not current().enforce_layout
             )
         ):
             return cotangent
-    if wanted is None or array.flags.c_contiguous:
+    if strides is None or array.flags.c_contiguous:
         return with_kept_memory(cotangent.copy, ("C",))
     fitted = numpy.empty_like(array, dtype=cotangent.dtype)
     fitted[...] = cotangent

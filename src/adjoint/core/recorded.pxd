@@ -94,7 +94,7 @@ cdef class OpNode(Node):
     cdef object save(self, tuple values, TensorBase result, object results)
     cdef object finish(self, tuple values)
     cdef object pack(self, tuple values)
-    cdef object put(self, Py_ssize_t k, object entry)
+    cdef object replace_entry(self, Py_ssize_t k, object entry)
     cdef SavedTensor saved_result(self, object array)
     cdef object saved_form(self, Py_ssize_t k, tuple values, TensorBase result, object results)
     cdef object entry(self, Py_ssize_t k)

@@ -356,17 +356,17 @@ class OpNode(Node):
                 for member in entry:
                     if isinstance(member, SavedTensor):
                         pack_by_mode(member, self.handed_out(member), self)
-                self.put(k, entry)
+                self.replace_entry(k, entry)
             elif kind == _RESULT:
                 saved = entry if isinstance(entry, SavedTensor) else self.saved_result(entry)
                 pack_by_mode(saved, self.handed_out(saved), self)
-                self.put(k, saved)
+                self.replace_entry(k, saved)
             elif isinstance(entry, TensorBase):
                 saved = save_input(entry)
                 pack_by_mode(saved, entry, self)
-                self.put(k, saved)
+                self.replace_entry(k, saved)
 
-    def put(self, k, entry):
+    def replace_entry(self, k, entry):
         """Replace what was saved for the k-th name of the plan."""
         if k == 0:
             self.saved0 = entry
@@ -632,7 +632,7 @@ class OpNode(Node):
             return entry
         if kind == _INDICES:
             entry = saved_indices(entry)
-            self.put(k, entry)
+            self.replace_entry(k, entry)
             return tuple([item for item in entry if isinstance(item, SavedTensor)])
         if not isinstance(entry, SavedTensor):
             if isinstance(entry, TensorBase):
@@ -649,7 +649,7 @@ class OpNode(Node):
                     f"{type(self).__name__!r} object has no attribute '_raw_saved_{name}': "
                     f"it saved {entry!r}, no tensor"
                 )
-            self.put(k, entry)
+            self.replace_entry(k, entry)
         return entry
 
     def position_of(self, name):
@@ -764,11 +764,11 @@ def unpacked(saved: SavedTensor, owner) -> TensorBase:
     else:
         tensor = None
     if saved.unpack_hook is not None:
-        given = saved.unpack_hook(saved.packed if tensor is None else tensor)
-        if not isinstance(given, TensorBase):
-            raise TypeError(errors.unpacked_type(given))
-        tensor = new_tensor(cython.cast(TensorBase, given)._array)
-        tensor._counter = cython.cast(TensorBase, given)._counter
+        value = saved.unpack_hook(saved.packed if tensor is None else tensor)
+        if not isinstance(value, TensorBase):
+            raise TypeError(errors.unpacked_type(value))
+        tensor = new_tensor(cython.cast(TensorBase, value)._array)
+        tensor._counter = cython.cast(TensorBase, value)._counter
     history: Node = saved.node if saved.from_input else owner
     if isinstance(history, AccumulateGrad):
         tensor._requires = True

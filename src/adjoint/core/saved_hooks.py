@@ -41,7 +41,7 @@ class saved_tensors_hooks(ModeBlock):
         self.pack_hook = pack_hook
         self.unpack_hook = unpack_hook
 
-    def changes(self) -> Any:
+    def _changes(self) -> Any:
         return (pushed_hooks(self.pack_hook, self.unpack_hook),)
 
 
@@ -180,7 +180,7 @@ class disable_saved_tensors_hooks(ModeBlock, contextlib.ContextDecorator):
     def __init__(self, error_message: str) -> None:
         self.error_message = error_message
 
-    def changes(self) -> Any:
+    def _changes(self) -> Any:
         if current().saved_hooks:
             raise RuntimeError(self.error_message)
         return ((SET, "saved_hooks_refused", self.error_message),)
@@ -262,16 +262,16 @@ class allow_mutation_on_saved_tensors(ModeBlock, contextlib.ContextDecorator):
     tensor([2., 2., 2.])
     """
 
-    def changes(self) -> Any:
+    def _changes(self) -> Any:
         if any(isinstance(getattr(hook, "__self__", None), SavedMutations) for hook in current().before_write):
             raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
         self._context = context = SavedMutations()
         return pushed_hooks(context.pack, context.unpack), (PUSH, "before_write", context.before_write)
 
-    def given(self) -> SavedMutations:
+    def _entry_value(self) -> SavedMutations:
         return self._context
 
-    def left(self, error: BaseException | None) -> None:
+    def _after_exit(self, error: BaseException | None) -> None:
         self._context.clear()
 
 
@@ -289,7 +289,7 @@ class node_creation_hook(ModeBlock, contextlib.ContextDecorator):
     def __init__(self, fn: Callable[[Any], None]) -> None:
         self.fn = fn
 
-    def changes(self) -> Any:
+    def _changes(self) -> Any:
         return ((PUSH, "node_hooks", self.fn),)
 
 
@@ -311,5 +311,5 @@ class record_locations(ModeBlock, contextlib.ContextDecorator):
     It was modified here: ... z = y.mul_(2)
     """
 
-    def changes(self) -> Any:
+    def _changes(self) -> Any:
         return ((PUSH, "locators", self),)

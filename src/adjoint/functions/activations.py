@@ -206,8 +206,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
             )
     if weight.ndim > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
-    place = min(1, max(input.ndim - 1, 0))
-    shape = [weight.numel() if axis == place else 1 for axis in range(input.ndim)]
+    channel_dim = min(1, max(input.ndim - 1, 0))
+    shape = [weight.numel() if axis == channel_dim else 1 for axis in range(input.ndim)]
     return ops.prelu_kernel(input, ops.reshape(weight, tuple(shape)))
 
 
@@ -359,7 +359,7 @@ def _check_probability(p: float, error: type[Exception]) -> None:
         raise error(f"dropout probability has to be between 0 and 1, but got {shown}")
 
 
-def _kept(input: Tensor, p: float, shape: tuple[int, ...]) -> Tensor:
+def _dropout_mask(input: Tensor, p: float, shape: tuple[int, ...]) -> Tensor:
     # 1 with probability 1 - p, else 0
     if input.dtype.is_complex:
         raise NotImplementedError(f"\"bernoulli_scalar_cpu_\" not implemented for '{input.dtype.long_name}'")
@@ -376,7 +376,7 @@ def _dropped(input: Tensor, p: float, inplace: bool, shape: tuple[int, ...]) -> 
     """The input with elements (of this shape, broadcast) zeroed with probability p, the others scaled up."""
     if p == 1:
         return _times(inplace, input, ops.zeros_like(input))
-    return _times(inplace, input, _kept(input, p, shape) * (1 / (1 - p)))
+    return _times(inplace, input, _dropout_mask(input, p, shape) * (1 / (1 - p)))
 
 
 # alpha dropout sets to the value that selu tends to; what follows restores mean and variance
@@ -386,10 +386,10 @@ _SATURATED = _SELU_ALPHA * _SELU_SCALE
 def _alpha_dropped(input: Tensor, p: float, inplace: bool, shape: tuple[int, ...]) -> Tensor:
     if p == 1:
         return _times(inplace, input, ops.zeros_like(input))
-    kept = _kept(input, p, shape)
+    mask = _dropout_mask(input, p, shape)
     scale = ((_SATURATED**2 * p + 1) * (1 - p)) ** -0.5
-    shift = (kept - 1) * (_SATURATED * scale) + _SATURATED * scale * p
-    scaled = _times(inplace, input, kept * scale)
+    shift = (mask - 1) * (_SATURATED * scale) + _SATURATED * scale * p
+    scaled = _times(inplace, input, mask * scale)
     return scaled.add_(shift) if inplace else scaled + shift
 
 

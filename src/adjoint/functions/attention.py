@@ -49,9 +49,9 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     elif raw.size and raw.max() >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
     if isinstance(tensor._array, numpy.ndarray):
-        found = numpy.zeros((tensor._array.size, num_classes), numpy.int64)
-        found[numpy.arange(tensor._array.size), tensor._array.reshape(-1)] = 1
-        return new_tensor(found.reshape(*tensor._array.shape, num_classes))
+        rows = numpy.zeros((tensor._array.size, num_classes), numpy.int64)
+        rows[numpy.arange(tensor._array.size), tensor._array.reshape(-1)] = 1
+        return new_tensor(rows.reshape(*tensor._array.shape, num_classes))
     return (ops.unsqueeze(tensor, -1) == arange(num_classes)).to(int64)
 
 
@@ -68,11 +68,11 @@ def _renormalize(weight: Tensor, indices: Tensor, max_norm: float, norm_type: fl
     with no_grad():
         weight = weight.detach()
         # an index that occurs twice writes the same row twice
-        places = ops.reshape(indices, (-1,))
-        rows = ops.index_select(weight, 0, places)
+        row_numbers = ops.reshape(indices, (-1,))
+        rows = ops.index_select(weight, 0, row_numbers)
         norms = ops.linalg_vector_norm(rows, norm_type, 1, True)
         shorter = ops.where(norms > max_norm, rows * (max_norm / (norms + 1e-7)), rows)
-        weight.index_copy_(0, places, shorter)
+        weight.index_copy_(0, row_numbers, shorter)
 
 
 @functional
@@ -291,8 +291,8 @@ def _bags(
     if mode == "max":
         if offsets is None:
             return _largest(rows, counts)
-        places, there = _in_rows(_starts(offsets, input.shape[0], include_last_offset))
-        return _largest(ops.index(rows, (places,)), ops.index(counts, (places,)) & new_tensor(there))
+        positions, inside = _in_rows(_starts(offsets, input.shape[0], include_last_offset))
+        return _largest(ops.index(rows, (positions,)), ops.index(counts, (positions,)) & new_tensor(inside))
     if offsets is None:
         sums, numbers = [ops.sum(x, 1) for x in (ops.where(counts[..., None], rows, 0), counts.to(weight.dtype))]
     else:
@@ -345,14 +345,16 @@ def top_embedding_bag(
     )  # fmt: skip
     starts = _starts(offsets, indices.shape[0], include_last_offset)
     bag_of = numpy.searchsorted(starts, numpy.arange(indices.shape[0]), side="right") - 1
-    places, there = _in_rows(starts)
-    found = ops.index(indices, (places,))
-    counted = new_tensor(there) if padding_idx is None else new_tensor(there) & (found != padding_idx % len(weight))
+    positions, inside = _in_rows(starts)
+    picked_rows = ops.index(indices, (positions,))
+    counted = (
+        new_tensor(inside) if padding_idx is None else new_tensor(inside) & (picked_rows != padding_idx % len(weight))
+    )
     sizes = counted.sum(1) if mode else ops.zeros_like(offsets[: len(bags)])
     origins = sizes.clone()
     if mode == 2:
-        rows = ops.where(counted[..., None], ops.embedding(weight.detach(), found), -math.inf)
-        origins = _origins(rows, ops.where(counted, found, 0))
+        rows = ops.where(counted[..., None], ops.embedding(weight.detach(), picked_rows), -math.inf)
+        origins = _origins(rows, ops.where(counted, picked_rows, 0))
     return bags, new_tensor(bag_of).to(indices.dtype), sizes, origins
 
 
@@ -392,11 +394,11 @@ def _check_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tenso
         )
 
 
-def _with_query_heads(heads: Tensor, wanted: int) -> Tensor:
+def _with_query_heads(heads: Tensor, n_heads: int) -> Tensor:
     """Keys or values for groups of queries: each head repeated for all queries that share it."""
-    if wanted % heads.shape[-3]:
+    if n_heads % heads.shape[-3]:
         raise RuntimeError("Number of heads in key and value must divide the number of heads in ")
-    return heads.repeat_interleave(wanted // heads.shape[-3], heads.ndim - 3)
+    return heads.repeat_interleave(n_heads // heads.shape[-3], heads.ndim - 3)
 
 
 @functional

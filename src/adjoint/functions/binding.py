@@ -12,7 +12,7 @@ from adjoint.core.operations.arguments import checked
 from adjoint.core.operations.naming import known_by
 from adjoint.core.operations.operation import Operation
 from adjoint.functions import load_families
-from adjoint.functions.composite import COMPOSITES, add_places
+from adjoint.functions.composite import COMPOSITES, add_references
 from adjoint.functions.index import getitem, setitem
 from adjoint.tensor.arithmetic import (
     bind_operators,
@@ -105,13 +105,13 @@ def bind() -> None:
         if namespace != "(method)":
             functions.setdefault(namespace, {})[name] = function
             if not operation:
-                add_places(
+                add_references(
                     known_by(function, f"adjoint.{namespace}".rstrip("."), name), f"{namespace}.{name}".lstrip(".")
                 )
         if declared.method:
             setattr(Tensor, declared.method, method)
             if not operation and (namespace == "(method)" or method is not function):
-                add_places(known_by(method, "adjoint", f"Tensor.{declared.method}"), f"Tensor.{declared.method}")
+                add_references(known_by(method, "adjoint", f"Tensor.{declared.method}"), f"Tensor.{declared.method}")
     for name in _OWN:
         setattr(Tensor, name, checked(getattr(Tensor, name)))
     for name in METHODS_AS_FUNCTIONS:

@@ -107,9 +107,9 @@ def _is_plain(f: Tensor, number: Any) -> bool:
     return isinstance(number, (int, float)) and f.dtype.category > 1
 
 
-def _uneven(f: Tensor, dim: int, places: Tensor, order: int) -> Tensor:
+def _uneven(f: Tensor, dim: int, coordinates: Tensor, order: int) -> Tensor:
     n = f.shape[dim]
-    steps = ops.neighbour_difference(places, 0).reshape(-1, *[1] * (f.ndim - dim - 1))
+    steps = ops.neighbour_difference(coordinates, 0).reshape(-1, *[1] * (f.ndim - dim - 1))
     a, b = steps[:-1], steps[1:]
 
     def slope(i: int) -> Tensor:
@@ -125,7 +125,7 @@ def _uneven(f: Tensor, dim: int, places: Tensor, order: int) -> Tensor:
     return ops.cat([before, *middle, behind], dim)
 
 
-def _spacings(spacing: Any, number: int, ndim: int, given: bool) -> list[Any]:
+def _spacings(spacing: Any, number: int, ndim: int, has_dim: bool) -> list[Any]:
     """A step or the coordinates for each of a number of axes."""
     if spacing is None:
         spacing = 1.0
@@ -133,7 +133,7 @@ def _spacings(spacing: Any, number: int, ndim: int, given: bool) -> list[Any]:
         return [spacing] * number
     spacing = list(spacing)
     if len(spacing) != number:
-        if given:
+        if has_dim:
             raise RuntimeError(
                 "torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have "
                 f"the same length, but got a spacing argument of length {len(spacing)} and a dim argument of length "
@@ -168,8 +168,8 @@ def gradient(input: Tensor, *, spacing: Any = 1, dim: Dims = None, edge_order: i
     >>> adjoint.gradient(adjoint.tensor([0.0, 1.0, 4.0, 9.0]), spacing=1.0)
     (tensor([1., 2., 4., 5.]),)
     """
-    asked = range(input.ndim) if dim is None else [dim] if isinstance(dim, int) else list(dim)
-    dims = normalize_dims(list(asked), input.ndim)
+    axes = range(input.ndim) if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    dims = normalize_dims(list(axes), input.ndim)
     spacings = _spacings(spacing, len(dims), input.ndim, dim is not None)
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")

@@ -25,13 +25,13 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None
     if not 0 <= input.ndim - target.ndim <= 1 or (input.ndim == target.ndim and target.ndim > 1):
         if input.ndim <= 2:
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-        wanted = [input.shape[0], *input.shape[2:]]
-        raise RuntimeError(f"Expected target size {wanted}, got {list(target.shape)}")
+        shape = [input.shape[0], *input.shape[2:]]
+        raise RuntimeError(f"Expected target size {shape}, got {list(target.shape)}")
     if target.dtype not in (int64, uint8):
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.long_name}")
     if input.ndim > 2 and (input.shape[0], *input.shape[2:]) != tuple(target.shape):
-        wanted = [input.shape[0], *input.shape[2:]]
-        raise RuntimeError(f"Expected target size {wanted}, got {list(target.shape)}")
+        shape = [input.shape[0], *input.shape[2:]]
+        raise RuntimeError(f"Expected target size {shape}, got {list(target.shape)}")
     _check_class_weight("", input, weight)
     if weight is not None and weight.dtype is not input.dtype:
         raise RuntimeError(f"expected scalar type {input.dtype.long_name} but found {weight.dtype.long_name}")
@@ -228,13 +228,13 @@ def _smoothed(
     axis = 0 if logs.ndim == 1 else 1
     classes = logs.shape[axis]
     uniform = -ops.sum(logs if weight is None else logs * _along_classes(logs, weight), axis)
-    places = ops.reshape(target, tuple(uniform.shape)).to(int64)
-    counts = places != ignore_index
+    class_indices = ops.reshape(target, tuple(uniform.shape)).to(int64)
+    counts = class_indices != ignore_index
     uniform = reduce_losses(ops.where(counts, uniform, 0), "none" if reduction == "none" else "sum")
     if reduction == "mean":
         if weight is None:
             uniform = uniform / ops.count_nonzero(counts)
         else:
-            chosen = weight[ops.where(counts, places, 0)]
+            chosen = weight[ops.where(counts, class_indices, 0)]
             uniform = uniform / ops.where(counts, chosen, 0).sum()
     return (1 - label_smoothing) * plain + label_smoothing / classes * uniform

@@ -105,10 +105,10 @@ def in_place_text(of: str) -> str:
     """
 
 
-def add_places(function: Callable[..., Any], public: str) -> None:
+def add_references(function: Callable[..., Any], public: str) -> None:
     """Add to a docstring the derivative, the name of the function in PyTorch, and the place of the declaration."""
     text, inner = function.__doc__, function
-    if text is None or _PLACES in text:
+    if text is None or _REFERENCES in text:
         return
     while hasattr(inner, "__wrapped__"):
         inner = inner.__wrapped__
@@ -118,10 +118,10 @@ def add_places(function: Callable[..., Any], public: str) -> None:
     line = inner.__code__.co_firstlineno
     derivative = PARAGRAPHS.get(public, "").replace("\n", f"\n{margin}")
     text = f"{text.rstrip()}\n\n{margin}{derivative}".rstrip()
-    function.__doc__ = f"{text}\n\n{margin}{_PLACES}{public}\n{margin}Declared at {path}.py:{line}\n{margin}"
+    function.__doc__ = f"{text}\n\n{margin}{_REFERENCES}{public}\n{margin}Declared at {path}.py:{line}\n{margin}"
 
 
-_PLACES = "PyTorch: torch."
+_REFERENCES = "PyTorch: torch."
 _NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}
 _FIRST = ("input", "self", "A", "a", "x")
 _NO_NAMES: Mapping[str, str] = {}
@@ -138,8 +138,8 @@ def torch_call(name: str = "", first: str = "input", others: Mapping[str, str] =
         own = name or function.__name__.rstrip("_")
         code = function.__code__
         own_names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        known = {**_NUMPY_NAMES, **dict.fromkeys(_FIRST, first), **others}
-        renamed = {key: value for key, value in known.items() if key not in own_names}
+        synonyms = {**_NUMPY_NAMES, **dict.fromkeys(_FIRST, first), **others}
+        renamed = {key: value for key, value in synonyms.items() if key not in own_names}
 
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -206,8 +206,8 @@ def as_number(value: Any) -> Any:
 def into(out: Any, results: Any, name: str) -> Any:
     """Write results into the tensors given as out=, and return these."""
     several = isinstance(out, (tuple, list))
-    targets, found = (out, results) if several else ((out,), (results,))
-    for target, result in zip(targets, found, strict=True):
+    targets, sources = (out, results) if several else ((out,), (results,))
+    for target, result in zip(targets, sources, strict=True):
         if result.requires_grad:
             raise RuntimeError(errors.out_requires_grad(name))
         if isinstance(target, TensorBase):

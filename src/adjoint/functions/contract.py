@@ -300,8 +300,8 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: f
     if kind is not bool_:
         return ops.addmm(*operands, beta=beta, alpha=alpha)
     product = ops.logical_and(*operands[1:]) if alpha else ops.zeros_of(operands[1], (1, 1))
-    kept = operands[0] if beta else ops.zeros_of(operands[0], ())
-    return ops.logical_or(kept, ops.expand(product, (operands[1].shape[0], operands[2].shape[1])))
+    addend = operands[0] if beta else ops.zeros_of(operands[0], ())
+    return ops.logical_or(addend, ops.expand(product, (operands[1].shape[0], operands[2].shape[1])))
 
 
 @composite(namespace=None)
@@ -339,9 +339,9 @@ def _check_factors(kind: dtype, beta: float, alpha: float) -> None:
 
 def _column_and_row(vec1: Tensor, vec2: Tensor) -> tuple[Tensor, Tensor]:
     a, b = as_tensor("addr", "vec1", 2, vec1), as_tensor("addr", "vec2", 3, vec2)
-    for place, vector in ((1, a), (2, b)):
+    for position, vector in ((1, a), (2, b)):
         if vector.ndim != 1:
-            raise RuntimeError(f"addr: Expected 1-D argument vec{place}, but got {vector.ndim}-D")
+            raise RuntimeError(f"addr: Expected 1-D argument vec{position}, but got {vector.ndim}-D")
     return a[:, None], b[None]
 
 
@@ -380,9 +380,9 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
                 "multi_dot(): all tensors must have be the same dtype but tensor 0 is "
                 f"{matrices[0].dtype.c_name} and tensor {i} {matrix.dtype.c_name}"
             )
-    for place, name in ((0, "first"), (-1, "last")):
-        if matrices[place].ndim not in (1, 2):
-            raise RuntimeError(f"multi_dot(): the {name} tensor must be 1D or 2D but got {matrices[place].ndim}D")
+    for position, name in ((0, "first"), (-1, "last")):
+        if matrices[position].ndim not in (1, 2):
+            raise RuntimeError(f"multi_dot(): the {name} tensor must be 1D or 2D but got {matrices[position].ndim}D")
     row, column = matrices[0].ndim == 1, matrices[-1].ndim == 1
     if row:
         matrices[0] = matrices[0][None]
@@ -461,18 +461,18 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 
 
 def _check_bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None) -> None:
-    for place, (name, value) in enumerate({"input1": input1, "input2": input2, "weight": weight}.items()):
+    for position, (name, value) in enumerate({"input1": input1, "input2": input2, "weight": weight}.items()):
         if not isinstance(value, TensorBase):
-            raise TypeError(errors.must_be_tensor("bilinear", name, place, value))
+            raise TypeError(errors.must_be_tensor("bilinear", name, position, value))
     if input1.ndim != input2.ndim:
         raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}")
     for axis in range(input1.ndim - 1):
         if input1.shape[axis] != input2.shape[axis]:
             sizes = f"{input1.shape[axis]} and {input2.shape[axis]}"
             raise RuntimeError(f"bilinear(): input batch dimensions do not match at dim {axis}: got {sizes}")
-    for name, tensor, place in (("input1", input1, 1), ("input2", input2, 2)):
-        if tensor.shape[-1] != weight.shape[place]:
-            sizes = f"{tensor.shape[-1]} but expected {weight.shape[place]}"
+    for name, tensor, position in (("input1", input1, 1), ("input2", input2, 2)):
+        if tensor.shape[-1] != weight.shape[position]:
+            sizes = f"{tensor.shape[-1]} but expected {weight.shape[position]}"
             raise RuntimeError(f"bilinear(): {name} size does not match weight size: got {sizes}")
     if bias is not None and bias.shape[0] != weight.shape[0]:
         sizes = f"{bias.shape[0]} but expected {weight.shape[0]}"
@@ -523,10 +523,10 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     a, b = as_tensor("cross", "input", 1, input), as_tensor("cross", "other", 2, other)
     if a.ndim != b.ndim:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
-    place = require_dim(dim, a.ndim)
-    if a.shape[place] != 3 or b.shape[place] != 3:
+    axis = require_dim(dim, a.ndim)
+    if a.shape[axis] != 3 or b.shape[axis] != 3:
         raise RuntimeError(
-            f"linalg.cross: inputs dimension {dim} must have length 3. Got {a.shape[place]} and {b.shape[place]}"
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {a.shape[axis]} and {b.shape[axis]}"
         )
     if a.dtype is not b.dtype:
         raise RuntimeError(f"expected scalar type {a.dtype.long_name} but found {b.dtype.long_name}")

@@ -79,10 +79,10 @@ def _check_groups(weight: Sizes, groups: int) -> None:
         )
 
 
-def _check_bias(bias: Sizes | None, channels: int, given: str) -> None:
+def _check_bias(bias: Sizes | None, channels: int, description: str) -> None:
     if bias is not None and bias != (channels,):
         raise RuntimeError(
-            f"Given {given}, expected bias to be 1-dimensional with {channels} elements, "
+            f"Given {description}, expected bias to be 1-dimensional with {channels} elements, "
             f"but got bias of size {listed(bias)} instead"
         )
 

@@ -76,20 +76,20 @@ def _check_sequences(sorted_sequence: Tensor, input: Tensor | float, sorter: Ten
         )
     if sorter.dtype is not int64:
         raise RuntimeError(f"{_SEARCH}sorter must be a tensor of long dtype but got dtype {sorter.dtype.long_name}")
-    places = underlying(sorter._array)
-    if places.size and (places.min() < 0 or places.max() >= sorted_sequence.shape[-1]):
+    order = underlying(sorter._array)
+    if order.size and (order.min() < 0 or order.max() >= sorted_sequence.shape[-1]):
         raise RuntimeError(f"{_SEARCH}sorter index out of range")
 
 
-def _places(
+def _insertion_points(
     sequence: Tensor, input: Any, right: bool, sorter: Tensor | None, out_int32: bool, out: Tensor | None
 ) -> Tensor:
-    found = ops.sorted_places(sequence, input, right, sorter)
+    indices = ops.sorted_places(sequence, input, right, sorter)
     if out_int32:
-        found = found.to(int32)
+        indices = indices.to(int32)
     if out is None:
-        return found
-    return ops.clone(found, out=out)
+        return indices
+    return ops.clone(indices, out=out)
 
 
 @composite(method=False)
@@ -113,7 +113,7 @@ def searchsorted(
         raise TypeError(errors.must_be_tensor("searchsorted", "sorted_sequence", 0, sorted_sequence))
     behind = _side(right, side)
     _check_sequences(sorted_sequence, input, sorter)
-    return _places(sorted_sequence, input, behind, sorter, out_int32, out)
+    return _insertion_points(sorted_sequence, input, behind, sorter, out_int32, out)
 
 
 @composite(method=False)
@@ -134,7 +134,7 @@ def bucketize(
         raise TypeError(errors.must_be_tensor("bucketize", "boundaries", 1, boundaries))
     if boundaries.ndim != 1:  # type: ignore[attr-defined]
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")  # type: ignore[attr-defined]
-    return _places(boundaries, input, right, None, out_int32, out)
+    return _insertion_points(boundaries, input, right, None, out_int32, out)
 
 
 # membership and counts ----------------------------------------------------------------------------------------------
@@ -165,10 +165,10 @@ def isin(
         if kind.is_complex or kind.name == "bool":
             raise RuntimeError(f"Unsupported input type encountered for isin(): {kind.long_name}")
     if isinstance(test_elements, TensorBase):
-        found = ops.among(elements, ops.reshape(test_elements, (-1,)), invert)
+        is_member = ops.among(elements, ops.reshape(test_elements, (-1,)), invert)
     else:
-        found = (ops.ne if invert else ops.eq)(elements, test_elements)
-    return found if out is None else ops.clone(found, out=out)
+        is_member = (ops.ne if invert else ops.eq)(elements, test_elements)
+    return is_member if out is None else ops.clone(is_member, out=out)
 
 
 @composite()
@@ -189,8 +189,8 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0, *, out
         raise RuntimeError(f"adjoint.histogram(): bins must be > 0, but got {bins} for dimension 0")
     if min > max:
         raise RuntimeError("adjoint.histc: max must be larger than min")
-    found = ops.row_histogram(ops.reshape(input, (-1,)), bins, min, max)
-    return found if out is None else ops.clone(found, out=out)
+    counts = ops.row_histogram(ops.reshape(input, (-1,)), bins, min, max)
+    return counts if out is None else ops.clone(counts, out=out)
 
 
 @composite()
@@ -208,14 +208,14 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
-    places = ops.nonzero_places(ops.reshape(input, (-1,)), size)
+    indices = ops.nonzero_places(ops.reshape(input, (-1,)), size)
     if not input.ndim:
-        return places[:, None][:, :0]
+        return indices[:, None][:, :0]
     if input.numel():
-        rows = ops.stack(list(unravel_index(places, tuple(input.shape))), 1)
+        rows = ops.stack(list(unravel_index(indices, tuple(input.shape))), 1)
     else:
-        rows = ops.expand(places[:, None], (size, input.ndim))
-    return ops.where(places[:, None] < 0, fill_value, rows)
+        rows = ops.expand(indices[:, None], (size, input.ndim))
+    return ops.where(indices[:, None] < 0, fill_value, rows)
 
 
 # unique elements ----------------------------------------------------------------------------------------------------
@@ -256,12 +256,12 @@ def _groups(array: Any, dim: int | None, sort: bool, each: bool) -> tuple[Any, A
     changes = ordered[1:] != ordered[:-1]
     starts[1:] = changes[:, 0] if changes.shape[1] == 1 else xp.any(changes, axis=1)
     if not sort:
-        places = xp.nonzero(starts)[0]
-        return places, xp.cumsum(starts) - 1 if each else None, xp.diff(places, append=n)
+        first_of_group = xp.nonzero(starts)[0]
+        return first_of_group, xp.cumsum(starts) - 1 if each else None, xp.diff(first_of_group, append=n)
     groups = xp.empty(n, dtype=xp.int64)
     groups[order] = xp.cumsum(starts) - 1
-    places = xp.nonzero(starts)[0]
-    return order[places], groups, xp.diff(places, append=n)
+    first_of_group = xp.nonzero(starts)[0]
+    return order[first_of_group], groups, xp.diff(first_of_group, append=n)
 
 
 def _unique(array: Any, sort: bool, return_inverse: bool, return_counts: bool, dim: int | None) -> Any:
@@ -274,12 +274,12 @@ def _unique(array: Any, sort: bool, return_inverse: bool, return_counts: bool, d
         return (values, new_tensor(counts)) if return_counts else values
     firsts, groups, counts = _groups(array, dim, sort, return_inverse)
     values = array.reshape(-1)[firsts] if dim is None else xp.take(array, firsts, axis=normalize_dim(dim, array.ndim))
-    found = [values]
+    results = [values]
     if return_inverse:
-        found.append(groups.reshape(array.shape) if dim is None else groups)
+        results.append(groups.reshape(array.shape) if dim is None else groups)
     if return_counts:
-        found.append(counts)
-    tensors = tuple(new_tensor(each) for each in found)
+        results.append(counts)
+    tensors = tuple(new_tensor(each) for each in results)
     return tensors if len(tensors) > 1 else tensors[0]
 
 
@@ -300,15 +300,15 @@ def unique(
     (tensor([1, 3]), tensor([1, 2]))
     """
     name = "_unique2" if dim is None else "unique_dim"
-    found = _unique(_array_of("unique", input, dynamic=name), True, return_inverse, return_counts, dim)
-    return _first_underived(found, input, name)
+    results = _unique(_array_of("unique", input, dynamic=name), True, return_inverse, return_counts, dim)
+    return _first_underived(results, input, name)
 
 
-def _first_underived(found: Any, input: Tensor, name: str) -> Any:
+def _first_underived(results: Any, input: Tensor, name: str) -> Any:
     """The values among the results require a gradient if the input does, but there is no derivative."""
-    values = found[0] if isinstance(found, tuple) else found
+    values = results[0] if isinstance(results, tuple) else results
     without_derivative(values, (input,), NotImplementedError(f"the derivative for '{name}' is not implemented."))
-    return found
+    return results
 
 
 @composite()
@@ -325,8 +325,8 @@ def unique_consecutive(
     >>> adjoint.unique_consecutive(adjoint.tensor([1, 1, 2, 1]))
     tensor([1, 2, 1])
     """
-    found = _unique(_array_of("unique_consecutive", input), False, return_inverse, return_counts, dim)
-    return _first_underived(found, input, "unique_consecutive")
+    results = _unique(_array_of("unique_consecutive", input), False, return_inverse, return_counts, dim)
+    return _first_underived(results, input, "unique_consecutive")
 
 
 # histograms ---------------------------------------------------------------------------------------------------------
@@ -391,11 +391,11 @@ def _bins_of(xp: Any, points: Any, edges: Any) -> Any:
     # equal bins, up to rounding, are found by division; other ones by search
     span = edges[-1] - edges[0]
     if span > 0:
-        found = xp.minimum(((points - edges[0]) * ((last + 1) / span)).astype(int), last)
-        found -= points < edges[found]
-        found += (points >= edges[found + 1]) & (found < last)
-        if ((points >= edges[found]) & ((points < edges[found + 1]) | (found == last))).all():
-            return found
+        bins = xp.minimum(((points - edges[0]) * ((last + 1) / span)).astype(int), last)
+        bins -= points < edges[bins]
+        bins += (points >= edges[bins + 1]) & (bins < last)
+        if ((points >= edges[bins]) & ((points < edges[bins + 1]) | (bins == last))).all():
+            return bins
     return xp.minimum(xp.searchsorted(edges, points, side="right") - 1, last)
 
 
@@ -478,8 +478,8 @@ def histogram(
 
 def _underived(function: str, results: list[Tensor], *inputs: Any) -> tuple[Tensor, ...]:
     missing = NotImplementedError(f"derivative for {function} is not implemented")
-    found = [without_derivative(result, inputs, missing) for result in results]
-    return ops.joined(found, "NotImplemented")  # type: ignore[no-any-return]
+    outputs = [without_derivative(result, inputs, missing) for result in results]
+    return ops.joined(outputs, "NotImplemented")  # type: ignore[no-any-return]
 
 
 def _flat_shape(input: Tensor) -> tuple[int, ...]:
@@ -528,9 +528,9 @@ def histogramdd(
         _edges(xp, points[:, d], each, bound, d) for d, (each, bound) in enumerate(zip(each_bins, ranges, strict=True))
     ]
     counts = _counts(xp, points, edges, weights, density)
-    given = (input, *each_bins, weight)
-    (hist,) = _underived("histogramdd", [_of_type(counts, array)], *given)
-    bounds = _underived("histogramdd", [_of_type(each, array) for each in edges], *given)
+    operands = (input, *each_bins, weight)
+    (hist,) = _underived("histogramdd", [_of_type(counts, array)], *operands)
+    bounds = _underived("histogramdd", [_of_type(each, array) for each in edges], *operands)
     return Histogramdd(hist, bounds)
 
 
@@ -577,7 +577,7 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     sizes = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
     ndim = max(map(len, sizes), default=0)
     result = [1] * ndim
-    for place, size in enumerate(sizes):
+    for position, size in enumerate(sizes):
         for i, n in enumerate(size, start=ndim - len(size)):
             if n < 0:
                 raise ValueError("Attempting to broadcast a dimension with negative length!")
@@ -586,6 +586,6 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
             elif n not in (1, result[i]):
                 raise RuntimeError(
                     f"Attempting to broadcast a dimension of length {n} at {i - ndim}! Mismatching argument at index "
-                    f"{place} had {size}; but expected shape should be broadcastable to {result}"
+                    f"{position} had {size}; but expected shape should be broadcastable to {result}"
                 )
     return Size(result)

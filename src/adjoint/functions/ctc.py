@@ -29,19 +29,19 @@ def _lengths(name: str, lengths: Any, samples: int, most: int) -> Any:
         if lengths.is_floating_point() or lengths.is_complex():
             raise RuntimeError(f"{name} must be integral")
         lengths = lengths._array
-    found = numpy.asarray(lengths, dtype=numpy.int64).reshape(-1)
-    if found.size != samples:
+    numbers = numpy.asarray(lengths, dtype=numpy.int64).reshape(-1)
+    if numbers.size != samples:
         raise RuntimeError(f"{name} must be of size batch_size")
     while_checking = "(while checking arguments for ctc_loss_allocate_outputs)"
-    if found.size and found.min() < 0:
+    if numbers.size and numbers.min() < 0:
         raise RuntimeError(
-            f"Expected {name} to have value at least 0, but got value {found[found < 0][0]} {while_checking}"
+            f"Expected {name} to have value at least 0, but got value {numbers[numbers < 0][0]} {while_checking}"
         )
-    if found.size and found.max() > most:
+    if numbers.size and numbers.max() > most:
         raise RuntimeError(
-            f"Expected {name} to have value at most {most}, but got value {found[found > most][0]} {while_checking}"
+            f"Expected {name} to have value at most {most}, but got value {numbers[numbers > most][0]} {while_checking}"
         )
-    return found
+    return numbers
 
 
 def _padded_targets(targets: Any, lengths: Any, samples: int) -> Any:
@@ -116,8 +116,8 @@ def ctc_loss(
     moments, samples, classes = log_probs.shape
     steps = _lengths("input_lengths", input_lengths, samples, moments)
     lengths = _lengths("target_lengths", target_lengths, samples, numpy.iinfo(numpy.int64).max)
-    given = underlying(targets._array)
-    rows = _padded_targets(given, lengths, samples)
+    values = underlying(targets._array)
+    rows = _padded_targets(values, lengths, samples)
     counts = numpy.arange(rows.shape[1]) < lengths[:, None]
     if ((rows < 0) | (rows >= classes))[counts].any():
         raise RuntimeError(f"targets must be classes from 0 to {classes - 1}, got {rows[counts].tolist()}")
@@ -125,8 +125,8 @@ def ctc_loss(
     states[:, 1::2] = numpy.where(counts, rows, blank)
     skip = numpy.full(states.shape, _NEVER)
     skip[:, 2:][(states[:, 2:] != blank) & (states[:, 2:] != states[:, :-2])] = 0
-    place, end = numpy.arange(states.shape[1]), 2 * lengths[:, None]
-    last = numpy.where((place == end) | (place == end - 1), 0, _NEVER)
+    position, end = numpy.arange(states.shape[1]), 2 * lengths[:, None]
+    last = numpy.where((position == end) | (position == end - 1), 0, _NEVER)
     flat = (numpy.arange(moments)[:, None] * samples + numpy.arange(samples))[..., None] * classes + states
     kind = log_probs._array.dtype
     losses = ops.ctc_loss(log_probs, flat, skip.astype(kind), last.astype(kind), steps, zero_infinity)

@@ -795,5 +795,5 @@ def example_of(name: str) -> str:
     >>> example_of("neg").splitlines()[1]
     'tensor([-1.,  2.])'
     """
-    found = re.search(rf"^{name}\n((?: {{4}}.*\n)+)", __doc__ or "", re.M)
-    return "" if found is None else re.sub("^ {4}", "", found[1], flags=re.M).rstrip()
+    match = re.search(rf"^{name}\n((?: {{4}}.*\n)+)", __doc__ or "", re.M)
+    return "" if match is None else re.sub("^ {4}", "", match[1], flags=re.M).rstrip()

@@ -29,10 +29,10 @@ def _first_failure(info: Tensor) -> tuple[str, int] | None:
     """Where in a batch info is not 0, in words, and what it is there; None where nothing failed."""
     array = underlying(info._array)
     flat = array.reshape(-1).tolist()
-    place = next((i for i, value in enumerate(flat) if value), None)
-    if place is None:
+    index = next((i for i, value in enumerate(flat) if value), None)
+    if index is None:
         return None
-    return (f"(Batch element {place}): " if array.ndim else ""), flat[place]
+    return (f"(Batch element {index}): " if array.ndim else ""), flat[index]
 
 
 # LU -----------------------------------------------------------------------------------------------------------------
@@ -101,10 +101,10 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
     """
     if A.ndim > 1:
         _refuse_type("lu_cpu", A)
-    found = ops.linalg_lu_factor_ex(A, pivot)
+    result = ops.linalg_lu_factor_ex(A, pivot)
     if check_errors:
-        _refuse_zero_pivot("torch.linalg.lu_factor_ex", found.info)
-    return _LuFactorEx(*found)
+        _refuse_zero_pivot("torch.linalg.lu_factor_ex", result.info)
+    return _LuFactorEx(*result)
 
 
 @composite(namespace="linalg", method=False)
@@ -121,9 +121,9 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> _LuFactor:
     tensor([[ 2.0000,  5.0000],
             [ 0.5000, -0.5000]])
     """
-    found = lu_factor_ex(A, pivot=pivot)
-    _refuse_zero_pivot("torch.linalg.lu_factor", found.info)
-    return _LuFactor(found.LU, found.pivots)
+    result = lu_factor_ex(A, pivot=pivot)
+    _refuse_zero_pivot("torch.linalg.lu_factor", result.info)
+    return _LuFactor(result.LU, result.pivots)
 
 
 @composite(namespace="linalg", method=False)
@@ -140,8 +140,8 @@ def lu(A: Tensor, *, pivot: bool = True) -> _Lu:
     """
     if A.ndim < 2:
         raise RuntimeError(f"linalg.lu: Expected tensor with 2 or more dimensions. Got size: {listed(A.shape)} instead")
-    found = lu_factor_ex(A, pivot=pivot)
-    P, L, U = _unpacked(found.LU, found.pivots, "LinalgLuBackward0")
+    factorization = lu_factor_ex(A, pivot=pivot)
+    P, L, U = _unpacked(factorization.LU, factorization.pivots, "LinalgLuBackward0")
     return _Lu(P if pivot else ops.zeros_of(A, (0,)), L, U)
 
 
@@ -262,8 +262,8 @@ def old_lu(input: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[
     >>> adjoint.lu(adjoint.tensor([[1.0, 2.0], [4.0, 5.0]]))[1]
     tensor([2, 2], dtype=adjoint.int32)
     """
-    found = lu_factor_ex(input, pivot=pivot)
-    return _LuWithInfo(*found) if get_infos else tuple(found[:2])
+    result = lu_factor_ex(input, pivot=pivot)
+    return _LuWithInfo(*result) if get_infos else tuple(result[:2])
 
 
 # inverses and solutions that may fail ---------------------------------------------------------------------------------
@@ -324,14 +324,14 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
     """
     if is_half(A._array.dtype):
         _refuse_type("cholesky_cpu", A)
-    found = ops.linalg_cholesky_ex(A, upper=upper)
-    failed = _first_failure(found.info) if check_errors else None
+    result = ops.linalg_cholesky_ex(A, upper=upper)
+    failed = _first_failure(result.info) if check_errors else None
     if failed is not None:
         raise LinAlgError(
             f"linalg.cholesky_ex: {failed[0]}The factorization could not be completed because the input is not "
             f"positive-definite (the leading minor of order {failed[1]} is not positive-definite)."
         )
-    return _CholeskyEx(*found)
+    return _CholeskyEx(*result)
 
 
 @composite(namespace="linalg", method=False)
@@ -429,9 +429,9 @@ def ldl_factor(A: Tensor, *, hermitian: bool = False) -> _LdlFactor:
     tensor([[2.0000, 0.0000],
             [0.5000, 1.5000]])
     """
-    found = ldl_factor_ex(A, hermitian=hermitian)
-    _refuse_ldl("torch.linalg.ldl_factor", found.info)
-    return _LdlFactor(found.LD, found.pivots)
+    result = ldl_factor_ex(A, hermitian=hermitian)
+    _refuse_ldl("torch.linalg.ldl_factor", result.info)
+    return _LdlFactor(result.LD, result.pivots)
 
 
 @composite(namespace="linalg", method=False)

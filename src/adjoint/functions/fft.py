@@ -85,12 +85,12 @@ _SHAPES = {_full: [4, 6], _to_half: [4, 4], _from_half: [4, 10]}
 # arguments ------------------------------------------------------------------------------------------------------------
 
 
-def _whole(name: str, argument: str, place: int, value: Any) -> int:
+def _whole(name: str, argument: str, position: int, value: Any) -> int:
     try:
         return index(value)
     except TypeError:
         raise TypeError(
-            f"fft_{name}(): argument '{argument}' (position {place}) must be int, not {type(value).__name__}"
+            f"fft_{name}(): argument '{argument}' (position {position}) must be int, not {type(value).__name__}"
         ) from None
 
 
@@ -132,12 +132,12 @@ def _check_real(name: str, input: Tensor) -> None:
 
 def _transformed(name: str, input: Tensor, dims: tuple[int, ...], sizes: list[int], norm: str | None) -> Tensor:
     transform = _TRANSFORMS[name]
-    for place, (dim, n) in enumerate(zip(dims, sizes, strict=True)):
+    for position, (dim, n) in enumerate(zip(dims, sizes, strict=True)):
         own = input.shape[dim]
-        halved = transform.run is _from_half and place == len(dims) - 1
-        sizes[place] = n if n != -1 else 2 * (own - 1) if halved else own
-        if sizes[place] < 1:
-            raise RuntimeError(f"Invalid number of data points ({sizes[place]}) specified")
+        halved = transform.run is _from_half and position == len(dims) - 1
+        sizes[position] = n if n != -1 else 2 * (own - 1) if halved else own
+        if sizes[position] < 1:
+            raise RuntimeError(f"Invalid number of data points ({sizes[position]}) specified")
     factor = _norm(norm)
     return transform.run(_inexact(input), dims, tuple(sizes), factor, transform.inverse)
 
@@ -322,13 +322,13 @@ def ifftshift(input: Tensor, dim: Dims = None) -> Tensor:
 
 
 def _frequencies(
-    name: str, places: Any, n: int, d: float, out: Tensor | None, dtype: dtype | None, requires_grad: bool
+    name: str, frequencies: Any, n: int, d: float, out: Tensor | None, dtype: dtype | None, requires_grad: bool
 ) -> Tensor:
     kind = get_default_dtype() if dtype is None else as_dtype(dtype, f"fft_{name}")
     if not (kind.is_floating_point or kind.is_complex):
         raise RuntimeError(f"{name} requires a floating point or complex dtype")
     with numpy.errstate(all="ignore"):
-        result = new_tensor((places * (1 / numpy.float64(n * d))).astype(kind.numpy))
+        result = new_tensor((frequencies * (1 / numpy.float64(n * d))).astype(kind.numpy))
     if out is not None:
         return into(out, result, f"fft_{name}")
     result.requires_grad = requires_grad
@@ -357,8 +357,8 @@ def fftfreq(
     """
     if n < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
-    places = numpy.fft.ifftshift(numpy.arange(n) - n // 2)
-    return _frequencies("fftfreq", places, n, d, out, dtype, requires_grad)
+    indices = numpy.fft.ifftshift(numpy.arange(n) - n // 2)
+    return _frequencies("fftfreq", indices, n, d, out, dtype, requires_grad)
 
 
 @composite(namespace="fft", method=False)

@@ -53,12 +53,12 @@ def _check_images(function: str, input: Tensor, n: int) -> None:
 
 
 def _check_windows(function: str, image: Sizes, kernel: Sizes, results: Sizes) -> None:
-    said = f"{function}_out()" if len(image) == 3 else f"{function}()"
+    name = f"{function}_out()" if len(image) == 3 else f"{function}()"
     for side, size, k, count in zip(_SIDES[len(image)], image, kernel, results, strict=True):
         if k < 1:
             raise RuntimeError(f"{function}: kernel_size must be positive, but got {listed(kernel)}")
         if count + k - 1 > size:
-            raise RuntimeError(f"{said}: pool {side} {k} too large relative to input {side} {size}")
+            raise RuntimeError(f"{name}: pool {side} {k} too large relative to input {side} {size}")
     if min(results) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(results)}: {listed(results)}")
 
@@ -126,8 +126,8 @@ def _pool(
     _check_images(function, input, n)
     _check_windows(function, image, kernel, results)
     samples = _samples(input, random_samples, n)
-    places = ops.places_in_drawn_windows(input.detach(), samples, kernel, results)
-    return ops.from_places(input, places, n), places
+    indices = ops.places_in_drawn_windows(input.detach(), samples, kernel, results)
+    return ops.from_places(input, indices, n), indices
 
 
 @in_functional

@@ -81,7 +81,7 @@ def of_method_in_place(rule: Rule, name: str) -> str:
         "",
         f"See {rule.name}() for the rest.",
         "",
-        *_places(rule, "" if name in _WITHOUT_TORCH else f"torch.Tensor.{name}"),
+        *_references(rule, "" if name in _WITHOUT_TORCH else f"torch.Tensor.{name}"),
     ]
     return "\n".join(lines)
 
@@ -101,7 +101,7 @@ def _composed(rule: Rule, signature: str, torch_name: str) -> str:
         more.strip(),
         "\n".join(facts),
         _example(rule, more),
-        "\n".join(_places(rule, torch_name)),
+        "\n".join(_references(rule, torch_name)),
     ]
     return "\n\n".join(part for part in parts if part)
 
@@ -112,7 +112,7 @@ def _example(rule: Rule, more: str) -> str:
     return "\n".join(f"    {line}" for line in (">>> import adjoint", *text.splitlines())) if text else ""
 
 
-def _places(rule: Rule, torch_name: str) -> list[str]:
+def _references(rule: Rule, torch_name: str) -> list[str]:
     path, line = declaration_of(rule)
     return [*([f"PyTorch: {torch_name}"] if torch_name else []), f"Declared at {path}:{line}"]
 
@@ -248,10 +248,12 @@ def _written(formula: Formula) -> tuple[str, bool] | None:
     code = formula.body.__code__
     if not Path(code.co_filename).is_file():
         return None
-    found = [each for each in _functions_of(code.co_filename).get(code.co_firstlineno, ()) if _takes(each[1], code)]
-    if not found:
+    candidates = [
+        each for each in _functions_of(code.co_filename).get(code.co_firstlineno, ()) if _takes(each[1], code)
+    ]
+    if not candidates:
         return None
-    _, node = min(found, key=lambda pair: pair[0] not in formula.inputs)
+    _, node = min(candidates, key=lambda pair: pair[0] not in formula.inputs)
     if isinstance(node, ast.Lambda):
         return ast.unparse(node.body), True
     statements = node.body[1:] if ast.get_docstring(node) else node.body
@@ -275,14 +277,16 @@ def _functions_of(filename: str) -> dict[int, list[tuple[str, _Function]]]:
     """The functions of a file by the lines where they begin, each with the name of the argument that it is, if any."""
     nodes = list(ast.walk(ast.parse(Path(filename).read_text(encoding="utf-8"))))
     keywords = {node.value: node.arg or "" for node in nodes if isinstance(node, ast.keyword)}
-    found: dict[int, list[tuple[str, _Function]]] = {}
+    by_line: dict[int, list[tuple[str, _Function]]] = {}
     for node in nodes:
         if isinstance(node, ast.Lambda):
-            found.setdefault(node.lineno, []).append((keywords.get(node, ""), node))
+            by_line.setdefault(node.lineno, []).append((keywords.get(node, ""), node))
         elif isinstance(node, ast.FunctionDef):
             # compiled code begins at the first decorator
-            found.setdefault(min([node.lineno, *[each.lineno for each in node.decorator_list]]), []).append(("", node))
-    return found
+            by_line.setdefault(min([node.lineno, *[each.lineno for each in node.decorator_list]]), []).append(
+                ("", node)
+            )
+    return by_line
 
 
 # where it is declared ------------------------------------------------------------------------------------------------
@@ -302,9 +306,9 @@ def declaration_of(rule: Rule) -> tuple[str, int]:
     for pattern in named:
         for path in sorted(_RULES.glob("*.py")):
             text = path.read_text(encoding="utf-8")
-            found = re.search(pattern, text, re.M)
-            if found and path.name != "declare.py":
-                return within_package(str(path)), text.count("\n", 0, found.start()) + 1
+            match = re.search(pattern, text, re.M)
+            if match and path.name != "declare.py":
+                return within_package(str(path)), text.count("\n", 0, match.start()) + 1
     raise LookupError(f"no declaration of {rule.name} in {_RULES}")
 
 

@@ -327,21 +327,21 @@ class Rows:
         self.front = axes[0] if together else 0
         self.numbers = ops.zeros_like(new_tensor(numpy.zeros((), numpy.int64)))
         for axis, n in zip(axes, self.lengths, strict=True):
-            places = new_tensor(items[axis])
-            self._check(places._array, axis, n)
-            self.numbers = self.numbers * n + ops.where(places < 0, places + n, places)
+            indices = new_tensor(items[axis])
+            self._check(indices._array, axis, n)
+            self.numbers = self.numbers * n + ops.where(indices < 0, indices + n, indices)
         self.shape = self.numbers._array.shape
         self.numbers = ops.reshape(self.numbers, (-1,))
 
-    def _check(self, places: Any, axis: int, n: int) -> None:
-        values = underlying(places)
+    def _check(self, indices: Any, axis: int, n: int) -> None:
+        values = underlying(indices)
         outside = values[(values < -n) | (values >= n)] if values.ndim else values[(values < -n) | (values >= n), None]
         if outside.size:
             raise IndexError(f"index {int(outside.reshape(-1)[0])} is out of bounds for dimension {axis} with size {n}")
 
     def _as_rows(self) -> Tensor:
-        kept = [self.tensor._array.shape[axis] for axis in self.rest]
-        return ops.reshape(ops.permute(self.tensor, self.order), (prod(self.lengths), *kept))
+        sizes = [self.tensor._array.shape[axis] for axis in self.rest]
+        return ops.reshape(ops.permute(self.tensor, self.order), (prod(self.lengths), *sizes))
 
     def _arrangement(self) -> list[int]:
         """The axes of a picked result, counted in an array that has those of the places first."""
@@ -351,25 +351,25 @@ class Rows:
 
     def picked(self) -> Tensor:
         """tensor[advanced]."""
-        found = ops.index_select(self._as_rows(), 0, self.numbers)
-        kept = found._array.shape[1:]
-        return ops.permute(ops.reshape(found, (*self.shape, *kept)), tuple(self._arrangement()))
+        rows = ops.index_select(self._as_rows(), 0, self.numbers)
+        row_shape = rows._array.shape[1:]
+        return ops.permute(ops.reshape(rows, (*self.shape, *row_shape)), tuple(self._arrangement()))
 
     def written(self, value: Any, accumulate: bool = False) -> Tensor:
         """A copy of the tensor with a value, broadcast, written at (or added to) tensor[advanced]."""
         rows = self._as_rows()
-        kept = rows._array.shape[1:]
+        row_shape = rows._array.shape[1:]
         arrangement = self._arrangement()
-        shape = [(*self.shape, *kept)[axis] for axis in arrangement]
+        shape = [(*self.shape, *row_shape)[axis] for axis in arrangement]
         if not isinstance(value, TensorBase):
             value = new_tensor(numpy.asarray(number_as(value, rows._array.dtype), rows._array.dtype))
         if value._array.dtype != rows._array.dtype:
             value = ops.cast(value, from_numpy_dtype(rows._array.dtype))
         value = ops.permute(ops.expand(value, shape), tuple(map(arrangement.index, range(len(arrangement)))))
-        value = ops.reshape(value, (prod(self.shape), *kept))
+        value = ops.reshape(value, (prod(self.shape), *row_shape))
         write = ops.index_add if accumulate else ops.index_copy
         whole = write(rows, 0, self.numbers, value)
-        back = ops.reshape(whole, (*self.lengths, *kept))
+        back = ops.reshape(whole, (*self.lengths, *row_shape))
         return ops.permute(back, tuple(map(self.order.index, range(len(self.order)))))
 
 
@@ -405,9 +405,9 @@ def _without_ones(value: Any, ndim: int) -> Any:
     return ops.reshape(value, shape[extra:]) if extra else value
 
 
-def _filling(target: Tensor, places: tuple[Any, ...], value: Any) -> Any:
+def _filling(target: Tensor, indices: tuple[Any, ...], value: Any) -> Any:
     """The value as a number of the target's type if it is one element for one mask, which is to fill; else as it is."""
-    arrays = [item for item in places if not isinstance(item, slice)]
+    arrays = [item for item in indices if not isinstance(item, slice)]
     if not isinstance(value, TensorBase) or value._array.size != 1 or len(arrays) != 1 or kind_of(arrays[0]) != "b":
         return value
     if value._array.ndim:
@@ -450,7 +450,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     return ops.getitem_select(input, (*(_ALL,) * dim, index, ...))
 
 
-def _places(indices: Any) -> tuple[Any, ...]:
+def _index_arrays(indices: Any) -> tuple[Any, ...]:
     """The raw arrays of an index_put(). Raises TypeError for what is no sequence of tensors, IndexError for floats."""
     if not isinstance(indices, (tuple, list)):
         raise TypeError(
@@ -480,10 +480,10 @@ def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumula
     tensor([2., 0., 0.])
     """
     _require_tensor(values)
-    places = _places(indices)
-    if any(map(_is_batched, places)):
-        return Rows(input, places).written(values, accumulate)
-    return ops.index_put(input, places, values if accumulate else _filling(input, places, values), accumulate)
+    arrays = _index_arrays(indices)
+    if any(map(_is_batched, arrays)):
+        return Rows(input, arrays).written(values, accumulate)
+    return ops.index_put(input, arrays, values if accumulate else _filling(input, arrays, values), accumulate)
 
 
 @composite(namespace=None, name="index_put_")
@@ -494,11 +494,11 @@ def index_put_(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumul
     requires a gradient while gradients are recorded, and where the tensor cannot hold the result.
     """
     _require_tensor(values)
-    places = _places(indices)
-    if any(map(_is_batched, places)):
-        return operations["copy"].inplace((input, Rows(input, places).written(values, accumulate)), {})
-    values = values if accumulate else _filling(input, places, values)
-    return operations["index_put"].inplace((input, places, values, accumulate), {})
+    arrays = _index_arrays(indices)
+    if any(map(_is_batched, arrays)):
+        return operations["copy"].inplace((input, Rows(input, arrays).written(values, accumulate)), {})
+    values = values if accumulate else _filling(input, arrays, values)
+    return operations["index_put"].inplace((input, arrays, values, accumulate), {})
 
 
 def _source(src: Any, value: Any, index: Tensor, dtype: Any, reduce: str | None) -> Any:
@@ -636,11 +636,11 @@ def index_reduce(
     if source._array.dtype != input._array.dtype:
         kinds = [from_numpy_dtype(t._array.dtype).long_name for t in (input, source)]
         raise RuntimeError(f"index_reduce_(): self ({kinds[0]}) and source ({kinds[1]}) must have the same scalar type")
-    places = underlying(index._array)
-    if kind_of(places) not in "iu" or places.dtype.itemsize < 4:
-        given = index.dtype.long_name
-        raise RuntimeError(f"index_reduce_(): Expected dtype int32/int64 for index but got: {given}")
-    if places.size and (places.min() < 0 or places.max() >= (input._array.shape[axis] if shape else 1)):
+    positions = underlying(index._array)
+    if kind_of(positions) not in "iu" or positions.dtype.itemsize < 4:
+        dtype_name = index.dtype.long_name
+        raise RuntimeError(f"index_reduce_(): Expected dtype int32/int64 for index but got: {dtype_name}")
+    if positions.size and (positions.min() < 0 or positions.max() >= (input._array.shape[axis] if shape else 1)):
         raise IndexError("index out of range in self")
     index = ops.expand(ops.reshape(index, [n if i == axis else 1 for i in range(len(shape))]), shape)
     return ops.index_reduce(input, axis, index, source, reduce, include_self)
@@ -708,7 +708,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
         return ops.argwhere(input)
     if _is_batched(input._array):
         raise RuntimeError(_BATCHED_NONZERO)
-    return tuple(new_tensor(places) for places in numpy.nonzero(numpy.atleast_1d(input._array)))
+    return tuple(new_tensor(coordinates) for coordinates in numpy.nonzero(numpy.atleast_1d(input._array)))
 
 
 def _chosen(condition: Tensor, input: Any, other: Any, out: Tensor | None = None) -> Tensor:

@@ -175,26 +175,26 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -
             [2, 2]]), tensor([[3, 4],
             [3, 4]]))
     """
-    given = as_tuple(tensors)
+    vectors = as_tuple(tensors)
     if indexing is None:
         warn_once(
             "adjoint.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", stacklevel=2
         )
         indexing = "ij"
-    if not given:
+    if not vectors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     if indexing not in ("ij", "xy"):
         raise RuntimeError(f'adjoint.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
-    for tensor in given:
+    for tensor in vectors:
         if tensor._array.ndim > 1:
             raise RuntimeError(f"adjoint.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {tensor}")
-        if tensor._array.dtype != given[0]._array.dtype:
+        if tensor._array.dtype != vectors[0]._array.dtype:
             raise RuntimeError("meshgrid expects all tensors to have the same dtype")
-    n = len(given)
-    shape = [tensor.numel() for tensor in given]
+    n = len(vectors)
+    shape = [tensor.numel() for tensor in vectors]
     swapped = indexing == "xy" and n > 1
     grids = []
-    for i, tensor in enumerate(given):
+    for i, tensor in enumerate(vectors):
         grid = ops.expand(ops.reshape(tensor, (-1, *(1,) * (n - 1 - i))), shape)
         grids.append(ops.transpose(grid, 0, 1) if swapped else grid)
     return tuple(grids)
@@ -251,9 +251,9 @@ def _rising_rows(n: int, r: int, least: int) -> Any:
     if not result.size:
         return result
     rows = numpy.arange(n - (r - 1) * least)[:, None]
-    for place in range(1, r):
+    for column in range(1, r):
         # each row once for every number that may follow and leave room for the rest
-        first, end = rows[:, -1] + least, n - (r - 1 - place) * least
+        first, end = rows[:, -1] + least, n - (r - 1 - column) * least
         number = numpy.maximum(end - first, 0)
         row = repeat(numpy.arange(len(rows)), number)
         following = numpy.arange(len(row)) - (numpy.cumsum(number) - number - first)[row]

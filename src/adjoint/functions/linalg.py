@@ -213,24 +213,24 @@ _DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 def _check_least_squares(A: Tensor, B: Tensor, driver: str | None) -> bool:
     """Whether B is a vector for each matrix."""
-    said = "torch.linalg.lstsq:"
+    name = "torch.linalg.lstsq:"
     if A.ndim < 2:
-        raise RuntimeError(f"{said} input must have at least 2 dimensions.")
+        raise RuntimeError(f"{name} input must have at least 2 dimensions.")
     if not 0 <= A.ndim - B.ndim <= 1:
         raise RuntimeError(
-            f"{said} input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1"
+            f"{name} input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1"
         )
     vector: bool = B.ndim < A.ndim
     axis = -1 if vector else -2
     if A.shape[-2] != B.shape[axis]:
-        raise RuntimeError(f"{said} input.size(-2) should match other.size({axis})")
+        raise RuntimeError(f"{name} input.size(-2) should match other.size({axis})")
     if A.dtype is not B.dtype:
         raise RuntimeError(
-            f"{said} Expected input and other to have the same dtype, but got input's dtype {A.dtype.long_name} and "
+            f"{name} Expected input and other to have the same dtype, but got input's dtype {A.dtype.long_name} and "
             f"other's dtype {B.dtype.long_name}"
         )
     if driver is not None and driver not in _DRIVERS:
-        raise RuntimeError(f"{said} parameter `driver` should be one of ({', '.join(_DRIVERS)})")
+        raise RuntimeError(f"{name} parameter `driver` should be one of ({', '.join(_DRIVERS)})")
     return vector
 
 
@@ -804,8 +804,8 @@ def matrix_norm(
         turned = ops.permute(A, (*[i for i in range(A.ndim) if i not in (rows, columns)], rows, columns))
         values = _reduced(svdvals(turned), _BY_SINGULAR_VALUES[ord], A.ndim - 2)  # type: ignore[index]
         result = ops.reshape(values, tuple([1 if i in (rows, columns) else n for i, n in enumerate(A.shape)]))
-    kept = [n for i, n in enumerate(A.shape) if i not in (rows, columns)]
-    return result if keepdim else ops.reshape(result, tuple(kept))
+    batch = [n for i, n in enumerate(A.shape) if i not in (rows, columns)]
+    return result if keepdim else ops.reshape(result, tuple(batch))
 
 
 def _reduced(values: Tensor, reduction: str, axis: int) -> Tensor:

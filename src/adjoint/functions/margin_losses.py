@@ -267,12 +267,12 @@ def multi_margin_loss(
         raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(weight.shape)}")
     _require_classes(target, classes, "target out of range", lowest=0)
     check_constants("multi_margin_loss", weight=weight)
-    places = ops.reshape(target, (n, 1))
-    excess = ops.relu(margin - ops.gather(rows, 1, places) + rows)
+    class_indices = ops.reshape(target, (n, 1))
+    excess = ops.relu(margin - ops.gather(rows, 1, class_indices) + rows)
     losses = excess if p == 1 else excess * excess
     if weight is not None:
-        losses = losses * weight.detach()[places]
-    losses = ops.sum(ops.scatter(losses, 1, places, 0), 1) / classes
+        losses = losses * weight.detach()[class_indices]
+    losses = ops.sum(ops.scatter(losses, 1, class_indices, 0), 1) / classes
     return reduce_losses(losses if target.ndim else losses[0], reduction)
 
 
@@ -308,9 +308,9 @@ def multilabel_margin_loss(
     _require_classes(target, rows.shape[1], "argument #2 'target' is out of range", lowest=-1)
     labels = ops.reshape(target, tuple(rows.shape))
     valid = ops.cumprod(labels >= 0, 1) > 0
-    places = ops.where(valid, labels, 0)
-    is_label = ops.scatter_add(ops.zeros_like(labels), 1, places, valid.to(int64)) > 0
-    excess = ops.relu(1 - ops.gather(rows, 1, places)[:, :, None] + rows[:, None])
+    classes = ops.where(valid, labels, 0)
+    is_label = ops.scatter_add(ops.zeros_like(labels), 1, classes, valid.to(int64)) > 0
+    excess = ops.relu(1 - ops.gather(rows, 1, classes)[:, :, None] + rows[:, None])
     counts = valid[:, :, None] & ~is_label[:, None]
     losses = ops.sum(ops.where(counts, excess, 0), (1, 2)) / max(rows.shape[1], 1)
     return reduce_losses(losses if input.ndim == 2 else losses[0], reduction)

@@ -41,13 +41,13 @@ def _dims_of(dim: Dims, ndim: int) -> tuple[int, ...]:
     """All axes to reduce; no axes named means all."""
     if dim is None or dim == ():
         return tuple(range(ndim))
-    found: list[int] = []
+    dims: list[int] = []
     for d in dim if isinstance(dim, (tuple, list)) else (dim,):
         axis = normalize_dim(d, ndim)  # type: ignore[arg-type]
-        if axis in found:
+        if axis in dims:
             raise RuntimeError(f"dim={axis} appears multiple times in the list of dims")
-        found.append(axis)
-    return tuple(sorted(found))
+        dims.append(axis)
+    return tuple(sorted(dims))
 
 
 def _axis_of(dim: Dims, ndim: int) -> int:
@@ -55,8 +55,8 @@ def _axis_of(dim: Dims, ndim: int) -> int:
     return (*_dims_of(dim, max(ndim, 1)), 0)[0]
 
 
-def _of_type(result: Tensor, wanted: dtype) -> Tensor:
-    return result if result.dtype is wanted else ops.cast(result, wanted)
+def _of_type(result: Tensor, kind: dtype) -> Tensor:
+    return result if result.dtype is kind else ops.cast(result, kind)
 
 
 def _check_order(name: str, kind: dtype) -> None:
@@ -126,12 +126,12 @@ def _reduction(
         dtype: dtype | None = None,
         mask: Tensor | None = None,
     ) -> Tensor:
-        wanted = result_type(input.dtype) if dtype is None else as_dtype(dtype)
+        kind = result_type(input.dtype) if dtype is None else as_dtype(dtype)
         picks = _mask_of(input, mask)
         filled = input if picks is None else _filled(input, picks, identity(input.dtype))
         if cast_before:
-            filled = _of_type(filled, wanted)
-        return _of_type(reduce(filled, _dims_of(dim, input.ndim), bool(keepdim)), wanted)
+            filled = _of_type(filled, kind)
+        return _of_type(reduce(filled, _dims_of(dim, input.ndim), bool(keepdim)), kind)
 
     return _public(reduction, name, text, example)
 
@@ -179,10 +179,10 @@ logsumexp = _reduction(
 )
 
 
-def _place(name: str, identity: Callable[[str, dtype], float], example: str) -> Callable[..., Any]:
+def _arg_reduction(name: str, identity: Callable[[str, dtype], float], example: str) -> Callable[..., Any]:
     operation = getattr(ops, name)
 
-    def place(
+    def reduction(
         input: Tensor,
         dim: int | None = None,
         *,
@@ -192,26 +192,26 @@ def _place(name: str, identity: Callable[[str, dtype], float], example: str) -> 
     ) -> Tensor:
         picks = _mask_of(input, mask)
         filled = input if picks is None else _filled(input, picks, identity(name, input.dtype))
-        wanted = input.dtype if dtype is None else as_dtype(dtype)
-        return _of_type(operation(filled, dim, bool(keepdim)), wanted)
+        kind = input.dtype if dtype is None else as_dtype(dtype)
+        return _of_type(operation(filled, dim, bool(keepdim)), kind)
 
     text = f"Where the {name[3:]}imum is along an axis, or in the flattened input, in the input's type as in torch."
-    return _public(place, name, text, example)
+    return _public(reduction, name, text, example)
 
 
-argmax = _place("argmax", _least, f"argmax(x, 1, {_picks})\n    tensor([2.])")
-argmin = _place("argmin", _largest, f"argmin(x, 1, {_picks})\n    tensor([0.])")
+argmax = _arg_reduction("argmax", _least, f"argmax(x, 1, {_picks})\n    tensor([2.])")
+argmin = _arg_reduction("argmin", _largest, f"argmin(x, 1, {_picks})\n    tensor([0.])")
 
 
 def _running(name: str, identity: float, text: str, example: str) -> Callable[..., Any]:
     operation = getattr(ops, name)
 
     def running(input: Tensor, dim: int, *, dtype: dtype | None = None, mask: Tensor | None = None) -> Tensor:
-        wanted = input.dtype if dtype is None else as_dtype(dtype)
-        if wanted.category == 0 and input.ndim and input.numel():
+        kind = input.dtype if dtype is None else as_dtype(dtype)
+        if kind.category == 0 and input.ndim and input.numel():
             raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
-        filled = _of_type(_filled(input, _mask_of(input, mask), identity), wanted)
-        return _of_type(operation(filled, _axis_of(dim, input.ndim)), wanted)
+        filled = _of_type(_filled(input, _mask_of(input, mask), identity), kind)
+        return _of_type(operation(filled, _axis_of(dim, input.ndim)), kind)
 
     return _public(running, name, text, example)
 
@@ -228,8 +228,8 @@ def _normalized(
     def normalized(input: Tensor, dim: int, *, dtype: dtype | None = None, mask: Tensor | None = None) -> Tensor:
         picks = _mask_of(input, mask)
         filled = input if picks is None else _filled(input, picks, identity(name, input.dtype))
-        wanted = input.dtype if dtype is None else as_dtype(dtype)
-        return function(_of_type(filled, wanted), _axis_of(dim, input.ndim))
+        kind = input.dtype if dtype is None else as_dtype(dtype)
+        return function(_of_type(filled, kind), _axis_of(dim, input.ndim))
 
     return _public(normalized, name, text, f"{name}(x, 1, {_picks})\n    {shown}")
 
@@ -274,15 +274,15 @@ def mean(
     >>> adjoint.masked.mean(adjoint.tensor([1.0, 2.0, 6.0]), mask=adjoint.tensor([True, True, False]))
     tensor(1.5000)
     """
-    wanted = input.dtype if dtype is None else as_dtype(dtype)
-    if wanted.category < 2:
+    kind = input.dtype if dtype is None else as_dtype(dtype)
+    if kind.category < 2:
         raise ValueError(
             "mean(): Could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
-            f"Got: {wanted}"
+            f"Got: {kind}"
         )
     picks, dims = _mask_of(input, mask), _dims_of(dim, input.ndim)
-    total = ops.sum(_of_type(_filled(input, picks, 0), wanted), dims, bool(keepdim))
-    return _of_type(total / _count(input, picks, dims, bool(keepdim)), wanted)
+    total = ops.sum(_of_type(_filled(input, picks, 0), kind), dims, bool(keepdim))
+    return _of_type(total / _count(input, picks, dims, bool(keepdim)), kind)
 
 
 @composite(namespace="masked", method=False)
@@ -303,8 +303,8 @@ def median(
         return ops.nanmedian(_filled(input, picks, math.nan), axis, keepdim)[0]
     if picks is not None and not bool(_count(input, picks, (axis,), False).all()):
         raise ValueError("masked median expects no fully masked out rows if dtype is not floating point")
-    found = ops.nanmedian(_filled(ops.cast(input, float64), picks, math.nan), axis, keepdim)[0]
-    return _of_type(found, input.dtype if dtype is None else as_dtype(dtype))
+    medians = ops.nanmedian(_filled(ops.cast(input, float64), picks, math.nan), axis, keepdim)[0]
+    return _of_type(medians, input.dtype if dtype is None else as_dtype(dtype))
 
 
 # spreads --------------------------------------------------------------------------------------------------------------
@@ -336,9 +336,9 @@ def _variance(
     return ops.sum(squares, dims, keepdim) / freedom
 
 
-def _spread_type(input: Tensor, given: dtype | None) -> dtype:
-    if given is not None:
-        return as_dtype(given)
+def _spread_type(input: Tensor, kind: dtype | None) -> dtype:
+    if kind is not None:
+        return as_dtype(kind)
     return input.dtype if input.dtype.category > 1 else float32
 
 
@@ -385,8 +385,8 @@ def std(
     tensor(1.4142)
     """
     kind = _spread_type(input, dtype)
-    found = _variance(input, dim, unbiased, correction, bool(keepdim), _mask_of(input, mask), kind)
-    return _of_type(ops.sqrt(found), kind)
+    variance = _variance(input, dim, unbiased, correction, bool(keepdim), _mask_of(input, mask), kind)
+    return _of_type(ops.sqrt(variance), kind)
 
 
 # norms ----------------------------------------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ def max_pool(
     padding: Any,
     dilation: Any,
     ceil_mode: bool,
-    places: bool = False,
+    with_indices: bool = False,
 ) -> tuple[Tensor, Callable[[], Tensor]]:
     """The largest element of each window, and a function that computes their indices.
 
@@ -69,7 +69,7 @@ def max_pool(
     input = as_tensor(function, "input", 1, input)
     numbers = [hashable(value) for value in (kernel_size, stride, padding, dilation)]
     maps = _maximum_maps(function, n, tuple(input.shape), *numbers, ceil_mode)
-    plain = n == 1 and not places
+    plain = n == 1 and not with_indices
     refuse_dtype(input, "max_pool1d_impl" if plain else f"max_pool{max(n, 2)}d", integers=not plain)
     values = ops.maxima(input, maps)
     return values, lambda: ops.places_of_maxima(input.detach(), maps)

@@ -31,15 +31,15 @@ def _check_ranks(
         f"{whom} `key` and `value` to be {n}-D but found {key.ndim}-D and {value.ndim}-D tensors respectively"
     )
     if key_padding_mask is not None:
-        found = key_padding_mask.ndim
-        assert found == n - 1, f"{whom} `key_padding_mask` to be `None` or {n - 1}-D but found {found}-D tensor instead"
+        rank = key_padding_mask.ndim
+        assert rank == n - 1, f"{whom} `key_padding_mask` to be `None` or {n - 1}-D but found {rank}-D tensor instead"
     if attn_mask is not None:
-        found = attn_mask.ndim
-        assert found in (2, 3), f"{whom} `attn_mask` to be `None`, 2-D or 3-D but found {found}-D tensor instead"
-        if n == 2 and found == 3:
-            wanted = (num_heads, query.shape[0], key.shape[0])
-            assert tuple(attn_mask.shape) == wanted, (
-                f"Expected `attn_mask` shape to be {wanted} but got {attn_mask.shape}"
+        rank = attn_mask.ndim
+        assert rank in (2, 3), f"{whom} `attn_mask` to be `None`, 2-D or 3-D but found {rank}-D tensor instead"
+        if n == 2 and rank == 3:
+            shape = (num_heads, query.shape[0], key.shape[0])
+            assert tuple(attn_mask.shape) == shape, (
+                f"Expected `attn_mask` shape to be {shape} but got {attn_mask.shape}"
             )
     return bool(n == 3)
 
@@ -95,10 +95,10 @@ def _by_heads(x: Tensor, samples: int, num_heads: int, head: int) -> Tensor:
     return x.reshape(x.shape[0], samples * num_heads, head).transpose(0, 1)
 
 
-def _static(name: str, given: Tensor, rows: int, head: int) -> Tensor:
-    assert given.shape[0] == rows, f"expecting {name}.size(0) of {rows}, but got {given.shape[0]}"
-    assert given.shape[2] == head, f"expecting {name}.size(2) of {head}, but got {given.shape[2]}"
-    return given
+def _static(name: str, tensor: Tensor, rows: int, head: int) -> Tensor:
+    assert tensor.shape[0] == rows, f"expecting {name}.size(0) of {rows}, but got {tensor.shape[0]}"
+    assert tensor.shape[2] == head, f"expecting {name}.size(2) of {head}, but got {tensor.shape[2]}"
+    return tensor
 
 
 def _longer(mask: Tensor | None) -> Tensor | None:
@@ -118,9 +118,9 @@ def _merged(attn_mask: Tensor | None, padding: Tensor | None, num_heads: int) ->
 def _checked_mask(mask: Tensor | None, rows: int, targets: int, sources: int) -> Tensor | None:
     if mask is None:
         return None
-    wanted = (targets, sources) if mask.ndim == 2 else (rows, targets, sources)
-    if tuple(mask.shape) != wanted:
-        raise RuntimeError(f"The shape of the {mask.ndim}D attn_mask is {mask.shape}, but should be {wanted}.")
+    shape = (targets, sources) if mask.ndim == 2 else (rows, targets, sources)
+    if tuple(mask.shape) != shape:
+        raise RuntimeError(f"The shape of the {mask.ndim}D attn_mask is {mask.shape}, but should be {shape}.")
     return mask[None] if mask.ndim == 2 else mask
 
 
@@ -215,9 +215,9 @@ def multi_head_attention_forward(
         k, v = [ops.cat([x, ops.zeros_like(x[:, :1])], 1) for x in (k, v)]
         mask, padding = _longer(mask), _longer(padding)
     if padding is not None:
-        for axis, wanted in enumerate((samples, k.shape[1])):
-            given = padding.shape[axis]
-            assert given == wanted, f"Expected key_padded_mask.shape[{axis}] to be {wanted}, but got {given}"
+        for axis, size in enumerate((samples, k.shape[1])):
+            padding_size = padding.shape[axis]
+            assert padding_size == size, f"Expected key_padded_mask.shape[{axis}] to be {size}, but got {padding_size}"
     mask = _merged(mask, padding, num_heads)
     share = dropout_p if training else 0.0
     if need_weights:

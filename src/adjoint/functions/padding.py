@@ -28,16 +28,16 @@ Supported combinations for non-constant padding:
 
 def _places_beyond(mode: str, n: int, before: int, behind: int) -> tuple[int, ...]:
     """Which element stands at each place from `before` places in front of an axis to `behind` places after it."""
-    place = numpy.arange(-before, n + behind)
+    position = numpy.arange(-before, n + behind)
     if mode == "replicate":
-        place = place.clip(0, n - 1)
+        position = position.clip(0, n - 1)
     elif mode == "circular":
         # negative margins shorten the axis before it is continued
         first, length = max(-before, 0), n - max(-before, 0) - max(-behind, 0)
-        place = (place - first) % max(length, 1) + first
+        position = (position - first) % max(length, 1) + first
     else:
-        place = n - 1 - abs(n - 1 - abs(place))
-    return tuple(place.tolist())
+        position = n - 1 - abs(n - 1 - abs(position))
+    return tuple(position.tolist())
 
 
 def _check_margins(mode: str, input: Tensor, pad: Sizes, n: int) -> None:
@@ -116,11 +116,11 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
 
 
 def _margins(function: str, pad: Any) -> Sizes:
-    for place, member in enumerate(pad if isinstance(pad, (tuple, list)) else ()):
+    for position, member in enumerate(pad if isinstance(pad, (tuple, list)) else ()):
         if not hasattr(member, "__index__"):
             raise TypeError(
                 f"{function}(): argument 'pad' (position 2) must be tuple of ints, but found element of type "
-                f"{type(member).__name__} at pos {place}"
+                f"{type(member).__name__} at pos {position}"
             )
     return ints(function, "pad", pad)
 

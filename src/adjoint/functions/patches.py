@@ -27,8 +27,8 @@ def _pair(name: str, value: Any) -> Sizes:
 
 def _check_sides(what: str, name: str, sizes: Sizes, least: int) -> None:
     if min(sizes) < least:
-        said = "greater than zero" if least else "non-negative"
-        raise RuntimeError(f"{what} should be {said}, but got {name}_height: {sizes[0]} {name}_width: {sizes[1]}")
+        condition = "greater than zero" if least else "non-negative"
+        raise RuntimeError(f"{what} should be {condition}, but got {name}_height: {sizes[0]} {name}_width: {sizes[1]}")
 
 
 class _Blocks:

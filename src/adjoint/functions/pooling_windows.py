@@ -183,9 +183,9 @@ def check_images(function: str, shape: Sizes, n: int) -> None:
         raise RuntimeError(
             f"Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{shown}"
         )
-    said = "max_pool3d_with_indices_out_cpu_template" if function == "max_pool3d" else function
+    name = "max_pool3d_with_indices_out_cpu_template" if function == "max_pool3d" else function
     raise RuntimeError(
-        f"{said}(): Expected input's non-batch dimensions to have positive length, but input has a shape of "
+        f"{name}(): Expected input's non-batch dimensions to have positive length, but input has a shape of "
         f"{listed(shape)} and non-batch dimension 0 has length zero!"
     )
 

@@ -25,8 +25,8 @@ def _write(name: str, function: Callable[..., Any], input: Tensor, *others: Tens
             raise TypeError(f"{name}(): expected tensors of dtype {input.dtype}, but got one of dtype {tensor.dtype}")
     operands = [input._array, *(ops.expand(tensor, tuple(input._array.shape))._array for tensor in others)]
     # all results before the first is written: a function that raises leaves the tensor as it was
-    found = [function(*(x.item() for x in elements)) for elements in zip(*(a.flat for a in operands), strict=True)]
-    input._array[...] = numpy.array(found, kind).reshape(input._array.shape)
+    results = [function(*(x.item() for x in elements)) for elements in zip(*(a.flat for a in operands), strict=True)]
+    input._array[...] = numpy.array(results, kind).reshape(input._array.shape)
     bump_version(input)
     return input
 

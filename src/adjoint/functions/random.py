@@ -59,11 +59,11 @@ def _overwrite(tensor: Tensor, name: str, draw: Callable[[Any], Any]) -> Tensor:
     return operations[f"drawn_{name}"].inplace((tensor, numbers), {})
 
 
-def _number(function: str, name: str, place: int, value: Any) -> Any:
+def _number(function: str, name: str, position: int, value: Any) -> Any:
     if isinstance(value, TensorBase):
         value = value.item()  # type: ignore[attr-defined]
     if not isinstance(value, numbers.Real):
-        raise TypeError(f"{function}(): argument '{name}' (position {place}) must be float, not {type_name(value)}")
+        raise TypeError(f"{function}(): argument '{name}' (position {position}) must be float, not {type_name(value)}")
     return value
 
 
@@ -77,10 +77,10 @@ def uniform_(self: Tensor, *bounds: float, generator: Generator | None = None, *
     return _overwrite(self, "uniform", lambda shape: draws.uniform(generator, shape, self._array.dtype, low, high))
 
 
-def _integer(function: str, name: str, place: int, value: Any) -> int:
+def _integer(function: str, name: str, position: int, value: Any) -> int:
     value = value.item() if isinstance(value, TensorBase) else value  # type: ignore[attr-defined]
     if not isinstance(value, numbers.Integral):
-        raise TypeError(f"{function}(): argument '{name}' (position {place}) must be int, not {type_name(value)}")
+        raise TypeError(f"{function}(): argument '{name}' (position {position}) must be int, not {type_name(value)}")
     return int(value)
 
 
@@ -88,16 +88,16 @@ def _from_and_to(
     function: str, convert: Callable[..., Any], bounds: tuple[Any, ...], named: dict[str, Any], low: Any, high: Any
 ) -> tuple[Any, Any]:
     """The arguments called from and to, the first of which Python has no parameter of this name for."""
-    given = dict(zip(("from", "to"), bounds, strict=False))
+    limits = dict(zip(("from", "to"), bounds, strict=False))
     if len(bounds) > 2:
         raise TypeError(f"{function}() takes from 0 to 2 positional arguments but {len(bounds)} were given")
     for name in named:
         if name not in ("from", "to"):
             raise TypeError(f"{function}() got an unexpected keyword argument '{name}'")
-        if name in given:
+        if name in limits:
             raise TypeError(f"{function}() got multiple values for argument '{name}'")
-    given.update(named)
-    checked = {name: convert(function, name, 1 + (name == "to"), value) for name, value in given.items()}
+    limits.update(named)
+    checked = {name: convert(function, name, 1 + (name == "to"), value) for name, value in limits.items()}
     return checked.get("from", low), checked.get("to", high)
 
 
@@ -368,9 +368,9 @@ def normal(
     >>> adjoint.normal(adjoint.tensor([1.0, 2.0]), 0.0)
     tensor([1., 2.])
     """
-    given = [each for each in (mean, std) if isinstance(each, TensorBase)]
-    if size is not None or not given:
-        if given or size is None:
+    tensors = [each for each in (mean, std) if isinstance(each, TensorBase)]
+    if size is not None or not tensors:
+        if tensors or size is None:
             kinds = ", ".join(type_name(each) for each in (mean, std))
             raise TypeError(f"normal() takes tensors, or two numbers and a size; got ({kinds}) and size {size}")
         kind = get_default_dtype() if dtype is None else as_dtype(dtype, "normal")
@@ -380,8 +380,8 @@ def normal(
         return _written("normal", _wrapped(drawn, requires_grad, "normal", device), out)
     if not isinstance(std, TensorBase) and not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
-    model = given[0]
-    shape = broadcast_shapes(*[each._array.shape for each in given])
+    model = tensors[0]
+    shape = broadcast_shapes(*[each._array.shape for each in tensors])
     spread = raw_ops(model._array).expand(model._array, shape)
     unit = _of_parameters(lambda whole: draws.normal(generator, whole.shape, whole.dtype), [spread])
     if isinstance(std, TensorBase):
@@ -391,8 +391,8 @@ def normal(
     if numbers.dtype is not model.dtype:  # type: ignore[attr-defined]
         numbers = numbers.to(model.dtype)  # type: ignore[attr-defined]
     result = operations["drawn_around"](mean, std, numbers)
-    needing = [each for each in given if needs_grad(each)]
-    score = normal_score(unit, plain[1]._array if given[-1] is std else std, [each is mean for each in needing])
+    needing = [each for each in tensors if needs_grad(each)]
+    score = normal_score(unit, plain[1]._array if tensors[-1] is std else std, [each is mean for each in needing])
     return _written("normal", remember(result, needing, score), out)
 
 

@@ -61,10 +61,10 @@ def next_remembered(
     own: Tensor, hx: Tensor, memory: Tensor, w_hh: Tensor, b_hh: Tensor | None
 ) -> tuple[Tensor, Tensor]:
     size, gates = memory.shape[1], own + linear(hx, w_hh, b_hh)
-    taken, kept = ops.sigmoid(gates[:, :size]), ops.sigmoid(gates[:, size : 2 * size])
-    candidate, given = ops.tanh(gates[:, 2 * size : 3 * size]), ops.sigmoid(gates[:, 3 * size :])
-    memory = kept * memory + taken * candidate
-    return given * ops.tanh(memory), memory
+    input_gate, forget_gate = ops.sigmoid(gates[:, :size]), ops.sigmoid(gates[:, size : 2 * size])
+    candidate, output_gate = ops.tanh(gates[:, 2 * size : 3 * size]), ops.sigmoid(gates[:, 3 * size :])
+    memory = forget_gate * memory + input_gate * candidate
+    return output_gate * ops.tanh(memory), memory
 
 
 # cells ----------------------------------------------------------------------------------------------------------------

@@ -59,48 +59,48 @@ def _two_states(own: Tensor, state: State, weights: Weights) -> State:
 
 def _onward(step: Step, moments: Sequence[Tensor], state: State, weights: Weights) -> tuple[list[Tensor], State]:
     """The states after each moment, and the last of each sequence; the shortest, which end first, stand last."""
-    found, ended = [], []
+    outputs, ended = [], []
     for own in moments:
         n = own.shape[0]
         if n < state[0].shape[0]:
             ended.append(tuple(each[n:] for each in state))
             state = tuple(each[:n] for each in state)
         state = step(own, state, weights)
-        found.append(state[0])
+        outputs.append(state[0])
     if ended:
         state = tuple(ops.cat(parts, 0) for parts in zip(state, *reversed(ended), strict=True))
-    return found, state
+    return outputs, state
 
 
 def _backward(step: Step, moments: Sequence[Tensor], start: State, weights: Weights) -> tuple[list[Tensor], State]:
     """The same from the last moment to the first: sequences begin at their ends, the longest first."""
-    found: list[Tensor] = []
+    outputs: list[Tensor] = []
     state = tuple(each[: moments[-1].shape[0]] for each in start)
     for own in reversed(moments):
         before, n = state[0].shape[0], own.shape[0]
         if n > before:
             state = tuple(ops.cat([each, new[before:n]], 0) for each, new in zip(state, start, strict=True))
         state = step(own, state, weights)
-        found.append(state[0])
-    return found[::-1], state
+        outputs.append(state[0])
+    return outputs[::-1], state
 
 
 # all layers -----------------------------------------------------------------------------------------------------------
 
 
-def _grouped(params: Sequence[Tensor], has_biases: bool, projected: bool, wanted: int) -> list[Weights]:
+def _grouped(params: Sequence[Tensor], has_biases: bool, projected: bool, n_groups: int) -> list[Weights]:
     """The parameters of each layer and direction."""
     n = 2 + 2 * bool(has_biases) + projected
-    if len(params) < n * wanted:
+    if len(params) < n * n_groups:
         raise RuntimeError("Expected more weights in stacked_rnn")
     if len(params) % n:
         raise RuntimeError("got an incorrect number of RNN parameters")
-    found = []
-    for start in range(0, n * wanted, n):
+    groups = []
+    for start in range(0, n * n_groups, n):
         group = params[start : start + n]
         b_ih, b_hh = group[2:4] if has_biases else (None, None)
-        found.append(Weights(group[0], group[1], b_ih, b_hh, group[-1] if projected else None))
-    return found
+        groups.append(Weights(group[0], group[1], b_ih, b_hh, group[-1] if projected else None))
+    return groups
 
 
 def _check_states(states: State, groups: list[Weights], gates: int, batch: int) -> None:
@@ -155,8 +155,8 @@ def _network(
             k = len(last)
             weights = groups[k]
             own = sequences.moments(linear(input, weights.w_ih, weights.b_ih))
-            found, state = way(step, own, tuple(each[k] for each in states), weights)
-            outputs.append(sequences.joined(found))
+            result, state = way(step, own, tuple(each[k] for each in states), weights)
+            outputs.append(sequences.joined(result))
             last.append(state)
         input = outputs[0] if len(outputs) == 1 else ops.cat(outputs, input.ndim - 1)
     return input, *(ops.stack(each, 0) for each in zip(*last, strict=True))

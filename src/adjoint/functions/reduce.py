@@ -176,10 +176,10 @@ def cumprod(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
 
 
 def _cumulate_in_place(function: str, operation: Any, input: Tensor, dim: int, dtype: dtype | None) -> Tensor:
-    wanted = input.dtype if dtype is None else as_dtype(dtype, function)
-    if wanted is not input.dtype:
+    kind = input.dtype if dtype is None else as_dtype(dtype, function)
+    if kind is not input.dtype:
         raise RuntimeError(
-            f"Bad in-place call: input tensor dtype {input.dtype.c_name} and output tensor dtype {wanted.c_name} "
+            f"Bad in-place call: input tensor dtype {input.dtype.c_name} and output tensor dtype {kind.c_name} "
             "should match"
         )
     return operation.inplace((input, dim), {})
@@ -414,21 +414,21 @@ def vector_norm(
     ord = as_number(ord)
     if not isinstance(ord, (int, float)):
         raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}")
-    wanted = dtype if input.dtype.category > 1 else None  # whole numbers are refused, whatever they would become
-    return ops.linalg_vector_norm(_cast(input, wanted), ord, dim, keepdim)
+    kind = dtype if input.dtype.category > 1 else None  # whole numbers are refused, whatever they would become
+    return ops.linalg_vector_norm(_cast(input, kind), ord, dim, keepdim)
 
 
-def check_norm_dtype(name: str, own: dtype, wanted: dtype) -> None:
+def check_norm_dtype(name: str, own: dtype, target: dtype) -> None:
     """Raise RuntimeError unless a norm can be taken after a conversion, which may not narrow."""
-    if not (wanted.is_floating_point or wanted.is_complex):
-        raise RuntimeError(f"{name}: dtype should be floating point or complex, but got {wanted.long_name}")
-    if own.is_complex != wanted.is_complex:
+    if not (target.is_floating_point or target.is_complex):
+        raise RuntimeError(f"{name}: dtype should be floating point or complex, but got {target.long_name}")
+    if own.is_complex != target.is_complex:
         kind = "complex" if own.is_complex else "real"
-        raise RuntimeError(f"{name}: dtype should be {kind} for {kind} inputs, but got {wanted.long_name}")
-    if promote_types(own, wanted) is not wanted:
+        raise RuntimeError(f"{name}: dtype should be {kind} for {kind} inputs, but got {target.long_name}")
+    if promote_types(own, target) is not target:
         raise RuntimeError(
             f"{name}: the dtype of the input ({own.long_name}) should be convertible without narrowing to the "
-            f"specified dtype ({wanted.long_name})"
+            f"specified dtype ({target.long_name})"
         )
 
 

@@ -59,9 +59,9 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
             [2, 2]]), tensor([[3, 4],
             [3, 4]]))
     """
-    given = as_tuple(tensors)
-    shape = broadcast_shapes(*[x._array.shape for x in given])
-    return tuple(x if x._array.shape == shape else ops.expand(x, shape) for x in given)
+    operands = as_tuple(tensors)
+    shape = broadcast_shapes(*[x._array.shape for x in operands])
+    return tuple(x if x._array.shape == shape else ops.expand(x, shape) for x in operands)
 
 
 @composite(namespace=None)
@@ -75,16 +75,16 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     >>> adjoint.ones(2, 3).sum_to_size(1, 3)
     tensor([[2., 2., 2.]])
     """
-    wanted, shape = tuple(map(index, as_tuple(size))), input._array.shape
-    fits = len(wanted) <= len(shape) and all(n in (1, m) for n, m in zip(wanted[::-1], shape[::-1], strict=False))
+    target, shape = tuple(map(index, as_tuple(size))), input._array.shape
+    fits = len(target) <= len(shape) and all(n in (1, m) for n, m in zip(target[::-1], shape[::-1], strict=False))
     if not fits:
-        raise RuntimeError(f"size {{{sizes(wanted)}}} is not expandable to size {{{sizes(shape)}}}.")
-    if not wanted:
+        raise RuntimeError(f"size {{{sizes(target)}}} is not expandable to size {{{sizes(shape)}}}.")
+    if not target:
         return input.sum()
-    if wanted == shape:
+    if target == shape:
         return input
     # as sum() does, sums of integers are int64
-    return ops.sum_to_size(input.long() if input._array.dtype.kind in "biu" else input, wanted)
+    return ops.sum_to_size(input.long() if input._array.dtype.kind in "biu" else input, target)
 
 
 @composite()
@@ -121,8 +121,8 @@ def repeat_interleave(
     >>> adjoint.tensor([1, 2]).repeat_interleave(2)
     tensor([1, 1, 2, 2])
     """
-    given, repeats = (repeats, None) if input is None else (input, repeats)
-    input = as_tensor("repeat_interleave", "input", 1, given)
+    values, repeats = (repeats, None) if input is None else (input, repeats)
+    input = as_tensor("repeat_interleave", "input", 1, values)
     numbers = input if repeats is None else repeats
     if isinstance(numbers, TensorBase) and numbers.dtype not in (int32, int64):  # type: ignore[attr-defined]
         own = numbers.dtype.long_name  # type: ignore[attr-defined]

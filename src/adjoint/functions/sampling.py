@@ -68,8 +68,8 @@ def _target(
         raise ValueError("either size or scale_factor should be defined")
     _check_count("scale_factor", "s", factors, input)
     factors = tuple([float(f) for f in factors])
-    found = tuple([math.floor(float(m) * f) for m, f in zip(input.shape[2:], factors, strict=True)])
-    return found, (None,) * n if recompute else factors
+    lengths = tuple([math.floor(float(m) * f) for m, f in zip(input.shape[2:], factors, strict=True)])
+    return lengths, (None,) * n if recompute else factors
 
 
 def _check_sizes(input: Tensor, size: Sizes) -> None:
@@ -187,12 +187,14 @@ def _origin(mode: str, results: Sizes, factors: Any, align_corners: bool, antial
 def _of_bytes(input: Tensor, maps: tuple[AxisMap, ...]) -> Tensor:
     """Interpolation of bytes: rounded after each axis, the last one first."""
     for i in reversed(range(len(maps))):
-        values = ops.along_axes(input.double(), (interpolation.in_fixed_point(maps[i]), *_kept(input, i, maps)))
+        values = ops.along_axes(
+            input.double(), (interpolation.in_fixed_point(maps[i]), *_remaining_maps(input, i, maps))
+        )
         input = ops.clamp(ops.floor(values + 0.5), 0, 255).to(input.dtype)
     return input
 
 
-def _kept(input: Tensor, i: int, maps: tuple[AxisMap, ...]) -> tuple[AxisMap, ...]:
+def _remaining_maps(input: Tensor, i: int, maps: tuple[AxisMap, ...]) -> tuple[AxisMap, ...]:
     """Maps that change nothing, for the axes behind one."""
     return tuple([interpolation.nearest(n, n, None, False) for n in input.shape[input.ndim - len(maps) + i + 1 :]])
 
@@ -299,28 +301,28 @@ class _Axis:
     def __init__(self, n: int, padding: str, align_corners: bool) -> None:
         self.n, self.padding, self.align_corners = n, padding, align_corners
 
-    def place(self, coordinate: Tensor) -> Tensor:
+    def position_of(self, coordinate: Tensor) -> Tensor:
         """From -1 and 1, the first and last element or their outer edges, to 0 .. n - 1."""
         if self.align_corners:
             return (coordinate + 1) * ((self.n - 1) / 2)
         return ((coordinate + 1) * self.n - 1) / 2
 
-    def bounded(self, place: Tensor) -> Tensor:
+    def bounded(self, position: Tensor) -> Tensor:
         """The place on the axis that stands for one beyond it."""
         if self.padding == "reflection":
-            place = self._reflected(place)
+            position = self._reflected(position)
         if self.padding != "zeros":
-            place = ops.where(place <= 0, 0.0, place)
-            place = ops.where(place >= self.n - 1, float(self.n - 1), place)
+            position = ops.where(position <= 0, 0.0, position)
+            position = ops.where(position >= self.n - 1, float(self.n - 1), position)
         # what is no number is nowhere
-        there = ops.abs(place.detach()) < 2.0**31
-        return ops.where(there, place, -100.0)
+        there = ops.abs(position.detach()) < 2.0**31
+        return ops.where(there, position, -100.0)
 
-    def _reflected(self, place: Tensor) -> Tensor:
+    def _reflected(self, position: Tensor) -> Tensor:
         low, span = (0.0, self.n - 1.0) if self.align_corners else (-0.5, float(self.n))
         if span == 0:
-            return place * 0
-        away = place - low
+            return position * 0
+        away = position - low
         away = ops.where(away < 0, -away, away)
         turns = ops.floor(away.detach() / span)
         rest = away - turns * span
@@ -354,17 +356,17 @@ Corners: TypeAlias = "tuple[list[Tensor], list[Tensor]]"
 
 def _nearest_corners(axes: Sequence[_Axis], coordinates: Sequence[Tensor]) -> Corners:
     """The nearest element, ties to even. The weight hangs on the grid, with a gradient of zero, as in torch."""
-    places = [axis.bounded(axis.place(x)) for axis, x in zip(axes, coordinates, strict=True)]
+    positions = [axis.bounded(axis.position_of(x)) for axis, x in zip(axes, coordinates, strict=True)]
     nowhere = ops.zeros_like(coordinates[0]).bool()
-    weight = _product([ops.where(nowhere, place, 1.0) for place in places])
-    return [weight], [_flat_places(axes, [ops.round(place.detach()) for place in places])]
+    weight = _product([ops.where(nowhere, position, 1.0) for position in positions])
+    return [weight], [_flat_places(axes, [ops.round(position.detach()) for position in positions])]
 
 
 def _linear_corners(axes: Sequence[_Axis], coordinates: Sequence[Tensor]) -> Corners:
     """The corners of the cell around a place, each weighted by the volume between the place and the opposite corner."""
-    places = [axis.bounded(axis.place(x)) for axis, x in zip(axes, coordinates, strict=True)]
-    lows = [ops.floor(place.detach()) for place in places]
-    parts = [place - low for place, low in zip(places, lows, strict=True)]
+    positions = [axis.bounded(axis.position_of(x)) for axis, x in zip(axes, coordinates, strict=True)]
+    lows = [ops.floor(position.detach()) for position in positions]
+    parts = [position - low for position, low in zip(positions, lows, strict=True)]
     weights, corners = [], []
     for steps in product((0, 1), repeat=len(axes)):
         weights.append(_product([part if step else 1 - part for step, part in zip(steps, parts, strict=True)]))
@@ -388,9 +390,9 @@ def _cubic_weights(part: Tensor) -> list[Tensor]:
 def _cubic_corners(axes: Sequence[_Axis], coordinates: Sequence[Tensor]) -> Corners:
     """Sixteen neighbours; those beyond the image are looked for each on its own."""
     everywhere = [_Axis(axis.n, "zeros", axis.align_corners) for axis in axes]
-    places = [axis.bounded(axis.place(x)) for axis, x in zip(everywhere, coordinates, strict=True)]
-    lows = [ops.floor(place.detach()) for place in places]
-    factors = [_cubic_weights(place - low) for place, low in zip(places, lows, strict=True)]
+    positions = [axis.bounded(axis.position_of(x)) for axis, x in zip(everywhere, coordinates, strict=True)]
+    lows = [ops.floor(position.detach()) for position in positions]
+    factors = [_cubic_weights(position - low) for position, low in zip(positions, lows, strict=True)]
     weights, corners = [], []
     for steps in product(range(4), repeat=len(axes)):
         weights.append(_product([four[step] for step, four in zip(steps, factors, strict=True)]))

@@ -57,9 +57,9 @@ def segment_reduce(
     neutral, operation = _REDUCTIONS[reduce]
     shape = (*sizes.shape, *data.shape[axis + 1 :])
     start = creation.full(shape, neutral if initial is None else initial, dtype=data.dtype)
-    places = _places(sizes, data.shape[axis])
-    places = ops.expand(new_tensor(places.reshape(places.shape + (1,) * (data.ndim - axis - 1))), tuple(data.shape))
-    result = ops.scatter_reduce(start, axis, places, data, operation, True)
+    numbers = _segment_numbers(sizes, data.shape[axis])
+    numbers = ops.expand(new_tensor(numbers.reshape(numbers.shape + (1,) * (data.ndim - axis - 1))), tuple(data.shape))
+    result = ops.scatter_reduce(start, axis, numbers, data, operation, True)
     if reduce != "mean":
         return result
     counts = new_tensor(sizes.reshape(sizes.shape + (1,) * (data.ndim - axis - 1)).astype(data._array.dtype))
@@ -72,14 +72,14 @@ def _sizes(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, axis: i
     """The segments' lengths as an array."""
     if lengths is None and offsets is None:
         raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
-    given = offsets if lengths is None else lengths
-    if tuple(given.shape[:-1]) != tuple(data.shape[:axis]) or given.ndim != axis + 1:
+    argument = offsets if lengths is None else lengths
+    if tuple(argument.shape[:-1]) != tuple(data.shape[:axis]) or argument.ndim != axis + 1:
         name = "offsets" if lengths is None else "lengths"
         raise RuntimeError(
             f"segment_reduce(): Expected {name} to have {axis + 1} axes, the first of them {list(data.shape[:axis])}, "
-            f"got {name} of shape {list(given.shape)}"
+            f"got {name} of shape {list(argument.shape)}"
         )
-    sizes = given._array if offsets is None else numpy.diff(given._array, axis=-1)
+    sizes = argument._array if offsets is None else numpy.diff(argument._array, axis=-1)
     if not unsafe and sizes.size:
         if sizes.min() < 0:
             raise RuntimeError("lengths contains negative value!")
@@ -91,7 +91,7 @@ def _sizes(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, axis: i
     return sizes
 
 
-def _places(sizes: Any, n: int) -> Any:
+def _segment_numbers(sizes: Any, n: int) -> Any:
     """For each element along the axis the number of its segment."""
     rows = sizes.reshape(-1, sizes.shape[-1])
     numbers = numpy.arange(sizes.shape[-1])

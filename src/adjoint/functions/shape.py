@@ -51,15 +51,15 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
         raise RuntimeError("unflatten: sizes must be non-empty")
     shape = input._array.shape
     dim = normalize_dim(dim, len(shape))
-    n, known = (shape[dim] if shape else 1), prod(size for size in new if size != -1)
+    n, product = (shape[dim] if shape else 1), prod(size for size in new if size != -1)
     if new.count(-1) > 1:
         raise RuntimeError("only one dimension can be inferred")
-    if known != n if -1 not in new else not known or n % known:
+    if product != n if -1 not in new else not product or n % product:
         raise RuntimeError(
             f"unflatten: Provided sizes {list(new)} don't multiply up to the size of dim {dim} ({n}) in the input "
             "tensor"
         )
-    new = tuple(n // known if size == -1 else size for size in new)
+    new = tuple(n // product if size == -1 else size for size in new)
     return ops.view(input, (*shape[:dim], *new, *shape[dim + 1 :]))
 
 
@@ -159,9 +159,9 @@ def with_two_axes(x: Tensor) -> Tensor:
 
 
 def _each(tensors: tuple[Any, ...], change: Any) -> Any:
-    given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
-    changed = tuple(map(change, given))
-    return changed if given is not tensors or len(changed) != 1 else changed[0]
+    members = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+    changed = tuple(map(change, members))
+    return changed if members is not tensors or len(changed) != 1 else changed[0]
 
 
 @composite()
@@ -234,23 +234,23 @@ def movedim(input: Tensor, source: Dims, destination: Dims) -> Tensor:
     >>> adjoint.zeros(2, 3, 4).movedim(0, -1).shape
     adjoint.Size([3, 4, 2])
     """
-    given, places = as_list(source), as_list(destination)
-    if len(given) != len(places):
+    sources, destinations = as_list(source), as_list(destination)
+    if len(sources) != len(destinations):
         raise RuntimeError(
-            f"movedim: Invalid source or destination dims: source ({given} dims) should contain the same number of "
-            f"dims as destination ({places} dims)"
+            f"movedim: Invalid source or destination dims: source ({sources} dims) should contain the same number of "
+            f"dims as destination ({destinations} dims)"
         )
     ndim = input._array.ndim
     moved = {}
-    for name, dims in (("source", given), ("destination", places)):
+    for name, dims in (("source", sources), ("destination", destinations)):
         moved[name] = [normalize_dim(d, ndim) for d in dims]
         if len(set(moved[name])) != len(dims):
             raise RuntimeError(f"movedim: repeated dim in `{name}` ({dims})")
     if not ndim:
         return ops.transpose(input, 0, 0)
     order = [d for d in range(ndim) if d not in moved["source"]]
-    for place, axis in sorted(zip(moved["destination"], moved["source"], strict=True)):
-        order.insert(place, axis)
+    for position, axis in sorted(zip(moved["destination"], moved["source"], strict=True)):
+        order.insert(position, axis)
     return ops.permute(input, tuple(order))
 
 

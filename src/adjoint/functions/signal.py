@@ -171,13 +171,13 @@ def istft(
             "istft requires a complex-valued input tensor matching the output from stft with return_complex=True."
         )
 
-    asked = _flag(onesided)
+    is_onesided = _flag(onesided)
 
     def refuse(why: str) -> NoReturn:
         raise RuntimeError(
             f"istft(CPU{input.dtype.long_name}Type{list(input.shape)}, n_fft={n_fft}, hop_length={hop}, "
             f"win_length={size}, window={_name_of(window)}, center={int(center)}, normalized={int(normalized)}, "
-            f"onesided={asked}, length={length}, return_complex={int(return_complex)}) {why}"
+            f"onesided={is_onesided}, length={length}, return_complex={int(return_complex)}) {why}"
         )
 
     _check_spectra(input, n_fft, hop, size, window, onesided, refuse)
@@ -232,16 +232,16 @@ def _check_spectra(
         refuse(": input tensor cannot be empty.")
     if input.ndim not in (2, 3):
         refuse(f": expected a tensor with 3 or 4 dimensions, but got {input.ndim + 1}")
-    given = input.shape[-2]
-    if given != n_fft // 2 + 1 and (onesided or (onesided is None and given != n_fft)):
+    n_frequencies = input.shape[-2]
+    if n_frequencies != n_fft // 2 + 1 and (onesided or (onesided is None and n_frequencies != n_fft)):
         refuse(
             ": expected the frequency dimension (3rd to the last) of the input tensor to match n_fft / 2 + 1 when "
-            f"onesided=True, but got {given}"
+            f"onesided=True, but got {n_frequencies}"
         )
-    if onesided is False and given != n_fft:
+    if onesided is False and n_frequencies != n_fft:
         refuse(
             ": expected the frequency dimension (3rd to the last) of the input tensor to match n_fft when "
-            f"onesided=False, but got {given}"
+            f"onesided=False, but got {n_frequencies}"
         )
     if not 0 < hop <= size:
         refuse(": expected 0 < hop_length <= win_length")

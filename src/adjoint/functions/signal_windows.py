@@ -176,13 +176,13 @@ def general_cosine(
 ) -> Tensor:
     """The sum over i of (-1)^i a[i] cos(2 pi i k / N) for k = 0 .. M - 1."""
 
-    def weights(place: Any) -> Any:
+    def weights(position: Any) -> Any:
         if not isinstance(a, Iterable):
             raise TypeError("Coefficients must be a list/tuple")
         factors = [(-1) ** i * float(factor) for i, factor in enumerate(a)]
         if not factors:
             raise ValueError("Coefficients cannot be empty")
-        return cosines(*factors)(place)
+        return cosines(*factors)(position)
 
     return _window("general_cosine", M, sym, _placed(weights), dtype, device, requires_grad)
 

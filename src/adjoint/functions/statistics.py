@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 # covariances --------------------------------------------------------------------------------------------------------
 
 
-def _weights(name: str, given: Any, number: int, integral: bool) -> Tensor | None:
-    if given is None:
+def _weights(name: str, value: Any, number: int, integral: bool) -> Tensor | None:
+    if value is None:
         return None
-    weights = as_tensor("cov", name, 2 if integral else 3, given)
+    weights = as_tensor("cov", name, 2 if integral else 3, value)
     if weights.ndim > 1:
         raise RuntimeError(
             f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights.ndim} dimensions"
@@ -157,26 +157,26 @@ def _quantiles(
     rank = ranks(rows, q if q.ndim else q[None])
     rank = ops.expand(rank, (*rows.shape[:-1], rank.shape[-1]))
 
-    def at(place: Tensor) -> Tensor:
-        return ops.gather(rows, last, place.detach().long())
+    def at(position: Tensor) -> Tensor:
+        return ops.gather(rows, last, position.detach().long())
 
     if interpolation == "lower":
-        found = at(ops.floor(rank))
+        result = at(ops.floor(rank))
     elif interpolation == "higher":
-        found = at(ops.ceil(rank))
+        result = at(ops.ceil(rank))
     elif interpolation == "nearest":
-        found = at(ops.round(rank))
+        result = at(ops.round(rank))
     else:
         below = ops.floor(rank.detach())
         low, high = at(below), at(ops.ceil(rank))
-        found = ops.lerp(low, high, 0.5 if interpolation == "midpoint" else rank - below)
+        result = ops.lerp(low, high, 0.5 if interpolation == "midpoint" else rank - below)
     shape = [1] * input.ndim if axis is None else [1 if i == axis else n for i, n in enumerate(input.shape)]
     if not keepdim:
         shape = [] if axis is None else [n for i, n in enumerate(input.shape) if i != axis]
     if not q.ndim:
-        return ops.reshape(found, tuple(shape))
-    found = ops.permute(found, (last, *range(last)))
-    return ops.reshape(found, (q.shape[0], *shape))
+        return ops.reshape(result, tuple(shape))
+    result = ops.permute(result, (last, *range(last)))
+    return ops.reshape(result, (q.shape[0], *shape))
 
 
 @composite()
@@ -218,8 +218,8 @@ def nanquantile(
     """
 
     def ranks(rows: Tensor, q: Tensor) -> Tensor:
-        known = ops.sum(ops.logical_not(ops.isnan(rows)), (rows.ndim - 1,), True)
-        return q * ops.clamp(known - 1, 0)
+        counts = ops.sum(ops.logical_not(ops.isnan(rows)), (rows.ndim - 1,), True)
+        return q * ops.clamp(counts - 1, 0)
 
     return _quantiles(input, q, dim, keepdim, interpolation, ranks)
 

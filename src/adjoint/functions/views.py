@@ -76,12 +76,12 @@ def check_bounds(input: Tensor, shape: tuple[int, ...], steps: tuple[int, ...], 
         return
     start = input.storage_offset() + offset
     size = input._array.itemsize
-    needed = size * (start + 1 + sum((n - 1) * k for n, k in zip(shape, steps, strict=True)))
+    n_bytes = size * (start + 1 + sum((n - 1) * k for n, k in zip(shape, steps, strict=True)))
     available = UntypedStorage(storage_of(input)).nbytes()
-    if needed > available:
+    if n_bytes > available:
         raise RuntimeError(
             f"setStorage: sizes {list(shape)}, strides {list(steps)}, storage offset {start}, and itemsize {size} "
-            f"requiring a storage size of {needed} are out of bounds for storage of size {available}"
+            f"requiring a storage size of {n_bytes} are out of bounds for storage of size {available}"
         )
 
 
@@ -121,10 +121,10 @@ def view(input: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Ten
         shape = (size,)
     wrong = any(isinstance(n, (str, float, type(None), dtype_class)) for n in shape)
     if (dtype is None) == (not shape) or wrong:
-        given = ["adjoint.dtype" if isinstance(n, dtype_class) else type_name(n) for n in shape]
-        given += [] if dtype is None else ["dtype=adjoint.dtype"]
+        types = ["adjoint.dtype" if isinstance(n, dtype_class) else type_name(n) for n in shape]
+        types += [] if dtype is None else ["dtype=adjoint.dtype"]
         raise TypeError(
-            f"view() received an invalid combination of arguments - got ({', '.join(given)}), but expected one of:\n"
+            f"view() received an invalid combination of arguments - got ({', '.join(types)}), but expected one of:\n"
             " * (adjoint.dtype dtype)\n * (tuple of ints size)"
         )
     if dtype is None:
@@ -136,12 +136,12 @@ def view(input: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Ten
     return result
 
 
-def check_retyped(input: Tensor, wanted: Any) -> None:
+def check_retyped(input: Tensor, kind: Any) -> None:
     """Raise RuntimeError unless memory can be seen as elements of another type."""
-    own, size = input.dtype, wanted.itemsize
+    own, size = input.dtype, kind.itemsize
     if own.itemsize == size:
         return
-    what = f"to view {own.long_name} as {wanted.long_name} (different element sizes)"
+    what = f"to view {own.long_name} as {kind.long_name} (different element sizes)"
     if not input.ndim:
         raise RuntimeError(f"self.dim() cannot be 0 {what}")
     strides = input.stride()
@@ -297,17 +297,17 @@ def set_(
 
     Raises RuntimeError for a leaf that requires grad, another dtype, and places outside the memory.
     """
-    given = isinstance(source, TensorBase) and needs_grad(source)
+    is_tracked = isinstance(source, TensorBase) and needs_grad(source)
     errors.check_captured(input, "set_")
     if is_grad_enabled():
-        errors.check_in_place(input, given)
+        errors.check_in_place(input, is_tracked)
     input._array = placed(source, storage_offset, size, stride, input)
     input._view = None
     # what was computed from the memory that it had is not differentiated by the new one
     input._accumulator = None
     bump_version(input)
     node = unknown_node(
-        input, (source, input) if given else (input,), RuntimeError("derivative for set_ is not implemented")
+        input, (source, input) if is_tracked else (input,), RuntimeError("derivative for set_ is not implemented")
     )
     if node is not None:
         rebase(input, node)
@@ -341,10 +341,10 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     >>> adjoint.zeros(2, 3).t().clone(memory_format=adjoint.contiguous_format).stride()
     (2, 1)
     """
-    wanted = as_memory_format(memory_format, "clone")
-    if wanted is preserve_format:
+    layout = as_memory_format(memory_format, "clone")
+    if layout is preserve_format:
         return ops.clone(input)
-    return ops.clone_with_strides(input, strides_in(input._array.shape, wanted))
+    return ops.clone_with_strides(input, strides_in(input._array.shape, layout))
 
 
 @composite(namespace=None)

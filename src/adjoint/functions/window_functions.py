@@ -43,8 +43,8 @@ def _window(
 ) -> Tensor:
     """weights: what gives the weights for places from 0 to 1; they are computed in double precision."""
     if isinstance(window_length, bool) or not hasattr(window_length, "__index__"):
-        given = type_name(window_length)
-        raise TypeError(f"{function}(): argument 'window_length' (position 1) must be int, not {given}")
+        type_of_length = type_name(window_length)
+        raise TypeError(f"{function}(): argument 'window_length' (position 1) must be int, not {type_of_length}")
     n = window_length.__index__()
     kind = get_default_dtype() if dtype is None else as_dtype(dtype, function)
     if not (kind.is_floating_point or kind.is_complex):
@@ -62,19 +62,19 @@ def _window(
 
 
 def cosines(*factors: float) -> Callable[[Any], Any]:
-    return lambda place: sum(factor * numpy.cos(2 * pi * i * place) for i, factor in enumerate(factors))
+    return lambda position: sum(factor * numpy.cos(2 * pi * i * position) for i, factor in enumerate(factors))
 
 
-def bartlett_at(place: Any) -> Any:
-    return 1 - abs(2 * place - 1)
+def bartlett_at(position: Any) -> Any:
+    return 1 - abs(2 * position - 1)
 
 
 def kaiser_at(beta: float) -> Callable[[Any], Any]:
-    def weights(place: Any) -> Any:
+    def weights(position: Any) -> Any:
         from scipy.special import i0e
 
         # i0(x) / i0(beta) by the scaled functions, which do not overflow
-        x = abs(beta) * numpy.sqrt(1 - (2 * place - 1) ** 2)
+        x = abs(beta) * numpy.sqrt(1 - (2 * position - 1) ** 2)
         return i0e(x) / i0e(beta) * numpy.exp(x - abs(beta))
 
     return weights

@@ -326,7 +326,7 @@ class _Paused(ModeBlock):
     def __init__(self, reducer: GradientReducer) -> None:
         self.reducer = reducer
 
-    def changes(self) -> tuple[Any, ...]:
+    def _changes(self) -> tuple[Any, ...]:
         return ((ATTRIBUTE, "_paused", (self.reducer, True)),)
 
 

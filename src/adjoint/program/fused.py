@@ -246,14 +246,14 @@ def part_of_key(value, level, numbers):
 
 def inputs_among(values, numbers):
     """The arguments that are a program's inputs, those in tuples too."""
-    found: list = []
+    inputs: list = []
     for value in values:
         kind = type(value)
         if kind is _ndarray or (numbers and (kind is float or kind is int)):
-            found.append(value)
+            inputs.append(value)
         elif kind is tuple:
-            found.extend(inputs_among(value, numbers))
-    return found
+            inputs.extend(inputs_among(value, numbers))
+    return inputs
 
 
 if not cython.compiled:

@@ -74,9 +74,9 @@ cdef class Elementwise:
     cdef object two(self, object x, object y, bint quiet, bint flat_only)
     cdef object several(self, list values, bint quiet)
 
-cdef object run_elementwise(Elementwise program, PyObject **given, bint quiet, bint flat_only)
+cdef object run_elementwise(Elementwise program, PyObject **operands, bint quiet, bint flat_only)
 
-cdef int set_step(adj_step *step, int way, object loop, object place, object registers) except -1
+cdef int set_step(adj_step *step, int way, object loop, object position, object registers) except -1
 
 
 cdef class Machine:
@@ -89,7 +89,7 @@ cdef class Machine:
     cdef public Py_ssize_t group
     cdef public Py_ssize_t total_size
     @cython.locals(job=adj_job, registers=adj_register[96])
-    cpdef int run(self, list places, Py_ssize_t n_rows, Py_ssize_t n_columns, object totals, int threads) except -1
+    cpdef int run(self, list addresses, Py_ssize_t n_rows, Py_ssize_t n_columns, object totals, int threads) except -1
 
 
 cpdef bint would_tell(int flags) except -1

@@ -40,12 +40,12 @@ if compiled:
     MOST_INPUTS, MOST_STEPS, MOST_REGISTERS, TILE = ADJ_MOST_INPUTS, ADJ_MOST_STEPS, ADJ_MOST_REGISTERS, ADJ_TILE
     _UNLOCKED, _THREADED, _LARGE = crossovers.UNLOCKED, crossovers.THREADED, crossovers.KEPT_MEMORY
 
-    def set_step(step, way, loop, place, registers):
+    def set_step(step, way, loop, position, registers):
         """Fill a step: a ufunc and the place of its loop, or the number of a loop of our own and None."""
-        if place is None:
+        if position is None:
             adj_set_own_loop(step, loop)
-        elif not adj_set_loop(step, loop, place):
-            raise ValueError(f"{loop.__name__} has no inner loop at {place}")
+        elif not adj_set_loop(step, loop, position):
+            raise ValueError(f"{loop.__name__} has no inner loop at {position}")
         step.way = way
         step.n_operands = len(registers) - 1
         for i, register in enumerate(registers):
@@ -73,8 +73,8 @@ if compiled:
                 self.code.input_types[k] = numpy.dtype(char).num
             for k, number in enumerate(constants):
                 adj_set_constant(cython.address(self.code), k, number)
-            for k, (loop, place, registers, size, slot) in enumerate(steps):
-                set_step(cython.address(self.code.steps[k]), EACH, loop, place, registers)
+            for k, (loop, position, registers, size, slot) in enumerate(steps):
+                set_step(cython.address(self.code.steps[k]), EACH, loop, position, registers)
                 adj_set_result(cython.address(self.code), k, size, 0 if slot is None else slot)
 
         def __dealloc__(self):
@@ -82,21 +82,21 @@ if compiled:
 
         def one(self, x, quiet):
             """The result for one array, or None where NumPy must be asked."""
-            given: cython.pointer(PyObject) = cython.cast(cython.pointer(PyObject), x)
-            return run_elementwise(self, cython.address(given), quiet, False)
+            operands: cython.pointer(PyObject) = cython.cast(cython.pointer(PyObject), x)
+            return run_elementwise(self, cython.address(operands), quiet, False)
 
         def two(self, x, y, quiet, flat_only):
             """The result for two arrays, or an array and a number; with `flat_only` of one shape."""
-            given: (cython.pointer(PyObject))[2]
-            given[0] = cython.cast(cython.pointer(PyObject), x)
-            given[1] = cython.cast(cython.pointer(PyObject), y)
-            return run_elementwise(self, given, quiet, flat_only)
+            operands: (cython.pointer(PyObject))[2]
+            operands[0] = cython.cast(cython.pointer(PyObject), x)
+            operands[1] = cython.cast(cython.pointer(PyObject), y)
+            return run_elementwise(self, operands, quiet, flat_only)
 
         def several(self, values: list, quiet):
             """The result for as many arrays and numbers as there are inputs, in a list."""
             return run_elementwise(self, adj_items(values), quiet, False)
 
-    def run_elementwise(program, given, quiet, flat_only):
+    def run_elementwise(program, operands, quiet, flat_only):
         """Run an elementwise program; `quiet`: whatever floating point errors there are.
 
         None where NumPy must be asked: for arrays of another layout, and where NumPy would tell of an error.
@@ -104,14 +104,14 @@ if compiled:
         job: adj_job
         registers: adj_register[96]
         numbers: cython.double[8]
-        made: cython.pointer(PyObject) = cython.NULL
+        created: cython.pointer(PyObject) = cython.NULL
         if not adj_bind(
-            cython.address(program.code), given, cython.address(job), registers, numbers, cython.address(made),
+            cython.address(program.code), operands, cython.address(job), registers, numbers, cython.address(created),
             new_kept_array, _LARGE, flat_only,
         ):  # fmt: skip
             return None
-        result = cython.cast(object, made)
-        release(made)
+        result = cython.cast(object, created)
+        release(created)
         work: cython.Py_ssize_t = job.n_rows * job.n_columns * program.code.n_steps
         if work < _UNLOCKED and job.scratch <= ADJ_STACK_SCRATCH:
             if work:
@@ -140,8 +140,8 @@ if compiled:
         def __init__(self, steps, scratch, strides, n_bytes, tile, group, total_size):
             self.n_steps = len(steps)
             self.n_registers = len(scratch)
-            for k, (way, loop, place, registers) in enumerate(steps):
-                set_step(cython.address(self.steps[k]), way, loop, place, registers)
+            for k, (way, loop, position, registers) in enumerate(steps):
+                set_step(cython.address(self.steps[k]), way, loop, position, registers)
             for k, (offset, stride) in enumerate(zip(scratch, strides)):
                 self.registers[k].base = cython.NULL
                 self.registers[k].row, self.registers[k].column = stride
@@ -151,14 +151,14 @@ if compiled:
             self.group = group
             self.total_size = total_size
 
-        def run(self, places, n_rows, n_columns, totals, threads):
+        def run(self, addresses, n_rows, n_columns, totals, threads):
             """Run on arrays, given as (register, array, stride of rows, stride of columns).
 
             Returns the floating point errors that were raised, an or of C's FE_ constants.
             """
             for k in range(self.n_registers):
                 registers[k] = self.registers[k]
-            for register, array, row, column in places:
+            for register, array, row, column in addresses:
                 registers[register].base = adj_bytes(array)
                 registers[register].row = row
                 registers[register].column = column

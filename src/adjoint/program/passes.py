@@ -47,8 +47,8 @@ _SIMPLER = {
 
 def form_of(inputs: list[Any], results: Any) -> Form:
     """The form of the values that lead to the results, operands first."""
-    wanted = [value for value in (results if isinstance(results, tuple) else (results,)) if value is not None]
-    order = needed(wanted)
+    outputs = [value for value in (results if isinstance(results, tuple) else (results,)) if value is not None]
+    order = live_values(outputs)
     constants = [value for value in order if value.kernel == "constant"]
     steps = [value for value in order if value.kernel not in ("constant", "input")]
     numbers = {id(value): k for k, value in enumerate([*inputs, *constants, *steps])}
@@ -64,10 +64,10 @@ def form_of(inputs: list[Any], results: Any) -> Form:
     )
 
 
-def needed(wanted: list[Any]) -> list[Any]:
+def live_values(outputs: list[Any]) -> list[Any]:
     """The values that lead to some, operands first; nothing recurses."""
     unique: dict[int, Any] = {}
-    stack = [(value, False) for value in reversed(wanted)]
+    stack = [(value, False) for value in reversed(outputs)]
     while stack:
         value, returning = stack.pop()
         if returning:

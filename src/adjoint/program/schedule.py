@@ -196,11 +196,13 @@ class Schedule:
             raise Unschedulable("no steps, two sums of everything, or too many steps")
 
     def _make_machine(self) -> None:
-        made = set(self.inside)
-        wanted = self.form.registers_of_results()
-        wanted += [operand for value in self.after for operand in self.steps[value].operands]
+        computed = set(self.inside)
+        result_registers = self.form.registers_of_results()
+        result_registers += [operand for value in self.after for operand in self.steps[value].operands]
         # a value has an array of its own if the form returns it or steps after the machine read it
-        self.outputs = [value for value in dict.fromkeys(wanted) if value in made and value not in self.totals]
+        self.outputs = [
+            value for value in dict.fromkeys(result_registers) if value in computed and value not in self.totals
+        ]
         last_use = {operand: k for k, value in enumerate(self.inside) for operand in self.steps[value].operands}
         tile = self.n_columns if self.reduces_rows else min(TILE, self.n_columns)
         group = max(1, min(self.n_rows, TILE // tile)) if tile == self.n_columns else 1
@@ -218,7 +220,7 @@ class Schedule:
         self.machine = machine.Machine(
             steps, registers.scratch, registers.strides, registers.n_bytes, tile, group, max(sizes, default=8)
         )
-        self._place(registers.numbers)
+        self._assign_registers(registers.numbers)
         self.is_threaded = prod(self.shape) * len(steps) >= crossovers.THREADED
 
     def _step(self, value: int, past: list[int], registers: _Registers) -> tuple[Any, ...]:
@@ -250,7 +252,7 @@ class Schedule:
             return ROW_SUM if step.kernel is numpy.add else ROW_FOLD
         return EACH if self.kinds[value] == _FULL else PER_ROW
 
-    def _place(self, numbers: dict[int, int]) -> None:
+    def _assign_registers(self, numbers: dict[int, int]) -> None:
         """Where registers lie: constants, and arrays with the strides they have if they are contiguous and full."""
         first = len(self.form.inputs)
         constants = {first + k: numpy.asarray(number, dtype) for k, (dtype, number) in enumerate(self.form.constants)}
@@ -275,7 +277,7 @@ class Schedule:
             values[value] = self._evaluate(value, values)
         for value in self.outputs:
             values[value] = numpy.empty(self.shapes[value], self.dtypes[value])
-        places = self.fixed.copy()
+        addresses = self.fixed.copy()
         for register, value, rows, columns in self.moving:
             array = values[value]
             if value in self.per_row:
@@ -285,9 +287,9 @@ class Schedule:
                 if strides is None:
                     return None, -1
                 rows, columns = strides
-            places.append((register, array, rows, columns))
+            addresses.append((register, array, rows, columns))
         totals = numpy.empty(self.n_totals, self.dtypes[self.totals[0]]) if self.totals else None
-        flags = self.machine.run(places, self.n_rows, self.n_columns, totals, threads if self.is_threaded else 1)
+        flags = self.machine.run(addresses, self.n_rows, self.n_columns, totals, threads if self.is_threaded else 1)
         if totals is not None:
             (value,) = self.totals
             values[value] = numpy.add.reduce(totals).reshape(self.shapes[value])
@@ -322,12 +324,12 @@ class Schedule:
 
 def shapes_of(form: Form, shapes: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
     """The shape of each register for inputs of given shapes; Unschedulable where shapes do not broadcast."""
-    found = [*shapes, *[()] * len(form.constants)]
+    shapes_of_values = [*shapes, *[()] * len(form.constants)]
     for step in form.steps:
-        operands = [found[register] for register in step.operands]
+        operands = [shapes_of_values[register] for register in step.operands]
         if step.reduction is None:
             try:
-                found.append(numpy.broadcast_shapes(*operands))
+                shapes_of_values.append(numpy.broadcast_shapes(*operands))
             except ValueError as error:
                 raise Unschedulable(str(error)) from error
             continue
@@ -335,20 +337,20 @@ def shapes_of(form: Form, shapes: list[tuple[int, ...]]) -> list[tuple[int, ...]
         n = len(shape) if step.reduction.axes is None else step.reduction.axes
         if n > len(shape) or (n == len(shape) and step.kernel is not numpy.add):
             raise Unschedulable("a maximum of everything, or more axes than there are")
-        found.append((*shape[: len(shape) - n], *(1,) * (n if step.reduction.keepdims else 0)))
-    return found
+        shapes_of_values.append((*shape[: len(shape) - n], *(1,) * (n if step.reduction.keepdims else 0)))
+    return shapes_of_values
 
 
 def _one_stride(whole: tuple[int, ...], shape: tuple[int, ...], strides: tuple[int, ...]) -> int | None:
     """The stride that steps through several axes as through one, None if there is none."""
-    found, expected = 0, None
+    stride, expected = 0, None
     for n, k, step in reversed(list(zip(whole, shape, strides, strict=True))):
         if n == 1:
             continue
         step = 0 if k == 1 else step
         if expected is None:
-            found = step
+            stride = step
         elif step != expected:
             return None
         expected = step * n
-    return found
+    return stride

@@ -320,12 +320,12 @@ class Symbol:
 
     def reshape(self, *shape: Any) -> Symbol:
         """The same value if the shape is; axes of length one may be put behind a sum or maximum."""
-        wanted = tuple(shape[0]) if isinstance(shape[0], tuple) else shape
-        if wanted == self.shape:
+        new_shape = tuple(shape[0]) if isinstance(shape[0], tuple) else shape
+        if new_shape == self.shape:
             return self
         value = self.value
-        more = len(wanted) - self.ndim
-        if value.reduction is None or more <= 0 or wanted != (*self.shape, *(1,) * more):
+        more = len(new_shape) - self.ndim
+        if value.reduction is None or more <= 0 or new_shape != (*self.shape, *(1,) * more):
             raise Untraceable("changed the shape of a value")
         if value.reduction.axes == more and not value.reduction.keepdims:
             return Symbol(self.trace, self.trace.reduced(value.kernel, value.operands[0], more, True))

@@ -232,10 +232,10 @@ def expn(xp, input: Array, n: Numeric):
 
 def _pair(name, partials, outputs, doc):
     """Declare each of the results of a function of SciPy that has several as an operation of its own."""
-    for place, (output, partial) in enumerate(zip(outputs, partials, strict=True)):
+    for position, (output, partial) in enumerate(zip(outputs, partials, strict=True)):
 
-        def body(xp, input: Array, place=place):
-            return getattr(xp.special, name)(input)[place]
+        def body(xp, input: Array, position=position):
+            return getattr(xp.special, name)(input)[position]
 
         body.__doc__ = doc
         options = {"dtypes": "float", "method": False, "function": False}

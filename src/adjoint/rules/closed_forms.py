@@ -29,8 +29,8 @@ class _Family:
         return self.ops.special_function(self.z, name, parameters)
 
 
-def _part(name, place):
-    return lambda xp, z: getattr(xp.special, name)(z)[place]
+def _part(name, position):
+    return lambda xp, z: getattr(xp.special, name)(z)[position]
 
 
 #: How a function is computed, where it is not one of SciPy's that is called with its parameters first.
@@ -39,8 +39,8 @@ KERNELS = {
     "complex_polygamma": lambda xp, z, n: _complex_polygamma(xp, z, n),
     # ellipe(1 - p)
     "ellipem1": lambda xp, p: xp.special.ellipe(1 - p),
-    **{name: _part("airy", place) for place, name in enumerate(("airy_ai", "airy_aip", "airy_bi", "airy_bip"))},
-    **{name: _part("shichi", place) for place, name in enumerate(("shi", "chi"))},
+    **{name: _part("airy", position) for position, name in enumerate(("airy_ai", "airy_aip", "airy_bi", "airy_bip"))},
+    **{name: _part("shichi", position) for position, name in enumerate(("shi", "chi"))},
 }
 
 
@@ -58,11 +58,11 @@ def _rgamma(f, ops, z, y):
     if kind_of(z) == "c":
         return -y * f("psi")
     # on the side of the poles by reflection (DLMF 5.5.3)
-    left = z < 0.5
-    w, right = ops.where(left, z, 0), ops.where(left, 1, z)
+    is_left = z < 0.5
+    w, right = ops.where(is_left, z, 0), ops.where(is_left, 1, z)
     mirrored = ops.gamma(1 - w)
     reflected = mirrored * (ops.cos(pi * w) - ops.digamma(1 - w) * ops.sin(pi * w) / pi)
-    return ops.where(left, reflected, -y * ops.digamma(right))
+    return ops.where(is_left, reflected, -y * ops.digamma(right))
 
 
 def _ellipkm1(f, ops, p, y):
@@ -213,8 +213,8 @@ _TERMS = 15
 
 def _complex_polygamma(xp, z, n):
     """The n-th derivative of psi for n > 0: the series DLMF 5.15.1, its end by Euler and Maclaurin's formula."""
-    left = xp.real(z) < 0.5
-    w = xp.where(left, 1 - z, z)
+    is_left = xp.real(z) < 0.5
+    w = xp.where(is_left, 1 - z, z)
     total = sum([(w + k) ** (-n - 1) for k in range(_TERMS)])
     end = w + _TERMS
     total = total + end**-n / n + 0.5 * end ** (-n - 1)
@@ -224,7 +224,7 @@ def _complex_polygamma(xp, z, n):
         factor *= (n + 2 + 2 * j) * (n + 3 + 2 * j) / ((3 + 2 * j) * (4 + 2 * j))
     right = (-1) ** (n + 1) * gamma(n + 1) * total
     # DLMF 5.15.6
-    return xp.where(left, (-1) ** n * right - pi ** (n + 1) * _cotangent_slope(xp, z, n), right)
+    return xp.where(is_left, (-1) ** n * right - pi ** (n + 1) * _cotangent_slope(xp, z, n), right)
 
 
 def _cotangent_slope(xp, z, n):

@@ -438,16 +438,16 @@ def _(ops, g, operands, operands_shapes, equation, needs):
 
 
 def _einsum_cotangent(ops, factors, subscripts, labels, shape):
-    known = set("".join(subscripts))
-    fresh = (c for c in contraction.ascii_letters if c not in known and c not in labels)
+    letters = set("".join(subscripts))
+    fresh = (c for c in contraction.ascii_letters if c not in letters and c not in labels)
     result_labels = ""
     index = []
-    for place, (letter, n) in enumerate(zip(labels, shape, strict=True)):
-        if n == 1 or not (letter in known or labels.count(letter) > 1):
+    for axis, (letter, n) in enumerate(zip(labels, shape, strict=True)):
+        if n == 1 or not (letter in letters or labels.count(letter) > 1):
             # the axis was broadcast, or summed by itself
             index.append(None)
             continue
-        if letter in labels[:place]:
+        if letter in labels[:axis]:
             # a diagonal was taken: the cotangent vanishes off it
             twin = next(fresh)
             factors = [*factors, ops.identity(factors[0], n, n)]
@@ -525,11 +525,11 @@ def _(batch, input, other, dims_self, dims_other):
 # products with something added --------------------------------------------------------------------------------------
 
 
-def check_same_dtype(said, *tensors):
+def check_same_dtype(message, *tensors):
     """Raise RuntimeError unless all have one type; `said` names them in the message."""
     kinds = [t._array.dtype for t in tensors]
     if any(kind != kinds[0] for kind in kinds):
-        raise RuntimeError(said(*[t._array for t in tensors]))
+        raise RuntimeError(message(*[t._array for t in tensors]))
 
 
 def addmm_dtypes(input, a, b):
@@ -783,9 +783,9 @@ def linalg_cross(xp, input: Array, other: Array, *, dim=-1):
     # three products of slices are several times faster than numpy.linalg.cross
     a, b = xp.broadcast_arrays(input, other)
     result = xp.empty(a.shape, dtype=xp.result_type(input, other))
-    places = [(*(slice(None),) * dim, k, ...) for k in range(3)]
+    components = [(*(slice(None),) * dim, k, ...) for k in range(3)]
     for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-        result[places[i]] = a[places[j]] * b[places[k]] - a[places[k]] * b[places[j]]
+        result[components[i]] = a[components[j]] * b[components[k]] - a[components[k]] * b[components[j]]
     return result
 
 

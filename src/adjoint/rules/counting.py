@@ -21,8 +21,8 @@ def sorted_places(xp, sorted_sequence: Array, input: Array, right=False, sorter:
     if not lead:
         return xp.searchsorted(sorted_sequence, input, side=side, sorter=sorter)
     result = xp.empty(input.shape, dtype=xp.int64)
-    for place in xp.ndindex(*lead):
-        row = (*place, ...)
+    for index in xp.ndindex(*lead):
+        row = (*index, ...)
         order = None if sorter is None else sorter[row]
         result[row] = xp.searchsorted(sorted_sequence[row], input[row], side=side, sorter=order)
     return result
@@ -40,15 +40,15 @@ def among(xp, elements: Array, test_elements: Array, invert=False):
 # counts of rows: leading axes are those of a batch ------------------------------------------------------------------
 
 
-def _counts(xp, places, weights, width):
+def _counts(xp, bins, weights, width):
     """How often each of the numbers below `width` occurs in each row, or the sum of its weights."""
-    lead = places.shape[:-1]
+    lead = bins.shape[:-1]
     n = 1
     for length in lead:
         n *= length
-    rows = xp.reshape(places, (n, places.shape[-1])) + xp.arange(n)[:, None] * width
+    rows = xp.reshape(bins, (n, bins.shape[-1])) + xp.arange(n)[:, None] * width
     if weights is not None:
-        weights = xp.reshape(xp.broadcast_to(weights, places.shape), (-1,))
+        weights = xp.reshape(xp.broadcast_to(weights, bins.shape), (-1,))
     return xp.reshape(xp.bincount(xp.reshape(rows, (-1,)), weights, n * width), (*lead, width))
 
 
@@ -95,12 +95,12 @@ def row_histogram(xp, input: Array, bins, min, max):
     low, high = xp.where(low == high, low - 1, low), xp.where(low == high, high + 1, high)
     inside = (input >= low) & (input <= high)
     step = (high - low) / bins
-    place = xp.floor(xp.where(inside, (xp.where(inside, input, low) - low) / step, 0))
+    bin = xp.floor(xp.where(inside, (xp.where(inside, input, low) - low) / step, 0))
     # rounding may have led across an edge
-    place = place - xp.astype(input < low + place * step, xp.float64)
-    place = xp.clip(place + xp.astype(input >= low + (place + 1) * step, xp.float64), 0, bins - 1)
+    bin = bin - xp.astype(input < low + bin * step, xp.float64)
+    bin = xp.clip(bin + xp.astype(input >= low + (bin + 1) * step, xp.float64), 0, bins - 1)
     # what lies outside is counted beyond the last part, and dropped
-    counts = _counts(xp, xp.astype(xp.where(inside, place, bins), xp.int64), None, bins + 1)
+    counts = _counts(xp, xp.astype(xp.where(inside, bin, bins), xp.int64), None, bins + 1)
     return xp.astype(counts[..., :bins], input.dtype)
 
 
@@ -110,6 +110,6 @@ def nonzero_places(xp, input: Array, size):
     n = input.shape[-1]
     order = xp.argsort(xp.astype(input == 0, xp.uint8), axis=-1, stable=True)
     order = order[..., : min(size, n)]
-    places = xp.where(xp.take_along_axis(input, order, axis=-1) != 0, order, -1)
+    indices = xp.where(xp.take_along_axis(input, order, axis=-1) != 0, order, -1)
     missing = xp.full((*input.shape[:-1], max(size - n, 0)), -1, dtype=xp.int64)
-    return xp.concat([places, missing], axis=-1)
+    return xp.concat([indices, missing], axis=-1)

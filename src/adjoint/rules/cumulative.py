@@ -42,10 +42,10 @@ def _cumulative_extremum(name, better):
         if cumulative.can_do(input):
             return cumulative.extrema(input, dim, better == "maximum")
         values = xp.accumulated(better, input, dim)
-        places = xp.reshape(xp.arange(input.shape[dim]), (-1,) + (1,) * (input.ndim - dim - 1))
+        indices = xp.reshape(xp.arange(input.shape[dim]), (-1,) + (1,) * (input.ndim - dim - 1))
         # the index is that of the last of equal elements, and of the last NaN
         attained = (input == values) | (input != input)
-        return values, xp.accumulated("maximum", xp.where(attained, places, 0), dim)
+        return values, xp.accumulated("maximum", xp.where(attained, indices, 0), dim)
 
     kernel.__doc__ = f"The {better} of all elements along an axis up to each, and the last place where it is."
     rule = general(name=name, axes=("dim",), outputs=("values", "indices"), differentiable=(True, False))(kernel)

@@ -58,21 +58,21 @@ def vjp(rule: Rule, ops: Any, g: Any, values: Values, y: Any, needs: Sequence[bo
     g: the cotangent of the result; a tuple for several results, zeros where undefined.
     needs: for each input (each member, if the input is a sequence) whether its cotangent is wanted.
     """
-    wanted = needed(rule, needs)
+    inputs_needed = needed_inputs(rule, needs)
 
     def value_of(name: str) -> Any:
         return tuple(needs) if name == "needs" else saved(rule, name, values, y)
 
     cotangents: dict[str, Any] = {}
     for formula in rule.vjps:
-        if not wanted.intersection(formula.inputs):
+        if not inputs_needed.intersection(formula.inputs):
             continue
         pulled = formula.pull(ops, g, *[value_of(name) for name in formula.needs])
         cotangents.update(zip(formula.inputs, pulled if len(formula.inputs) > 1 else (pulled,), strict=True))
-    return {name: value for name, value in cotangents.items() if name in wanted}
+    return {name: value for name, value in cotangents.items() if name in inputs_needed}
 
 
-def needed(rule: Rule, needs: Sequence[bool]) -> set[str]:
+def needed_inputs(rule: Rule, needs: Sequence[bool]) -> set[str]:
     """The names of the inputs that need a cotangent."""
     if rule.sequence is not None:
         return {rule.sequence} if any(needs) else set()
@@ -111,7 +111,9 @@ def _elementwise_jvp(rule: Rule, ops: Any, tangents: Values, values: Values, y: 
         (name,) = formula.inputs
         if name not in tangents:
             continue
-        total = plus(total, run(formula, ops, tangents[name], lambda needed: saved(rule, needed, values, y)))
+        total = plus(
+            total, run(formula, ops, tangents[name], lambda needed_inputs: saved(rule, needed_inputs, values, y))
+        )
     return None if total is None else like(ops, total, y)
 
 
@@ -141,7 +143,9 @@ def _general_jvp(rule: Rule, ops: Any, tangents: Values, values: Values, y: Any,
             t = tangents[name]
             if name == rule.sequence:
                 t = tangent_or_zero(ops, t, values[name])
-            total = plus(total, run(rule.jvps[name], ops, t, lambda needed: saved(rule, needed, values, y)))
+            total = plus(
+                total, run(rule.jvps[name], ops, t, lambda needed_inputs: saved(rule, needed_inputs, values, y))
+            )
     if not rest:
         return total
     if transposed is None:
@@ -178,8 +182,8 @@ def like(ops: Any, tangent: Any, y: Any) -> Any:
 def tangent_or_zero(ops: Any, tangent: Any, value: Any) -> Any:
     """The tangent; zeros for an array that has none, 0 for a number, None for an argument that is not there."""
     if isinstance(value, (list, tuple)):
-        given = [None] * len(value) if tangent is None else tangent
-        return [tangent_or_zero(ops, t, member) for t, member in zip(given, value, strict=True)]
+        tangents = [None] * len(value) if tangent is None else tangent
+        return [tangent_or_zero(ops, t, member) for t, member in zip(tangents, value, strict=True)]
     if tangent is not None or value is None:
         return tangent
     return 0 if isinstance(value, (bool, int, float, complex)) else ops.zeros_like(value)
@@ -307,8 +311,8 @@ def _with_batch_axes(rule: Rule, ops: Any, values: Values, dims: Values, size: i
 def on_all(ops: Any, array: Any, dim: Any, size: int) -> Any:
     """The array (or each of several) with the batch axis in front, repeated along it if it had none."""
     if isinstance(array, (list, tuple)):
-        given = dim or [None] * len(array)
-        return [on_all(ops, member, d, size) for member, d in zip(array, given, strict=True)]
+        dims = dim or [None] * len(array)
+        return [on_all(ops, member, d, size) for member, d in zip(array, dims, strict=True)]
     if dim is not None or not hasattr(array, "shape"):
         return array
     return ops.expand(array, (size, *array.shape))

@@ -39,26 +39,26 @@ class Kernels:
 # A place is given by what the logarithm needs of it, so that the caller can compute that where it is exact.
 
 
-def log_gamma_density(ops, parameters, place):
-    (a,), (log_x, x) = parameters, place
+def log_gamma_density(ops, parameters, value):
+    (a,), (log_x, x) = parameters, value
     return (a - 1) * log_x - x - ops.lgamma(a)
 
 
-def gamma_slope(ops, orders, parameters, place):
+def gamma_slope(ops, orders, parameters, x):
     (n,), (a,) = orders, parameters
     of_norm = ops.polygamma(a, n - 1)
-    return place[0] - of_norm if n == 1 else -of_norm
+    return x[0] - of_norm if n == 1 else -of_norm
 
 
-def log_beta_density(ops, parameters, place):
-    (a, b), (log_x, log_rest) = parameters, place
+def log_beta_density(ops, parameters, x):
+    (a, b), (log_x, log_rest) = parameters, x
     return (a - 1) * log_x + (b - 1) * log_rest + ops.lgamma(a + b) - ops.lgamma(a) - ops.lgamma(b)
 
 
-def beta_slope(ops, orders, parameters, place):
+def beta_slope(ops, orders, parameters, x):
     order = sum(orders)
     slope = ops.polygamma(parameters[0] + parameters[1], order - 1)
-    for n, parameter, log in zip(orders, parameters, place, strict=True):
+    for n, parameter, log in zip(orders, parameters, x, strict=True):
         if n == order:
             slope = slope - ops.polygamma(parameter, order - 1)
             if order == 1:
@@ -66,15 +66,15 @@ def beta_slope(ops, orders, parameters, place):
     return slope
 
 
-def log_student_density(ops, parameters, place):
-    (df,), (t,) = parameters, place
+def log_student_density(ops, parameters, x):
+    (df,), (t,) = parameters, x
     half = 0.5 * (df + 1)
     norm = ops.lgamma(half) - ops.lgamma(0.5 * df) - 0.5 * (LOG_PI + ops.log(df))
     return norm - half * ops.log1p(t * t / df)
 
 
-def student_slope(ops, orders, parameters, place):
-    (n,), (df,), (t,) = orders, parameters, place
+def student_slope(ops, orders, parameters, value):
+    (n,), (df,), (t,) = orders, parameters, value
     of_gammas = 0.5**n * (ops.polygamma(0.5 * (df + 1), n - 1) - ops.polygamma(0.5 * df, n - 1))
 
     def of_log(x, order):
@@ -88,21 +88,21 @@ def student_slope(ops, orders, parameters, place):
     return of_gammas - 0.5 * of_log(df, n) - 0.5 * (df + 1) * of_tail(n) - 0.5 * n * of_tail(n - 1)
 
 
-def relative_derivative(ops, slope, orders, parameters, place):
+def relative_derivative(ops, slope, orders, parameters, x):
     """The derivative of a density p by its parameters, over p: the sum over all ways to share out the orders."""
     if not any(orders):
         return 1.0
     first = next(i for i, n in enumerate(orders) if n)
     total = 0.0
-    for taken in _up_to(orders):
-        if not taken[first]:
+    for derivatives in _up_to(orders):
+        if not derivatives[first]:
             continue
         ways = 1
-        for i, (n, k) in enumerate(zip(orders, taken, strict=True)):
+        for i, (n, k) in enumerate(zip(orders, derivatives, strict=True)):
             ways *= comb(n - 1, k - 1) if i == first else comb(n, k)
-        rest = tuple([n - k for n, k in zip(orders, taken, strict=True)])
-        factor = relative_derivative(ops, slope, rest, parameters, place)
-        total = total + ways * factor * slope(ops, taken, parameters, place)
+        rest = tuple([n - k for n, k in zip(orders, derivatives, strict=True)])
+        factor = relative_derivative(ops, slope, rest, parameters, x)
+        total = total + ways * factor * slope(ops, derivatives, parameters, x)
     return total
 
 
@@ -132,9 +132,9 @@ def half_line(xp, integrand, scale):
 def _integrand(xp, log_density, slope, orders, parameters):
     ops = Kernels(xp)
 
-    def density(place, log_width=0.0):
-        p = xp.exp(log_density(ops, parameters, place) + log_width)
-        return xp.where(p > 0, p * relative_derivative(ops, slope, orders, parameters, place), 0.0)
+    def density(x, log_width=0.0):
+        p = xp.exp(log_density(ops, parameters, x) + log_width)
+        return xp.where(p > 0, p * relative_derivative(ops, slope, orders, parameters, x), 0.0)
 
     return density
 
@@ -187,11 +187,11 @@ def beta_integral(xp, a, b, x, orders):
         return half_line(xp, of_fall, 1 / falls)
 
     inside = (x > 0) & (x < 1) & (a > 0) & (b > 0)
-    left = inside & (x * (a + b) <= a)
+    is_left = inside & (x * (a + b) <= a)
     turned = tuple(reversed(orders))
-    low = _where_needed(xp, left, lambda a, b, x: lower(a, b, x, orders, log_beta_density, beta_slope), a, b, x)
+    low = _where_needed(xp, is_left, lambda a, b, x: lower(a, b, x, orders, log_beta_density, beta_slope), a, b, x)
     high = _where_needed(
-        xp, inside & ~left, lambda a, b, x: lower(b, a, 1 - x, turned, log_beta_density, beta_slope), a, b, x
+        xp, inside & ~is_left, lambda a, b, x: lower(b, a, 1 - x, turned, log_beta_density, beta_slope), a, b, x
     )
     return low - high
 
@@ -335,10 +335,10 @@ def betainc(xp, a: Array, b: Array, x: Array, orders=(0, 0)):
         return xp.astype(beta_integral(xp, p, q, t, orders), x.dtype)
 
 
-def _betaincinv_by(place):
+def _betaincinv_by(position):
     def partial(ops, a, b, y):
         a, b = array_of(ops, a, y), array_of(ops, b, y)
-        return -ops.betainc(a, b, y, place) / beta_density(ops, a, b, y)
+        return -ops.betainc(a, b, y, position) / beta_density(ops, a, b, y)
 
     return partial
 
@@ -380,8 +380,8 @@ def stdtr(xp, df: Array, t: Array, order=0):
     if not order:
         return xp.special.stdtr(df, t)
     with xp.errstate(all="ignore"):
-        parameter, place = _spread(xp, df, t)
-        return xp.astype(student_integral(xp, parameter, place, order), t.dtype)
+        parameter, x = _spread(xp, df, t)
+        return xp.astype(student_integral(xp, parameter, x, order), t.dtype)
 
 
 def _stdtrit_by_df(ops, df, y):

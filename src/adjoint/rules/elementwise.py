@@ -771,11 +771,11 @@ def row_major_copy(xp, input):
 @linear(method=False, function=False, node="ToCopyBackward0", copies=True)
 def cast(xp, input: Array, dtype):
     """A copy with another data type; a complex number gives its real part to a real type."""
-    wanted = dtype.numpy
-    if kind_of(input) == "c" and wanted.kind not in "cb":
+    target = dtype.numpy
+    if kind_of(input) == "c" and target.kind not in "cb":
         warn_once(IMAGINARY_PART)
         input = xp.real(input)
-    return xp.astype(input, wanted, copy=True)
+    return xp.astype(input, target, copy=True)
 
 
 @cast.vjp("input")

@@ -54,15 +54,17 @@ def embedding_sum(xp, input: Array, indices: Constant, rows, padding_idx=-1, sca
     With scale_grad_by_freq it is their mean.
     """
     batch, width = indices.shape[:lead], input.shape[-1]
-    places = xp.reshape(_through_all(xp, indices, rows, lead), (-1,))
-    given = xp.reshape(input, (prod(indices.shape), width))
+    rows_of_indices = xp.reshape(_through_all(xp, indices, rows, lead), (-1,))
+    summands = xp.reshape(input, (prod(indices.shape), width))
     if padding_idx >= 0:
         is_counted = xp.reshape(indices, (-1,)) != padding_idx
-        places, given = places[is_counted], given[is_counted]
+        rows_of_indices, summands = rows_of_indices[is_counted], summands[is_counted]
     tables = prod(batch) * rows
     if scale_grad_by_freq:
-        given = given / xp.astype(xp.bincount(places, minlength=tables)[places], input.dtype)[:, None]
-    total = xp.sum_at((tables, width), (places,), given)
+        summands = (
+            summands / xp.astype(xp.bincount(rows_of_indices, minlength=tables)[rows_of_indices], input.dtype)[:, None]
+        )
+    total = xp.sum_at((tables, width), (rows_of_indices,), summands)
     return xp.reshape(total, (*batch, rows, width)) if batch else total
 
 
@@ -82,9 +84,9 @@ def _(lead):
 @constant(batching="joint", **_own)
 def embedding_counts(xp, like: Constant, indices: Constant, rows, lead=0):
     """How often each index occurs among the indices, with an axis of size 1 behind, in the type of another array."""
-    places = _through_all(xp, indices, rows, lead)
-    counts = xp.bincount(xp.reshape(places, (-1,)), minlength=prod(indices.shape[:lead]) * rows)
-    return xp.astype(counts[places], like.dtype)[..., None]
+    rows_of_indices = _through_all(xp, indices, rows, lead)
+    counts = xp.bincount(xp.reshape(rows_of_indices, (-1,)), minlength=prod(indices.shape[:lead]) * rows)
+    return xp.astype(counts[rows_of_indices], like.dtype)[..., None]
 
 
 @embedding_counts.batch

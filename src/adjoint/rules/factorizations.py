@@ -119,9 +119,9 @@ def _(ops, t, y0, y1):
 def lu_permutation(xp, LU: Constant, pivots: Constant):
     """P of A = P L U."""
     rows = LU.shape[-2]
-    places = xp.order_of_pivots(pivots, rows, True)
-    shape = (*broadcast_shapes(LU.shape[:-2], places.shape[:-1]), rows, rows)
-    return xp.broadcast_to(xp.eye(rows, dtype=LU.dtype)[places], shape)
+    order = xp.order_of_pivots(pivots, rows, True)
+    shape = (*broadcast_shapes(LU.shape[:-2], order.shape[:-1]), rows, rows)
+    return xp.broadcast_to(xp.eye(rows, dtype=LU.dtype)[order], shape)
 
 
 # solutions and Cholesky factors, where there may be none --------------------------------------------------------------

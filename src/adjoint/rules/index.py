@@ -300,9 +300,10 @@ def _check_index_put(input, indices, values, accumulate):
 
 def _explain_index_put(error, input, indices, values, accumulate):
     if isinstance(error, (TypeError, ValueError)):  # NumPy has another error for masks
-        picked, given = list(input[indices].shape), list(values.shape)
+        picked, values_shape = list(input[indices].shape), list(values.shape)
         return RuntimeError(
-            f"shape mismatch: value tensor of shape {given} cannot be broadcast to indexing result of shape {picked}"
+            f"shape mismatch: value tensor of shape {values_shape} cannot be broadcast to indexing result of shape "
+            f"{picked}"
         )
     return _explain_index(error, input, indices)
 
@@ -435,15 +436,15 @@ def _(ops, g, input_shape, dim, index):
 def _check_scatter(operation):
     def check(input, dim, index, src):
         check_places(operation, input, dim, index)
-        given = hasattr(src, "shape")
-        if not given:
+        has_shape = hasattr(src, "shape")
+        if not has_shape:
             check_fits(input, src)
-        own, places = list(input.shape), list(index.shape)
+        own, index_shape = list(input.shape), list(index.shape)
         too_large = larger(index, input, but=dim) is not None
-        if too_large or (given and larger(index, src) is not None):
+        if too_large or (has_shape and larger(index, src) is not None):
             raise RuntimeError(
-                f"Expected index {places} to be no larger than self {own} apart from dimension {dim}"
-                + (f" and to be no larger size than src {list(src.shape)}" if given else "")
+                f"Expected index {index_shape} to be no larger than self {own} apart from dimension {dim}"
+                + (f" and to be no larger size than src {list(src.shape)}" if has_shape else "")
             )
         same_dtype(input, src, f"{operation}(): Expected self.dtype to be equal to src.dtype")
 
@@ -632,9 +633,9 @@ def _of_product(ops, g, y, input, part, own, ones, dim, index):
         # a zero counts as 1 in the product; this changes the derivative by the zero alone
         return ops.conj(product / (x + is_zero) * (is_zero * of_zero + (1 - is_zero) * of_other))
 
-    seen = [ops.gather(value, dim, index) for value in (zeros, total, product)]
+    picked = [ops.gather(value, dim, index) for value in (zeros, total, product)]
     of_input = others(input, own_zero, zeros, total, product) * own
-    return g * of_input, ops.gather(g, dim, index) * others(part, part_zero, *seen)
+    return g * of_input, ops.gather(g, dim, index) * others(part, part_zero, *picked)
 
 
 def where_zero(ops, a):
@@ -732,11 +733,11 @@ def _check_slices(operation, error, prefix, number):
         if operation == "index_add" and input.ndim < 2:
             check_indices(operation, index, n, error=IndexError, wording="index out of range in self")
         check_indices(operation, index, n, dim=dim, error=error, prefix=prefix)
-        given = source.shape[dim] if source.ndim else 1
-        if index.numel() != given:
+        size = source.shape[dim] if source.ndim else 1
+        if index.numel() != size:
             raise error(
                 f"{operation}_(): Number of indices ({index.numel()}) should be equal to source.size(dim)"
-                + number.format(given, dim)
+                + number.format(size, dim)
             )
         own, other = list(input.shape), list(source.shape)
         if own[:dim] != other[:dim] or own[dim + 1 :] != other[dim + 1 :]:
@@ -874,10 +875,10 @@ def _(batch, input, dim, index, value):
 
 
 def _check_take(input, index):
-    places, n = underlying(index._array), input.numel()
-    if kind_of(places) != "i" or numpy_dtype(places.dtype).itemsize != 8:
+    indices, n = underlying(index._array), input.numel()
+    if kind_of(indices) != "i" or numpy_dtype(indices.dtype).itemsize != 8:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {dtype_name(index)}")
-    wrong = first_outside(places, -n, n)
+    wrong = first_outside(indices, -n, n)
     if wrong is not None:
         raise IndexError(f"out of range: tried to access index {wrong} on a tensor of {n} elements.")
 
@@ -1005,8 +1006,8 @@ TOO_FEW = "Number of elements of source < number of ones in mask"
 
 def _check_masked_scatter(input, mask, source):
     if kind_of(mask._array) != "b":
-        given = mask.dtype.long_name
-        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {given}")
+        dtype_name = mask.dtype.long_name
+        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {dtype_name}")
     same_dtype(input, source, "masked_scatter: expected self and source to have same dtypes but got {} and {}")
     shape = broadcast_shapes(mask.shape, input.shape)
     repeats = 1

@@ -214,11 +214,11 @@ def _(ops, t, A, upper, unitriangular):
 def _explain_inv(error, A):
     if not is_singular(error):
         return None
-    said = (
+    message = (
         "The diagonal element {pivot} is zero, the inversion could not be completed because the input matrix is "
         "singular."
     )
-    return singular(A, "linalg.inv: ", said)
+    return singular(A, "linalg.inv: ", message)
 
 
 @general(

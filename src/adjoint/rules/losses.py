@@ -54,12 +54,12 @@ def _loss(name, message, value, by_input, by_target, node=None, parameter=None):
     options = {"axes": ("dim",), "node": node, "shown": shown, "attributes": _shown_reduction, **_own}
     rule = general(name=name, **options)(kernel)
 
-    def derive(place, by):
-        @rule.vjp(place)
+    def derive(position, by):
+        @rule.vjp(position)
         def _(ops, g, input, target, parameter, reduction, dim):
             return by(ops, _scale(g, input.shape, reduction, dim), input, target, parameter)
 
-        @rule.jvp(place)
+        @rule.jvp(position)
         def _(ops, t, input, target, parameter, reduction, dim):
             change = by(ops, t, input, target, parameter)
             if reduction == "none":
@@ -363,10 +363,10 @@ def _ctc_slope(ops, log_probs, places, skip, last, steps, zero_infinity):
         share = ops.where(possible, ops.exp(ops.where(possible, before + after - total, 0)), impossible)
         shares.append(ops.where((steps > t)[:, None], share, 0))
     flat = ops.sum_at(ops.stack(shares, 0), (log_probs.shape[0] * log_probs.shape[1] * log_probs.shape[2],), (places,))
-    given = ops.reshape(flat, log_probs.shape)
+    slope = ops.reshape(flat, log_probs.shape)
     # 1 where a sample's moment counts, 0 elsewhere
-    counted = ops.sum(given, log_probs.ndim - 1, True)
-    return ops.exp(log_probs) * counted - given
+    counted = ops.sum(slope, log_probs.ndim - 1, True)
+    return ops.exp(log_probs) * counted - slope
 
 
 class _Kernels:

@@ -68,10 +68,10 @@ _check_weight = number_check()
 
 
 def _check_lerp(input, end, weight):
-    for place, (name, value) in enumerate((("input", input), ("end", end)), 1):
+    for position, (name, value) in enumerate((("input", input), ("end", end)), 1):
         if is_number(value):
             kind = type(value).__name__
-            raise TypeError(f"lerp(): argument '{name}' (position {place}) must be Tensor, not {kind}")
+            raise TypeError(f"lerp(): argument '{name}' (position {position}) must be Tensor, not {kind}")
     _check_weight(input, end, weight)
     own = input.dtype
     named = (("end", end), ("weight", weight)) if hasattr(weight, "_array") else (("end", end),)

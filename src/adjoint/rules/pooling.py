@@ -49,11 +49,11 @@ def _(ops, t, input, maps):
     return ops.from_places(t, ops.places_of_maxima(input, maps), len(maps))
 
 
-def _flat(xp, places, size, ndim):
+def _flat(xp, indices, size, ndim):
     """Places in each image as places in all images together, one behind the other."""
-    images = places.shape[: places.ndim - ndim]
+    images = indices.shape[: indices.ndim - ndim]
     start = xp.reshape(xp.arange(prod(images)) * size, (*images, *(1,) * ndim))
-    return xp.reshape(places + start, (-1,))
+    return xp.reshape(indices + start, (-1,))
 
 
 @linear(method=False, function=False, batching="joint", dtypes="same")
@@ -127,10 +127,10 @@ def places_in_drawn_windows(xp, input: Array, samples: Constant, kernel, results
         places = places * size + xp.reshape(starts[..., None] + xp.arange(k), (*outer, *along))
     places = xp.reshape(places, (*outer, prod(results), prod(kernel)))
     flat, all_places = xp.reshape(input, (*outer, prod(image))), xp.reshape(places, (*outer, prod(places.shape[-2:])))
-    seen = xp.reshape(xp.take_along_axis(flat, all_places, axis=-1), places.shape)
-    missing = xp.isnan(seen)
+    values = xp.reshape(xp.take_along_axis(flat, all_places, axis=-1), places.shape)
+    missing = xp.isnan(values)
     last = prod(kernel) - 1 - xp.argmax(xp.flip(missing, axis=-1), axis=-1)
-    chosen = xp.where(xp.any(missing, axis=-1), last, xp.argmax(seen, axis=-1))
+    chosen = xp.where(xp.any(missing, axis=-1), last, xp.argmax(values, axis=-1))
     return xp.reshape(xp.take_along_axis(places, chosen[..., None], axis=-1), (*outer, *results))
 
 
@@ -145,7 +145,7 @@ def im2col(xp, input: Array, maps):
     outer = input.shape[: input.ndim - len(maps)]
     columns = xp.zeros((*outer, count, *results), dtype=input.dtype)
     for element in axis_maps.elements(maps):
-        xp.setitem(columns, (..., element.number, *element.into[1:]), axis_maps.seen(xp, input, element))
+        xp.setitem(columns, (..., element.number, *element.into[1:]), axis_maps.elements_under(xp, input, element))
     return xp.reshape(columns, (*outer[:-1], outer[-1] * count, prod(results)))
 
 
@@ -163,8 +163,8 @@ def col2im(xp, input: Array, maps):
     columns = xp.reshape(input, (*outer, count, *results))
     image = xp.zeros((*outer, *[axis_map.n for axis_map in maps]), dtype=input.dtype)
     for element in axis_maps.elements(maps):
-        seen = xp.getitem(columns, (..., element.number, *element.into[1:]))
-        xp.setitem(image, (..., *element.of), xp.getitem(image, (..., *element.of)) + seen)
+        summand = xp.getitem(columns, (..., element.number, *element.into[1:]))
+        xp.setitem(image, (..., *element.of), xp.getitem(image, (..., *element.of)) + summand)
     return image
 
 

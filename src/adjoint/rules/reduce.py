@@ -413,14 +413,16 @@ def _with_mean(name, spread):
     @rule.vjp("input")
     def _(ops, g, y0, input, dim, correction, keepdim):
         first, second = g
-        known = {"y": y0, "input": input, "dim": dim, "correction": correction, "keepdim": keepdim}
-        pulled = None if first is None else of_spread.call(ops, first, *[known[need] for need in of_spread.needs])
+        named_values = {"y": y0, "input": input, "dim": dim, "correction": correction, "keepdim": keepdim}
+        pulled = (
+            None if first is None else of_spread.call(ops, first, *[named_values[need] for need in of_spread.needs])
+        )
         return plus(pulled, None if second is None else _mean_vjp(ops, second, input.shape, dim, keepdim))
 
     @rule.jvp("input")
     def _(ops, t, y0, input, dim, correction, keepdim):
-        known = {"y": y0, "input": input, "dim": dim, "correction": correction, "keepdim": keepdim}
-        return change.call(ops, t, *[known[need] for need in change.needs]), ops.mean(t, dim, keepdim)
+        named_values = {"y": y0, "input": input, "dim": dim, "correction": correction, "keepdim": keepdim}
+        return change.call(ops, t, *[named_values[need] for need in change.needs]), ops.mean(t, dim, keepdim)
 
     return rule
 
@@ -713,7 +715,7 @@ def count_nonzero(xp, input: Array, dim=None):
     return xp.sum(input != 0, axis=axes_of(input, dim), dtype=xp.int64)
 
 
-def _place(name):
+def _position_of(name):
     def kernel(xp, input: Array, dim=None, keepdim=False):
         refuse_complex(name, input)
         if kind_of(input) == "b":
@@ -729,4 +731,4 @@ def _place(name):
 
 
 for _name in ("argmax", "argmin"):
-    constant(name=_name, axes=("dim",))(_place(_name))
+    constant(name=_name, axes=("dim",))(_position_of(_name))

@@ -25,14 +25,14 @@ def _images(xp, rows, outer, n):
     return images
 
 
-def _rows_at(xp, places, size):
+def _rows_at(xp, indices, size):
     # for each of T the numbers of rows, and a mask of results without a row (None: each result has one)
-    images = prod(places.shape[:-2])
-    flat = xp.reshape(places, (images, *places.shape[-2:]))
+    images = prod(indices.shape[:-2])
+    flat = xp.reshape(indices, (images, *indices.shape[-2:]))
     missing = flat < 0
     where = xp.where(missing, 0, flat) + (xp.arange(images) * size)[:, None, None]
     some = bool(xp.any(missing))
-    for t in range(places.shape[-1]):
+    for t in range(indices.shape[-1]):
         yield xp.reshape(where[..., t], (-1,)), xp.reshape(missing[..., t], (-1,)) if some else None
 
 

@@ -643,11 +643,11 @@ def restrided(xp, input, source, target, shared):
         ]
         xp.setitem(there, ..., input)
         return xp.asarray(back, copy=True)
-    places = [xp.places_in_memory(*layout) - reached.start for layout in (source, target)]
-    counts = xp.bincount(places[shared], minlength=len(reached))
-    total = xp.sum_at((len(reached),), (places[0],), xp.reshape(input, (-1,)))
+    offsets = [xp.places_in_memory(*layout) - reached.start for layout in (source, target)]
+    counts = xp.bincount(offsets[shared], minlength=len(reached))
+    total = xp.sum_at((len(reached),), (offsets[0],), xp.reshape(input, (-1,)))
     parts = xp.where(counts == 0, 0, xp.astype(total / xp.astype(xp.maximum(counts, 1), xp.float64), input.dtype))
-    return xp.reshape(xp.take(parts, places[1]), target[0])
+    return xp.reshape(xp.take(parts, offsets[1]), target[0])
 
 
 @linear(method=False, function=False)

@@ -113,23 +113,25 @@ def argsort(xp, input: Array, dim=-1, descending=False, *, stable=False):
 _FEW = 32
 
 
-def _first_of_equals(xp, input, found, least, dim, k, largest):
+def _first_of_equals(xp, input, indices, least, dim, k, largest):
     """Where the k largest elements are, found in any way: of those that equal the least of them, the first ones."""
     same, of_nan = input == least, least != least
     if kind_of(input) == "f" and count_true(underlying(of_nan)):
         same = same | (of_nan & (input != input))
-    taken = xp.take_along_axis(same, found, axis=dim)
-    n_taken = count_true(underlying(taken))
+    best = xp.take_along_axis(same, indices, axis=dim)
+    n_taken = count_true(underlying(best))
     if count_true(underlying(same)) == n_taken:
-        return found
+        return indices
     if input.ndim == 1 and underlying(input) is input and not is_lazy(input):
-        return xp.sort(xp.concat([found[~taken], xp.nonzero(same)[0][:n_taken]]))
+        return xp.sort(xp.concat([indices[~best], xp.nonzero(same)[0][:n_taken]]))
     nan = input != input
     better = (input > least) | (nan & ~of_nan) if largest else (input < least) | (of_nan & ~nan)
-    left = k - xp.sum(better, axis=dim, keepdims=True)
-    chosen = xp.moveaxis(better | (same & (xp.cumulative_sum(xp.astype(same, xp.int64), axis=dim) <= left)), dim, -1)
-    places = xp.reshape(xp.nonzero(chosen)[-1], (*chosen.shape[:-1], k))
-    return xp.moveaxis(places, -1, dim)
+    remaining = k - xp.sum(better, axis=dim, keepdims=True)
+    chosen = xp.moveaxis(
+        better | (same & (xp.cumulative_sum(xp.astype(same, xp.int64), axis=dim) <= remaining)), dim, -1
+    )
+    indices_of_chosen = xp.reshape(xp.nonzero(chosen)[-1], (*chosen.shape[:-1], k))
+    return xp.moveaxis(indices_of_chosen, -1, dim)
 
 
 def _topk(xp, input: Array, k, dim=-1, largest=True, sorted=True):
@@ -149,14 +151,14 @@ def _topk(xp, input: Array, k, dim=-1, largest=True, sorted=True):
     if 0 < k < n and n > _FEW:
         last = n - k if largest else k - 1
         split = xp.argpartition(input, last, axis=dim)
-        places = xp.sort(split[part(dim, n - k, n) if largest else part(dim, 0, k)], axis=dim)
+        indices = xp.sort(split[part(dim, n - k, n) if largest else part(dim, 0, k)], axis=dim)
         least = xp.take_along_axis(input, split[part(dim, last, last + 1)], axis=dim)
-        places = _first_of_equals(xp, input, places, least, dim, k, largest)
+        indices = _first_of_equals(xp, input, indices, least, dim, k, largest)
     else:
-        places = _order(xp, input, dim, largest)[part(dim, 0, k)]
-    order = _order(xp, xp.take_along_axis(input, places, axis=dim), dim, largest)
-    places = xp.take_along_axis(places, order, axis=dim)
-    return xp.take_along_axis(input, places, axis=dim), places
+        indices = _order(xp, input, dim, largest)[part(dim, 0, k)]
+    order = _order(xp, xp.take_along_axis(input, indices, axis=dim), dim, largest)
+    indices = xp.take_along_axis(indices, order, axis=dim)
+    return xp.take_along_axis(input, indices, axis=dim), indices
 
 
 declare_picked("topk", _topk, keeps_axis=True)
@@ -240,12 +242,12 @@ def _nanmedian(xp, input: Array, dim, keepdim=False):
     refuse_kinds("bc", "median_out", input)
     if not input.ndim:
         return _itself(xp, input)
-    known = xp.sum(input == input, axis=dim, keepdims=True)
-    if xp.all(known == input.shape[dim]):
+    counts = xp.sum(input == input, axis=dim, keepdims=True)
+    if xp.all(counts == input.shape[dim]):
         index = _at_rank(xp, input, (input.shape[dim] - 1) // 2, dim)
     else:
         order = xp.argsort(input, axis=dim, stable=True)
-        index = xp.take_along_axis(order, xp.maximum(known - 1, 0) // 2, axis=dim)
+        index = xp.take_along_axis(order, xp.maximum(counts - 1, 0) // 2, axis=dim)
     return _pick(xp, input, index, dim, keepdim)
 
 
@@ -258,8 +260,8 @@ def _nanmedian_all(xp, input: Array, dim=None, keepdim=False):
     flat, shape = xp.sort(flattened(xp, input, dim), axis=-1), reduced_shape(input.shape, dim, keepdim)
     if not flat.shape[-1]:
         return _nothing(xp, shape, input.dtype)
-    known = xp.sum(flat == flat, axis=-1, keepdims=True)
-    return xp.reshape(xp.take_along_axis(flat, xp.maximum(known - 1, 0) // 2, axis=-1), shape)
+    counts = xp.sum(flat == flat, axis=-1, keepdims=True)
+    return xp.reshape(xp.take_along_axis(flat, xp.maximum(counts - 1, 0) // 2, axis=-1), shape)
 
 
 declare_attained(
@@ -284,11 +286,11 @@ def _mode(xp, input: Array, dim=-1, keepdim=False):
     n = input.shape[dim]
     order = xp.argsort(input, axis=dim, stable=True)
     values = xp.take_along_axis(input, order, axis=dim)
-    places = xp.broadcast_to(xp.reshape(xp.arange(n), (-1,) + (1,) * (input.ndim - dim - 1)), input.shape)
+    indices = xp.broadcast_to(xp.reshape(xp.arange(n), (-1,) + (1,) * (input.ndim - dim - 1)), input.shape)
     same = xp.zeros(input.shape, dtype=bool)
     same[part(dim, 1)] = values[part(dim, 1)] == values[part(dim, 0, -1)]
     # how many equal elements come before each in the order
-    before = places - xp.accumulated("maximum", xp.where(same, 0, places), dim)
+    before = indices - xp.accumulated("maximum", xp.where(same, 0, indices), dim)
     best = xp.argmax(before, axis=dim, keepdims=True)
     return _pick(xp, input, xp.take_along_axis(order, best, axis=dim), dim, keepdim)
 

@@ -49,9 +49,9 @@ Generator.read = staticmethod(lambda state: state._array if isinstance(state, Te
 
 def _wrapped(array: Any, requires_grad: bool, function: str, device: Device = None) -> Tensor:
     if device is not None:
-        wanted = as_device(device, function)
-        if wanted != CPU:
-            array = on_device(array, wanted)
+        target = as_device(device, function)
+        if target != CPU:
+            array = on_device(array, target)
     result = new_tensor(array)
     if requires_grad is not False:
         if requires_grad is not True:
@@ -96,9 +96,9 @@ def _fill_value(value: Any, function: str, kind: Any = None) -> Any:
     return value
 
 
-def _kind(wanted: Any, function: str) -> numpy.dtype[Any]:
+def _kind(dtype: Any, function: str) -> numpy.dtype[Any]:
     """The array type for a dtype argument; None means the default."""
-    return (get_default_dtype() if wanted is None else as_dtype(wanted, function)).numpy
+    return (get_default_dtype() if dtype is None else as_dtype(dtype, function)).numpy
 
 
 def tensor(
@@ -117,8 +117,8 @@ def tensor(
     tensor([[1, 2],
             [3, 4]])
     """
-    wanted = None if dtype is None else as_dtype(dtype, "tensor")
-    return _wrapped(array_from_data(data, wanted, unwrap=_unwrap), requires_grad, "tensor", device)
+    kind = None if dtype is None else as_dtype(dtype, "tensor")
+    return _wrapped(array_from_data(data, kind, unwrap=_unwrap), requires_grad, "tensor", device)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Device = None) -> Tensor:
@@ -256,8 +256,8 @@ def empty(*size: Any, dtype: Any = None, device: Device = None, requires_grad: b
     return _filled(partial(_empty, order), "empty", size, dtype, device, requires_grad, out)
 
 
-def _empty(wanted: memory_format, shape: tuple[int, ...], kind: Any) -> Any:
-    order = wanted.order_for(len(shape))
+def _empty(layout: memory_format, shape: tuple[int, ...], kind: Any) -> Any:
+    order = layout.order_for(len(shape))
     if order is None:
         return numpy.empty(shape, kind)
     return numpy.empty([shape[axis] for axis in order], kind).transpose(numpy.argsort(order))
@@ -336,9 +336,9 @@ def _like(name: str) -> Any:
     ) -> Tensor:  # fmt: skip
         array = _array_of(input, f"{name}_like")
         kind = None if dtype is None else as_dtype(dtype, f"{name}_like").numpy
-        wanted = as_memory_format(memory_format, f"{name}_like")
-        made = _laid_out(getattr(namespace(array), f"{name}_like"), array, kind, wanted)
-        return subclasses.like(_wrapped(made, requires_grad, f"{name}_like", device), input)  # type: ignore[no-any-return]
+        order = as_memory_format(memory_format, f"{name}_like")
+        array_like = _laid_out(getattr(namespace(array), f"{name}_like"), array, kind, order)
+        return subclasses.like(_wrapped(array_like, requires_grad, f"{name}_like", device), input)  # type: ignore[no-any-return]
 
     like.__name__ = like.__qualname__ = f"{name}_like"
     like.__doc__ = f"""{name}() of the shape and, unless another is given, the dtype of a tensor.
@@ -525,8 +525,8 @@ def _whole_steps(start: Any, end: Any, steps: int) -> Any:
     """Between whole numbers, from both ends to the middle, in extended precision: what is cut off must not vary."""
     first, last = numpy.longdouble(int(start)), numpy.longdouble(int(end if steps > 1 else start))
     step = numpy.longdouble((float(last) - float(first)) / max(steps - 1, 1))
-    place = numpy.arange(steps)
-    values = numpy.where(place < steps // 2, first + step * place, last - step * (steps - 1 - place))
+    positions = numpy.arange(steps)
+    values = numpy.where(positions < steps // 2, first + step * positions, last - step * (steps - 1 - positions))
     return values.astype(numpy.float64)
 
 
@@ -566,9 +566,9 @@ def eye(
     tensor([[1., 0.],
             [0., 1.]])
     """
-    for place, (name, size) in enumerate((("n", n), ("m", 0 if m is None else m)), 1):
+    for position, (name, size) in enumerate((("n", n), ("m", 0 if m is None else m)), 1):
         if not isinstance(size, numbers.Integral):
-            raise TypeError(f"eye(): argument '{name}' (position {place}) must be int, not {type_name(size)}")
+            raise TypeError(f"eye(): argument '{name}' (position {position}) must be int, not {type_name(size)}")
         if size < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
     return _wrapped(numpy.eye(n, m, dtype=_kind(dtype, "eye")), requires_grad, "eye", device)
@@ -638,13 +638,13 @@ def randint(
     >>> adjoint.randint(5, 6, (3,))
     tensor([5, 5, 5])
     """
-    given = list(bounds)
-    if size is None and given and isinstance(given[-1], (tuple, list)):
-        size = given.pop()
-    if high is None and given:
-        high = given.pop()
+    limits = list(bounds)
+    if size is None and limits and isinstance(limits[-1], (tuple, list)):
+        size = limits.pop()
+    if high is None and limits:
+        high = limits.pop()
     if low is None:
-        low = given.pop() if given else 0
+        low = limits.pop() if limits else 0
     if size is None or high is None:
         missing = ["high"] * (high is None) + ["size"] * (size is None)
         raise TypeError(f"randint() missing required arguments: {', '.join(missing)}; size must be a tuple of ints")
@@ -676,8 +676,8 @@ def _permutations(generator: Generator | None, lead: tuple[int, ...], n: int, ki
     if not lead:
         return draws.permutation(generator, n, kind)
     result = numpy.empty((*lead, n), kind)
-    for place in numpy.ndindex(*lead):
-        result[place] = draws.permutation(generator, n, kind)
+    for index in numpy.ndindex(*lead):
+        result[index] = draws.permutation(generator, n, kind)
     return result
 
 
@@ -687,9 +687,9 @@ def _random_like(name: str, make: Any) -> Any:
         requires_grad: bool = False, memory_format: Any = None, layout: Any = None, pin_memory: bool = False,
     ) -> Tensor:  # fmt: skip
         _array_of(input, f"{name}_like")
-        kind, place = dtype or input.dtype, device or input.device
-        made = make(input.shape, generator=generator, dtype=kind, device=place, requires_grad=requires_grad)
-        return subclasses.like(made, input)  # type: ignore[no-any-return]
+        kind, target = dtype or input.dtype, device or input.device
+        result = make(input.shape, generator=generator, dtype=kind, device=target, requires_grad=requires_grad)
+        return subclasses.like(result, input)  # type: ignore[no-any-return]
 
     like.__name__ = like.__qualname__ = f"{name}_like"
     like.__doc__ = f"""{name}() of the shape and, unless another is given, the dtype of a tensor.
@@ -715,11 +715,11 @@ def randint_like(
     tensor([3., 3.])
     """
     _array_of(input, "randint_like")
-    made = randint(
+    result = randint(
         *bounds, low=low, high=high, size=tuple(input.shape), generator=generator, dtype=dtype or input.dtype,
         device=device or input.device, requires_grad=requires_grad,
     )  # fmt: skip
-    return subclasses.like(made, input)  # type: ignore[no-any-return]
+    return subclasses.like(result, input)  # type: ignore[no-any-return]
 
 
 def get_rng_state() -> Tensor:

@@ -86,15 +86,15 @@ def backward(
     if create_graph:
         warn_once(errors.CYCLE_OF_GRADIENTS, stacklevel=2)
     roots = as_sequence(tensors)
-    wanted = None if inputs is None else as_sequence(inputs, are_inputs=True)
-    if wanted is not None and not wanted:
+    targets = None if inputs is None else as_sequence(inputs, are_inputs=True)
+    if targets is not None and not targets:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     cotangents = make_cotangents(roots, grad_tensors, create_graph)
     retain = create_graph if retain_graph is None else retain_graph
     captures: dict[Any, list[Any]] | None = None
-    if wanted is not None:
+    if targets is not None:
         captures = {}
-        for index, tensor in enumerate(wanted):
+        for index, tensor in enumerate(targets):
             check_requires_grad(tensor, index)
             if isinstance(tensor, TensorBase) and not tensor.is_leaf:
                 tensor.retain_grad()  # type: ignore[attr-defined]
@@ -149,8 +149,12 @@ def grad(
         quick = gradients_of(outputs, members, grad_outputs, retain, create_graph)
         if quick is not None:
             unused = allow_unused or materialize_grads
-            found = finished(quick, members, unused, create_graph, materialize_grads)
-            return gradients_like(found, (outputs, members), grad_outputs) if registry.overriding else found
+            quick_gradients = finished(quick, members, unused, create_graph, materialize_grads)
+            return (
+                gradients_like(quick_gradients, (outputs, members), grad_outputs)
+                if registry.overriding
+                else quick_gradients
+            )
     if not only_inputs:
         warnings.warn(ONLY_INPUTS, FutureWarning, stacklevel=2)
     if isinstance(inputs, dict):
@@ -161,40 +165,40 @@ def grad(
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         )
-    roots, wanted = as_sequence(outputs), as_sequence(inputs, are_inputs=True)
+    roots, targets = as_sequence(outputs), as_sequence(inputs, are_inputs=True)
     if is_grads_batched:
-        return grad_of_batch(roots, wanted, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads)
-    if not wanted:
+        return grad_of_batch(roots, targets, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads)
+    if not targets:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     cotangents = make_cotangents(roots, grad_outputs, create_graph)
     captures: dict[Any, list[tuple[int, int]]] = {}
-    for place, tensor in enumerate(wanted):
-        check_requires_grad(tensor, place)
+    for position, tensor in enumerate(targets):
+        check_requires_grad(tensor, position)
         node, nr, _ = as_edge(tensor)
         if node is not None:
             # a view without history that shows the flag of its base is not used by anything
-            captures.setdefault(node, []).append((nr, place))
+            captures.setdefault(node, []).append((nr, position))
     retain = create_graph if retain_graph is None else retain_graph
-    captured = run_backward(edges_of(roots), cotangents, retain, create_graph, captures, len(wanted), False)
-    gradients = finished(captured, wanted, allow_unused or materialize_grads, create_graph, materialize_grads)
-    return gradients_like(gradients, (roots, wanted), grad_outputs) if registry.overriding else gradients
+    captured = run_backward(edges_of(roots), cotangents, retain, create_graph, captures, len(targets), False)
+    gradients = finished(captured, targets, allow_unused or materialize_grads, create_graph, materialize_grads)
+    return gradients_like(gradients, (roots, targets), grad_outputs) if registry.overriding else gradients
 
 
 def finished(
-    found: list[Any], wanted: Sequence[Target], allow_unused: bool | None, create_graph: bool, materialize: bool
+    gradients: list[Any], targets: Sequence[Target], allow_unused: bool | None, create_graph: bool, materialize: bool
 ) -> tuple[TensorBase | None, ...]:
     """The captured cotangents as Tensors."""
     return tuple(
         [
             finish(value, tensor, index, allow_unused, create_graph, materialize)
-            for index, (value, tensor) in enumerate(zip(found, wanted, strict=True))
+            for index, (value, tensor) in enumerate(zip(gradients, targets, strict=True))
         ]
     )
 
 
 def grad_of_batch(
     roots: list[Target],
-    wanted: list[Target],
+    targets: list[Target],
     grad_outputs: Any,
     retain_graph: bool | None,
     create_graph: bool,
@@ -202,14 +206,14 @@ def grad_of_batch(
     materialize: bool,
 ) -> tuple[TensorBase | None, ...]:
     """The gradients for a whole batch of cotangents, in one pass."""
-    given = listed_cotangents(roots, grad_outputs)
-    size = batch_size(roots, given)
+    cotangents_given = listed_cotangents(roots, grad_outputs)
+    size = batch_size(roots, cotangents_given)
     with running(size) as batch:
-        cotangents = [_ops.batch_in(g, batch.level) for g in given]
-        found = grad(roots, wanted, cotangents, retain_graph, create_graph, True, allow_unused or materialize)
-        results = [None if g is None else of_all_members(g, batch.level, size) for g in found]
+        cotangents = [_ops.batch_in(g, batch.level) for g in cotangents_given]
+        gradients = grad(roots, targets, cotangents, retain_graph, create_graph, True, allow_unused or materialize)
+        results = [None if g is None else of_all_members(g, batch.level, size) for g in gradients]
     if materialize:
-        results = [_ops.zeros_like(x) if g is None else g for g, x in zip(results, wanted, strict=True)]
+        results = [_ops.zeros_like(x) if g is None else g for g, x in zip(results, targets, strict=True)]
     return tuple(results)
 
 
@@ -220,9 +224,9 @@ def of_all_members(tensor: TensorBase, level: int, size: int) -> TensorBase:
     return _ops.expand(tensor, (size, *tensor._array.shape))  # type: ignore[no-any-return]
 
 
-def batch_size(roots: list[Target], given: list[Any]) -> int:
+def batch_size(roots: list[Target], cotangents: list[Any]) -> int:
     """How many cotangents there are for each output. Raises where shapes do not fit or numbers differ."""
-    for index, (root, g) in enumerate(zip(roots, given, strict=False)):
+    for index, (root, g) in enumerate(zip(roots, cotangents, strict=False)):
         if g is None:
             check_implicit(sample_of(root))
             raise ValueError(errors.NO_BATCH)
@@ -234,7 +238,7 @@ def batch_size(roots: list[Target], given: list[Any]) -> int:
         if shape[1:] != expected:
             shapes = {"given": Size(shape[1:]), "expected": Size(expected)}
             raise RuntimeError(errors.COTANGENT_OF_BATCH.format(index=index, **shapes))
-    sizes = [g._array.shape[0] for g in given]
+    sizes = [g._array.shape[0] for g in cotangents]
     if len(set(sizes)) > 1:
         raise ValueError(errors.BATCH_SIZES.format(sizes=sizes))
     return int(sizes[0])
@@ -262,12 +266,12 @@ def zeros_for(tensor: Any) -> TensorBase:
     return new_tensor(namespace(array).zeros_like(array))
 
 
-def with_zeros(found: Sequence[TensorBase | None], wanted: Sequence[TensorBase]) -> list[TensorBase]:
+def with_zeros(gradients: Sequence[TensorBase | None], targets: Sequence[TensorBase]) -> list[TensorBase]:
     """Gradients with constant zeros for inputs that nothing depends on.
 
     Transformations want these; with materialize_grads and create_graph the zeros are leaves that require grad.
     """
-    return [zeros_for(tensor) if g is None else g for g, tensor in zip(found, wanted, strict=True)]
+    return [zeros_for(tensor) if g is None else g for g, tensor in zip(gradients, targets, strict=True)]
 
 
 def as_sequence(targets: Any, are_inputs: bool = False) -> list[Target]:
@@ -319,30 +323,32 @@ def edges_of(targets: list[Target]) -> list[tuple[Any, int]]:
     return edges
 
 
-def make_cotangents(tensors: list[Target], given: Any, create_graph: bool) -> list[Any]:
+def make_cotangents(tensors: list[Target], grad_outputs: Any, create_graph: bool) -> list[Any]:
     """A cotangent for each tensor: the given one, or 1 for a tensor of one element."""
     return [
         make_cotangent(target, cotangent, index, create_graph)
-        for index, (target, cotangent) in enumerate(zip(tensors, listed_cotangents(tensors, given), strict=False))
+        for index, (target, cotangent) in enumerate(
+            zip(tensors, listed_cotangents(tensors, grad_outputs), strict=False)
+        )
     ]
 
 
-def listed_cotangents(tensors: list[Target], given: Any) -> list[Any]:
+def listed_cotangents(tensors: list[Target], grad_outputs: Any) -> list[Any]:
     """The cotangents given for these tensors as a list, None for those that are not given."""
-    if given is None:
+    if grad_outputs is None:
         return [None] * len(tensors)
-    if isinstance(given, TensorBase):
-        return [given]
-    given = list(given)
-    if len(given) < len(tensors):
-        raise RuntimeError(f"got {len(tensors)} tensors and {len(given)} gradients")
-    return given
+    if isinstance(grad_outputs, TensorBase):
+        return [grad_outputs]
+    grad_outputs = list(grad_outputs)
+    if len(grad_outputs) < len(tensors):
+        raise RuntimeError(f"got {len(tensors)} tensors and {len(grad_outputs)} gradients")
+    return grad_outputs
 
 
-def make_cotangent(target: Target, given: Any, index: int, create_graph: bool) -> Any:
+def make_cotangent(target: Target, value: Any, index: int, create_graph: bool) -> Any:
     """One cotangent, checked, raw or as a Tensor."""
     array = sample_of(target)
-    if given is None:
+    if value is None:
         if not needs_gradient(target):
             raise errors.NO_GRAD_FN.error(index=index)
         if not is_reinforced(target):
@@ -350,27 +356,27 @@ def make_cotangent(target: Target, given: Any, index: int, create_graph: bool) -
         profiler = current_profiler()
         raw = ones_like(array) if profiler is None else profiler.call("ones_like", lambda _: ones_like(array), [array])
         return new_tensor(raw) if create_graph else raw
-    if not isinstance(given, TensorBase):
-        raise TypeError(f"gradients can be either Tensors or None, but got {type(given).__name__}")
-    if given._array.shape != array.shape:
+    if not isinstance(value, TensorBase):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(value).__name__}")
+    if value._array.shape != array.shape:
         raise RuntimeError(
-            f"Mismatch in shape: grad_output[{index}] has a shape of {Size(given._array.shape)} and "
+            f"Mismatch in shape: grad_output[{index}] has a shape of {Size(value._array.shape)} and "
             f"output[{index}] has a shape of {Size(array.shape)}."
         )
-    if (kind_of(given._array) == "c") != (kind_of(array) == "c"):
+    if (kind_of(value._array) == "c") != (kind_of(array) == "c"):
         raise RuntimeError(
             "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in "
-            f"dtype: grad_output[{index}] has a dtype of {from_numpy_dtype(given._array.dtype)} and "
+            f"dtype: grad_output[{index}] has a dtype of {from_numpy_dtype(value._array.dtype)} and "
             f"output[{index}] has a dtype of {from_numpy_dtype(array.dtype)}."
         )
-    if given._array.dtype != array.dtype:
-        given = given.to(from_numpy_dtype(array.dtype))  # type: ignore[attr-defined]
-    there = dict(getattr(given._array, "batches", ()))
+    if value._array.dtype != array.dtype:
+        value = value.to(from_numpy_dtype(array.dtype))  # type: ignore[attr-defined]
+    there = dict(getattr(value._array, "batches", ()))
     batches = tuple([batch for batch in getattr(array, "batches", ()) if batch[0] not in there])
     if batches:
         # what is different for each member of a batch has a cotangent for each
-        given = _ops.batch_spread(given, batches)
-    return given if create_graph or current().dual_stack else given._array
+        value = _ops.batch_spread(value, batches)
+    return value if create_graph or current().dual_stack else value._array
 
 
 def ones_like(array: Any) -> Any:

@@ -83,8 +83,8 @@ def _changed(
     if profile is not None and profile not in _PROFILES:
         raise ValueError(f"profile must be one of {', '.join(map(repr, _PROFILES))}, got {profile!r}")
     base = _options if profile is None else _PROFILES[profile]
-    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
-    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    options = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    changes: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     return replace(base, sci_mode=sci_mode, **changes)
 
 
@@ -94,7 +94,7 @@ class printoptions(ModeBlock, ContextDecorator):
     def __init__(self, **options: Any) -> None:
         self.options = options
 
-    def changes(self) -> tuple[Any, ...]:
+    def _changes(self) -> tuple[Any, ...]:
         return ((ATTRIBUTE, "_options", (sys.modules[__name__], _changed(**self.options))),)
 
 
@@ -119,8 +119,8 @@ def format_tensor(
         chunks = "x".join(str(max(sizes, default=0)) for sizes in array.chunks) or "1"
         parts = [f"lazy, size={tuple(array.shape)}", f"chunks of {chunks}", f"dtype={from_numpy_dtype(array.dtype)!r}"]
         return prefix + ", ".join([*parts, *suffixes]) + ")"
-    place = device_of(array)
-    elsewhere = [] if place == CPU else [f"device='{place}'"]
+    device_shown = device_of(array)
+    elsewhere = [] if device_shown == CPU else [f"device='{device_shown}'"]
     array = on_device(array, CPU)
     opts = _options if options is None else options
     indent = len(prefix)

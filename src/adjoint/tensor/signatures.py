@@ -74,8 +74,8 @@ def _annotation(rule: Rule, parameter: Declared) -> str:
         numbers = rule.scalars and name in rule.inputs and (rule.kind == "elementwise" if first else True)
         text = "Tensor | complex" if numbers and len(rule.inputs) > 1 else "Tensor"
         return f"{text} | None" if default is None else text
-    known = _TYPES.get(f"{rule.name}.{name}") or _TYPES.get(name)
-    if known is None and (name == rule.spread or name in rule.axes + rule.new_axes):
+    annotation = _TYPES.get(f"{rule.name}.{name}") or _TYPES.get(name)
+    if annotation is None and (name == rule.spread or name in rule.axes + rule.new_axes):
         several = name == rule.spread or default in ((), None)
         return "int" if not several else "int | Sequence[int] | None" if default is None else "int | Sequence[int]"
-    return known or type(default).__name__
+    return annotation or type(default).__name__

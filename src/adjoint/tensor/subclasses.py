@@ -79,21 +79,21 @@ def as_class(result: Any, cls: type, fresh: bool) -> Any:
     return result
 
 
-def like(made: Any, *models: Any) -> Any:
+def like(result: Any, *models: Any) -> Any:
     """A Tensor, or several, that nobody else has, as instances of the most derived class among the models."""
     if not registry.overriding or not any_overrides(list(models)):
-        return made
+        return result
     cls = _most_derived(models)
-    return made if cls is None else as_class(made, cls, True)
+    return result if cls is None else as_class(result, cls, True)
 
 
-def gradients_like(found: Any, targets: tuple[Any, ...], given: Any) -> tuple[Any, ...]:
+def gradients_like(gradients: Any, targets: tuple[Any, ...], grad_outputs: Any) -> tuple[Any, ...]:
     """Gradients as instances of the most derived class among outputs and inputs; given: cotangents of the user's."""
     cls = _most_derived(targets)
     if cls is None:
-        return found  # type: ignore[no-any-return]
-    own = given if isinstance(given, (tuple, list)) else (given,)
-    return tuple(as_class(g, cls, all(g is not cotangent for cotangent in own)) for g in found)
+        return gradients  # type: ignore[no-any-return]
+    own = grad_outputs if isinstance(grad_outputs, (tuple, list)) else (grad_outputs,)
+    return tuple(as_class(g, cls, all(g is not cotangent for cotangent in own)) for g in gradients)
 
 
 def _as_given(operation: Operation, values: list[Any]) -> tuple[list[Any], dict[str, Any]]:
@@ -122,13 +122,13 @@ def _most_derived(values: Any) -> type | None:
 
 def _types(values: Any) -> list[type]:
     """The classes with a say among the arguments, each once: derived ones before their bases, else in order."""
-    found: list[type] = []
+    classes: list[type] = []
     for tensor in _tensors(values):
         cls = type(tensor)
-        if cls not in found:
-            place = next((k for k, other in enumerate(found) if issubclass(cls, other)), len(found))
-            found.insert(place, cls)
-    return found
+        if cls not in classes:
+            position = next((k for k, other in enumerate(classes) if issubclass(cls, other)), len(classes))
+            classes.insert(position, cls)
+    return classes
 
 
 registry.override = override

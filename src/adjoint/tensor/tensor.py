@@ -746,8 +746,8 @@ class Tensor(ArithmeticTensor):
         >>> adjoint.tensor([1, 2]).to(adjoint.float64)
         tensor([1., 2.], dtype=adjoint.float64)
         """
-        wanted = kwargs.pop("dtype", None)
-        place = kwargs.pop("device", None)
+        target_dtype = kwargs.pop("dtype", None)
+        target_device = kwargs.pop("device", None)
         flags = [argument for argument in args if isinstance(argument, bool)]  # non_blocking, copy
         copy = kwargs.pop("copy", len(flags) > 1 and flags[1])
         kwargs.pop("non_blocking", None)
@@ -756,14 +756,14 @@ class Tensor(ArithmeticTensor):
             raise TypeError(f"to() got an unexpected keyword argument '{next(iter(kwargs))}'")
         for argument in args:
             if isinstance(argument, Tensor):
-                wanted, place = argument.dtype, argument.device
+                target_dtype, target_device = argument.dtype, argument.device
             elif isinstance(argument, (str, device)):
-                place = argument
+                target_device = argument
             elif argument is not None and not isinstance(argument, bool):
-                wanted = argument
-        target = self.dtype if wanted is None else as_dtype(wanted, "to")
+                target_dtype = argument
+        target = self.dtype if target_dtype is None else as_dtype(target_dtype, "to")
         converted = self if target is self.dtype else ops.cast(self, target)
-        if place is not None and not lies_on(self, goal := as_device(place, "to")):
+        if target_device is not None and not lies_on(self, goal := as_device(target_device, "to")):
             converted = ops.moved(converted, goal, self.device)
         if copy and converted is self:
             converted = self.clone()
@@ -880,8 +880,8 @@ class Tensor(ArithmeticTensor):
         tensor([1., 2.])
         """
         kind = dtype or self.dtype
-        made = creation.tensor(data, dtype=kind, requires_grad=requires_grad, device=self._place(device))
-        return like(made, self)  # type: ignore[no-any-return]
+        result = creation.tensor(data, dtype=kind, requires_grad=requires_grad, device=self._device_of(device))
+        return like(result, self)  # type: ignore[no-any-return]
 
     def new(self, *data: Any, device: Any = None) -> Tensor:
         """A tensor of this one's dtype: of the shape given, or with a copy of the data. Older: see new_tensor().
@@ -903,8 +903,10 @@ class Tensor(ArithmeticTensor):
         (1, 2)
         """
         kind = dtype or self.dtype
-        made = creation.empty_strided(size, stride, dtype=kind, requires_grad=requires_grad, device=self._place(device))
-        return like(made, self)  # type: ignore[no-any-return]
+        result = creation.empty_strided(
+            size, stride, dtype=kind, requires_grad=requires_grad, device=self._device_of(device)
+        )
+        return like(result, self)  # type: ignore[no-any-return]
 
     @pinnable
     def new_zeros(self, *size: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
@@ -916,8 +918,8 @@ class Tensor(ArithmeticTensor):
         >>> adjoint.tensor([1, 2]).new_zeros(3)
         tensor([0, 0, 0])
         """
-        made = creation.zeros(*size, dtype=dtype or self.dtype, device=self._place(device), **options)
-        return batched_as(self, made)
+        result = creation.zeros(*size, dtype=dtype or self.dtype, device=self._device_of(device), **options)
+        return batched_as(self, result)
 
     @pinnable
     def new_ones(self, *size: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
@@ -929,8 +931,8 @@ class Tensor(ArithmeticTensor):
         >>> adjoint.tensor([1, 2]).new_ones(3)
         tensor([1, 1, 1])
         """
-        made = creation.ones(*size, dtype=dtype or self.dtype, device=self._place(device), **options)
-        return batched_as(self, made)
+        result = creation.ones(*size, dtype=dtype or self.dtype, device=self._device_of(device), **options)
+        return batched_as(self, result)
 
     @pinnable
     def new_empty(self, *size: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
@@ -942,8 +944,8 @@ class Tensor(ArithmeticTensor):
         >>> adjoint.ones(2).new_empty(3).shape
         adjoint.Size([3])
         """
-        made = creation.empty(*size, dtype=dtype or self.dtype, device=self._place(device), **options)
-        return batched_as(self, made)
+        result = creation.empty(*size, dtype=dtype or self.dtype, device=self._device_of(device), **options)
+        return batched_as(self, result)
 
     @pinnable
     def new_full(
@@ -958,12 +960,14 @@ class Tensor(ArithmeticTensor):
         tensor([7, 7, 7])
         """
         kind = dtype or self.dtype
-        made = creation.full(size, fill_value, dtype=kind, requires_grad=requires_grad, device=self._place(device))
-        return batched_as(self, made)
+        result = creation.full(
+            size, fill_value, dtype=kind, requires_grad=requires_grad, device=self._device_of(device)
+        )
+        return batched_as(self, result)
 
-    def _place(self, given: Any) -> Any:
+    def _device_of(self, value: Any) -> Any:
         """The device asked for, or else this tensor's own."""
-        return self.device if given is None else given
+        return self.device if value is None else value
 
     # the graph -------------------------------------------------------------------------------------------------------
 
@@ -1199,10 +1203,10 @@ def unwrap(value: object) -> Any:
     return value._array if isinstance(value, Tensor) else None
 
 
-def batched_as(tensor: Tensor, made: Tensor) -> Tensor:
+def batched_as(tensor: Tensor, result: Tensor) -> Tensor:
     """A new tensor as one that may be another for each member of a batch, if the given one may be."""
-    made._array = in_batch_of(made._array, tensor._array)
-    return like(made, tensor)  # type: ignore[no-any-return]
+    result._array = in_batch_of(result._array, tensor._array)
+    return like(result, tensor)  # type: ignore[no-any-return]
 
 
 def _cast(alias: Tensor, cls: type[Sub]) -> Sub:
@@ -1230,10 +1234,10 @@ def _dtype_of_type(name: str) -> dtype:
     raise ValueError(f"invalid type: '{name}'")
 
 
-def lies_on(tensor: Tensor, wanted: device) -> bool:
+def lies_on(tensor: Tensor, target: device) -> bool:
     """Whether a tensor lies on a device; without a number any of the kind will do."""
     own = tensor.device
-    return own == wanted or (own.type == wanted.type and wanted.index is None)
+    return own == target or (own.type == target.type and target.index is None)
 
 
 def _axis(dim: int, tensor: Tensor) -> int:

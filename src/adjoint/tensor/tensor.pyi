@@ -470,7 +470,7 @@ class Tensor(TensorBase):
     def new_full(self, size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: builtins.bool = False, device: Any = None, pin_memory: builtins.bool = False) -> Tensor:
         """A number repeated, with this tensor's dtype."""
 
-    def _place(self, given: Any) -> Any:
+    def _device_of(self, value: Any) -> Any:
         """The device asked for, or else this tensor's own."""
 
     def backward(self, gradient: Tensor | None = None, retain_graph: builtins.bool | None = None, create_graph: builtins.bool = False, inputs: Tensor | Sequence[Tensor] | None = None) -> None:

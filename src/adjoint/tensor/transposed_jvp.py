@@ -34,13 +34,13 @@ def transposed_jvp(rule: Rule, tangents: dict[str, Any], values: Values, y: Any)
         ]
     # what does not depend on the blanks adds nothing
     pairs = [(end, t) for end, t in pairs if end.requires_grad]
-    wanted = [u for u in cotangents if u.requires_grad]
-    found = dict.fromkeys(map(id, cotangents))
-    if pairs and wanted:
+    followed = [u for u in cotangents if u.requires_grad]
+    gradients = dict.fromkeys(map(id, cotangents))
+    if pairs and followed:
         ends, directions = zip(*pairs, strict=True)
-        slopes = with_zeros(grad(ends, wanted, directions, create_graph=create_graph, allow_unused=True), wanted)
-        found.update(zip(map(id, wanted), slopes, strict=True))
-    results = tuple(found[id(u)] for u in cotangents)
+        slopes = with_zeros(grad(ends, followed, directions, create_graph=create_graph, allow_unused=True), followed)
+        gradients.update(zip(map(id, followed), slopes, strict=True))
+    results = tuple(gradients[id(u)] for u in cotangents)
     return results[0] if rule.outputs is None else results
 
 

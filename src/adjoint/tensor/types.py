@@ -57,7 +57,7 @@ def set_default_tensor_type(t: Any) -> None:
 
     Raises TypeError for what names no such type.
     """
-    found = TENSOR_TYPES.get(t.rpartition(".")[2]) if isinstance(t, str) else t
-    if not isinstance(found, tensortype) or not found.dtype.is_floating_point:
+    kind = TENSOR_TYPES.get(t.rpartition(".")[2]) if isinstance(t, str) else t
+    if not isinstance(kind, tensortype) or not kind.dtype.is_floating_point:
         raise TypeError("only floating-point types are supported as the default type")
-    set_default_dtype(found.dtype)
+    set_default_dtype(kind.dtype)

@@ -77,7 +77,7 @@ class _switched(ModeBlock, contextlib.ContextDecorator):
     def __init__(self, name: str, value: bool | None) -> None:
         self.name, self.value = name, value
 
-    def changes(self) -> Any:
+    def _changes(self) -> Any:
         return ((ATTRIBUTE, self.name, (_Switches, self.value)),)
 
 
@@ -644,7 +644,7 @@ class _Selective(ModeBlock):
         self.interceptor = _KeptKernels(run)
         self.begin = begin
 
-    def changes(self) -> Any:
+    def _changes(self) -> Any:
         self.begin()
         return ((INTERCEPT, "interceptors", (CHECKPOINT, self.interceptor)),)
 
@@ -666,5 +666,5 @@ class _KeptKernels(Interceptor):
 class _KernelsOfNoCheckpoint(ModeBlock):
     """A block in which no checkpoint stands in between."""
 
-    def changes(self) -> Any:
+    def _changes(self) -> Any:
         return ((INTERCEPT, "interceptors", (CHECKPOINT, None)),)

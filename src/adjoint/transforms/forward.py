@@ -40,14 +40,14 @@ _holders: dict[int, WeakValueDictionary[int, Tangents]] = {}
 class level(ModeBlock):
     """A derivation for the duration of a with block, in which tangents are passed on even if that is switched off."""
 
-    def changes(self) -> Any:
+    def _changes(self) -> Any:
         self.number = new_level()
         return *opening(self.number), (SET, "forward_off", False)
 
-    def given(self) -> int:
+    def _entry_value(self) -> int:
         return self.number
 
-    def left(self, error: BaseException | None) -> None:
+    def _after_exit(self, error: BaseException | None) -> None:
         forget_level(self.number)
 
 
@@ -80,7 +80,7 @@ class outside(ModeBlock):
     def __init__(self, levels: tuple[int, ...]) -> None:
         self.levels = levels
 
-    def changes(self) -> Any:
+    def _changes(self) -> Any:
         return ((SET, "dual_stack", self.levels),)
 
 
@@ -161,8 +161,8 @@ def apply(operation: Operation, values: list[Any]) -> Any:
     finally:
         state.heed(stack)
     outputs = (result,) if operation.rule.outputs is None else tuple(result)
-    found = (tangent,) if operation.rule.outputs is None else tangent or (None,) * len(outputs)
-    for output, t in zip(outputs, found, strict=True):
+    parts = (tangent,) if operation.rule.outputs is None else tangent or (None,) * len(outputs)
+    for output, t in zip(outputs, parts, strict=True):
         if t is not None and kind_of(output._array) not in "biu":
             set_tangent(output, number, t if output._view is not None else in_own_memory(t, tangents))
             if isinstance(output._node, OpNode):
@@ -174,18 +174,18 @@ def apply(operation: Operation, values: list[Any]) -> Any:
 def tangents_of(operation: Operation, values: list[Any], number: int) -> dict[str, Any]:
     """The tangents of the inputs that have one, by name (for a sequence a list with None for the others)."""
     tangents: dict[str, Any] = {}
-    for place in operation.arguments.inputs:
-        value = values[place]
+    for position in operation.arguments.inputs:
+        value = values[position]
         if isinstance(value, TensorBase):
             if value._tangents is None and value._view is None:
                 continue
             t = tangent_of(value, number)
             if t is not None:
-                tangents[operation.arguments.names[place]] = t
-        elif isinstance(value, tuple) and place == operation.arguments.sequence:
+                tangents[operation.arguments.names[position]] = t
+        elif isinstance(value, tuple) and position == operation.arguments.sequence:
             members = [tangent_of(member, number) for member in value]
             if any(t is not None for t in members):
-                tangents[operation.arguments.names[place]] = members
+                tangents[operation.arguments.names[position]] = members
     return tangents
 
 
@@ -217,11 +217,14 @@ _partials: dict[Operation, tuple[Partial, ...] | None] = {}
 def partials_of(operation: Operation) -> tuple[Partial, ...] | None:
     """The partial derivatives of an elementwise operation that need no more than arguments and the result, or None."""
     if operation not in _partials:
-        rule, known = operation.rule, {"y": -1} | {name: place for place, name in enumerate(operation.arguments.names)}
-        simple = rule.kind == "elementwise" and all(name in known for f in rule.vjps for name in f.needs)
+        rule, positions = (
+            operation.rule,
+            {"y": -1} | {name: position for position, name in enumerate(operation.arguments.names)},
+        )
+        simple = rule.kind == "elementwise" and all(name in positions for f in rule.vjps for name in f.needs)
         _partials[operation] = None
         if simple:
-            partials = [Partial(f.inputs[0], f.call, tuple(known[name] for name in f.needs)) for f in rule.vjps]
+            partials = [Partial(f.inputs[0], f.call, tuple(positions[name] for name in f.needs)) for f in rule.vjps]
             _partials[operation] = tuple(partials)
     return _partials[operation]
 
@@ -229,11 +232,11 @@ def partials_of(operation: Operation) -> tuple[Partial, ...] | None:
 def sum_of_products(partials: tuple[Partial, ...], tangents: dict[str, Any], values: list[Any], result: Any) -> Any:
     """The jvp of an elementwise operation, by the positions of arguments instead of names, for speed."""
     total = None
-    for input, product, places in partials:
+    for input, product, positions in partials:
         t = tangents.get(input)
         if t is None:
             continue
-        term = product(ops, t, *[result if place < 0 else values[place] for place in places])
+        term = product(ops, t, *[result if position < 0 else values[position] for position in positions])
         total = term if total is None else total + term
     return total
 
@@ -245,14 +248,14 @@ def as_tangent_of(tangent: Any, output: TensorBase) -> Tensor | None:
     if not isinstance(tangent, TensorBase):
         tangent = ops.full_like(output, tangent)
     array, own = tangent._array, output._array
-    wanted = own.dtype
+    target = own.dtype
     plain = type(array) is type(own) is ndarray and array.flags.c_contiguous and own.flags.c_contiguous
-    if plain and array.dtype == wanted and array.shape == own.shape:
+    if plain and array.dtype == target and array.shape == own.shape:
         return tangent
-    if tangent._array.dtype != wanted:
-        if kind_of(tangent._array) == "c" and kind_of(wanted) != "c":
+    if tangent._array.dtype != target:
+        if kind_of(tangent._array) == "c" and kind_of(target) != "c":
             tangent = ops.real(tangent)
-        tangent = ops.cast(tangent, from_numpy_dtype(wanted))
+        tangent = ops.cast(tangent, from_numpy_dtype(target))
     if tangent._array.shape != output._array.shape:
         tangent = ops.expand(tangent, output._array.shape)
     return tangent if output._view is not None else laid_out_like(tangent, output)
@@ -263,8 +266,8 @@ def in_own_memory(tangent: Tensor, tangents: dict[str, Any]) -> Tensor:
     array = tangent._array
     # an array that is no view is one of the given arrays, or has memory of its own
     is_whole = type(array) is ndarray and array.base is None
-    for given in tangents.values():
-        for t in given if isinstance(given, list) else (given,):
+    for value in tangents.values():
+        for t in value if isinstance(value, list) else (value,):
             if t is not None and (t._array is array if is_whole else shares_memory(t._array, array)):
                 return ops.clone_with_strides(tangent, own_strides(array))
     return tangent
@@ -312,8 +315,8 @@ def apply_in_place(operation: Operation, values: list[Any]) -> bool:
         own = tangent_of(target, number)
         own = make_zero_tangent(target, number, tangent) if own is None else own
         copy = operations["copy"]
-        given = copy.arguments.bind((own, ops.zeros_like(own) if tangent is None else tangent), {})
-        write(copy, copy.arguments.prepare(given))
+        arguments = copy.arguments.bind((own, ops.zeros_like(own) if tangent is None else tangent), {})
+        write(copy, copy.arguments.prepare(arguments))
     return True
 
 
@@ -380,8 +383,8 @@ def around(number: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     stack = current().dual_stack
     if number not in stack:
         return stack, ()
-    place = stack.index(number)
-    return stack[:place], stack[place + 1 :]
+    position = stack.index(number)
+    return stack[:position], stack[position + 1 :]
 
 
 # A tangent at an inner level has the tangents at outer levels itself. So a level that is not the
@@ -396,12 +399,12 @@ def put_together(
         result = ops.view(primal, primal._array.shape)
     if tangent is not None:
         set_tangent(result, number, laid_out_like(tangent, primal))
-    for place, level in enumerate(inner):
+    for position, level in enumerate(inner):
         own = tangent_of(primal, level)
-        given = None if tangent is None else tangent_of(tangent, level)
-        if own is not None or given is not None:
-            own = ops.zeros_like(given) if own is None else own
-            set_tangent(result, level, put_together(own, given, number, outer, inner[:place]))
+        inner_tangent = None if tangent is None else tangent_of(tangent, level)
+        if own is not None or inner_tangent is not None:
+            own = ops.zeros_like(inner_tangent) if own is None else own
+            set_tangent(result, level, put_together(own, inner_tangent, number, outer, inner[:position]))
     return result
 
 
@@ -416,17 +419,17 @@ def taken_apart(
     tangent: Any = tangent_of(tensor, number)
     varying = {level: tangent_of(tensor, level) for level in inner}
     parts = {
-        level: taken_apart(t, number, outer, inner[:place])
-        for place, (level, t) in enumerate(varying.items())
+        level: taken_apart(t, number, outer, inner[:position])
+        for position, (level, t) in enumerate(varying.items())
         if t is not None
     }
-    if any(given is not None for _, given in parts.values()):
+    if any(part is not None for _, part in parts.values()):
         with outside(outer):
             tangent = ops.zeros_like(primal) if tangent is None else ops.view(tangent, tangent._array.shape)
-    for level, (own, given) in parts.items():
+    for level, (own, part) in parts.items():
         set_tangent(primal, level, own)
-        if given is not None:
-            set_tangent(tangent, level, given)
+        if part is not None:
+            set_tangent(tangent, level, part)
     return primal, tangent
 
 

@@ -89,15 +89,15 @@ class dual_level(_GradMode):
     tensor([2., 0.])
     """
 
-    def changes(self) -> Any:
+    def _changes(self) -> Any:
         changes = _opened()
         self._number = changes[0][2]
         return changes
 
-    def given(self) -> int:
+    def _entry_value(self) -> int:
         return _LEVEL
 
-    def left(self, error: BaseException | None) -> None:
+    def _after_exit(self, error: BaseException | None) -> None:
         forget_level(self._number)
 
 

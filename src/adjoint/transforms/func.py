@@ -83,8 +83,8 @@ def output_leaves(tree: Tree, call: str) -> tuple[list[Tensor], TreeDef]:
     """The leaves of a result. Raises RuntimeError if there are none, or if one is no tensor."""
     leaves, structure = flatten(tree)
     if not leaves:
-        given = [None] if tree is None else []
-        raise RuntimeError(f"{call}: Expected f to be a function that has non-empty output (got output = {given})")
+        prefix = [None] if tree is None else []
+        raise RuntimeError(f"{call}: Expected f to be a function that has non-empty output (got output = {prefix})")
     for leaf in leaves:
         if not isinstance(leaf, TensorBase):
             raise RuntimeError(
@@ -103,17 +103,17 @@ class Recording:
     outputs depend on something else that is followed too, so that derivatives must be recorded.
     """
 
-    def __init__(self, function: Function, args: tuple[Any, ...], places: tuple[int, ...], kwargs: dict[str, Any]):
+    def __init__(self, function: Function, args: tuple[Any, ...], positions: tuple[int, ...], kwargs: dict[str, Any]):
         self.inputs: list[Tensor] = []
         self.structures: list[TreeDef] = []
         arguments = list(args)
         with enable_grad():
-            for place in places:
-                leaves, structure = input_leaves(args[place])
+            for position in positions:
+                leaves, structure = input_leaves(args[position])
                 aliases = [followed(leaf) for leaf in leaves]
                 self.inputs += aliases
                 self.structures.append(structure)
-                arguments[place] = structure.unflatten(aliases)
+                arguments[position] = structure.unflatten(aliases)
             self.own = [tensor for tensor in self.inputs if tensor.is_leaf]
             nodes = [tensor.grad_fn for tensor in self.inputs]
             # held, so that whatever depends on an argument leads to the same node
@@ -155,7 +155,7 @@ class Recording:
             return [zeros_like(tensor) for tensor in self.inputs]
         record = is_grad_enabled() and (self.outer or any(c.requires_grad for _, c in pairs))
         ends, drivers = zip(*pairs, strict=True)
-        found = differentiate.grad(
+        gradients = differentiate.grad(
             ends,
             self.inputs,
             drivers,
@@ -164,8 +164,8 @@ class Recording:
             allow_unused=True,
             is_grads_batched=batched,
         )
-        found = found if batched else differentiate.with_zeros(found, self.inputs)
-        return [self.release(cotangent) for cotangent in found]
+        gradients = gradients if batched else differentiate.with_zeros(gradients, self.inputs)
+        return [self.release(cotangent) for cotangent in gradients]
 
     def released(self, tree: Tree) -> Tree:
         """A result as the caller gets it: without the history that only the aliases have."""
@@ -215,10 +215,10 @@ def places_of(argnums: Argnums, n: int) -> tuple[int, ...]:
             raise RuntimeError(f"argnum must be int, got: {type(number)}")
         if not -n <= number < n:
             raise RuntimeError(f"Got argnum={number}, but only {n} positional inputs")
-    places = tuple(number % n for number in numbers)
-    if len(set(places)) < len(places):
-        raise RuntimeError(f"argnums elements must be unique, got {places}")
-    return places
+    positions = tuple(number % n for number in numbers)
+    if len(set(positions)) < len(positions):
+        raise RuntimeError(f"argnums elements must be unique, got {positions}")
+    return positions
 
 
 def split_aux(result: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
@@ -399,8 +399,8 @@ def jvp(
         ]
         with transforming("jvp") as run, differentiating(()):
             run.take_in(duals)
-            given = func(*structure.unflatten(duals))
-            result, aux = split_aux(given, has_aux, name)
+            returned = func(*structure.unflatten(duals))
+            result, aux = split_aux(returned, has_aux, name)
             outputs, shape = output_leaves(result, name)
             tangents_out = [forward.tangent_of(output, number) for output in outputs]
             run.hand_out([*outputs, *tangents_out, *flatten(aux)[0]])
@@ -456,11 +456,14 @@ def check_tangents(tangents: list[Any], kinds: list[tuple[Size, Any]]) -> None:
     for nr, (tangent, (shape, dtype)) in enumerate(zip(tangents, kinds, strict=True)):
         if not isinstance(tangent, TensorBase):
             raise RuntimeError(f"tangent:{nr} in flattened pytree must be a Tensor, got {type(tangent)}")
-        given = (("shape", Size(tangent._array.shape), shape), ("dtype", from_numpy_dtype(tangent._array.dtype), dtype))
-        for what, own, wanted in given:
-            if own != wanted:
+        properties = (
+            ("shape", Size(tangent._array.shape), shape),
+            ("dtype", from_numpy_dtype(tangent._array.dtype), dtype),
+        )
+        for what, own, expected in properties:
+            if own != expected:
                 raise RuntimeError(
-                    f"tangent:{nr} with {what} {own} in flattened pytree doesn't match the {what} {wanted} of the "
+                    f"tangent:{nr} with {what} {own} in flattened pytree doesn't match the {what} {expected} of the "
                     "corresponding primal."
                 )
 
@@ -606,13 +609,13 @@ def jacfwd(
 
     @wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        places = places_of(argnums, len(args))
-        inputs, structure = input_leaves(tuple(args[place] for place in places))
+        positions = places_of(argnums, len(args))
+        inputs, structure = input_leaves(tuple(args[position] for position in positions))
 
         def run(tensors: list[Tensor]) -> tuple[list[Tensor], TreeDef, Any]:
             arguments = list(args)
-            for place, part in zip(places, structure.unflatten(tensors), strict=True):
-                arguments[place] = part
+            for position, part in zip(positions, structure.unflatten(tensors), strict=True):
+                arguments[position] = part
             value, aux = split_aux(func(*arguments, **kwargs), has_aux, name)
             return *output_leaves(value, name), aux
 

@@ -131,14 +131,14 @@ def vjp(
     (tensor([1., 4.]), tensor([2., 4.]))
     """
     with enable_grad():
-        given = read("vjp", INPUTS, inputs)
-        primals = tracked(given.tensors, create_graph)
-        outputs = call("vjp", func, given.structure, primals)
+        arguments = read("vjp", INPUTS, inputs)
+        primals = tracked(arguments.tensors, create_graph)
+        outputs = call("vjp", func, arguments.structure, primals)
         check_differentiable(outputs.tensors, strict)
         vectors = read_vectors("vjp", v, outputs, VECTOR_FOR_OUTPUT)
         cotangents = pull(outputs.tensors, primals, vectors, create_graph)
         products = filled(cotangents, primals, strict, create_graph, INDEPENDENT, CONSTANT_JACOBIAN)
-    return finished(outputs, create_graph), finished(Tree(products, given.structure), create_graph)
+    return finished(outputs, create_graph), finished(Tree(products, arguments.structure), create_graph)
 
 
 @for_primals
@@ -174,13 +174,13 @@ def jvp(
     """
     by_tangents = is_forward("jvp", strategy, strict, STRATEGY)
     with enable_grad():
-        given, primals, vectors = along("jvp", inputs, v, create_graph)
+        arguments, primals, vectors = along("jvp", inputs, v, create_graph)
         if by_tangents:
             outputs, products = push(
-                lambda tensors: call("jvp", func, given.structure, tensors), primals, vectors, create_graph
+                lambda tensors: call("jvp", func, arguments.structure, tensors), primals, vectors, create_graph
             )
         else:
-            outputs = call("jvp", func, given.structure, primals)
+            outputs = call("jvp", func, arguments.structure, primals)
             check_differentiable(outputs.tensors, strict)
             products = push_by_double_backward(
                 outputs.tensors, primals, vectors, create_graph, strict,
@@ -214,11 +214,11 @@ def vhp(
     (tensor(9.), tensor([ 6., 12.]))
     """
     with enable_grad():
-        given, primals, vectors = along("vhp", inputs, v, create_graph)
-        output, gradient = value_and_gradient("vhp", func, given.structure, primals, strict)
+        arguments, primals, vectors = along("vhp", inputs, v, create_graph)
+        output, gradient = value_and_gradient("vhp", func, arguments.structure, primals, strict)
         cotangents = pull(gradient, primals, vectors, create_graph)
         products = filled(cotangents, primals, strict, create_graph, INDEPENDENT_JACOBIAN, CONSTANT_HESSIAN)
-    return finished(output, create_graph), finished(Tree(products, given.structure), create_graph)
+    return finished(output, create_graph), finished(Tree(products, arguments.structure), create_graph)
 
 
 @for_primals
@@ -254,24 +254,24 @@ def hvp(
     """
     by_tangents = is_forward("hvp", strategy, strict, STRATEGY)
     with enable_grad():
-        given, primals, vectors = along("hvp", inputs, v, create_graph)
+        arguments, primals, vectors = along("hvp", inputs, v, create_graph)
         if by_tangents:
             values: list[Tree] = []
 
             def gradient_of(tensors: list[Tensor]) -> Tree:
-                value, slopes = value_and_gradient("hvp", func, given.structure, tracked(tensors, True), strict)
+                value, slopes = value_and_gradient("hvp", func, arguments.structure, tracked(tensors, True), strict)
                 values.append(value)
-                return Tree(slopes, given.structure)
+                return Tree(slopes, arguments.structure)
 
             _, products = push(gradient_of, primals, vectors, create_graph)
             output = values[0]
         else:
-            output, gradient = value_and_gradient("hvp", func, given.structure, primals, strict)
+            output, gradient = value_and_gradient("hvp", func, arguments.structure, primals, strict)
             products = push_by_double_backward(
                 gradient, primals, vectors, create_graph, strict,
                 [INDEPENDENT_HESSIAN_ENTRY, INDEPENDENT_HESSIAN_ENTRY, CONSTANT_HESSIAN],
             )  # fmt: skip
-    return finished(output, create_graph), finished(Tree(products, given.structure), create_graph)
+    return finished(output, create_graph), finished(Tree(products, arguments.structure), create_graph)
 
 
 @for_primals
@@ -311,12 +311,12 @@ def jacobian(
     {'a': tensor([[3., 0.],
             [0., 3.]]), 'b': tensor([1., 2.])}
     """
-    wanted = Wanted("jacobian", create_graph, strict, vectorize, chunk_size)
+    settings = Settings("jacobian", create_graph, strict, vectorize, chunk_size)
     by_columns = is_forward("jacobian", strategy, strict, STRATEGY + STRATEGY_HINT)
     with enable_grad():
-        given = read("jacobian", INPUTS, inputs)
+        arguments = read("jacobian", INPUTS, inputs)
         return full_jacobian(
-            lambda tensors: call("jacobian", func, given.structure, tensors), given, by_columns, wanted
+            lambda tensors: call("jacobian", func, arguments.structure, tensors), arguments, by_columns, settings
         )
 
 
@@ -352,16 +352,16 @@ def hessian(
     tensor([[ 6.,  0.],
             [ 0., 12.]])
     """
-    wanted = Wanted("hessian", create_graph, strict, vectorize, chunk_size)
+    settings = Settings("hessian", create_graph, strict, vectorize, chunk_size)
     by_columns = is_forward("hessian", outer_jacobian_strategy, strict, STRATEGY)
     with enable_grad():
-        given = read("hessian", INPUTS, inputs)
+        arguments = read("hessian", INPUTS, inputs)
 
         def gradient_of(tensors: list[Tensor]) -> Tree:
-            slopes = value_and_gradient("hessian", func, given.structure, tracked(tensors, True), strict)[1]
-            return Tree(slopes, given.structure)
+            slopes = value_and_gradient("hessian", func, arguments.structure, tracked(tensors, True), strict)[1]
+            return Tree(slopes, arguments.structure)
 
-        return full_jacobian(gradient_of, given, by_columns, wanted)
+        return full_jacobian(gradient_of, arguments, by_columns, settings)
 
 
 # --- trees of Tensors
@@ -380,11 +380,11 @@ def check_tensors(name: str, role: str, leaves: list[Any], structure: TreeDef) -
     """Raise TypeError for a leaf that is not a Tensor."""
     for index, leaf in enumerate(leaves):
         if not isinstance(leaf, TensorBase):
-            where = f"the given {role}" if structure.is_leaf else f"the value at {place(structure, index)}"
+            where = f"the given {role}" if structure.is_leaf else f"the value at {describe_position(structure, index)}"
             raise TypeError(WRONG_TYPE.format(role=role, name=name, where=where, type=type(leaf)))
 
 
-def place(structure: TreeDef, index: int) -> str:
+def describe_position(structure: TreeDef, index: int) -> str:
     """Where a leaf stands: "index 1" in a flat tuple."""
     flat = structure.type is tuple and all(child.is_leaf for child in structure.children)
     return f"index {index}" if flat else pytree.places(structure)[index]
@@ -398,11 +398,11 @@ def call(name: str, func: Function, structure: TreeDef, tensors: list[Tensor]) -
     return read(name, OUTPUTS, outputs)
 
 
-def read_vectors(name: str, v: Any, like: Tree, needed: str) -> list[Tensor]:
+def read_vectors(name: str, v: Any, like: Tree, reason: str) -> list[Tensor]:
     """The vectors to multiply with, one for each Tensor of `like`; `needed` is said if v is None and may not be."""
     if v is None:
         if len(like.tensors) != 1 or like.tensors[0].numel() != 1:
-            raise RuntimeError(needed)
+            raise RuntimeError(reason)
         if is_differentiable(like.tensors[0]):
             check_implicit(like.tensors[0]._array)
         return [ops.ones_like(like.tensors[0].detach())]
@@ -450,9 +450,9 @@ def finished(tree: Tree, create_graph: bool) -> Any:
 
 def along(name: str, inputs: Any, v: Any, create_graph: bool) -> tuple[Tree, list[Tensor], list[Tensor]]:
     """The inputs, as given and as followed by a graph, and a vector for each of them."""
-    given = read(name, INPUTS, inputs)
-    primals = tracked(given.tensors, create_graph)
-    return given, primals, read_vectors(name, v, given, VECTOR_FOR_INPUT)
+    arguments = read(name, INPUTS, inputs)
+    primals = tracked(arguments.tensors, create_graph)
+    return arguments, primals, read_vectors(name, v, arguments, VECTOR_FOR_INPUT)
 
 
 def detached(tensors: list[Tensor]) -> list[Tensor]:
@@ -537,8 +537,8 @@ def push_by_double_backward(
     dummies = [needing_grad(ops.zeros_like(output.detach())) for output in dependent]
     pulled = filled(pull(dependent, primals, dummies, True), primals, strict, False, independent, "")
     pushed = iter(pull(pulled, dummies, tangents, create_graph) if dummies else [])
-    found = [next(pushed) if output.requires_grad else None for output in outputs]
-    return filled(found, outputs, strict, create_graph, missing, constant)
+    pushed_or_none = [next(pushed) if output.requires_grad else None for output in outputs]
+    return filled(pushed_or_none, outputs, strict, create_graph, missing, constant)
 
 
 def push(
@@ -557,14 +557,14 @@ def push(
         pairs = zip(values, directions, strict=True)
         duals = [x if t is None else forward.dual(x, t, level) for x, t in pairs]
         outputs = evaluate(duals)
-        found = [forward.tangent_of(output, level) for output in outputs.tensors]
-    return outputs, filled(found, outputs.tensors, False, False, "", "")
+        results = [forward.tangent_of(output, level) for output in outputs.tensors]
+    return outputs, filled(results, outputs.tensors, False, False, "", "")
 
 
 # --- whole Jacobians
 
 
-class Wanted(NamedTuple):
+class Settings(NamedTuple):
     """The request: the options of a public function, and its name."""
 
     name: str
@@ -584,65 +584,67 @@ def is_forward(name: str, strategy: str, strict: bool, message: str) -> bool | N
     return modes[strategy]
 
 
-def check_wanted(wanted: Wanted) -> None:
+def check_settings(settings: Settings) -> None:
     """Raise where options contradict each other."""
-    if wanted.strict and wanted.vectorize:
-        raise RuntimeError(STRICT_VECTORIZE.format(wanted.name))
-    if wanted.chunk_size is None:
+    if settings.strict and settings.vectorize:
+        raise RuntimeError(STRICT_VECTORIZE.format(settings.name))
+    if settings.chunk_size is None:
         return
-    if not wanted.vectorize:
+    if not settings.vectorize:
         raise ValueError(
-            f"{wanted.name}: chunk_size={wanted.chunk_size} bounds how many rows are vectorized at a time; "
+            f"{settings.name}: chunk_size={settings.chunk_size} bounds how many rows are vectorized at a time; "
             "pass vectorize=True with it"
         )
-    if wanted.chunk_size < 1:
-        raise ValueError(f"{wanted.name}: chunk_size must be a positive number, but got {wanted.chunk_size}")
+    if settings.chunk_size < 1:
+        raise ValueError(f"{settings.name}: chunk_size must be a positive number, but got {settings.chunk_size}")
 
 
-def full_jacobian(evaluate: Evaluation, given: Tree, by_columns: bool | None, wanted: Wanted) -> Any:
+def full_jacobian(evaluate: Evaluation, arguments: Tree, by_columns: bool | None, settings: Settings) -> Any:
     """The Jacobian as the user gets it."""
-    check_wanted(wanted)
-    job = Job(wanted.name, wanted.chunk_size if wanted.vectorize else 1)
-    primals = tracked(given.tensors, wanted.create_graph)
+    check_settings(settings)
+    job = Job(settings.name, settings.chunk_size if settings.vectorize else 1)
+    primals = tracked(arguments.tensors, settings.create_graph)
     # forward mode needs only the shapes
     outputs = evaluate([x.detach().clone() for x in primals] if by_columns else primals)
     if by_columns is None:
         by_columns = n_directions(primals) < n_directions(outputs.tensors)
     if by_columns:
-        blocks = job.by_columns(pusher(evaluate, primals, wanted), outputs.tensors, primals)
+        blocks = job.by_columns(pusher(evaluate, primals, settings), outputs.tensors, primals)
     else:
-        blocks = rows(job, primals, outputs.tensors, wanted)
+        blocks = rows(job, primals, outputs.tensors, settings)
     job.warn()
-    return outputs.structure.unflatten(finished(Tree(row, given.structure), wanted.create_graph) for row in blocks)
+    return outputs.structure.unflatten(
+        finished(Tree(row, arguments.structure), settings.create_graph) for row in blocks
+    )
 
 
-def rows(job: Job, primals: list[Tensor], outputs: list[Tensor], wanted: Wanted) -> list[list[Tensor]]:
+def rows(job: Job, primals: list[Tensor], outputs: list[Tensor], settings: Settings) -> list[list[Tensor]]:
     """The blocks by reverse mode: for each output those of all inputs."""
-    check_differentiable(outputs, wanted.strict)
+    check_differentiable(outputs, settings.strict)
     jacobian_rows = []
-    for number, blocks in enumerate(job.by_rows(puller(outputs, primals, wanted), outputs, primals)):
+    for number, blocks in enumerate(job.by_rows(puller(outputs, primals, settings), outputs, primals)):
         zeros = [zero_block(outputs[number], x) for x in primals]
         missing = INDEPENDENT_OUTPUT.replace("{output}", str(number))
-        strict = wanted.strict and outputs[number].numel() > 0
-        jacobian_rows.append(filled(blocks, zeros, strict, wanted.create_graph, missing, CONSTANT_JACOBIAN))
+        strict = settings.strict and outputs[number].numel() > 0
+        jacobian_rows.append(filled(blocks, zeros, strict, settings.create_graph, missing, CONSTANT_JACOBIAN))
     return jacobian_rows
 
 
-def puller(outputs: list[Tensor], primals: list[Tensor], wanted: Wanted) -> Pull:
+def puller(outputs: list[Tensor], primals: list[Tensor], settings: Settings) -> Pull:
     """Pulls cotangents back through the graph, a batch at once or, a batch of one, in a pass of its own."""
 
     def pull_batch(number: int, cotangents: Tensor) -> Sequence[Tensor | None]:
-        return grad(outputs[number], primals, cotangents, True, wanted.create_graph, allow_unused=True,
+        return grad(outputs[number], primals, cotangents, True, settings.create_graph, allow_unused=True,
                     is_grads_batched=True)  # type: ignore[no-any-return]  # fmt: skip
 
     def pull_one(number: int, cotangents: Tensor) -> Sequence[Tensor | None]:
         cotangent = reshaped(cotangents, cotangents._array.shape[1:])
-        gradients = grad(outputs[number], primals, cotangent, True, wanted.create_graph, allow_unused=True)
-        if wanted.create_graph:
+        gradients = grad(outputs[number], primals, cotangent, True, settings.create_graph, allow_unused=True)
+        if settings.create_graph:
             return [None if g is None else g.unsqueeze(0) for g in gradients]
         return [None if g is None else reshaped(g, (1, *g._array.shape)) for g in gradients]
 
-    return pull_batch if wanted.vectorize else pull_one
+    return pull_batch if settings.vectorize else pull_one
 
 
 def reshaped(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -652,13 +654,13 @@ def reshaped(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
     return result
 
 
-def pusher(evaluate: Evaluation, primals: list[Tensor], wanted: Wanted) -> Push:
+def pusher(evaluate: Evaluation, primals: list[Tensor], settings: Settings) -> Push:
     """Pushes tangents forward through a run of the function, a batch at once or, a batch of one, in its own run."""
 
     def push_one(k: int, direction: Tensor) -> tuple[Tensor, ...]:
         directions = [direction if i == k else None for i in range(len(primals))]
-        return tuple(push(evaluate, primals, directions, wanted.create_graph)[1])
+        return tuple(push(evaluate, primals, directions, settings.create_graph)[1])
 
-    if wanted.vectorize:
+    if settings.vectorize:
         return vmap(push_one, (None, 0))
     return lambda k, tangents: [t.unsqueeze(0) for t in push_one(k, tangents[0])]

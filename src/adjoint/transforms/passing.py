@@ -1,8 +1,8 @@
 """What you pass is what you get: functions of functions that take Tensors also take arrays and numbers.
 
-A transformation is written for Tensors. `for_calls` and `for_primals` let it take trees of NumPy arrays and numbers: the
-function that is differentiated then gets differentiable arrays with NumPy's meaning, and results come back as arrays
-and numbers. How such values become Tensors and Tensors such values is said by `values`, which a floor above fills in.
+A transformation is written for Tensors. `for_calls` and `for_primals` let it take trees of NumPy arrays and numbers.
+The function that is differentiated then gets differentiable arrays with NumPy's meaning, and results come back as
+arrays and numbers. `values` says how such values become Tensors and back; a floor above fills it in.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def are_arrays(leaves: Iterable[Any]) -> bool:
 
 
 def positions_in(argnums: Any, n: int) -> tuple[int, ...]:
-    """The positions that argnums names, as far as there are such arguments: others are the transformation's to refuse."""
+    """The positions that argnums names and that exist; the transformation refuses all others."""
     numbers = argnums if isinstance(argnums, tuple) else (argnums,)
     return tuple([number for number in numbers if isinstance(number, int) and -n <= number < n])
 
@@ -107,7 +107,7 @@ class Leaving:
 
 
 def for_calls(transform: T) -> T:
-    """Let the functions that a transformation makes take arrays: its second argument says by which they differentiate."""
+    """Let the functions that a transformation makes take arrays; `argnums` says which arguments may be some."""
     name = transform.__name__
 
     @wraps(transform)

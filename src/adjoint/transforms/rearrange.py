@@ -95,14 +95,14 @@ def check_name(token: str) -> None:
         raise ValueError(f"Invalid axis identifier: {token} not a valid python identifier")
 
 
-def check(left: Side, right: Side, pattern: str, given: dict[str, int]) -> None:
+def check(left: Side, right: Side, pattern: str, sizes: dict[str, int]) -> None:
     """Raise ValueError unless both sides have the same names, and those with a length; TypeError for no length."""
     if any("..." in axis and len(axis) > 1 for axis in left):
         raise ValueError(f"Ellipsis is parenthesis in the left side is not allowed: {pattern}")
     here, there = ({name for axis in side for name in axis} - {"1"} for side in (left, right))
     if "..." in there - here:
         raise ValueError(f"Ellipsis found in right side, but not left side of a pattern {pattern}")
-    for length in given.values():
+    for length in sizes.values():
         if type(length) is not int:
             raise TypeError(f"rearrange axis lengths must be integers, got: {type(length)}")
     number = next((name for name in (*here, *there) if name.isdecimal()), None)
@@ -112,8 +112,8 @@ def check(left: Side, right: Side, pattern: str, given: dict[str, int]) -> None:
         raise ValueError(
             f"Identifiers only on one side of rearrange expression (should be on both): {sorted(here ^ there)}"
         )
-    if given.keys() - here:
-        raise ValueError(f"Identifiers not found in rearrange expression: {sorted(given.keys() - here)}")
+    if sizes.keys() - here:
+        raise ValueError(f"Identifiers not found in rearrange expression: {sorted(sizes.keys() - here)}")
 
 
 def unfolded(left: Side, right: Side, ndim: int) -> tuple[Side, Side]:
@@ -139,24 +139,24 @@ def unfolded(left: Side, right: Side, ndim: int) -> tuple[Side, Side]:
     return sides[0], sides[1]
 
 
-def lengths_of(left: Side, shape: tuple[int, ...], given: dict[str, int]) -> dict[str, int]:
+def lengths_of(left: Side, shape: tuple[int, ...], sizes: dict[str, int]) -> dict[str, int]:
     """The length of each name. Raises DimensionBindError where it does not follow, or does not fit."""
     lengths = {"1": 1}
     for axis, size in zip(left, shape, strict=True):
-        known = {name: 1 if name.startswith("1 ") else given.get(name) for name in axis}
-        open_names = [name for name, length in known.items() if length is None]
+        sizes_of_names = {name: 1 if name.startswith("1 ") else sizes.get(name) for name in axis}
+        open_names = [name for name, length in sizes_of_names.items() if length is None]
         if len(open_names) > 1:
             raise DimensionBindError(
                 f"cannot infer the sizes of two dimensions at once {open_names[0]} and {open_names[1]}"
             )
-        filled = prod(length for length in known.values() if length is not None)
+        filled = prod(length for length in sizes_of_names.values() if length is not None)
         if not open_names and filled != size:
             names = ", ".join(name.split(" ")[0] for name in axis) + "," * (len(axis) == 1)
             raise DimensionBindError(
                 f"Dimension sizes to do not match ({size} != {filled}) when matching dimension pack ({names})"
             )
-        if any(length is not None and length < 0 for length in known.values()) or filled == 0 or size % filled:
-            shown = tuple("?" if length is None else length for length in known.values())
+        if any(length is not None and length < 0 for length in sizes_of_names.values()) or filled == 0 or size % filled:
+            shown = tuple("?" if length is None else length for length in sizes_of_names.values())
             raise DimensionBindError(f"inferred dimension does not evenly fit into larger dimension: {size} vs {shown}")
-        lengths |= {name: size // filled if length is None else length for name, length in known.items()}
+        lengths |= {name: size // filled if length is None else length for name, length in sizes_of_names.items()}
     return lengths

@@ -64,9 +64,9 @@ def functional_call(
             "functional_call(): argument 'module' (position 1) must have named_parameters() and named_buffers(), "
             f"not be {type(module).__name__}"
         )
-    given = merged(parameter_and_buffer_dicts)
+    replacements = merged(parameter_and_buffer_dicts)
     own = dict([*_all_of(module.named_parameters), *_all_of(module.named_buffers)])
-    values = tied(given, own) if tie_weights else dict(given)
+    values = tied(replacements, own) if tie_weights else dict(replacements)
     if strict:
         check_names(module, values, own)
     for name, value in values.items():
@@ -75,7 +75,7 @@ def functional_call(
     with replaced(module, values):
         result = module(*arguments, **({} if kwargs is None else kwargs))
         if isinstance(parameter_and_buffer_dicts, dict):
-            originals = {name: getattr(*_owner(module, name)) for name in given}
+            originals = {name: getattr(*_owner(module, name)) for name in replacements}
     if isinstance(parameter_and_buffer_dicts, dict):
         parameter_and_buffer_dicts.update(originals)
     return result
@@ -163,9 +163,9 @@ class replaced(ModeBlock):
     def __init__(self, module: Any, values: Tensors) -> None:
         self.module, self.values = module, values
 
-    def changes(self) -> tuple[Any, ...]:
-        places = [(*_owner(self.module, name), value) for name, value in self.values.items()]
-        return tuple((ATTRIBUTE, name, (owner, value)) for owner, name, value in places)
+    def _changes(self) -> tuple[Any, ...]:
+        attributes = [(*_owner(self.module, name), value) for name, value in self.values.items()]
+        return tuple((ATTRIBUTE, name, (owner, value)) for owner, name, value in attributes)
 
 
 def stack_module_state(models: Sequence[Any]) -> tuple[Tensors, Tensors]:

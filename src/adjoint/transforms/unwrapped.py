@@ -41,9 +41,9 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
         result = func(*args, **kwargs)
         if remove == "mutations":
             return result
-        given = {_owner_of(leaf) for leaf in flatten((args, kwargs))[0] if isinstance(leaf, TensorBase)}
+        owners = {_owner_of(leaf) for leaf in flatten((args, kwargs))[0] if isinstance(leaf, TensorBase)}
         leaves, structure = flatten(result)
-        return structure.unflatten([ops.clone(x) if is_view_of(x, given) else x for x in leaves])
+        return structure.unflatten([ops.clone(x) if is_view_of(x, owners) else x for x in leaves])
 
     return wrapper
 

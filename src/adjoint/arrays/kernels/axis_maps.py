@@ -96,7 +96,7 @@ class AxisMap:
 
         A step of 0 is the same element for all of them. None if a pass has elements at other distances than equal ones.
         """
-        found = []
+        bounds = []
         for steps in self.steps:
             if len(steps) > 1:
                 return None
@@ -104,8 +104,8 @@ class AxisMap:
                 if not isinstance(of, slice):
                     return None
                 same = into.stop - into.start > 1 and of.stop == of.start + 1
-                found.append((into.start, into.stop, of.start, 0 if same else of.step or 1))
-        return self.n, self.results, numpy.array(found, numpy.int64).reshape(-1, 4)
+                bounds.append((into.start, into.stop, of.start, 0 if same else of.step or 1))
+        return self.n, self.results, numpy.array(bounds, numpy.int64).reshape(-1, 4)
 
     @computed_once
     def steps(self) -> tuple[tuple[Pass, ...], ...]:
@@ -132,11 +132,11 @@ class AxisMap:
         order = numpy.argsort(element, kind="stable")
         element, result, weight = element[order], result[order], weight[order]
         counts = numpy.bincount(element, minlength=self.n)
-        place = numpy.arange(element.size) - numpy.repeat(numpy.cumsum(counts) - counts, counts)
+        position = numpy.arange(element.size) - numpy.repeat(numpy.cumsum(counts) - counts, counts)
         shape = (self.n, max(1, int(counts.max(initial=0))))
         index, weights = numpy.zeros(shape, numpy.int64), numpy.zeros(shape)
-        index[element, place] = result
-        weights[element, place] = weight
+        index[element, position] = result
+        weights[element, position] = weight
         back = AxisMap(self.results, index, weights)
         back.transposed = self
         return back
@@ -193,11 +193,11 @@ def _combined(xp: Any, x: Any, axis: int, passes: Sequence[Sequence[Pass]], n: i
     total = xp.empty(shape, dtype=x.dtype) if covered else xp.full(shape, zero, dtype=x.dtype)
     for number, steps in enumerate(passes):
         for step in steps:
-            place, term = _at(axis, step.into), _term(xp, x, axis, step)
+            index, term = _at(axis, step.into), _term(xp, x, axis, step)
             if covered and not number:
-                xp.setitem(total, place, term)
+                xp.setitem(total, index, term)
             else:
-                xp.combine(add, total, place, term)
+                xp.combine(add, total, index, term)
     return total
 
 
@@ -212,55 +212,55 @@ def sums(xp: Any, x: Any, maps: Sequence[AxisMap]) -> Any:
     >>> sums(xp, numpy.arange(6.0), (windows(6, 2, 2, 0, 1, 3),))
     array([1., 5., 9.])
     """
-    scale = prod([found.scale for found in maps if found.scale is not None])
+    scale = prod([axis_map.scale for axis_map in maps if axis_map.scale is not None])
     first = x.ndim - len(maps)
-    larger = prod([found.results for found in maps]) > prod([found.n for found in maps])
+    larger = prod([axis_map.results for axis_map in maps]) > prod([axis_map.n for axis_map in maps])
     result = x * scale if larger and scale != 1 else x
-    sums_of_all = tuple([first + i for i, found in enumerate(maps) if found.is_sum])
+    sums_of_all = tuple([first + i for i, axis_map in enumerate(maps) if axis_map.is_sum])
     if sums_of_all:
         result = xp.sum(result, axis=sums_of_all, keepdims=True, dtype=result.dtype)
     # the axis that shrinks most comes first
     for i in sorted(range(len(maps)), key=lambda i: maps[i].results / max(maps[i].n, 1)):
-        found = maps[i]
-        if found.is_identity or found.is_sum:
+        axis_map = maps[i]
+        if axis_map.is_identity or axis_map.is_sum:
             continue
-        if found.passes > 8 and found.passes == found.n and (found.weight != 0).all():
-            result = _dense(xp, result, first + i, found)
-        elif found.passes > 8 and type(result) is numpy.ndarray and found.bounds is not None:
-            result = _by_bounds(result, first + i, found)
+        if axis_map.passes > 8 and axis_map.passes == axis_map.n and (axis_map.weight != 0).all():
+            result = _dense(xp, result, first + i, axis_map)
+        elif axis_map.passes > 8 and type(result) is numpy.ndarray and axis_map.bounds is not None:
+            result = _by_bounds(result, first + i, axis_map)
         else:
-            result = _combined(xp, result, first + i, found.steps, found.results, "add", 0)
+            result = _combined(xp, result, first + i, axis_map.steps, axis_map.results, "add", 0)
     if not larger and scale != 1:
         return result * scale
     return xp.asarray(x, copy=True) if result is x else result
 
 
-def _by_bounds(x: Any, axis: int, found: AxisMap) -> Any:
+def _by_bounds(x: Any, axis: int, axis_map: AxisMap) -> Any:
     """Sums of neighbouring elements, many for each result."""
-    bounds: Any = found.bounds
-    if bounds[-1] == found.n:
+    bounds: Any = axis_map.bounds
+    if bounds[-1] == axis_map.n:
         bounds = bounds[:-1]
-    if bounds.max() == found.n:
+    if bounds.max() == axis_map.n:
         # several end where the axis does, which NumPy has no index for
         x = numpy.concatenate([x, numpy.zeros_like(x[_at(axis, slice(1))])], axis=axis)
     # NumPy sums from each bound to the next if that is larger: every other sum is asked for
     sums = numpy.add.reduceat(x, bounds, axis=axis)
     total = sums[_at(axis, slice(0, None, 2))]
-    if found.scale is None:
-        total *= found.weight[:, 0].astype(total.real.dtype).reshape(-1, *(1,) * (x.ndim - axis - 1))
+    if axis_map.scale is None:
+        total *= axis_map.weight[:, 0].astype(total.real.dtype).reshape(-1, *(1,) * (x.ndim - axis - 1))
     return total
 
 
-def _dense(xp: Any, x: Any, axis: int, found: AxisMap) -> Any:
+def _dense(xp: Any, x: Any, axis: int, axis_map: AxisMap) -> Any:
     """A map of which every result takes every element, as a matrix product."""
-    matrix = numpy.empty((found.results, found.n))
-    numpy.put_along_axis(matrix, found.index, 1.0 if found.scale is not None else found.weight, axis=1)
+    matrix = numpy.empty((axis_map.results, axis_map.n))
+    numpy.put_along_axis(matrix, axis_map.index, 1.0 if axis_map.scale is not None else axis_map.weight, axis=1)
     factor = xp.asarray(matrix, dtype=_real(xp, x))
     if axis == x.ndim - 1:
         return xp.matmul(x, xp.matrix_transpose(factor))
     behind = x.shape[axis + 1 :]
     rows = xp.reshape(x, (*x.shape[: axis + 1], prod(behind)))
-    return xp.reshape(xp.matmul(factor, rows), (*x.shape[:axis], found.results, *behind))
+    return xp.reshape(xp.matmul(factor, rows), (*x.shape[:axis], axis_map.results, *behind))
 
 
 # windows --------------------------------------------------------------------------------------------------------------
@@ -322,29 +322,31 @@ def _are_few_and_large(x: Any, maps: Sequence[AxisMap]) -> bool:
     return (
         type(x) is numpy.ndarray
         and x.size > 0
-        and prod([found.results for found in maps]) <= _FEW_WINDOWS
-        and prod([found.passes for found in maps]) >= _LARGE_WINDOW
-        and all(found.bounds is not None for found in maps)
+        and prod([axis_map.results for axis_map in maps]) <= _FEW_WINDOWS
+        and prod([axis_map.passes for axis_map in maps]) >= _LARGE_WINDOW
+        and all(axis_map.bounds is not None for axis_map in maps)
     )
 
 
 def _largest_of_few(x: Any, maps: Sequence[AxisMap], with_places: bool) -> Any:
     """The largest element of each window, or the place of the first such; NaN where there is one, not their places."""
     outer = x.shape[: x.ndim - len(maps)]
-    result = numpy.empty((*outer, *[found.results for found in maps]), numpy.int64 if with_places else x.dtype)
-    bounds: Any = [found.bounds for found in maps]
+    result = numpy.empty((*outer, *[axis_map.results for axis_map in maps]), numpy.int64 if with_places else x.dtype)
+    bounds: Any = [axis_map.bounds for axis_map in maps]
     for window in numpy.ndindex(*result.shape[len(outer) :]):
         begins, ends = [[int(along[2 * i + k]) for along, i in zip(bounds, window, strict=True)] for k in (0, 1)]
         inside = [slice(*pair) for pair in zip(begins, ends, strict=True)]
-        seen = x[(..., *inside)].reshape(*outer, -1)
+        elements_under = x[(..., *inside)].reshape(*outer, -1)
         if not with_places:
-            result[(..., *window)] = seen.max(axis=-1)
+            result[(..., *window)] = elements_under.max(axis=-1)
             continue
-        place: Any = 0
+        position: Any = 0
         lengths = [end - begin for begin, end in zip(begins, ends, strict=True)]
-        for found, begin, at in zip(maps, begins, numpy.unravel_index(seen.argmax(axis=-1), lengths), strict=True):
-            place = place * found.n + begin + at
-        result[(..., *window)] = place
+        for axis_map, begin, at in zip(
+            maps, begins, numpy.unravel_index(elements_under.argmax(axis=-1), lengths), strict=True
+        ):
+            position = position * axis_map.n + begin + at
+        result[(..., *window)] = position
     return result
 
 
@@ -352,15 +354,15 @@ def maxima(xp: Any, x: Any, maps: Sequence[AxisMap]) -> Any:
     """The largest element of each window, NaN if it has one."""
     if _are_few_and_large(x, maps):
         return _largest_of_few(x, maps, False)
-    ranges = [found.ranges for found in maps]
+    ranges = [axis_map.ranges for axis_map in maps]
     if max_pooling.can_do(xp, x, len(maps)) and None not in ranges:
         return max_pooling.maxima(x, ranges, False)
     first = x.ndim - len(maps)
     lowest = -xp.inf if kind_of(x) == "f" else xp.iinfo(x.dtype).min
     result = x
-    for i, found in enumerate(maps):
-        if not found.is_identity:
-            result = _combined(xp, result, first + i, found.steps, found.results, "maximum", lowest)
+    for i, axis_map in enumerate(maps):
+        if not axis_map.is_identity:
+            result = _combined(xp, result, first + i, axis_map.steps, axis_map.results, "maximum", lowest)
     return xp.asarray(x, copy=True) if result is x else result
 
 
@@ -375,15 +377,15 @@ class Element(NamedTuple):
 @cached(256)
 def elements(maps: tuple[AxisMap, ...]) -> tuple[Element, ...]:
     """All elements of the windows in the order of memory."""
-    found = []
-    for number, along in enumerate(product(*[found.steps for found in maps])):
+    result = []
+    for number, along in enumerate(product(*[result.steps for result in maps])):
         for parts in product(*along):
             of = tuple([part.of for part in parts])
-            found.append(Element((..., *[part.into for part in parts]), of, number))
-    return tuple(found)
+            result.append(Element((..., *[part.into for part in parts]), of, number))
+    return tuple(result)
 
 
-def seen(xp: Any, x: Any, element: Element) -> Any:
+def elements_under(xp: Any, x: Any, element: Element) -> Any:
     """What all windows see as one of their elements."""
     first = x.ndim - len(element.of)
     if all(isinstance(of, slice) for of in element.of):
@@ -397,10 +399,10 @@ def seen(xp: Any, x: Any, element: Element) -> Any:
 def _places(maps: tuple[AxisMap, ...]) -> numpy.ndarray:
     """Where each element of each window lies in the flat image, the last one twice: (windows * (elements + 1),)."""
     flat = numpy.zeros((1, 1), numpy.int64)
-    for found in maps:
-        along = found.index[None, :, None, :]
-        flat = (flat[:, None, :, None] * found.n + along).reshape(
-            flat.shape[0] * found.results, flat.shape[1] * found.passes
+    for axis_map in maps:
+        along = axis_map.index[None, :, None, :]
+        flat = (flat[:, None, :, None] * axis_map.n + along).reshape(
+            flat.shape[0] * axis_map.results, flat.shape[1] * axis_map.passes
         )
     return numpy.concatenate([flat, flat[:, -1:]], axis=1).reshape(-1)
 
@@ -409,11 +411,11 @@ def places_of_maxima(xp: Any, x: Any, maps: tuple[AxisMap, ...]) -> Any:
     """Where in the flat image the largest element of each window lies: the first of several, the last NaN."""
     if _are_few_and_large(x, maps) and not (kind_of(x) == "f" and numpy.isnan(x.max())):
         return _largest_of_few(x, maps, True)
-    ranges = [found.ranges for found in maps]
+    ranges = [axis_map.ranges for axis_map in maps]
     if max_pooling.can_do(xp, x, len(maps)) and None not in ranges:
         return max_pooling.maxima(x, ranges, True)
     y = maxima(xp, x, maps)
-    count = prod([found.passes for found in maps])
+    count = prod([axis_map.passes for axis_map in maps])
     kind = xp.uint8 if count < 256 else xp.int64
     # the first element of value y has the highest mark
     marks = xp.zeros(y.shape, dtype=kind)
@@ -422,12 +424,12 @@ def places_of_maxima(xp: Any, x: Any, maps: tuple[AxisMap, ...]) -> Any:
         undefined = None
     for element in elements(maps):
         mark = count - element.number
-        values, part = seen(xp, x, element), xp.getitem(marks, element.into)
+        values, part = elements_under(xp, x, element), xp.getitem(marks, element.into)
         equal = xp.astype(values == xp.getitem(y, element.into), kind)
         part = xp.maximum(part, equal * mark)
         if undefined is not None:
             part = xp.where(xp.isnan(values), mark, part)
         xp.setitem(marks, element.into, xp.astype(part, kind))
-    first = xp.arange(prod([found.results for found in maps])) * (count + 1) + count
+    first = xp.arange(prod([axis_map.results for axis_map in maps])) * (count + 1) + count
     shape = y.shape[y.ndim - len(maps) :]
     return xp.getitem(xp.asarray(_places(maps)), (xp.reshape(first, shape) - xp.astype(marks, xp.int64),))

@@ -11,7 +11,7 @@ cdef extern from "batched_lapack.h":
 cdef object numpy
 
 @cython.locals(
-    n=cython.int, i=cython.int, known=cython.int, places=cython.p_char[11], strides=Py_ssize_t[11],
+    n=cython.int, i=cython.int, is_supported=cython.int, places=cython.p_char[11], strides=Py_ssize_t[11],
     routine=cython.p_void,
 )
 cdef object _run(object capsule, tuple arrays, tuple steps, Py_ssize_t count)

@@ -61,13 +61,13 @@ def _capsule(name, kind):
     """The capsule with the address of a routine; None if it is not what is expected here."""
     module, n = _ROUTINES[name]
     try:
-        known = import_module(f"scipy.linalg.cython_{module}").__pyx_capi__
+        capsules = import_module(f"scipy.linalg.cython_{module}").__pyx_capi__
     except (ImportError, AttributeError):
         return None
-    capsule = known.get(_LETTERS[kind] + name)
+    capsule = capsules.get(_LETTERS[kind] + name)
     # the capsule tells the routine's signature; its integers have to be C's
-    said = str(capsule)
-    return capsule if said.count(",") == n - 1 and said.count("int *") >= 2 and "long" not in said else None
+    text = str(capsule)
+    return capsule if text.count(",") == n - 1 and text.count("int *") >= 2 and "long" not in text else None
 
 
 def each(name, kind, count, *arguments):
@@ -94,6 +94,6 @@ if compiled:
             strides[i] = steps[i]
         routine = adj_routine_address(capsule)
         with cython.nogil:
-            known = adj_each(routine, n, places, strides, count)
-        if not known:
+            is_supported = adj_each(routine, n, places, strides, count)
+        if not is_supported:
             raise TypeError(f"no routine with {n} arguments is called from here")

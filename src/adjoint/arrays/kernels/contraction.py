@@ -32,26 +32,26 @@ _STRAY_DOT = ("operand {} that is not part of any ellipsis", "output that is not
 
 def _letters(text: str, start: int, operand: int | None) -> str:
     """One operand's subscripts without spaces, an ellipsis as "."; `start` is where they stand in the equation."""
-    found: list[str] = []
+    letters: list[str] = []
     skip = 0
     for i, letter in enumerate(text):
         if skip:
             skip -= 1
         elif letter == ".":
-            if "." in found:
+            if "." in letters:
                 raise RuntimeError(f"einsum(): found '.' for {_SECOND_ELLIPSIS[operand is None].format(operand)}")
             if text[i : i + 3] != "...":
                 raise RuntimeError(f"einsum(): found '.' for {_STRAY_DOT[operand is None].format(operand)}")
-            found.append(".")
+            letters.append(".")
             skip = 2
         elif letter in ascii_letters:
-            found.append(letter)
+            letters.append(letter)
         elif letter != " ":
             raise RuntimeError(
                 f"einsum(): invalid subscript given at index {start + i} in the equation string, subscripts must be "
                 "in [a-zA-Z]"
             )
-    return "".join(found)
+    return "".join(letters)
 
 
 def _operands(text: str) -> list[str]:
@@ -69,14 +69,14 @@ def _check_ranks(inputs: Sequence[str], ranks: Sequence[int]) -> None:
         raise RuntimeError(f"einsum(): {more} operands were provided than specified in the equation")
     for operand, (labels, rank) in enumerate(zip(inputs, ranks, strict=True)):
         named = len(labels.replace(".", ""))
-        said = f"einsum(): the number of subscripts in the equation ({named})"
+        message = f"einsum(): the number of subscripts in the equation ({named})"
         if "." not in labels and named != rank:
             raise RuntimeError(
-                f"{said} does not match the number of dimensions ({rank}) for operand {operand} and no ellipsis was "
+                f"{message} does not match the number of dimensions ({rank}) for operand {operand} and no ellipsis was "
                 "given"
             )
         if named > rank:
-            raise RuntimeError(f"{said} is more than the number of dimensions ({rank}) for operand {operand}")
+            raise RuntimeError(f"{message} is more than the number of dimensions ({rank}) for operand {operand}")
 
 
 def _implicit_output(inputs: Sequence[str]) -> str:
@@ -129,8 +129,8 @@ def equation_of_sublists(sublists: Sequence[Any], output: Any) -> str:
     def letters(sublist: Any) -> str:
         return "".join(["..." if i is Ellipsis else _SUBLIST_LETTERS[_checked(i)] for i in sublist])
 
-    left = ",".join([letters(s) for s in sublists])
-    return left if output is None else f"{left}->{letters(output)}"
+    inputs = ",".join([letters(s) for s in sublists])
+    return inputs if output is None else f"{inputs}->{letters(output)}"
 
 
 _SUBLIST_LETTERS = "".join(sorted(ascii_letters))
@@ -144,14 +144,14 @@ def _checked(i: int) -> int:
 
 def split_equation(equation: str) -> tuple[list[str], str]:
     """The subscripts of the operands and of the result of an explicit equation."""
-    left, output = equation.split("->")
-    return left.split(","), output
+    inputs, output = equation.split("->")
+    return inputs.split(","), output
 
 
 @cached(512)
 def check_sizes(equation: str, shapes: tuple[Shape, ...]) -> None:
     """Raise RuntimeError, in torch's words, unless the sizes of equal subscripts agree; size 1 broadcasts."""
-    seen: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     for operand, (labels, shape) in enumerate(zip(split_equation(equation)[0], shapes, strict=True)):
         own: dict[str, int] = {}
         for letter, n in zip(labels, shape, strict=True):
@@ -161,13 +161,13 @@ def check_sizes(equation: str, shapes: tuple[Shape, ...]) -> None:
                     f"{n} != {own[letter]}"
                 )
         for letter, n in own.items():
-            before = seen.get(letter, 1)
+            before = sizes.get(letter, 1)
             if before != 1 and n not in (1, before):
                 raise RuntimeError(
                     f"einsum(): subscript {letter} has size {n} for operand {operand} which does not broadcast with "
                     f"previously seen size {before}"
                 )
-            seen[letter] = n if before == 1 else before
+            sizes[letter] = n if before == 1 else before
 
 
 @cached(512)
@@ -235,8 +235,8 @@ def einsum(xp: Any, arrays: Sequence[Any], equation: str) -> Any:
         picked = [terms.pop(i) for i in sorted(step, reverse=True)]
         while len(picked) > 1:
             left, right = picked.pop(), picked.pop()
-            kept = output + "".join([labels for _, labels in terms + picked])
-            picked.append(_pair(xp, left, right, kept))
+            remaining = output + "".join([labels for _, labels in terms + picked])
+            picked.append(_pair(xp, left, right, remaining))
         terms.append(picked[0])
     array, labels = terms[0]
     return array if labels == output else xp.permute_dims(array, tuple([labels.index(c) for c in output]))
@@ -283,10 +283,10 @@ class _Pair(NamedTuple):
     labels: str
 
 
-def _pair(xp: Any, left: tuple[Any, str], right: tuple[Any, str], kept: str) -> tuple[Any, str]:
+def _pair(xp: Any, left: tuple[Any, str], right: tuple[Any, str], remaining: str) -> tuple[Any, str]:
     """The contraction of two operands over all labels of theirs that are not kept."""
     (a, in_a), (b, in_b) = left, right
-    plan = _pair_plan(in_a, tuple(a.shape), in_b, tuple(b.shape), kept)
+    plan = _pair_plan(in_a, tuple(a.shape), in_b, tuple(b.shape), remaining)
     product = getattr(xp, plan.product)(_made_ready(xp, a, plan.left), _made_ready(xp, b, plan.right))
     return (product if plan.shape is None else xp.reshape(product, plan.shape)), plan.labels
 
@@ -302,16 +302,16 @@ def _made_ready(xp: Any, array: Any, side: _Side) -> Any:
 
 
 @cached(1024)
-def _pair_plan(in_a: str, shape_a: Shape, in_b: str, shape_b: Shape, kept: str) -> _Pair:
+def _pair_plan(in_a: str, shape_a: Shape, in_b: str, shape_b: Shape, remaining: str) -> _Pair:
     size = dict(zip(in_b, shape_b, strict=True))
     # an axis of size 1 broadcasts against the other operand's, and can as well be left away
     left = [c for c, n in zip(in_a, shape_a, strict=True) if n != 1 or c not in in_b]
     right = [c for c, n in zip(in_b, shape_b, strict=True) if n != 1 or c not in left]
     size.update({c: n for c, n in zip(in_a, shape_a, strict=True) if c in left})
-    own_a = [c for c in left if c in kept or c in right]
-    own_b = [c for c in right if c in kept or c in left]
-    batch = [c for c in own_a if c in own_b and c in kept]
-    lost = [c for c in own_a if c in own_b and c not in kept]
+    own_a = [c for c in left if c in remaining or c in right]
+    own_b = [c for c in right if c in remaining or c in left]
+    batch = [c for c in own_a if c in own_b and c in remaining]
+    lost = [c for c in own_a if c in own_b and c not in remaining]
     free_a = [c for c in own_a if c not in own_b]
     free_b = [c for c in own_b if c not in own_a]
     outer, rows, columns = [[size[c] for c in group] for group in (batch, free_a, free_b)]
@@ -319,11 +319,11 @@ def _pair_plan(in_a: str, shape_a: Shape, in_b: str, shape_b: Shape, kept: str) 
         inner = prod([size[c] for c in lost])
         groups = [*outer, prod(rows), inner], [*outer, inner, prod(columns)]
         orders = batch + free_a + lost, batch + lost + free_b
-        found = [*outer, prod(rows), prod(columns)]
+        product_shape = [*outer, prod(rows), prod(columns)]
     else:
         groups = [*outer, *rows, *[1] * len(columns)], [*outer, *[1] * len(rows), *columns]
         orders = batch + free_a, batch + free_b
-        found = [*outer, *rows, *columns]
+        product_shape = [*outer, *rows, *columns]
     sides = [
         _side(labels, there, own, order, size, tuple(group))
         for labels, there, own, order, group in zip(
@@ -335,7 +335,7 @@ def _pair_plan(in_a: str, shape_a: Shape, in_b: str, shape_b: Shape, kept: str) 
         sides[0],
         sides[1],
         "matmul" if lost else "multiply",
-        None if tuple(found) == shape else shape,
+        None if tuple(product_shape) == shape else shape,
         "".join(batch + free_a + free_b),
     )
 

@@ -90,7 +90,7 @@ def _axis(raw: dict[int, tuple[int, int, int, int]], results: int, elements: tup
     """The axis with grids as short as the reads of all elements allow."""
     reach = max(shift for _, shift in elements)
     whole = results + reach
-    grids = {phase: _written(*place, whole) for phase, place in raw.items()}
+    grids = {phase: _written(*bounds, whole) for phase, bounds in raw.items()}
     before = min(g.first for g in grids.values())
     behind = min(whole - g.first - g.n for g in grids.values())
     # a read beyond the end sees the margin in front of what follows
@@ -119,7 +119,7 @@ class Back(NamedTuple):
 @cached(1024)
 def _writing_axis(n: int, k: int, o: int, s: int, p: int, d: int) -> tuple[Back, ...]:
     """An axis of the image as the transpose writes it: for each phase, which elements see which part of o positions."""
-    found = []
+    backs = []
     reach = (k - 1) * d // s
     # the stride may be larger than the image, of which no more phases are then to be written than it has elements
     for start in range(min(s, n)):
@@ -130,8 +130,8 @@ def _writing_axis(n: int, k: int, o: int, s: int, p: int, d: int) -> tuple[Back,
         shifts = tuple([(0, reach - i * d // s) for i in elements])
         # position m of this phase sees what is m - shift of the element in y; y begins in the grid behind a margin
         axis = _axis({0: (reach - low, 0, 1, o)}, results, shifts) if elements else Axis({}, 0, results, ())
-        found.append(Back(slice(start, n, s), axis, elements))
-    return tuple(found)
+        backs.append(Back(slice(start, n, s), axis, elements))
+    return tuple(backs)
 
 
 class Stack(NamedTuple):
@@ -175,24 +175,24 @@ def _grids(xp: Any, source: Any, stack: Stack, groups: int) -> list[Any]:
     n, channels = source.shape[:2]
     flat = n * prod(stack.lengths)
     turned = xp.permute_dims(source, (1, 0, *range(2, source.ndim)))
-    found = []
+    grids = []
     for phase in stack.phases:
         grid = xp.zeros((channels, flat + stack.reach), dtype=source.dtype)
-        places = [axis.grids[number] for axis, number in zip(stack.axes, phase, strict=True)]
-        if all(place.n for place in places):
+        axes = [axis.grids[number] for axis, number in zip(stack.axes, phase, strict=True)]
+        if all(written.n for written in axes):
             inside = xp.reshape(grid[:, :flat], (channels, n, *stack.lengths))
-            here = tuple([place.grid for place in places])
-            there = tuple([place.source for place in places])
+            here = tuple([written.grid for written in axes])
+            there = tuple([written.source for written in axes])
             whole = (slice(None), slice(None))
             xp.setitem(inside, (*whole, *here), xp.getitem(turned, (*whole, *there)))
-        found.append(xp.reshape(grid, (groups, channels // groups, flat + stack.reach)))
-    return found
+        grids.append(xp.reshape(grid, (groups, channels // groups, flat + stack.reach)))
+    return grids
 
 
 def _seen(xp: Any, grids: list[Any], stack: Stack, begin: int, end: int) -> Any:
     """What all kernel elements see of all channels from some of the positions: (groups, K * channels, positions)."""
-    seen = [grids[number][:, :, begin + shift : end + shift] for number, shift in stack.elements]
-    return seen[0] if len(seen) == 1 else xp.concat(seen, axis=1)
+    windows = [grids[number][:, :, begin + shift : end + shift] for number, shift in stack.elements]
+    return windows[0] if len(windows) == 1 else xp.concat(windows, axis=1)
 
 
 def _parts(stack: Stack, samples: int, channels: int) -> Iterator[tuple[int, int]]:
@@ -224,9 +224,9 @@ def _multiplied_first(xp: Any, matrix: Any, grids: list[Any], stack: Stack, samp
     for number, grid in enumerate(grids):
         own = [(e, shift) for e, (of, shift) in enumerate(stack.elements) if of == number]
         factors = xp.concat([each[:, :, e, :] for e, _ in own], axis=1)
-        found = xp.matmul(factors, grid)
-        for place, (_, shift) in enumerate(own):
-            term = found[:, place * rows : (place + 1) * rows, shift : shift + flat]
+        products = xp.matmul(factors, grid)
+        for row, (_, shift) in enumerate(own):
+            term = products[:, row * rows : (row + 1) * rows, shift : shift + flat]
             if total is None:
                 total = xp.asarray(term, copy=True)
             else:
@@ -334,9 +334,9 @@ def weight(xp: Any, y: Any, x: Any, kernel: Shape, geometry: Geometry, groups: i
     rows, channels = y.shape[1] // groups, x.shape[1] // groups
     stack = _reading(tuple(x.shape[2:]), kernel, outputs, geometry)
     if _by_vectors(x, y):
-        found = vectors.correlated(y, x, stack, groups)
-        if found is not None:
-            return found.reshape(groups * rows, channels, *kernel)
+        result = vectors.correlated(y, x, stack, groups)
+        if result is not None:
+            return result.reshape(groups * rows, channels, *kernel)
     total = xp.zeros((groups, rows, len(stack.elements) * channels), dtype=y.dtype)
     for part in _samples(x, stack, y.shape[1]):
         grids = _grids(xp, x[part, ...], stack, groups)
@@ -346,7 +346,7 @@ def weight(xp: Any, y: Any, x: Any, kernel: Shape, geometry: Geometry, groups: i
         spread[(slice(None), slice(None), *[slice(n) for n in outputs])] = inside
         spread = xp.reshape(spread, (groups, rows, n * prod(stack.lengths)))
         for begin, end in _parts(stack, n, x.shape[1]):
-            seen = _seen(xp, grids, stack, begin, end)
-            total += xp.matmul(spread[:, :, begin:end], xp.permute_dims(seen, (0, 2, 1)))
+            windows = _seen(xp, grids, stack, begin, end)
+            total += xp.matmul(spread[:, :, begin:end], xp.permute_dims(windows, (0, 2, 1)))
     w = xp.reshape(total, (groups * rows, *kernel, channels))
     return xp.permute_dims(w, (0, w.ndim - 1, *range(1, w.ndim - 1)))

@@ -53,13 +53,13 @@ if compiled:
         A NaN stays, and its place is that of the last one so far.
         """
         x = numpy.ascontiguousarray(x)
-        tops, places = numpy.empty(x.shape, x.dtype), numpy.empty(x.shape, numpy.int64)
+        tops, indices = numpy.empty(x.shape, x.dtype), numpy.empty(x.shape, numpy.int64)
         outer, n, inner = prod(x.shape[:axis]), x.shape[axis], prod(x.shape[axis + 1 :])
-        source, first, second, size = adj_bytes(x), adj_bytes(tops), adj_bytes(places), x.itemsize
+        source, first, second, size = adj_bytes(x), adj_bytes(tops), adj_bytes(indices), x.itemsize
         if x.size:
             with cython.nogil:
                 adj_extrema(size, source, outer, n, inner, largest, first, second)
-        return tops, places
+        return tops, indices
 
     def recurrence(links, x, axis, reverse):
         """y with y[k + 1] = x[k + 1] + links[k] * y[k] along an axis; in reverse y[k] = x[k] + links[k] * y[k + 1]."""

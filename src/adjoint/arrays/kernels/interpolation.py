@@ -51,10 +51,10 @@ def lines(n: int, results: int, align_corners: bool, factor: float | None, singl
     """The line between two neighbours; before the first element and behind the last, these."""
     kind: Any = numpy.float32 if single else numpy.float64
     scale = scale_of(n, results, align_corners, factor, kind)
-    place = numpy.maximum(_positions(results, scale, align_corners, kind), 0)
-    left = numpy.minimum(place.astype(numpy.int64), n - 1)
+    position = numpy.maximum(_positions(results, scale, align_corners, kind), 0)
+    left = numpy.minimum(position.astype(numpy.int64), n - 1)
     right = numpy.minimum(left + 1, n - 1)
-    part = numpy.clip(place - left.astype(kind), 0, 1)
+    part = numpy.clip(position - left.astype(kind), 0, 1)
     return AxisMap(n, numpy.stack([left, right], 1), numpy.stack([1 - part, part], 1))
 
 
@@ -70,9 +70,9 @@ def cubics(n: int, results: int, align_corners: bool, factor: float | None, sing
     """Cubic convolution of four neighbours; the first and last element stand for what lies beyond."""
     kind: Any = numpy.float32 if single else numpy.float64
     scale = scale_of(n, results, align_corners, factor, kind)
-    place = _positions(results, scale, align_corners, kind)
-    left = numpy.floor(place)
-    part = (place - left)[:, None]
+    position = _positions(results, scale, align_corners, kind)
+    left = numpy.floor(position)
+    part = (position - left)[:, None]
     weight = _cubic(abs(part - numpy.arange(-1, 3).astype(kind)), -0.75)
     index = left.astype(numpy.int64)[:, None] + numpy.arange(-1, 3)
     return AxisMap(n, index.clip(0, n - 1), weight)

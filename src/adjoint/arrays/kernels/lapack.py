@@ -46,17 +46,17 @@ def lu_factor(a: Any) -> tuple[Any, Any, Any]:
     pivots = numpy.empty((*batch, rank), numpy.int32)
     if factors.size and batched_lapack.can_do("getrf", a):
         rows, columns = a.shape[-2:]
-        found = _by_columns(a)
-        count = found.shape[0]
+        matrices = _by_columns(a)
+        count = matrices.shape[0]
         batched_lapack.each(
-            "getrf", a.dtype, count, rows, columns, found, rows, pivots.reshape(count, rank), info.reshape(count)
+            "getrf", a.dtype, count, rows, columns, matrices, rows, pivots.reshape(count, rank), info.reshape(count)
         )
-        factors = _by_rows(found, a.shape)
+        factors = _by_rows(matrices, a.shape)
     elif factors.size:
         factorize = _routine("getrf", a)
-        for place in numpy.ndindex(*batch):
-            factors[place], found, info[place] = factorize(a[place])
-            pivots[place] = found + 1
+        for index in numpy.ndindex(*batch):
+            factors[index], matrices, info[index] = factorize(a[index])
+            pivots[index] = matrices + 1
     return factors, pivots, info
 
 
@@ -84,14 +84,14 @@ def partial_cholesky(a: Any) -> tuple[Any, Any]:
     """
     factor, info = numpy.tril(a), numpy.zeros(a.shape[:-2], numpy.int32)
     if a.size and batched_lapack.can_do("potrf", a):
-        found, n = _by_columns(factor), a.shape[-1]
-        count = found.shape[0]
-        batched_lapack.each("potrf", a.dtype, count, b"L", n, found, n, info.reshape(count))
-        factor = _by_rows(found, a.shape)
+        columns, n = _by_columns(factor), a.shape[-1]
+        count = columns.shape[0]
+        batched_lapack.each("potrf", a.dtype, count, b"L", n, columns, n, info.reshape(count))
+        factor = _by_rows(columns, a.shape)
     elif a.size:
         factorize = _routine("potrf", a)
-        for place in numpy.ndindex(*info.shape):
-            factor[place], info[place] = factorize(a[place], lower=True, clean=True)
+        for index in numpy.ndindex(*info.shape):
+            factor[index], info[index] = factorize(a[index], lower=True, clean=True)
     return factor, info
 
 
@@ -107,15 +107,15 @@ def ldl_factor(a: Any, hermitian: bool) -> tuple[Any, Any, Any]:
         n = a.shape[-1]
         size = int(_routine(f"{name}_lwork", a)(n, lower=True)[0].real)
         if batched_lapack.can_do(name, a):
-            found, work = _by_columns(factors), numpy.empty((1, size), a.dtype)
-            count = found.shape[0]
-            places = pivots.reshape(count, n)
-            batched_lapack.each(name, a.dtype, count, b"L", n, found, n, places, work, size, info.reshape(count))
-            return numpy.tril(_by_rows(found, a.shape)), pivots, info
+            columns, work = _by_columns(factors), numpy.empty((1, size), a.dtype)
+            count = columns.shape[0]
+            pivot_rows = pivots.reshape(count, n)
+            batched_lapack.each(name, a.dtype, count, b"L", n, columns, n, pivot_rows, work, size, info.reshape(count))
+            return numpy.tril(_by_rows(columns, a.shape)), pivots, info
         factorize = _routine(name, a)
-        for place in numpy.ndindex(*info.shape):
-            found, pivots[place], info[place] = factorize(a[place], lower=True, lwork=size)
-            factors[place] = numpy.tril(found)
+        for index in numpy.ndindex(*info.shape):
+            columns, pivots[index], info[index] = factorize(a[index], lower=True, lwork=size)
+            factors[index] = numpy.tril(columns)
     return factors, pivots, info
 
 
@@ -125,8 +125,8 @@ def ldl_solution(factors: Any, pivots: Any, b: Any, hermitian: bool) -> Any:
     factors = numpy.broadcast_to(factors, batch + factors.shape[-2:])
     pivots = numpy.broadcast_to(pivots, batch + pivots.shape[-1:])
     result = numpy.array(numpy.broadcast_to(b, batch + b.shape[-2:]))
-    for place in numpy.ndindex(*batch):
-        _solve_one(factors[place], pivots[place], result[place], hermitian and b.dtype.kind == "c")
+    for index in numpy.ndindex(*batch):
+        _solve_one(factors[index], pivots[index], result[index], hermitian and b.dtype.kind == "c")
     return result
 
 
@@ -167,13 +167,13 @@ def geqrf(a: Any) -> tuple[Any, Any]:
         size = int(_routine("geqrf_lwork", a)(*a.shape[-2:])[0].real)
         if batched_lapack.can_do("geqrf", a):
             rows, columns = a.shape[-2:]
-            found, work = _by_columns(a), numpy.empty((1, size), a.dtype)
-            count = found.shape[0]
+            matrices, work = _by_columns(a), numpy.empty((1, size), a.dtype)
+            count = matrices.shape[0]
             information = numpy.empty((1, 1), numpy.intc)
             shared = tau.reshape(count, rank)
-            batched_lapack.each("geqrf", a.dtype, count, rows, columns, found, rows, shared, work, size, information)
-            return _by_rows(found, a.shape), tau
+            batched_lapack.each("geqrf", a.dtype, count, rows, columns, matrices, rows, shared, work, size, information)
+            return _by_rows(matrices, a.shape), tau
         factorize = _routine("geqrf", a)
-        for place in numpy.ndindex(*batch):
-            factors[place], tau[place], _, _ = factorize(a[place], lwork=size)
+        for index in numpy.ndindex(*batch):
+            factors[index], tau[index], _, _ = factorize(a[index], lwork=size)
     return factors, tau

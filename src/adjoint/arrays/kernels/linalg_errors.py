@@ -19,8 +19,8 @@ class LinAlgError(RuntimeError, numpy.linalg.LinAlgError):
     """
 
 
-def _in_batch(place: tuple[int, ...], shape: tuple[int, ...]) -> str:
-    return f"(Batch element {int(numpy.ravel_multi_index(place, shape))}): " if shape else ""
+def _in_batch(index: tuple[int, ...], shape: tuple[int, ...]) -> str:
+    return f"(Batch element {int(numpy.ravel_multi_index(index, shape))}): " if shape else ""
 
 
 def singular_pivot(matrix: Any) -> int | None:
@@ -36,20 +36,20 @@ def singular_pivot(matrix: Any) -> int | None:
     return int(zeros[0]) + 1 if zeros.size else None
 
 
-def singular(matrices: Any, subject: str, said: str) -> LinAlgError:
+def singular(matrices: Any, subject: str, problem: str) -> LinAlgError:
     """The error for a batch of matrices of which LAPACK found one singular.
 
     subject: what torch's message starts with, as "linalg.inv: ". said: what it goes on with, with {pivot} for the
     first zero pivot.
     """
     batch = matrices.shape[:-2]
-    place, pivot = (0,) * len(batch), matrices.shape[-1]
+    index, pivot = (0,) * len(batch), matrices.shape[-1]
     for candidate in numpy.ndindex(*batch):
-        found = singular_pivot(numpy.asarray(matrices[candidate]))
-        if found is not None:
-            place, pivot = candidate, found
+        zero_pivot = singular_pivot(numpy.asarray(matrices[candidate]))
+        if zero_pivot is not None:
+            index, pivot = candidate, zero_pivot
             break
-    return LinAlgError(f"{subject}{_in_batch(place, batch)}{said.format(pivot=pivot)}")
+    return LinAlgError(f"{subject}{_in_batch(index, batch)}{problem.format(pivot=pivot)}")
 
 
 def indefinite_minor(matrix: Any, upper: bool) -> int | None:
@@ -68,14 +68,14 @@ def indefinite_minor(matrix: Any, upper: bool) -> int | None:
 def not_positive_definite(matrices: Any, upper: bool, subject: str = "linalg.cholesky: ") -> LinAlgError:
     """The error for a batch of matrices of which one is not positive-definite."""
     batch = matrices.shape[:-2]
-    place, order = (0,) * len(batch), 1
+    index, order = (0,) * len(batch), 1
     for candidate in numpy.ndindex(*batch):
-        found = indefinite_minor(numpy.asarray(matrices[candidate]), upper)
-        if found is not None:
-            place, order = candidate, found
+        minor = indefinite_minor(numpy.asarray(matrices[candidate]), upper)
+        if minor is not None:
+            index, order = candidate, minor
             break
     return LinAlgError(
-        f"{subject}{_in_batch(place, batch)}The factorization could not be completed because the input is not "
+        f"{subject}{_in_batch(index, batch)}The factorization could not be completed because the input is not "
         f"positive-definite (the leading minor of order {order} is not positive-definite)."
     )
 
@@ -85,10 +85,10 @@ def not_converged(matrices: Any, function: str, values: str) -> LinAlgError:
     batch = matrices.shape[:-2]
     undefined = ~numpy.isfinite(matrices).all((-2, -1))
     if undefined.any():
-        place = tuple([int(i) for i in numpy.argwhere(undefined)[0]])
+        index = tuple([int(i) for i in numpy.argwhere(undefined)[0]])
         why = "contained non-finite values."
     else:
-        place, why = (0,) * len(batch), f"is ill-conditioned or has too many repeated {values}."
+        index, why = (0,) * len(batch), f"is ill-conditioned or has too many repeated {values}."
     return LinAlgError(
-        f"{function}: {_in_batch(place, batch)}The algorithm failed to converge because the input matrix {why}"
+        f"{function}: {_in_batch(index, batch)}The algorithm failed to converge because the input matrix {why}"
     )

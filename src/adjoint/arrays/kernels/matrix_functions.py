@@ -44,8 +44,8 @@ def _one_by_one(solution: Any, like: Any, *operands: Any) -> Any:
     batch = numpy.broadcast_shapes(*[x.shape[:-2] for x in operands])
     spread = [numpy.broadcast_to(x, batch + x.shape[-2:]) for x in operands]
     result = numpy.empty(batch + like.shape[-2:], numpy.result_type(*operands))
-    for place in numpy.ndindex(*batch if result.size else (0,)):
-        result[place] = solution(*[x[place] for x in spread])
+    for index in numpy.ndindex(*batch if result.size else (0,)):
+        result[index] = solution(*[x[index] for x in spread])
     return result
 
 
@@ -61,8 +61,8 @@ def solve_banded(diagonals: tuple[int, int], ab: Any, b: Any) -> Any:
     batch = numpy.broadcast_shapes(ab.shape[:-2], b.shape[:-2])
     ab, b = [numpy.broadcast_to(x, batch + x.shape[-2:]) for x in (ab, b)]
     result = numpy.empty(b.shape, numpy.result_type(ab, b))
-    for place in numpy.ndindex(*batch if b.size else (0,)):
-        result[place] = solution(diagonals, ab[place], b[place], check_finite=False)
+    for index in numpy.ndindex(*batch if b.size else (0,)):
+        result[index] = solution(diagonals, ab[index], b[index], check_finite=False)
     return result
 
 
@@ -79,8 +79,8 @@ def matrix_function(a: Any, name: str, power: float | None = None) -> Any:
         return a.copy()
     function = getattr(scipy.linalg, name)
     parameters = () if power is None else (power,)
-    found = [function(a[place], *parameters) for place in numpy.ndindex(*a.shape[:-2])]
-    result = numpy.stack(found).reshape(a.shape)
+    matrices = [function(a[index], *parameters) for index in numpy.ndindex(*a.shape[:-2])]
+    result = numpy.stack(matrices).reshape(a.shape)
     single = a.dtype in (numpy.float32, numpy.complex64)
     if result.dtype.kind == "c" and a.dtype.kind != "c" and not result.imag.any():
         result = result.real

@@ -36,11 +36,11 @@ def maxima(x, tables, with_places):
     along = [tables[0], (n, n, numpy.array([[0, n, 0, 1]]))]
     if not with_places:
         return largest(lines, along, False).reshape(*outer, results, *inside)
-    places = largest(x, tables[1:], True) + rows * columns * numpy.arange(depth)[:, None, None]
-    found = numpy.take_along_axis(
-        places.reshape(*outer, depth * n), largest(lines, along, True).reshape(*outer, results * n), axis=-1
+    indices = largest(x, tables[1:], True) + rows * columns * numpy.arange(depth)[:, None, None]
+    maxima_of_windows = numpy.take_along_axis(
+        indices.reshape(*outer, depth * n), largest(lines, along, True).reshape(*outer, results * n), axis=-1
     )
-    return found.reshape(*outer, results, *inside)
+    return maxima_of_windows.reshape(*outer, results, *inside)
 
 
 if compiled:
@@ -58,14 +58,14 @@ if compiled:
         of_columns[0], of_columns[1], of_columns[2] = n_columns, n_beside, column_table.shape[0]
         shape = (*outer, *[results for _, results, _ in tables])
         tops = numpy.empty(shape, x.dtype)
-        places = numpy.empty(shape, numpy.int32)
+        indices = numpy.empty(shape, numpy.int32)
         images = x.size // (n_rows * n_columns)
         size = x.itemsize
         source, rows, columns, first = adj_bytes(x), adj_bytes(row_table), adj_bytes(column_table), adj_bytes(tops)
-        second = adj_bytes(places)
+        second = adj_bytes(indices)
         with cython.nogil:
             adj_maxima(
                 size, source, images, cython.cast(cython.pointer(int64_t), rows), of_rows,
                 cython.cast(cython.pointer(int64_t), columns), of_columns, first, second,
             )  # fmt: skip
-        return places.astype(numpy.int64) if with_places else tops
+        return indices.astype(numpy.int64) if with_places else tops

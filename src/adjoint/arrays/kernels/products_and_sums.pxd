@@ -30,6 +30,6 @@ cdef class NativeKernel:
 cdef bint added(object to, object source)
 cdef object plus(object a, object b)
 cdef object sum_leading(object array, object shape)
-cdef bint _found
+cdef bint _are_bound
 cpdef object expanded(object array, object shape)
 cpdef object one_like(object array)

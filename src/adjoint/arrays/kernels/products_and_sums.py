@@ -12,10 +12,10 @@ except ModuleNotFoundError:
 
 import numpy
 
-_found = False
+_are_bound = False
 if cython.compiled:
     adj_import_ufuncs()
-    _found = adj_find_product_loops(numpy.matmul) and adj_find_sum_loops(numpy.add)
+    _are_bound = adj_find_product_loops(numpy.matmul) and adj_find_sum_loops(numpy.add)
     _KINDS = {
         "product": ADJ_PRODUCT, "matrices": ADJ_MATRICES, "matrix_vector": ADJ_MATRIX_VECTOR, "vectors": ADJ_VECTORS,
         "left cotangent": ADJ_LEFT, "right cotangent": ADJ_RIGHT,
@@ -43,7 +43,7 @@ class NativeKernel:
         """The result for two arrays, or None."""
         if cython.compiled:
             if self.kind <= ADJ_RIGHT:
-                return adj_product(self.kind, a, b) if _found else None
+                return adj_product(self.kind, a, b) if _are_bound else None
             share = adj_share(a, b) if self.kind == ADJ_SPREAD_MEAN else a
             return adj_expand(share, b)
         return None

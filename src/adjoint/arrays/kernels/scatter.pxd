@@ -17,7 +17,7 @@ cdef object numpy, _FLOATS
     images=Py_ssize_t, size=cython.int, each=Py_ssize_t, length=Py_ssize_t, source=cython.p_char,
     first=cython.p_char, second=cython.p_char,
 )
-cpdef object add_elements(object g, object places, Py_ssize_t n_images, Py_ssize_t n)
+cpdef object add_elements(object g, object indices, Py_ssize_t n_images, Py_ssize_t n)
 
 @cython.locals(
     size=cython.int, length=Py_ssize_t, width=Py_ssize_t, source=cython.p_char, first=cython.p_char,

@@ -22,16 +22,16 @@ def can_do(values):
 
 if compiled:
 
-    def add_elements(g, places, n_images, n):
+    def add_elements(g, indices, n_images, n):
         """Zeros for so many images of n elements, with elements of g added at places in each flat image."""
-        g, places = numpy.ascontiguousarray(g), numpy.ascontiguousarray(places, numpy.int64)
+        g, indices = numpy.ascontiguousarray(g), numpy.ascontiguousarray(indices, numpy.int64)
         out = numpy.zeros((n_images, n), g.dtype)
         if not g.size:
             return out
-        if places.min() < 0 or places.max() >= n:
+        if indices.min() < 0 or indices.max() >= n:
             raise IndexError(f"a place lies outside of an image of {n} elements")
         images, size, each, length = n_images, g.itemsize, g.size // n_images, n
-        source, first, second = adj_bytes(g), adj_bytes(places), adj_bytes(out)
+        source, first, second = adj_bytes(g), adj_bytes(indices), adj_bytes(out)
         with cython.nogil:
             adj_add_elements(size, source, first, images, each, length, second)
         return out

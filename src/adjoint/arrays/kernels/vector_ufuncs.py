@@ -59,7 +59,7 @@ SPECIAL_NAMES = frozenset(_TABLE) - NUMPY_NAMES
 #: Those that are called on bfloat16 itself, not on float32 in its place: its loops come with ml_dtypes.
 _IN_BFLOAT16 = frozenset(("nextafter",))
 
-_made = {}
+_ufuncs = {}
 
 
 def original(name):
@@ -71,13 +71,13 @@ def original(name):
 def of(name):
     """The ufunc of this name."""
     name = _OTHER_NAMES.get(name, name)
-    found = _made.get(name)
-    if found is None:
-        found = original(name)
-        if compiled and adj_processor_kind() >= 0 and isinstance(found, ufunc):
-            found = _replaced(name)
-        _made[name] = found
-    return found
+    result = _ufuncs.get(name)
+    if result is None:
+        result = original(name)
+        if compiled and adj_processor_kind() >= 0 and isinstance(result, ufunc):
+            result = _replaced(name)
+        _ufuncs[name] = result
+    return result
 
 
 def __getattr__(name):

@@ -66,8 +66,8 @@ def _table(stack):
     once = [0, 0, 1, 1]
     phases = []
     for phase in stack.phases:
-        places = [axis.grids[number] for axis, number in zip(stack.axes, phase, strict=True)]
-        phases += once * missing + [number for place in places for number in place]
+        axes = [axis.grids[number] for axis, number in zip(stack.axes, phase, strict=True)]
+        phases += once * missing + [number for written in axes for number in written]
     ones = [1] * missing
     numbers = [len(stack.phases), len(stack.elements), *ones, *stack.lengths, *ones, *stack.results, stack.reach]
     return numpy.array([*numbers, *phases, *[number for element in stack.elements for number in element]], numpy.int64)
@@ -87,10 +87,10 @@ def _pieces(stack, samples, channels, rows, item, memory=_MEMORY):
     at_once = max(1, min(positions // pitch, -(-samples // 4)))
     band = n_rows if at_once > 1 or pitch <= 2 * positions else max(1, min(n_rows, positions // inner))
     n_bands = -(-n_rows // band)
-    found = (at_once - 1) * pitch + band * inner
-    if (found + stack.reach) * (len(stack.phases) * channels + rows) * item > _MOST_MEMORY:
+    size = (at_once - 1) * pitch + band * inner
+    if (size + stack.reach) * (len(stack.phases) * channels + rows) * item > _MOST_MEMORY:
         return None
-    return found, at_once, band, n_bands, -(-samples // at_once) * n_bands
+    return size, at_once, band, n_bands, -(-samples // at_once) * n_bands
 
 
 def convolve(x, w, bias, target, stack):
@@ -206,20 +206,20 @@ def _rows_of(shape, dims, weight):
     they do not lie so.
     """
     ndim = len(shape)
-    kept = [axis for axis in range(ndim) if axis not in dims]
-    leading = [axis for axis in dims if kept and axis < kept[0]]
+    outer_axes = [axis for axis in range(ndim) if axis not in dims]
+    leading = [axis for axis in dims if outer_axes and axis < outer_axes[0]]
     trailing = [axis for axis in dims if axis not in leading]
-    if kept and kept != list(range(kept[0], kept[0] + len(kept))):
+    if outer_axes and outer_axes != list(range(outer_axes[0], outer_axes[0] + len(outer_axes))):
         return None
-    rows = prod([shape[axis] for axis in kept])
+    rows = prod([shape[axis] for axis in outer_axes])
     length = prod([shape[axis] for axis in trailing])
-    of_kept, of_trailing = [tuple([(weight or shape)[axis] for axis in axes]) for axes in (kept, trailing)]
+    of_kept, of_trailing = [tuple([(weight or shape)[axis] for axis in axes]) for axes in (outer_axes, trailing)]
     ones, full = (1,) * len(trailing), tuple([shape[axis] for axis in trailing])
     if leading:
         runs = prod([shape[axis] for axis in leading])
         fits = weight is None or (
             all([weight[axis] == 1 for axis in leading])
-            and of_kept == tuple([shape[axis] for axis in kept])
+            and of_kept == tuple([shape[axis] for axis in outer_axes])
             and of_trailing == ones
         )
         if not fits or length < _SHORTEST_RUN:
@@ -231,9 +231,11 @@ def _rows_of(shape, dims, weight):
         return rows, 1, length, length, 0, 1, 0, 0, min(rows, _PARTS), False
     # weights for the last of the kept axes and the first of the others
     period, runs = prod(of_kept), prod(of_trailing)
-    begin = next((i for i, n in enumerate(of_kept) if n != 1), len(kept))
+    begin = next((i for i, n in enumerate(of_kept) if n != 1), len(outer_axes))
     end = next((i for i, n in enumerate(of_trailing) if n != full[i]), len(trailing))
-    if of_kept[begin:] != tuple([shape[axis] for axis in kept[begin:]]) or any([n != 1 for n in of_trailing[end:]]):
+    if of_kept[begin:] != tuple([shape[axis] for axis in outer_axes[begin:]]) or any(
+        [n != 1 for n in of_trailing[end:]]
+    ):
         return None
     length //= runs
     if length < _SHORTEST_RUN:
@@ -247,8 +249,8 @@ def _layout(x, weight, bias, dims):
     if not there or not _is_here(x) or len({array.shape for array in parameters}) > 1:
         return None
     shape = tuple(parameters[0].shape) if parameters else None
-    found = _rows_of(tuple(x.shape), tuple(dims), shape) if x.size and dims else None
-    return found if found is not None and _row_wise(x, *parameters) else None
+    rows = _rows_of(tuple(x.shape), tuple(dims), shape) if x.size and dims else None
+    return rows if rows is not None and _row_wise(x, *parameters) else None
 
 
 def _means_shape(x, dims):

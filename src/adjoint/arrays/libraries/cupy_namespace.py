@@ -74,15 +74,15 @@ class Namespace(StandardNamespace):
         """
         if not isinstance(value, (numpy.ndarray, self.library.ndarray)):
             return value
-        is_here, wanted = isinstance(value, numpy.ndarray), self.device_of(model)
+        is_here, target = isinstance(value, numpy.ndarray), self.device_of(model)
         own = CPU if is_here else self.device_of(value)
-        if own == wanted:
+        if own == target:
             return value
         if is_here and not (is_operand and value.ndim):
-            return on_gpu(value, wanted)
+            return on_gpu(value, target)
         raise RuntimeError(
-            f"Expected all tensors to be on the same device, but found at least two devices, {wanted} and {own}! "
-            f"Move one of them, such as by tensor.to({str(wanted)!r})"
+            f"Expected all tensors to be on the same device, but found at least two devices, {target} and {own}! "
+            f"Move one of them, such as by tensor.to({str(target)!r})"
         )
 
 
@@ -122,7 +122,7 @@ class Linalg(Extension):
         return self.diagonal(array, offset=offset).sum(-1)
 
 
-def on_gpu(array: Any, wanted: device) -> Any:
+def on_gpu(array: Any, target: device) -> Any:
     """An array of NumPy's or CuPy's on a CUDA device; without an index, on the current one.
 
     bfloat16, which CuPy does not have, raises TypeError.
@@ -130,7 +130,7 @@ def on_gpu(array: Any, wanted: device) -> Any:
     cupy = importlib.import_module("cupy")
     if array.dtype.kind == "V" or array.dtype.name == "bfloat16":
         raise TypeError("CuPy has no bfloat16: convert the tensor with .to(float16) or .float() before moving it")
-    with nullcontext() if wanted.index is None else cupy.cuda.Device(wanted.index):
+    with nullcontext() if target.index is None else cupy.cuda.Device(target.index):
         return cupy.asarray(array) if type(array) is numpy.ndarray else cupy.array(array, copy=True)
 
 

@@ -83,17 +83,17 @@ def by_lines(rule: Any, *values: Any, **options: Any) -> Any:
 
     kernel = rule.kernel(numpy_xp)
     arguments = dict(zip(rule.names, values, strict=False)) | options
-    given = [name for name, value in arguments.items() if isinstance(value, da.Array)]
-    first = arguments[given[0]]
+    lazy = [name for name, value in arguments.items() if isinstance(value, da.Array)]
+    first = arguments[lazy[0]]
     named = [arguments[name] for name in rule.axes]
     dims = [axis for dim in named for axis in (dim if isinstance(dim, tuple) else (dim,))]
     axes = {normalize_dim(axis, first.ndim) for axis in dims} if first.ndim else set()
     chunks = [(-1,) if i in axes else own for i, own in enumerate(first.chunks)]
-    arrays = [aligned(arguments[name], axes, chunks) for name in given]
-    constants = {name: value for name, value in arguments.items() if name not in given}
+    arrays = [aligned(arguments[name], axes, chunks) for name in lazy]
+    constants = {name: value for name, value in arguments.items() if name not in lazy}
 
     def call(*blocks: Any) -> Any:
-        return kernel(**constants, **dict(zip(given, blocks, strict=True)))
+        return kernel(**constants, **dict(zip(lazy, blocks, strict=True)))
 
     # a single line of zeros tells what becomes of the axes
     sample = call(*[numpy.zeros([n if i in axes else 1 for i, n in enumerate(a.shape)], a.dtype) for a in arrays])
@@ -114,9 +114,9 @@ def in_one_piece(rule: Any, *values: Any, **options: Any) -> Any:
     arguments = dict(zip(rule.names, values, strict=False)) | options
     leaves: list[Any] = []
 
-    def taken(value: Any) -> Any:
+    def evaluated(value: Any) -> Any:
         if isinstance(value, (list, tuple)):
-            return type(value)([taken(item) for item in value])
+            return type(value)([evaluated(item) for item in value])
         if not isinstance(value, da.Array):
             return value
         if value.nbytes > LARGEST_PIECE:
@@ -128,7 +128,7 @@ def in_one_piece(rule: Any, *values: Any, **options: Any) -> Any:
         leaves.append(value)
         return Place(len(leaves) - 1)
 
-    template = {name: taken(value) for name, value in arguments.items()}
+    template = {name: evaluated(value) for name, value in arguments.items()}
 
     def call(*pieces: Any) -> Any:
         return kernel(**{name: filled(value, pieces) for name, value in template.items()})
@@ -219,19 +219,19 @@ def picked(array: Any, index: Any) -> Any:
             items += item.nonzero()
         else:
             raise NotImplementedError(UNKNOWN_SHAPE.format(what="the elements where a mask is true"))
-    places = [axis for axis, item in enumerate(items) if hasattr(item, "shape")]
-    if not places or (len(places) == 1 and items[places[0]].ndim == 1):
+    axes = [axis for axis, item in enumerate(items) if hasattr(item, "shape")]
+    if not axes or (len(axes) == 1 and items[axes[0]].ndim == 1):
         return array[tuple(items)]
     import dask.array as da
 
-    if any(isinstance(items[axis], da.Array) for axis in places):
+    if any(isinstance(items[axis], da.Array) for axis in axes):
         raise NotImplementedError(LAZY_PLACES)
     # vindex puts what arrays pick in front; NumPy does so only where slices separate the arrays
-    found, first = array.vindex[tuple(items)], places[0]
-    if not first or places[-1] - first + 1 > len(places):
-        return found
-    ndim = numpy.broadcast(*[items[axis] for axis in places]).ndim
-    return da.moveaxis(found, tuple(range(ndim)), tuple(range(first, first + ndim)))
+    elements, first = array.vindex[tuple(items)], axes[0]
+    if not first or axes[-1] - first + 1 > len(axes):
+        return elements
+    ndim = numpy.broadcast(*[items[axis] for axis in axes]).ndim
+    return da.moveaxis(elements, tuple(range(ndim)), tuple(range(first, first + ndim)))
 
 
 LAZY_PLACES = (
@@ -247,12 +247,12 @@ UNKNOWN_SHAPE = (
 def written(array: Any, index: Any, values: Any) -> None:
     """array[index] = values, for a basic index; dask knows no new axes there."""
     items = index if isinstance(index, tuple) else (index,)
-    kept = tuple([item for item in items if item is not None])
-    if len(kept) < len(items) and hasattr(values, "ndim"):
+    index_items = tuple([item for item in items if item is not None])
+    if len(index_items) < len(items) and hasattr(values, "ndim"):
         import dask.array as da
 
-        values = da.broadcast_to(values, array[index].shape).reshape(array[kept].shape)
-    array[kept] = values
+        values = da.broadcast_to(values, array[index].shape).reshape(array[index_items].shape)
+    array[index_items] = values
 
 
 class MissingFunction(NotImplementedError, AttributeError):
@@ -281,10 +281,10 @@ class Linalg:
     """dask's linear algebra; what it lacks is an error."""
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(importlib.import_module("array_api_compat.dask.array").linalg, name, None)
-        if found is None:
+        function = getattr(importlib.import_module("array_api_compat.dask.array").linalg, name, None)
+        if function is None:
             raise MissingFunction(f"linalg.{name}")
-        return found
+        return function
 
 
 class Namespace:
@@ -301,13 +301,13 @@ class Namespace:
     getitem, setitem = staticmethod(picked), staticmethod(written)
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(importlib.import_module("array_api_compat.dask.array"), name, None)
-        if found is None and name in ELEMENTWISE:
-            found = functools.partial(by_elements, getattr(numpy_xp, name))
-        if found is None:
+        function = getattr(importlib.import_module("array_api_compat.dask.array"), name, None)
+        if function is None and name in ELEMENTWISE:
+            function = functools.partial(by_elements, getattr(numpy_xp, name))
+        if function is None:
             raise MissingFunction(name)
-        setattr(self, name, found)
-        return found
+        setattr(self, name, function)
+        return function
 
     @staticmethod
     def total(array: Any) -> Any:

@@ -190,10 +190,10 @@ def windows_along(array: Any, size: int, axis: int) -> Any:
 
 def places_in_memory(shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Any:
     """For each element of a strided array the number of the memory cell that it lies in, as a flat array."""
-    places = numpy.full(shape, offset)
+    offsets = numpy.full(shape, offset)
     for axis, (n, k) in enumerate(zip(shape, strides, strict=True)):
-        places += (numpy.arange(n) * k).reshape((n,) + (1,) * (len(shape) - axis - 1))
-    return places.reshape(-1)
+        offsets += (numpy.arange(n) * k).reshape((n,) + (1,) * (len(shape) - axis - 1))
+    return offsets.reshape(-1)
 
 
 def elements_meet(array: Any) -> bool:
@@ -212,8 +212,8 @@ def elements_meet(array: Any) -> bool:
         return False
     if not array.size:
         return False
-    places = places_in_memory(array.shape, array.strides, 0)
-    return bool(k == 0 or numpy.diff(numpy.sort(places)).min() < array.itemsize)
+    offsets = places_in_memory(array.shape, array.strides, 0)
+    return bool(k == 0 or numpy.diff(numpy.sort(offsets)).min() < array.itemsize)
 
 
 def view_as(array: Any, dtype: Any) -> Any:
@@ -290,10 +290,10 @@ def reduce_at(name: str, target: Any, where: tuple[Any, ...], values: Any) -> No
         at(target, where, values)
         return
     # NumPy has a fast loop for one array of places only
-    places = where[0]
+    indices = where[0]
     for n, further in zip(target.shape[1:], where[1:], strict=True):
-        places = places * n + further
-    at(target.reshape(-1), places.reshape(-1), numpy.broadcast_to(values, places.shape).reshape(-1))
+        indices = indices * n + further
+    at(target.reshape(-1), indices.reshape(-1), numpy.broadcast_to(values, indices.shape).reshape(-1))
 
 
 #: NumPy's own: types that others register, as bfloat16, have their loops there and not in our copy of the ufunc.
@@ -312,8 +312,8 @@ def _sum_rows(shape: tuple[int, ...], rows: Any, values: Any) -> Any:
     rows = numpy.where(rows < 0, rows + shape[0], rows)
     if scatter.compiled and values.dtype in (numpy.float32, numpy.float64):
         # not a view where that can be: a leaf keeps an array as its gradient only if it owns its memory
-        found = scatter.add_rows(values.reshape(n, -1), rows, shape[0])
-        return found if found.shape == shape else found.reshape(shape)
+        sums = scatter.add_rows(values.reshape(n, -1), rows, shape[0])
+        return sums if sums.shape == shape else sums.reshape(shape)
     from scipy.sparse import csr_matrix
 
     # one row of the matrix for each value, with a single 1 in the column of its destination
@@ -412,8 +412,8 @@ def triangular_solution(a: Any, b: Any, *, lower: bool, unit_diagonal: bool = Fa
     # BLAS reads columns: a row-major array is its transpose there, and needs no copy
     turned = numpy.matrix_transpose(numpy.broadcast_to(a, batch + a.shape[-2:]))
     sides = numpy.broadcast_to(b, result.shape)
-    for place in numpy.ndindex(*batch):
-        result[place] = trsm(1, turned[place], sides[place], lower=not lower, trans_a=1, diag=unit_diagonal)
+    for index in numpy.ndindex(*batch):
+        result[index] = trsm(1, turned[index], sides[index], lower=not lower, trans_a=1, diag=unit_diagonal)
     return result
 
 
@@ -583,8 +583,8 @@ def pairwise_distances(a: Any, b: Any, p: float) -> Any:
     from scipy.spatial.distance import cdist
 
     metric, order = (_METRICS[p], {}) if p in _METRICS else ("minkowski", {"p": p})
-    for place in numpy.ndindex(*batch):
-        result[place] = cdist(a[place], b[place], metric, **order)
+    for index in numpy.ndindex(*batch):
+        result[index] = cdist(a[index], b[index], metric, **order)
     return result
 
 

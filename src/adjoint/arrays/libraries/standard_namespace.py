@@ -50,9 +50,9 @@ class Namespace:
         self.special = Part(self, None, "special")
 
     def __getattr__(self, name: str) -> Any:
-        found = COMPOSED.get(name)
-        if found is not None:
-            value: Any = functools.partial(found, self)
+        function = COMPOSED.get(name)
+        if function is not None:
+            value: Any = functools.partial(function, self)
         elif name.startswith("_") or not hasattr(self.library, name):
             raise MissingFunction(self.__name__, name)
         else:
@@ -149,9 +149,9 @@ def copy(xp: Namespace, array: Any) -> Any:
 @composed
 def result_type(xp: Namespace, *values: Any) -> Any:
     """The common dtype; integers and truth values give way to other numbers, which the standard leaves out."""
-    given = [xp.own_dtype(value) for value in values]
-    numbers = [value for value in given if not is_whole(value)]
-    return xp.library.result_type(*(numbers if any(hasattr(v, "dtype") for v in numbers) else given))
+    dtypes = [xp.own_dtype(value) for value in values]
+    numbers = [value for value in dtypes if not is_whole(value)]
+    return xp.library.result_type(*(numbers if any(hasattr(v, "dtype") for v in numbers) else dtypes))
 
 
 def is_whole(value: Any) -> bool:
@@ -402,8 +402,8 @@ def xlogy(xp: Namespace, factor: Any, array: Any) -> Any:
 @composed
 def isin(xp: Namespace, elements: Any, tests: Any, invert: bool = False) -> Any:
     """Whether each element is among the tests, a vector."""
-    found = xp.any(xp.as_array(elements)[..., None] == tests, axis=-1)
-    return ~found if invert else found
+    is_member = xp.any(xp.as_array(elements)[..., None] == tests, axis=-1)
+    return ~is_member if invert else is_member
 
 
 # indices: the standard has basic ones that lie inside and name every axis, and arrays of ints for all axes together
@@ -417,18 +417,18 @@ def complete(shape: tuple[int, ...], index: Any) -> tuple[Any, ...]:
         raise IndexError(f"too many indices for array: array is {len(shape)}-dimensional, but {named} were indexed")
     if not any(item is Ellipsis for item in items):
         items.append(Ellipsis)
-    found: list[Any] = []
+    complete_items: list[Any] = []
     axis = 0
     for item in items:
         if item is Ellipsis:
-            found += [slice(None)] * (len(shape) - named)
+            complete_items += [slice(None)] * (len(shape) - named)
             axis += len(shape) - named
         elif item is None:
-            found.append(None)
+            complete_items.append(None)
         else:
-            found.append(cut(item, shape[axis]) if isinstance(item, slice) else item)
+            complete_items.append(cut(item, shape[axis]) if isinstance(item, slice) else item)
             axis += 1
-    return tuple(found)
+    return tuple(complete_items)
 
 
 def cut(item: slice, n: int) -> slice:
@@ -473,8 +473,8 @@ def getitem(xp: Namespace, array: Any, index: Any) -> Any:
     """array[index], with NumPy's meaning."""
     if is_basic(index):
         return array[complete(array.shape, index)]
-    places = flat_places(xp, array.shape, index)
-    return xp.reshape(xp.library.take(xp.reshape(array, (-1,)), xp.reshape(places, (-1,)), axis=0), places.shape)
+    positions = flat_places(xp, array.shape, index)
+    return xp.reshape(xp.library.take(xp.reshape(array, (-1,)), xp.reshape(positions, (-1,)), axis=0), positions.shape)
 
 
 @composed
@@ -482,11 +482,11 @@ def setitem(xp: Namespace, array: Any, index: Any, values: Any) -> None:
     """array[index] = values, with NumPy's meaning; at arrays of places one element after the other."""
     if is_basic(index):
         full = complete(array.shape, index)
-        place = tuple([item for item in full if item is not None])
-        if len(place) < len(full) and hasattr(values, "ndim"):
+        position = tuple([item for item in full if item is not None])
+        if len(position) < len(full) and hasattr(values, "ndim"):
             # the standard writes at no new axes
-            values = xp.reshape(xp.broadcast_to(values, array[full].shape), array[place].shape)
-        array[place] = values
+            values = xp.reshape(xp.broadcast_to(values, array[full].shape), array[position].shape)
+        array[position] = values
     else:
         written(xp, array, index, values, lambda old, new: new)
 
@@ -499,15 +499,15 @@ def reduce_at(xp: Namespace, name: str, array: Any, index: Any, values: Any) -> 
 
 def written(xp: Namespace, array: Any, index: Any, values: Any, function: Callable[[Any, Any], Any]) -> None:
     """Write a function of old and new values, one element after the other: the standard has no scatter."""
-    places = flat_places(xp, array.shape, index)
+    positions = flat_places(xp, array.shape, index)
     values = xp.as_array(values, array.dtype)
-    if tuple(places.shape) != tuple(xp.broadcast_shapes(tuple(places.shape), tuple(values.shape))):
-        raise ValueError(f"shape mismatch: values of shape {values.shape} at places of shape {places.shape}")
-    values = xp.reshape(xp.broadcast_to(values, places.shape), (-1,))
-    places = xp.reshape(places, (-1,))
-    for k in range(places.shape[0]):
-        place = tuple([int(i) for i in numpy.unravel_index(int(places[k]), array.shape)])
-        array[place] = function(array[place], values[k])
+    if tuple(positions.shape) != tuple(xp.broadcast_shapes(tuple(positions.shape), tuple(values.shape))):
+        raise ValueError(f"shape mismatch: values of shape {values.shape} at places of shape {positions.shape}")
+    values = xp.reshape(xp.broadcast_to(values, positions.shape), (-1,))
+    positions = xp.reshape(positions, (-1,))
+    for k in range(positions.shape[0]):
+        element = tuple([int(i) for i in numpy.unravel_index(int(positions[k]), array.shape)])
+        array[element] = function(array[element], values[k])
 
 
 @composed
@@ -557,27 +557,27 @@ def flat_places(xp: Namespace, shape: tuple[int, ...], index: Any) -> Any:
     first = arrays[0] if together else 0
     picked = tuple(xp.broadcast_shapes(*[tuple(items[axis].shape) for axis in arrays]))
     result_ndim = len(picked) + len(shape) - len(arrays)
-    step, places, sliced = 1, xp.zeros((1,) * result_ndim, dtype=numpy.int64), result_ndim
+    step, positions, sliced = 1, xp.zeros((1,) * result_ndim, dtype=numpy.int64), result_ndim
     for axis in range(len(shape) - 1, -1, -1):
         n, item = shape[axis], items[axis]
         if isinstance(item, slice):
             # axes of slices lie behind those of the arrays, or in front of them where these begin later
             sliced -= 1
             if together and axis < first:
-                place = axis
+                first_axis = axis
             elif together:
-                place = axis - len(arrays) + len(picked)
+                first_axis = axis - len(arrays) + len(picked)
             else:
-                place = sliced
-            own = xp.reshape(xp.arange(n), (n,) + (1,) * (result_ndim - place - 1))
+                first_axis = sliced
+            own = xp.reshape(xp.arange(n), (n,) + (1,) * (result_ndim - first_axis - 1))
         else:
             if item.ndim == 0 or 0 not in item.shape:
                 inside(item, n, axis, xp)
             own = xp.where(item < 0, item + n, item)
             own = xp.reshape(own, tuple(own.shape) + (1,) * (result_ndim - first - len(picked)))
-        places = places + own * step
+        positions = positions + own * step
         step *= n
-    return xp.broadcast_to(places, broadcast_shapes(tuple(places.shape), (1,) * result_ndim))
+    return xp.broadcast_to(positions, broadcast_shapes(tuple(positions.shape), (1,) * result_ndim))
 
 
 def inside(item: Any, n: int, axis: int, xp: Namespace) -> None:
@@ -598,13 +598,13 @@ def along_axis(xp: Namespace, index: Any, axis: int) -> tuple[Any, ...]:
 
 
 @composed
-def take(xp: Namespace, array: Any, places: Any, axis: int = 0) -> Any:
+def take(xp: Namespace, array: Any, indices: Any, axis: int = 0) -> Any:
     """The slices along an axis that places name, NumPy's arrays or the library's, with any number of axes."""
-    places = xp.as_array(places)
-    if places.ndim == 1:
-        return xp.library.take(array, places, axis=axis)
-    found = xp.library.take(array, xp.reshape(places, (-1,)), axis=axis)
-    return xp.reshape(found, (*array.shape[:axis], *places.shape, *array.shape[axis + 1 :]))
+    indices = xp.as_array(indices)
+    if indices.ndim == 1:
+        return xp.library.take(array, indices, axis=axis)
+    elements = xp.library.take(array, xp.reshape(indices, (-1,)), axis=axis)
+    return xp.reshape(elements, (*array.shape[:axis], *indices.shape, *array.shape[axis + 1 :]))
 
 
 @composed
@@ -622,11 +622,11 @@ def accumulated(xp: Namespace, name: str, array: Any, axis: int) -> Any:
 
 
 @composed
-def bincount(xp: Namespace, places: Any, weights: Any = None, minlength: int = 0) -> Any:
+def bincount(xp: Namespace, bins: Any, weights: Any = None, minlength: int = 0) -> Any:
     """How often each number from 0 on occurs, or the sum of its weights."""
-    width = max(minlength, int(xp.max(places)) + 1 if places.shape[0] else 0)
-    values = xp.ones(places.shape, dtype=numpy.int64) if weights is None else weights
-    return xp.sum_at((width,), (places,), values)
+    width = max(minlength, int(xp.max(bins)) + 1 if bins.shape[0] else 0)
+    values = xp.ones(bins.shape, dtype=numpy.int64) if weights is None else weights
+    return xp.sum_at((width,), (bins,), values)
 
 
 # diagonals, triangles
@@ -647,19 +647,19 @@ def with_diagonal(xp: Namespace, array: Any, values: Any, offset: int, axis1: in
     there = column - row == offset
     # along a row or a column, whichever is not longer than the diagonal, values lie in order
     start = max(-offset, 0)
-    place = xp.clip(row - start, 0, max(values.shape[-1] - 1, 0))
-    spread = xp.take(values, xp.reshape(place, (-1,)), axis=values.ndim - 1)[..., None] if values.shape[-1] else 0
+    position = xp.clip(row - start, 0, max(values.shape[-1] - 1, 0))
+    spread = xp.take(values, xp.reshape(position, (-1,)), axis=values.ndim - 1)[..., None] if values.shape[-1] else 0
     return xp.moveaxis(xp.where(there, spread, turned), (-2, -1), (axis1, axis2))
 
 
 @composed
 def triangular_solution(xp: Namespace, a: Any, b: Any, *, lower: bool, unit_diagonal: bool = False) -> Any:
     """x with a @ x = b for triangular a, by the general solver: only the named triangle of a is used."""
-    kept = xp.tril(a) if lower else xp.triu(a)
+    triangle = xp.tril(a) if lower else xp.triu(a)
     if unit_diagonal:
         n = a.shape[-1]
-        kept = xp.where(xp.astype(xp.eye(n), bool), 1.0, kept)
-    return xp.library.linalg.solve(kept, b)
+        triangle = xp.where(xp.astype(xp.eye(n), bool), 1.0, triangle)
+    return xp.library.linalg.solve(triangle, b)
 
 
 COMPOSED["linalg.eigh"] = lambda xp, a, UPLO="L": xp.library.linalg.eigh(from_triangle(xp, a, UPLO == "L"))
@@ -667,9 +667,9 @@ COMPOSED["linalg.eigh"] = lambda xp, a, UPLO="L": xp.library.linalg.eigh(from_tr
 
 def from_triangle(xp: Namespace, a: Any, lower: bool) -> Any:
     """The Hermitian matrices of which a triangle is given."""
-    kept = xp.tril(a) if lower else xp.triu(a)
+    triangle = xp.tril(a) if lower else xp.triu(a)
     other = xp.matrix_transpose(xp.tril(a, k=-1) if lower else xp.triu(a, k=1))
-    return kept + (xp.conj(other) if kind_of(a) == "c" else other)
+    return triangle + (xp.conj(other) if kind_of(a) == "c" else other)
 
 
 def _of_complex(name: str) -> None:

@@ -1,14 +1,13 @@
 """Boxes: what a function under differentiation gets in the place of arrays and floats.
 
-A box is a differentiable array (see `adjoint.interop.numpy_array`) with the manners of HIPS autograd: it is a value,
-whose elements can only be assigned to after copy(); results without derivatives are plain arrays; in a plain array it is
+A box is a differentiable array (see `adjoint.interop.numpy_array`) with HIPS autograd's rules: it is a value, whose
+elements can only be assigned to after copy(); results without derivatives are plain arrays; a plain array holds it as
 an object.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -131,12 +130,27 @@ class ArrayBox(NumpyArray, Box):
         super()._prepare_write()
 
 
-dispatch = partial(calls.dispatch, ArrayBox)
-wrap = partial(wrapped, ArrayBox)
+def dispatch(function: Function, args: Any, kwargs: Any) -> Any:
+    """A function of NumPy on arguments among which there are boxes.
+
+    Results are boxes, or plain values where there is no derivative.
+    """
+    return calls.dispatch(ArrayBox, function, args, kwargs)
+
+
+def wrap(value: Any) -> Any:
+    """The result of an operation for users: boxes for Tensors with derivatives, arrays and numbers for all others.
+
+    Lists, tuples and dictionaries are taken apart.
+    """
+    return wrapped(ArrayBox, value)
 
 
 def operands(value: Any) -> Any:
-    """Nested containers with Tensors in the place of boxes, as operations may save them: see `to_read`."""
+    """Nested containers with the Tensors that operations may save in place of boxes.
+
+    See `to_read`.
+    """
     return exchanged(to_read, value)
 
 

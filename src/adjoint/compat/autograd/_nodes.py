@@ -89,11 +89,11 @@ class _NewTrace(ModeBlock):
     def __init__(self, stack: TraceStack) -> None:
         self.stack = stack
 
-    def changes(self) -> Any:
+    def _changes(self) -> Any:
         self.number = self.stack.top + 1
         return ((ATTRIBUTE, "top", (self.stack, self.number)),)
 
-    def given(self) -> int:
+    def _entry_value(self) -> int:
         return self.number
 
 

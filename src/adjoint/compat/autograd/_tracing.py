@@ -63,7 +63,7 @@ class in_graph(ModeBlock):
     A derivative inside raises DifferentiatesInside.
     """
 
-    def changes(self) -> Any:
+    def _changes(self) -> Any:
         return ((ATTRIBUTE, "in_graph", (_depth, True)),)
 
 
@@ -79,11 +79,11 @@ class tracing(ModeBlock):
     Errors that leave the block name the function's own call.
     """
 
-    def changes(self) -> Any:
+    def _changes(self) -> Any:
         counted = (ATTRIBUTE, "count", (_depth, _depth.count + 1))
         return counted, (SET, "grad_enabled", True), (PUSH, "differentiated", ())
 
-    def left(self, error: BaseException | None) -> None:
+    def _after_exit(self, error: BaseException | None) -> None:
         show_cause(error)
 
 

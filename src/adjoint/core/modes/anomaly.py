@@ -44,11 +44,11 @@ class set_detect_anomaly(ModeBlock):
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         self.prev, self.prev_check_nan = switch(mode, check_nan)
 
-        self._wanted = mode, check_nan
+        self._setting = mode, check_nan
 
-    def changes(self) -> Any:
+    def _changes(self) -> Any:
         # the switch was made when the object was
-        return ((EXCHANGE, "anomaly", (self._wanted, (self.prev, self.prev_check_nan))),)
+        return ((EXCHANGE, "anomaly", (self._setting, (self.prev, self.prev_check_nan))),)
 
 
 class detect_anomaly(ModeBlock):
@@ -82,14 +82,14 @@ class detect_anomaly(ModeBlock):
         self._forward = watch_forward() if check_forward else None
         warnings.warn(ENABLED, stacklevel=2)
 
-    def changes(self) -> Any:
+    def _changes(self) -> Any:
         check_bools(True, self.check_nan)
         anomaly = (EXCHANGE, "anomaly", ((True, self.check_nan), (self.prev, self.prev_check_nan)))
-        return (anomaly,) if self._forward is None else (anomaly, *self._forward.changes())
+        return (anomaly,) if self._forward is None else (anomaly, *self._forward._changes())
 
-    def left(self, error: BaseException | None) -> None:
+    def _after_exit(self, error: BaseException | None) -> None:
         if self._forward is not None:
-            self._forward.left(error)
+            self._forward._after_exit(error)
 
 
 def check_bools(mode: bool, check_nan: bool) -> None:

@@ -41,7 +41,7 @@ class numbering(ModeBlock):
     def __init__(self, levels: list[int]) -> None:
         self.levels = levels
 
-    def changes(self) -> Any:
+    def _changes(self) -> Any:
         return ((ATTRIBUTE, "numbers", (_numbering, given_or_next(self.levels, _numbering.numbers))),)
 
 
@@ -59,10 +59,10 @@ class running(ModeBlock):
     def __init__(self, size: int, randomness: str | None = None) -> None:
         self.batch = Batch(next(_numbering.numbers), size, randomness)
 
-    def changes(self) -> Any:
+    def _changes(self) -> Any:
         return ((PUSH, "batches", self.batch),)
 
-    def given(self) -> Batch:
+    def _entry_value(self) -> Batch:
         return self.batch
 
 
@@ -75,7 +75,7 @@ class inside(ModeBlock):
     def __init__(self, batches: tuple[tuple[int, int], ...]) -> None:
         self.batches = batches
 
-    def changes(self) -> Any:
+    def _changes(self) -> Any:
         live = live_levels()
         more = [Batch(*batch) for batch in self.batches if batch[0] not in live]
         return ((SET, "batches", (*current().batches, *more)),)
@@ -92,15 +92,15 @@ class transforming(ModeBlock):
         self.transform = (kind, level)
         self.level = None if kind == "vmap" else Level(next(_levels))
 
-    def changes(self) -> Any:
+    def _changes(self) -> Any:
         transforms = (PUSH, "transforms", self.transform)
         self.outer = current().level
         return (transforms,) if self.level is None else (transforms, (SET, "level", self.level))
 
-    def given(self) -> "transforming":
+    def _entry_value(self) -> "transforming":
         return self
 
-    def left(self, error: BaseException | None) -> None:
+    def _after_exit(self, error: BaseException | None) -> None:
         if self.level is not None:
             self.level.alive = False
 

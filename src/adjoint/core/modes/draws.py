@@ -18,7 +18,7 @@ class draws_apart(ModeBlock, ContextDecorator):
     def __init__(self, state: Any = None) -> None:
         self.state = state
 
-    def changes(self) -> tuple[Any, ...]:
+    def _changes(self) -> tuple[Any, ...]:
         own = default_generator()
         other = own.clone_state() if self.state is None else Generator().set_state(self.state)
         return (ATTRIBUTE, "_seed", (own, other._seed)), (ATTRIBUTE, "_numpy", (own, other._numpy))

@@ -39,13 +39,13 @@ class watch_forward(ModeBlock):
         # the error takes the place of NumPy's warnings
         self._silence: list[Any] = []
 
-    def changes(self) -> Any:
+    def _changes(self) -> Any:
         silence = numpy.errstate(all="ignore")
         silence.__enter__()
         self._silence.append(silence)
         return ((INTERCEPT, "interceptors", (INSPECTION, self._inspection)),)
 
-    def left(self, error: BaseException | None) -> None:
+    def _after_exit(self, error: BaseException | None) -> None:
         self._silence.pop().__exit__(None, None, None)
 
 
@@ -67,18 +67,22 @@ class Inspection(Interceptor):
         """Raise FloatingPointError if these results of an operation have what is not wanted."""
         if operation.is_view or current().backward_depth:
             return
-        given = list(zip(operation.arguments.names, arguments, strict=True))
+        named_arguments = list(zip(operation.arguments.names, arguments, strict=True))
         for result in results if isinstance(results, (list, tuple)) else (results,):
             if not can_be_nan(result):
                 continue
             nan = namespace(result).isnan(result)
             if self.nan and nan.any():
-                givers = [name for name, value in given if any(has_nan(part) for part in members(value))]
+                givers = [name for name, value in named_arguments if any(has_nan(part) for part in members(value))]
                 what = f"passed on NaN that it got in {' and '.join(givers)}" if givers else "made NaN"
-                raise failure(operation, what, nan, given)
+                raise failure(operation, what, nan, named_arguments)
             inf = ~namespace(result).isfinite(result) & ~nan
-            if self.inf and inf.any() and all(is_finite(part) for _, value in given for part in members(value)):
-                raise failure(operation, "made inf", inf, given)
+            if (
+                self.inf
+                and inf.any()
+                and all(is_finite(part) for _, value in named_arguments for part in members(value))
+            ):
+                raise failure(operation, "made inf", inf, named_arguments)
 
 
 def members(argument: Any) -> list[Any]:
@@ -105,11 +109,11 @@ def is_finite(value: Any) -> bool:
     return not can_be_nan(value) or bool(namespace(value).isfinite(value).all())
 
 
-def failure(operation: Any, what: str, mask: Any, given: list[tuple[str, Any]]) -> FloatingPointError:
+def failure(operation: Any, what: str, mask: Any, named_arguments: list[tuple[str, Any]]) -> FloatingPointError:
     """The error that says what an operation did where the mask is true, from what, and where in the user's code."""
     first = [int(axis[0]) for axis in numpy.nonzero(numpy.asarray(mask))] if mask.ndim else []
     lines = [f"{operation.name}() {what} at {int(mask.sum())} of {mask.size} elements, first at {first}."]
-    lines += [f"  {name}: {described_value(part)}" for name, value in given for part in members(value)]
+    lines += [f"  {name}: {described_value(part)}" for name, value in named_arguments for part in members(value)]
     called = caller()
     if called is not None:
         lines.append(f"Called here: {described(called)}")

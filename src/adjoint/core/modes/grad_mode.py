@@ -27,7 +27,7 @@ class _GradMode(ModeBlock):
     _mode = "grad_enabled"
     _enabled: bool
 
-    def changes(self) -> Any:
+    def _changes(self) -> Any:
         return ((SET, self._mode, self._enabled),)
 
     def _clone(self) -> _GradMode:
@@ -153,9 +153,9 @@ class set_grad_enabled(_GradMode):
 
     def __init__(self, mode: bool) -> None:
         if not isinstance(mode, bool):
-            given = type(mode).__name__
+            type_of_mode = type(mode).__name__
             name = type(self).__name__
-            raise TypeError(f"{name}(): argument 'enabled' (position 1) must be bool, not {given}")
+            raise TypeError(f"{name}(): argument 'enabled' (position 1) must be bool, not {type_of_mode}")
         self._enabled = mode
         self._outer = set_mode(self._mode, self._value(mode))
         self._fresh = True
@@ -165,7 +165,7 @@ class set_grad_enabled(_GradMode):
         """The value of the mode."""
         return enabled
 
-    def changes(self) -> Any:
+    def _changes(self) -> Any:
         value = self._value(self._enabled)
         if not self._fresh:
             return ((SET, self._mode, value),)
@@ -209,7 +209,7 @@ class inference_mode(_GradMode):
     def __init__(self, mode: bool = True) -> None:
         self.mode = mode
 
-    def changes(self) -> Any:
+    def _changes(self) -> Any:
         return (SET, "inference", self.mode), (SET, "grad_enabled", not self.mode), (SET, "forward_off", self.mode)
 
     def _clone(self) -> inference_mode:

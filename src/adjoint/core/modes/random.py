@@ -98,9 +98,9 @@ class Generator:
             TypeError: it is not a tensor of bytes.
             RuntimeError: it has another size.
         """
-        given, state = state, self.read(state)
+        value, state = state, self.read(state)
         if not isinstance(state, np.ndarray):
-            raise TypeError(f"expected an adjoint.ByteTensor, but got {type_name(given)}")
+            raise TypeError(f"expected an adjoint.ByteTensor, but got {type_name(value)}")
         if state.dtype != np.uint8:
             raise TypeError("RNG state must be an adjoint.ByteTensor")
         if state.size != _STATE_BYTES:

@@ -281,15 +281,15 @@ def intercept_everywhere(interceptor, more):
     position: cython.int = interceptor.position
     users: cython.int = _users.get(position, 0) + more
     _users[position] = users
-    wanted = interceptor if users else None
-    if interceptor_at(_shared_interceptors, position) is wanted:
+    installed = interceptor if users else None
+    if interceptor_at(_shared_interceptors, position) is installed:
         return
-    _shared_interceptors = with_interceptor(_shared_interceptors, position, wanted)
+    _shared_interceptors = with_interceptor(_shared_interceptors, position, installed)
     state: ThreadState
     for reference in list(_states):
         state = reference()
         while state is not None:
-            state.interceptors = with_interceptor(state.interceptors, position, wanted)
+            state.interceptors = with_interceptor(state.interceptors, position, installed)
             state.recount()
             # the modes that will be restored follow, too
             state = state.outer
@@ -370,68 +370,68 @@ def undo(state: ThreadState, how, name, previous):
             return
 
 
-def change_modes(wanted) -> list:
-    """Change modes of the calling thread, given as (how, name, value), in one step; returns what `undo_modes` needs.
+def change_modes(changes) -> list:
+    """Change modes of the calling thread in one step; returns the list that `undo_modes` takes.
 
-    If one cannot be changed, none is.
+    changes: (how, name, value) for each mode. If one change fails, all are undone.
     """
     state: ThreadState = current()
-    done: list = [state]
+    undo_list: list = [state]
     try:
-        for how, name, value in wanted:
-            done.append((how, name, change(state, how, name, value)))
+        for how, name, value in changes:
+            undo_list.append((how, name, change(state, how, name, value)))
     except BaseException:
-        undo_modes(done)
+        undo_modes(undo_list)
         raise
-    return done
+    return undo_list
 
 
-def undo_modes(done: list):
-    """Undo, in one step, what `change_modes` has done, in the thread in which it did."""
-    state: ThreadState = done[0]
-    for i in range(1, len(done)):
-        how, name, previous = done[i]
+def undo_modes(undo_list: list):
+    """Undo the changes of `change_modes` in one step, in the thread that made them."""
+    state: ThreadState = undo_list[0]
+    for i in range(1, len(undo_list)):
+        how, name, previous = undo_list[i]
         undo(state, how, name, previous)
 
 
 def set_mode(name: str, value):
-    """Give a mode of the calling thread a value; returns what it was."""
+    """Set a mode of the calling thread; returns its earlier value."""
     return change(current(), SET, name, value)
 
 
 @cython.cclass
 class ModeBlock:
-    """A with block in which the calling thread has other modes; they are as before however it ends.
+    """A with block in which the calling thread has other modes. Each exit restores the earlier ones.
 
     Python looks for signals, and so raises KeyboardInterrupt, between the steps of its own code. A subclass therefore
-    says what is changed as data: `changes` gives (how, name of the mode, value) for each mode, and may raise, since
-    nothing has happened yet; `given` is what the block gives; `left` is called, with the error that ends the block,
-    when all was undone. The changes, and undoing them, are one step each in the compiled form. The plain form, and a
-    mode that is set by a call instead of a block, have no such step.
+    describes its changes as data. `_changes` returns (how, name of the mode, value) for each mode. It may raise, since
+    nothing has changed yet. `_entry_value` returns the value that `with ... as` binds. `_after_exit` is called with the
+    error that ends the block, after everything is undone. The compiled form makes the changes in one step, and undoes
+    them in one step. The plain form has no such step, and neither has a mode that is set by a call.
     """
 
     if not cython.compiled:
         _entered = None
 
-    def changes(self):
-        """What the block changes."""
+    def _changes(self):
+        """The changes, as (how, name of the mode, value)."""
         return ()
 
-    def given(self):
-        """What the block gives, asked for before anything is changed."""
+    def _entry_value(self):
+        """The value that `with ... as` binds, computed before any change."""
         return None
 
-    def left(self, error):
-        """What else is to be done when the block was left, by an error or, where that is None, without."""
+    def _after_exit(self, error):
+        """Further work after the changes are undone; `error` ended the block, or is None."""
 
     def __enter__(self):
-        wanted = self.changes()
-        given = self.given()
-        done: list = change_modes(wanted)
+        changes = self._changes()
+        value = self._entry_value()
+        undo_list: list = change_modes(changes)
         if self._entered is None:
             self._entered = []
-        self._entered.append(done)
-        return given
+        self._entered.append(undo_list)
+        return value
 
     def __exit__(self, kind, error, trace):
         entered: list = self._entered
@@ -443,7 +443,7 @@ class ModeBlock:
                 position = i
                 break
         undo_modes(entered.pop(position))
-        self.left(error)
+        self._after_exit(error)
 
 
 def with_plain_results(function, arguments):

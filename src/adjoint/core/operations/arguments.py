@@ -36,7 +36,7 @@ class Argument(NamedTuple):
 
     name: str
     position: int
-    wanted: str
+    annotation: str
     value: Any
 
 
@@ -78,16 +78,16 @@ def explanation(
     """The error that names the argument to blame for an error of the inside of a function, or None."""
     if not _is_ours(error.__traceback__) or (isinstance(error, AssertionError) and error.args):
         return None
-    given = list(_arguments(function, args, kwargs))
-    blamed = _blamed(given, error)
+    arguments = list(_arguments(function, args, kwargs))
+    blamed = _blamed(arguments, error)
     if blamed is None:
         return None
     where = f"{name}(): argument '{blamed.name}' (position {blamed.position})"
-    if isinstance(error, AttributeError) or not _fits(blamed.wanted, blamed.value):
-        if blamed.wanted in ("", "Any") and isinstance(blamed.value, TensorBase):
+    if isinstance(error, AttributeError) or not _fits(blamed.annotation, blamed.value):
+        if blamed.annotation in ("", "Any") and isinstance(blamed.value, TensorBase):
             return TypeError(f"{where} must be no {_kind(blamed.value)}")
-        wanted = blamed.wanted if blamed.wanted not in ("", "Any") else "Tensor"
-        return TypeError(f"{where} must be {wanted}, not {_kind(blamed.value)}")
+        expected = blamed.annotation if blamed.annotation not in ("", "Any") else "Tensor"
+        return TypeError(f"{where} must be {expected}, not {_kind(blamed.value)}")
     return ValueError(f"{where} has no such choice as {blamed.value!r}")
 
 
@@ -112,28 +112,28 @@ def _arguments(
     for position, (name, parameter) in enumerate(signature.parameters.items(), 1):
         if name not in bound:
             continue
-        wanted = "" if parameter.annotation is parameter.empty else _text(parameter.annotation)
+        annotation = "" if parameter.annotation is parameter.empty else _text(parameter.annotation)
         value = bound[name]
         if parameter.kind is parameter.VAR_POSITIONAL:
-            yield from (Argument(name, position + i, wanted, each) for i, each in enumerate(value))
+            yield from (Argument(name, position + i, annotation, each) for i, each in enumerate(value))
         elif parameter.kind is parameter.VAR_KEYWORD:
-            yield from (Argument(key, position + i, wanted, each) for i, (key, each) in enumerate(value.items()))
+            yield from (Argument(key, position + i, annotation, each) for i, (key, each) in enumerate(value.items()))
         else:
-            yield Argument(name, position, wanted, value)
+            yield Argument(name, position, annotation, value)
 
 
 def _text(annotation: Any) -> str:
     return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
 
 
-def _blamed(given: list[Argument], error: Exception) -> Argument | None:
+def _blamed(arguments: list[Argument], error: Exception) -> Argument | None:
     """The argument that an error is about, or that is not of the type that its annotation has."""
     subject = getattr(error, "obj", None)
-    known = subject is not None or str(error).startswith("'NoneType' object")
-    about = [each for each in given if known and _holds(each.value, subject, _DEEPEST)]
-    unfit = [each for each in given if not _fits(each.wanted, each.value)]
+    is_named = subject is not None or str(error).startswith("'NoneType' object")
+    about = [each for each in arguments if is_named and _holds(each.value, subject, _DEEPEST)]
+    unfit = [each for each in arguments if not _fits(each.annotation, each.value)]
     if isinstance(error, KeyError) and not unfit:
-        about = [each for each in given if error.args and each.value is error.args[0]]
+        about = [each for each in arguments if error.args and each.value is error.args[0]]
     both = [each for each in about if each in unfit]
     return next(iter(both or about or unfit), None)
 
@@ -203,9 +203,9 @@ _TYPES: dict[str, Callable[[Any], bool]] = {
 _OF_MANY = ("Sequence", "Iterable", "list", "tuple")
 
 
-def _fits(wanted: str, value: Any) -> bool:
+def _fits(annotation: str, value: Any) -> bool:
     """Whether a value may be of a type, as far as that can be told."""
-    kinds = _alternatives(wanted)
+    kinds = _alternatives(annotation)
     heads = [kind.partition("[")[0].rpartition(".")[2] for kind in kinds]
     if not heads or any(head not in _TYPES for head in heads):
         return True
@@ -221,14 +221,14 @@ def _fits_one(head: str, kind: str, value: Any) -> bool:
     return True
 
 
-def _alternatives(wanted: str) -> list[str]:
+def _alternatives(annotation: str) -> list[str]:
     """The parts of `A | B[C | D]` that stand outside of brackets.
 
     >>> _alternatives("int | Sequence[int | None]")
     ['int', 'Sequence[int | None]']
     """
     parts, depth = [""], 0
-    for letter in wanted:
+    for letter in annotation:
         depth += (letter == "[") - (letter == "]")
         if letter == "|" and not depth:
             parts.append("")

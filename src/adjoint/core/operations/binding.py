@@ -56,8 +56,10 @@ class Arguments:
         self.array_positions = tuple([self.names.index(n) for n in rule.inputs + rule.constants])
         self.strict_positions = tuple([self.names.index(n) for n in rule.numbers])
         self.number_positions = self.strict_positions + tuple([self.names.index(n) for n in rule.numbers_or_others])
-        known = self.array_positions + self.number_positions
-        self.other_positions = tuple([position for position in range(self.n_names) if position not in known])
+        operand_positions = self.array_positions + self.number_positions
+        self.other_positions = tuple(
+            [position for position in range(self.n_names) if position not in operand_positions]
+        )
         self.sequence = -1 if rule.sequence is None else self.names.index(rule.sequence)
         self.spread = -1 if rule.spread is None else self.names.index(rule.spread)
         self.takes_numbers = rule.scalars
@@ -152,8 +154,8 @@ class Arguments:
             try:
                 self.rule.check(*values)
             except INTERNAL as error:
-                given = dict(zip(self.names, values, strict=True))
-                better = explanation(registry.signature_of(self.rule), self.name, (), given, error)
+                by_name = dict(zip(self.names, values, strict=True))
+                better = explanation(registry.signature_of(self.rule), self.name, (), by_name, error)
                 if better is None:
                     raise
                 raise better from error

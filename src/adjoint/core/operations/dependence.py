@@ -35,13 +35,13 @@ def history(tensors: Iterable[TensorBase]) -> list[Any]:
 
 def leads_elsewhere(outputs: Iterable[TensorBase], own: Iterable[Tensor]) -> bool:
     """True if the outputs depend on a leaf that requires a gradient and is not one of `own`."""
-    known = {id(tensor) for tensor in own}
-    return any(is_leaf_outside(node, known) for node in history(outputs))
+    own_ids = {id(tensor) for tensor in own}
+    return any(is_leaf_outside(node, own_ids) for node in history(outputs))
 
 
-def is_leaf_outside(node: Any, known: set[int]) -> bool:
+def is_leaf_outside(node: Any, own_ids: set[int]) -> bool:
     """True for the node of a leaf that is not one of the known ones, nor of a differentiated run that is over."""
-    return isinstance(node, AccumulateGrad) and id(node.variable) not in known and not is_over(node.variable)
+    return isinstance(node, AccumulateGrad) and id(node.variable) not in own_ids and not is_over(node.variable)
 
 
 def is_over(tensor: Tensor) -> bool:
@@ -81,10 +81,10 @@ class differentiating(ModeBlock):
     def __init__(self, targets: Iterable[Tensor]) -> None:
         self.targets = tuple([tensor for tensor in targets if isinstance(tensor, TensorBase) and tensor.requires_grad])
 
-    def changes(self) -> Any:
+    def _changes(self) -> Any:
         return ((PUSH, "differentiated", self.targets),)
 
-    def left(self, error: BaseException | None) -> None:
+    def _after_exit(self, error: BaseException | None) -> None:
         show_cause(error)
 
 

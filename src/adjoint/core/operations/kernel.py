@@ -220,8 +220,8 @@ class Kernel:
             if better is not None:
                 return better
         if isinstance(error, INTERNAL):
-            given = dict(zip(self.arguments.names, raw, strict=True))
-            return explanation(registry.signature_of(self.rule), self.name, (), given, error) or error
+            by_name = dict(zip(self.arguments.names, raw, strict=True))
+            return explanation(registry.signature_of(self.rule), self.name, (), by_name, error) or error
         if self.rule.kind == "elementwise":
             errors.check_broadcast([a for a in raw if is_array(a)])
         if isinstance(error, numpy.exceptions.AxisError):

@@ -55,7 +55,7 @@ cdef class Operation:
     cpdef object binary(self, object x, object y)
     cpdef object run_in_place(self, list values)
     cpdef object call(self, list args, dict kwargs)
-    cdef object profiled(self, list given)
+    cdef object profiled(self, list operands)
     cpdef object apply(self, list values)
     cpdef object proceed(self, list values, int position)
     cdef object carry_out(self, list values)

@@ -175,7 +175,7 @@ class Operation:
             self.recorder.record_quick(x, y, self.recorder.real_plan(mask), out, result)
         return result
 
-    def profiled(self, given: list):
+    def profiled(self, operands: list):
         """The operation on one or two arguments where something unusual is on: the quick way if it is but a profiler.
 
         The profiler steps aside meanwhile, and notes the result.
@@ -183,12 +183,12 @@ class Operation:
         state: ThreadState = current()
         profiler: ProfilerHook = sole_profiler(state)
         if profiler is None or profiler.detailed:
-            return self.apply([*given, *self.tail])
+            return self.apply([*operands, *self.tail])
         result = None
         state.unusual = 0
         begun = perf_counter_ns()
         try:
-            result = self.unary(given[0]) if len(given) == 1 else self.binary(given[0], given[1])
+            result = self.unary(operands[0]) if len(operands) == 1 else self.binary(operands[0], operands[1])
         finally:
             state.recount()
             profiler.note(self.name, begun, result)

@@ -61,16 +61,21 @@ _ONE_DTYPE = {
         "histogram"
     ),
 }
-_SAID = {name: text for text, names in _ONE_DTYPE.items() for name in names.split()}
+_MESSAGES = {name: text for text, names in _ONE_DTYPE.items() for name in names.split()}
 
 
 def check_out_dtype(function: str, source: Any, target: Any) -> None:
     """Raise RuntimeError if a function's result of one (array) dtype may not be written into a tensor of another."""
     if source == target:
         return
-    said = _SAID.get(function)
-    if said is not None:
-        wanted, given = from_numpy_dtype(source), from_numpy_dtype(target)
-        names = {"want": wanted.c_name, "have": given.c_name, "Want": wanted.long_name, "Have": given.long_name}
-        raise RuntimeError(said.format(function=function, **names))
+    message = _MESSAGES.get(function)
+    if message is not None:
+        source_dtype, target_dtype = from_numpy_dtype(source), from_numpy_dtype(target)
+        names = {
+            "want": source_dtype.c_name,
+            "have": target_dtype.c_name,
+            "Want": source_dtype.long_name,
+            "Have": target_dtype.long_name,
+        }
+        raise RuntimeError(message.format(function=function, **names))
     check_cast(source, target)

@@ -19,7 +19,7 @@ Function = Callable[..., Any]
 _ndarray = numpy.ndarray
 
 REVERSED = (
-    "a reversed slice of an array that is differentiated is a copy, so that assigning to its elements would be lost; assign to "
+    "a reversed slice of a differentiated array is a copy, so that assigning to its elements would be lost; assign to "
     "the elements of the array that it was taken from"
 )
 

@@ -137,7 +137,10 @@ def values(value: Any) -> Any:
 
 
 def unwrap(value: Any) -> Any:
-    """Nested containers with Tensors in the place of the arrays that hold them."""
+    """Nested containers with Tensors in the place of the arrays that hold them.
+
+    All other values stay as they are.
+    """
     return exchanged(lambda array: array._tensor, value)
 
 

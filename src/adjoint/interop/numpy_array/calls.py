@@ -112,9 +112,8 @@ def dispatch(kind: Kind, function: Function, args: Any, kwargs: Any) -> Any:
     with own_words():
         result = _on_tensors(kind, function, args, kwargs)
     arrays = _arrays_in(args)
-    if function in NEW_MEMORY and isinstance(result, ArrayHolder):
-        if all(array._tensor is not result._tensor for array in arrays):
-            return _with_memory(result)
+    if function in NEW_MEMORY and all(array._tensor is not getattr(result, "_tensor", None) for array in arrays):
+        return _with_memory(result)
     note_views(result, arrays)
     return result
 

@@ -42,13 +42,13 @@ def load(f: File, map_location: Any = None, pickle_module: Any = pickle, *, weig
         raise ValueError(f"load(): files are read to main memory, map_location='cpu', but got {map_location!r}")
     with _opened(f, "rb") as file:
         if file.seekable():
-            place = file.tell()
+            start = file.tell()
             if file.read(4) == b"PK\x03\x04":
                 raise pickle.UnpicklingError(
                     "load(): this is a file of torch.save(), which only torch can read. There, save its arrays, such "
                     "as {name: tensor.numpy()}, by numpy.savez, and read these."
                 )
-            file.seek(place)
+            file.seek(start)
         return SafeUnpickler(file).load() if weights_only else pickle_module.load(file)
 
 

@@ -39,17 +39,17 @@ def signature_with_pin_memory(function: Callable[..., Any]) -> inspect.Signature
     parameters = list(signature.parameters.values())
     if "pin_memory" in signature.parameters:
         return signature
-    place = len(parameters) - (parameters[-1].kind is inspect.Parameter.VAR_KEYWORD)
+    position = len(parameters) - (parameters[-1].kind is inspect.Parameter.VAR_KEYWORD)
     added = inspect.Parameter("pin_memory", inspect.Parameter.KEYWORD_ONLY, default=False, annotation="bool")
-    return signature.replace(parameters=[*parameters[:place], added, *parameters[place:]])
+    return signature.replace(parameters=[*parameters[:position], added, *parameters[position:]])
 
 
 def pinned_if_asked(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What a function makes, in pinned memory if the keyword pin_memory is true; it is taken out of the others."""
-    wanted = kwargs.pop("pin_memory")
-    if not isinstance(wanted, bool) and wanted is not None:
-        raise TypeError(f"{function.__name__}(): argument 'pin_memory' must be bool, not {type_name(wanted)}")
-    if not wanted:
+    is_requested = kwargs.pop("pin_memory")
+    if not isinstance(is_requested, bool) and is_requested is not None:
+        raise TypeError(f"{function.__name__}(): argument 'pin_memory' must be bool, not {type_name(is_requested)}")
+    if not is_requested:
         return function(*args, **kwargs)
     if not cuda_is_available():
         raise RuntimeError(NO_PINNED_MEMORY)

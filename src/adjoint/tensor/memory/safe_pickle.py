@@ -70,12 +70,12 @@ class SafeUnpickler(pickle._Unpickler):
         if maker is None or type(arguments) is not tuple:
             raise _refusal(f"calls {_shown(function)}")
         try:
-            made = maker(*arguments)
+            result = maker(*arguments)
         except (TypeError, ValueError, OverflowError, RuntimeError, LookupError) as error:
             raise _refusal(f"calls {_shown(function)} with other arguments than save() writes ({error})") from error
         if function is _numpy_reconstruct:
-            self.unfinished[id(made)] = made
-        self.stack[-1] = made
+            self.unfinished[id(result)] = result
+        self.stack[-1] = result
 
     def built(self) -> None:
         """Finish an array or a dtype by the state that follows it."""
@@ -255,8 +255,8 @@ def _numpy_dtype(code: Any, align: Any = False, copy: Any = True) -> numpy.dtype
 
 def _unfinished_array(cls: Any, shape: Any, code: Any) -> numpy.ndarray:
     _check(cls is numpy.ndarray and shape == (0,) and code in (b"b", "b"), "an array begins empty")
-    made: Any = _numpy_reconstruct(numpy.ndarray, (0,), b"b")
-    return numpy.asarray(made)
+    result: Any = _numpy_reconstruct(numpy.ndarray, (0,), b"b")
+    return numpy.asarray(result)
 
 
 def _array(data: Any, dtype: Any, shape: Any, order: Any, axes: Any = None) -> numpy.ndarray:
@@ -264,11 +264,11 @@ def _array(data: Any, dtype: Any, shape: Any, order: Any, axes: Any = None) -> n
     _check_contents(shape, dtype, len(data))
     if axes is None:
         _check(order in ("C", "F"), "an order is C or F")
-        made: numpy.ndarray = _elements(data, dtype).reshape(shape, order=order)
-        return made
-    places = list(range(len(shape)))
+        result: numpy.ndarray = _elements(data, dtype).reshape(shape, order=order)
+        return result
+    axis_order = list(range(len(shape)))
     _check(order == "K" and type(axes) is tuple and all(type(axis) is int for axis in axes), "axes are integers")
-    _check(sorted(axes) == places, "axes are numbered")
+    _check(sorted(axes) == axis_order, "axes are numbered")
     return _elements(data, dtype).reshape(shape).transpose(axes)
 
 
@@ -357,8 +357,8 @@ def _check_contents(shape: Any, dtype: Any, n_bytes: int) -> None:
     _check(type(shape) is tuple and len(shape) <= _MOST_AXES, "a shape is a tuple")
     _check(all(type(length) is int and length >= 0 for length in shape), "a shape has integers")
     _check(math.prod(length or 1 for length in shape) * dtype.itemsize <= sys.maxsize, "the shape is too large")
-    wanted = math.prod(shape) * dtype.itemsize
-    _check(wanted == n_bytes, f"an array of shape {shape} has {wanted} bytes, the file has {n_bytes}")
+    size = math.prod(shape) * dtype.itemsize
+    _check(size == n_bytes, f"an array of shape {shape} has {size} bytes, the file has {n_bytes}")
 
 
 def _check_array_state(state: Any) -> None:
@@ -393,5 +393,5 @@ def _refusal(what: str) -> pickle.UnpicklingError:
     )
 
 
-def _shown(thing: Any) -> str:
-    return f"{thing.__module__}.{thing.__qualname__}" if isinstance(thing, type) else type(thing).__name__
+def _shown(value: Any) -> str:
+    return f"{value.__module__}.{value.__qualname__}" if isinstance(value, type) else type(value).__name__

@@ -95,10 +95,10 @@ class UntypedStorage:
             if index.step not in (None, 1):
                 raise RuntimeError(f"Trying to slice with a step of {index.step}, but only a step of 1 is supported")
             return UntypedStorage(self._bytes()[index])
-        return int(self._bytes()[_place(index, len(self), "UntypedStorage")])
+        return int(self._bytes()[_position(index, len(self), "UntypedStorage")])
 
     def __setitem__(self, index: Any, value: int) -> None:
-        where = index if isinstance(index, slice) else _place(index, len(self), "UntypedStorage")
+        where = index if isinstance(index, slice) else _position(index, len(self), "UntypedStorage")
         self._bytes()[where] = _byte(value)
 
     def tolist(self) -> list[int]:
@@ -112,10 +112,10 @@ class UntypedStorage:
 
     def copy_(self, source: UntypedStorage, non_blocking: bool | None = None) -> UntypedStorage:
         """Copy the bytes of another storage. Raises RuntimeError for another size."""
-        given, own = source._bytes(), self._bytes()
-        if len(given) != len(own):
-            raise RuntimeError(f"size does not match, self was {len(own)} bytes but src was {len(given)} bytes")
-        own[...] = given
+        source_bytes, own = source._bytes(), self._bytes()
+        if len(source_bytes) != len(own):
+            raise RuntimeError(f"size does not match, self was {len(own)} bytes but src was {len(source_bytes)} bytes")
+        own[...] = source_bytes
         return self
 
     def clone(self) -> UntypedStorage:
@@ -177,8 +177,8 @@ class TypedStorage:
     def __init__(self, data: Any = 0, *, dtype: Any = None, wrap_storage: UntypedStorage | None = None) -> None:
         self._kind = get_default_dtype() if dtype is None else as_dtype(dtype, "TypedStorage")
         if wrap_storage is None:
-            made = numpy.zeros(data, self._kind.numpy) if isinstance(data, int) else array_from_data(data, self._kind)
-            wrap_storage = UntypedStorage(made)
+            array = numpy.zeros(data, self._kind.numpy) if isinstance(data, int) else array_from_data(data, self._kind)
+            wrap_storage = UntypedStorage(array)
         self._untyped = wrap_storage
 
     @property
@@ -228,10 +228,10 @@ class TypedStorage:
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
-        return self._values()[_place(index, len(self), "TypedStorage")].item()
+        return self._values()[_position(index, len(self), "TypedStorage")].item()
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        where = index if isinstance(index, slice) else _place(index, len(self), "TypedStorage")
+        where = index if isinstance(index, slice) else _position(index, len(self), "TypedStorage")
         self._values()[where] = value
 
     def tolist(self) -> list[Any]:
@@ -294,7 +294,7 @@ def is_storage(obj: object) -> bool:
     return isinstance(obj, (UntypedStorage, TypedStorage))
 
 
-def _place(index: Any, n: int, kind: str) -> int:
+def _position(index: Any, n: int, kind: str) -> int:
     """An index of a storage. Raises RuntimeError for what is no int, IndexError outside of it."""
     if not isinstance(index, int):
         raise RuntimeError(f"can't index a adjoint.{kind} with {type_name(index)}")
@@ -332,15 +332,15 @@ def moved_to_shared(storage: UntypedStorage) -> None:
     target[...] = memory
 
     # an array that two refer to is one array afterwards, too: views compare that of their base with what it was
-    made: dict[int, tuple[Any, Any]] = {}
+    shared: dict[int, tuple[Any, Any]] = {}
 
     def moved(array: Any) -> Any:
         if not isinstance(array, numpy.ndarray) or array.size == 0 or not start <= address(array) < stop:
             return array
-        if id(array) not in made:
+        if id(array) not in shared:
             new = numpy.ndarray(array.shape, array.dtype, target, address(array) - start, array.strides)
-            made[id(array)] = new, array
-        return made[id(array)][0]
+            shared[id(array)] = new, array
+        return shared[id(array)][0]
 
     old = storage._array
     storage._array = moved(old) if old.size else target.view(old.dtype).reshape(old.shape)

@@ -68,21 +68,21 @@ def reinforce(draws: Tensor, reward: Any) -> None:
     if is_reinforced(draws):
         raise RuntimeError("reinforce() was called on this draw before; each draw has one reward")
     shape = draws._array.shape
-    given = numpy.asarray(reward._array if isinstance(reward, TensorBase) else reward)
-    if given.shape not in ((), shape):
+    rewards = numpy.asarray(reward._array if isinstance(reward, TensorBase) else reward)
+    if rewards.shape not in ((), shape):
         raise ValueError(
-            f"reinforce() got a reward of shape {list(given.shape)} for a draw of shape {list(shape)}; give one "
+            f"reinforce() got a reward of shape {list(rewards.shape)} for a draw of shape {list(shape)}; give one "
             "number for each element, or one for all"
         )
     if draws.grad_fn is None:
         # indices are in the graph only from here on
         draws._node = function_node(MultinomialBackward0, zeros_of_inputs, draw.parameters, draws)
-    scores = [numpy.negative(each) for each in draw.score(numpy.broadcast_to(given, shape))]
+    scores = [numpy.negative(each) for each in draw.score(numpy.broadcast_to(rewards, shape))]
 
     def replace(grad_inputs: tuple[Any, ...], grad_outputs: tuple[Any, ...]) -> tuple[Any, ...]:
         """The scores of the parameters, whatever gradient arrived."""
-        left = iter(scores)
-        return tuple([None if g is None else fitted(next(left), g) for g in grad_inputs])
+        remaining = iter(scores)
+        return tuple([None if g is None else fitted(next(remaining), g) for g in grad_inputs])
 
     draws.grad_fn.register_hook(replace)
     draws.__dict__["_draw"] = draw._replace(score=None)
@@ -122,14 +122,14 @@ def multinomial_score(weights: Array, drawn: Array, replacement: bool) -> Score:
     def score(reward: Array) -> tuple[Array]:
         rows, indices, rewards = [numpy.atleast_2d(each) for each in (weights, drawn, reward)]
         result = numpy.zeros(rows.shape, rows.dtype)
-        left = numpy.ones(rows.shape, bool)
+        remaining = numpy.ones(rows.shape, bool)
         at = numpy.arange(len(rows))
         for i, r in zip(indices.T, rewards.T, strict=True):
-            total = (rows * left).sum(axis=-1)
+            total = (rows * remaining).sum(axis=-1)
             result[at, i] += r / rows[at, i]
-            result -= left * (r / total)[:, None]
+            result -= remaining * (r / total)[:, None]
             if not replacement:
-                left[at, i] = False
+                remaining[at, i] = False
         return (result.reshape(weights.shape),)
 
     return score

@@ -68,7 +68,7 @@ def demands(values: Any) -> bool:
 class _unrecorded(ModeBlock):
     """A block that records nothing and bypasses the search for volatile arguments."""
 
-    def changes(self) -> Any:
+    def _changes(self) -> Any:
         return (SET, "grad_enabled", False), (PUSH, "bypassed", RECORDING)
 
 

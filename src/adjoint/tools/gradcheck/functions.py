@@ -75,7 +75,7 @@ class at(ModeBlock):
     def __init__(self, x: Tensor, values: Array) -> None:
         self.wanted = ((MEMORY, "", (x._array, values)),)
 
-    def changes(self) -> tuple[Any, ...]:
+    def _changes(self) -> tuple[Any, ...]:
         return self.wanted
 
 

@@ -371,8 +371,8 @@ def kernel_of(rule: Rule) -> Callable[..., Any]:
             result = aligned(rule.name, args)
             if result is not None:
                 return result
-        given = {**defaults, **dict(zip(positional, args, strict=False)), **kwargs}
-        values = {name: given[name] for name in rule.names}
+        arguments = {**defaults, **dict(zip(positional, args, strict=False)), **kwargs}
+        values = {name: arguments[name] for name in rule.names}
         level = level_of(operands_of(rule, values))
         if not level:
             return getattr(inner_ops(list(operands_of(rule, values))), rule.name)(*args, **kwargs)

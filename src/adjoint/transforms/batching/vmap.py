@@ -132,9 +132,9 @@ class Results:
 
     def __init__(self, func: Callable[..., Any], results: Any, out_dims: Dims, batch: Batch) -> None:
         leaves, self.structure = flatten(results, _is_none)
-        wanted = checked_out_dims(func, out_dims, results, self.structure)
-        pairs = [lead_out(func, leaf, place, batch) for leaf, place in zip(leaves, wanted, strict=True)]
-        self.outputs, self.places = [output for output, _ in pairs], [place for _, place in pairs]
+        dims = checked_out_dims(func, out_dims, results, self.structure)
+        pairs = [lead_out(func, leaf, dim, batch) for leaf, dim in zip(leaves, dims, strict=True)]
+        self.outputs, self.places = [output for output, _ in pairs], [dim for _, dim in pairs]
 
 
 def joined(parts: list[Results]) -> Any:
@@ -144,7 +144,7 @@ def joined(parts: list[Results]) -> Any:
         return first.structure.unflatten(first.outputs)
     columns = zip(*[part.outputs for part in parts], strict=True)
     pairs = zip(columns, first.places, strict=True)
-    return first.structure.unflatten(column[0] if place is None else ops.cat(column, place) for column, place in pairs)
+    return first.structure.unflatten(column[0] if dim is None else ops.cat(column, dim) for column, dim in pairs)
 
 
 def lead_in(tensor: TensorBase, dim: int, level: int) -> Tensor:
@@ -154,13 +154,13 @@ def lead_in(tensor: TensorBase, dim: int, level: int) -> Tensor:
     return with_plain_results(ops.batch_in, (tensor, level))
 
 
-def lead_out(func: Callable[..., Any], output: Any, place: int | None, batch: Batch) -> tuple[Any, int | None]:
+def lead_out(func: Callable[..., Any], output: Any, dim: int | None, batch: Batch) -> tuple[Any, int | None]:
     """A result as a tensor with the batch axis at its place, and this counted from the front.
 
     The result as it is where the place is None.
     """
     name = name_of(func)
-    if place is None:
+    if dim is None:
         if isinstance(output, TensorBase) and any(n == batch.level for n, _ in batches_of(output._array)):
             raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
         return output, None
@@ -170,10 +170,10 @@ def lead_out(func: Callable[..., Any], output: Any, place: int | None, batch: Ba
             "out_dims= to None for output?"
         )
     whole = of_all_members(output, batch.level, batch.size)
-    place = normalize_dim(place, whole.ndim)
-    if place:
-        whole = ops.permute(whole, (*range(1, place + 1), 0, *range(place + 1, whole.ndim)))
-    return whole, place
+    dim = normalize_dim(dim, whole.ndim)
+    if dim:
+        whole = ops.permute(whole, (*range(1, dim + 1), 0, *range(dim + 1, whole.ndim)))
+    return whole, dim
 
 
 # arguments and results against in_dims and out_dims -------------------------------------------------------------------
@@ -224,10 +224,10 @@ def checked_in_dims(
 ) -> list[int | None]:
     """The batch axis of each leaf of the arguments, counted from the front. Raises ValueError where there is none."""
     name = name_of(func)
-    said = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
+    prefix = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
     if not isinstance(in_dims, (int, tuple)):
         raise ValueError(
-            f"{said}expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, "
+            f"{prefix}expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, "
             f"got: {type(in_dims)}."
         )
     if not args:
@@ -238,27 +238,29 @@ def checked_in_dims(
     dims = spread(in_dims, structure)
     if dims is None:
         raise ValueError(
-            f"{said}in_dims is not compatible with the structure of `inputs`. in_dims has structure "
+            f"{prefix}in_dims is not compatible with the structure of `inputs`. in_dims has structure "
             f"{described(flatten(in_dims, _is_none)[1])} but inputs has structure {described(structure)}."
         )
-    return [checked_dim(said, leaf, dim) for leaf, dim in zip(leaves, dims, strict=True)]
+    return [checked_dim(prefix, leaf, dim) for leaf, dim in zip(leaves, dims, strict=True)]
 
 
-def checked_dim(said: str, leaf: Any, dim: Any) -> int | None:
+def checked_dim(prefix: str, leaf: Any, dim: Any) -> int | None:
     """The batch axis of one argument, counted from the front."""
     if not isinstance(dim, int) and dim is not None:
-        raise ValueError(f"{said}Got in_dim={dim} for an input but in_dim must be either an integer dimension or None.")
+        raise ValueError(
+            f"{prefix}Got in_dim={dim} for an input but in_dim must be either an integer dimension or None."
+        )
     if dim is None:
         return None
     if not isinstance(leaf, TensorBase):
         raise ValueError(
-            f"{said}Got in_dim={dim} for an input but the input is of type {type(leaf)}. We cannot vmap over "
+            f"{prefix}Got in_dim={dim} for an input but the input is of type {type(leaf)}. We cannot vmap over "
             "non-Tensor arguments, please use None as the respective in_dim"
         )
     n = leaf._array.ndim
     if not -n <= dim < n:
         raise ValueError(
-            f"{said}Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {n} so expected "
+            f"{prefix}Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {n} so expected "
             f"in_dim to satisfy -{n} <= in_dim < {n}."
         )
     return dim % n

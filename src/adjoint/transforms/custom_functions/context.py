@@ -116,9 +116,9 @@ class FunctionCtx:
 
         Raises TypeError for what is no dtype.
         """
-        for wanted in dtypes:
-            if not (isinstance(wanted, dtype) or wanted is None):
-                raise TypeError(f"set_output_grad_dtype expects dtypes or None, but got {type_name(wanted)}")
+        for kind in dtypes:
+            if not (isinstance(kind, dtype) or kind is None):
+                raise TypeError(f"set_output_grad_dtype expects dtypes or None, but got {type_name(kind)}")
         self._ad_grad_dtypes = dtypes
 
     def mark_shared_storage(self, *pairs: Any) -> None:
@@ -234,8 +234,8 @@ class BackwardCFunction(ContextNode, FunctionCtx):
         if self._ad_n_outputs == 1:
             grads = [as_received(self, cotangent, 0, create_graph)]
         else:
-            given = cotangent or [None] * self._ad_n_outputs
-            grads = [as_received(self, g, nr, create_graph) for nr, g in enumerate(given)]
+            cotangents = cotangent or [None] * self._ad_n_outputs
+            grads = [as_received(self, g, nr, create_graph) for nr, g in enumerate(cotangents)]
         model = None
         if self._ad_model is not None:
             model = next((g._array for g in grads if g is not None), self._ad_model)
@@ -247,14 +247,14 @@ class BackwardCFunction(ContextNode, FunctionCtx):
             # though the batch may be over, this is part of the function that was mapped
             with inside(batches_of(model)):
                 returned = self.apply(*grads)
-        given = returned if isinstance(returned, tuple) else (returned,)
-        if len(given) != self._ad_n_arguments:
-            given = without_surplus(self, given)
+        cotangents = returned if isinstance(returned, tuple) else (returned,)
+        if len(cotangents) != self._ad_n_arguments:
+            cotangents = without_surplus(self, cotangents)
         # the arrays that arrived may now be handed on
         grads = cotangent = returned = None
         pulled: list[Any] = []
         for i, (node, nr) in enumerate(self.next_functions):
-            g = given[self._ad_places[i]]
+            g = cotangents[self._ad_places[i]]
             if g is not None and not isinstance(g, TensorBase):
                 raise RuntimeError(f"expected Variable or None (got {type_name(g)})")
             if g is None or node is None:
@@ -265,7 +265,7 @@ class BackwardCFunction(ContextNode, FunctionCtx):
                 check_fit(self, g._array, shape, kind, i)
             pulled.append(project_tensor(g, shape, kind) if create_graph else project(g._array, shape, kind))
         if len(self._ad_places) != self._ad_n_arguments:
-            check_constants(self, given)
+            check_constants(self, cotangents)
         return pulled
 
 
@@ -281,10 +281,10 @@ def save(node: BackwardCFunction, outputs: Sequence[Any]) -> None:
     """Keep the tensors given to save_for_backward, with their versions."""
     numbers = {id(output): nr for nr, output in enumerate(outputs)}
     entries = []
-    for place, tensor in enumerate(node.to_save or ()):
+    for position, tensor in enumerate(node.to_save or ()):
         if not (isinstance(tensor, TensorBase) or tensor is None):
             raise TypeError(
-                f"save_for_backward can only save variables, but argument {place} is of type {type_name(tensor)}"
+                f"save_for_backward can only save variables, but argument {position} is of type {type_name(tensor)}"
             )
         entries.append(None if tensor is None else saved_slot(node, tensor, numbers.get(id(tensor))))
     node._ad_saved = tuple(entries)
@@ -336,9 +336,9 @@ def as_received(node: BackwardCFunction, cotangent: Any, nr: int, create_graph: 
         return None
     tensor: Any = cotangent if create_graph else new_tensor(cotangent)
     if node._ad_grad_dtypes is not None:
-        wanted = node._ad_grad_dtypes[nr]
-        if wanted is not None and tensor.dtype is not wanted:
-            tensor = ops.cast(tensor, wanted)
+        target = node._ad_grad_dtypes[nr]
+        if target is not None and tensor.dtype is not target:
+            tensor = ops.cast(tensor, target)
     return tensor
 
 
@@ -352,36 +352,36 @@ def zeros_of(node: BackwardCFunction, nr: int, model: Any) -> Tensor | None:
     return new_tensor(in_batch_of(namespace(model).zeros(shape, dtype=kind), model))
 
 
-def without_surplus(node: BackwardCFunction, given: tuple[Any, ...]) -> tuple[Any, ...]:
+def without_surplus(node: BackwardCFunction, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
     """The cotangents without None behind the last argument. Raises RuntimeError if their number is wrong."""
-    n, got = node._ad_n_arguments, len(given)
-    if got < n or any(g is not None for g in given[n:]):
+    n, got = node._ad_n_arguments, len(gradients)
+    if got < n or any(g is not None for g in gradients[n:]):
         raise RuntimeError(
             f"function {errors.name_of(node)} returned an incorrect number of gradients (expected {n}, got {got})"
         )
-    return given[:n]
+    return gradients[:n]
 
 
-def check_constants(node: BackwardCFunction, given: tuple[Any, ...]) -> None:
+def check_constants(node: BackwardCFunction, gradients: tuple[Any, ...]) -> None:
     """Raise RuntimeError if there is a cotangent for an argument that is no tensor."""
-    for place, g in enumerate(given):
-        if g is not None and place not in node._ad_places:
+    for position, g in enumerate(gradients):
+        if g is not None and position not in node._ad_places:
             raise RuntimeError(
-                f"function {errors.name_of(node)} returned a gradient different than None at position {place + 1}, but "
-                "the corresponding forward input was not a Variable"
+                f"function {errors.name_of(node)} returned a gradient different than None at position {position + 1}, "
+                "but the corresponding forward input was not a Variable"
             )
 
 
 def check_fit(node: BackwardCFunction, array: Any, shape: tuple[int, ...], kind: Any, i: int) -> None:
     """Raise RuntimeError if a cotangent cannot be that of an input of this shape and dtype."""
-    said = f"Function {errors.name_of(node)} returned an invalid gradient at index {i} - "
+    message = f"Function {errors.name_of(node)} returned an invalid gradient at index {i} - "
     if array.shape != shape and not expands_to(shape, array.shape):
         raise RuntimeError(
-            f"{said}got {errors.sizes(array.shape)} but expected shape compatible with {errors.sizes(shape)}"
+            f"{message}got {errors.sizes(array.shape)} but expected shape compatible with {errors.sizes(shape)}"
         )
     if kind is not None and kind_of(array) == "c" and kind_of(kind) != "c":
         raise RuntimeError(
-            f"{said}expected type {from_numpy_dtype(kind)} but got {from_numpy_dtype(array.dtype)}: the gradient "
+            f"{message}expected type {from_numpy_dtype(kind)} but got {from_numpy_dtype(array.dtype)}: the gradient "
             "of a real input is real"
         )
 

@@ -42,8 +42,8 @@ class CustomFunction(KeptByName):
         self.rules: dict[str, dict[str | None, Rule]] = {"vjp": {}, "jvp": {}}
         title = "".join(part.title() for part in function.__name__.strip("<>_").split("_"))
         self.function_class: Any = FunctionMeta(title, (_ByRules,), {"custom": self, "__module__": function.__module__})
-        for kind, given in (("vjp", vjp), ("jvp", jvp)):
-            for name, rule in (given if isinstance(given, dict) else {None: given}).items():
+        for kind, rules in (("vjp", vjp), ("jvp", jvp)):
+            for name, rule in (rules if isinstance(rules, dict) else {None: rules}).items():
                 if rule is not None:
                     self.add(kind, name, rule)
 
@@ -73,25 +73,25 @@ class CustomFunction(KeptByName):
 
     def add(self, kind: str, name: str | None, rule: Rule) -> Rule:
         """Note a rule. Raises TypeError unless it speaks of parameters that the function has."""
-        said = f"{self.function.__name__}: the {kind}" + ("" if name is None else f" of {name!r}")
+        message = f"{self.function.__name__}: the {kind}" + ("" if name is None else f" of {name!r}")
         if not callable(rule):
-            raise TypeError(f"{said} must be a function, not {type(rule).__name__}")
+            raise TypeError(f"{message} must be a function, not {type(rule).__name__}")
         if name is not None and name not in self.names:
-            raise TypeError(f"{said} is for a parameter that is not there; known are {', '.join(self.names)}")
-        for needed in needs_of(rule):
-            if needed not in (*self.names, _RESULT):
+            raise TypeError(f"{message} is for a parameter that is not there; known are {', '.join(self.names)}")
+        for needs in needs_of(rule):
+            if needs not in (*self.names, _RESULT):
                 raise TypeError(
-                    f"{said} asks for {needed!r}; known are {driver_of(kind)} (first), {_RESULT} (the result), "
+                    f"{message} asks for {needs!r}; known are {driver_of(kind)} (first), {_RESULT} (the result), "
                     f"{', '.join(self.names)}"
                 )
         if _RESULT in self.names and _RESULT in needs_of(rule):
             raise TypeError(
-                f"{said} asks for {_RESULT!r}, which means the result, but is a parameter of the function, too: call "
-                "the parameter something else"
+                f"{message} asks for {_RESULT!r}, which means the result, but is a parameter of the function, too: "
+                "call the parameter something else"
             )
         rules = self.rules[kind]
         if (name is None) != (None in rules) and rules:
-            raise TypeError(f"{said} cannot be added: give either one rule for all parameters, or one for each")
+            raise TypeError(f"{message} cannot be added: give either one rule for all parameters, or one for each")
         rules[name] = rule
         return rule
 
@@ -100,14 +100,14 @@ class CustomFunction(KeptByName):
         names = (name for rules in self.rules.values() for rule in rules.values() for name in needs_of(rule))
         return list(dict.fromkeys(names))
 
-    def run_vjp(self, g: Tree, values: dict[str, Tree], wanted: set[str]) -> dict[str, Tree]:
+    def run_vjp(self, g: Tree, values: dict[str, Tree], names: set[str]) -> dict[str, Tree]:
         """The cotangents of the wanted parameters, as the rules say."""
         rules: dict[Any, Rule] = self.rules["vjp"]
         if None in rules:
             returned = rules[None](g, *[values[name] for name in needs_of(rules[None])])
             return self.by_name(returned, "vjp")
         return {
-            name: rule(g, *[values[need] for need in needs_of(rule)]) for name, rule in rules.items() if name in wanted
+            name: rule(g, *[values[need] for need in needs_of(rule)]) for name, rule in rules.items() if name in names
         }
 
     def run_jvp(self, tangents: dict[str, Tree], values: dict[str, Tree]) -> Tree:
@@ -203,10 +203,10 @@ class _ByRules(Function):
         """Keep what the rules need."""
         structure, *leaves = inputs
         *outputs, shape = output
-        known = structure.unflatten(leaves)
-        known[_RESULT] = shape.unflatten(outputs)
+        arguments = structure.unflatten(leaves)
+        arguments[_RESULT] = shape.unflatten(outputs)
         needs = cls.custom.needs()
-        saved, form = flatten({name: known[name] for name in needs})
+        saved, form = flatten({name: arguments[name] for name in needs})
         tensors = [leaf for leaf in saved if isinstance(leaf, TensorBase)]
         ctx.save_for_backward(*tensors)
         # behind them the results, zeros like which a transposed vjp is differentiated by
@@ -237,7 +237,7 @@ class _ByRules(Function):
             return *pushed(cls.custom, ctx, tangents[1:]), None
         check_rules(cls.custom)
         results = iter(ctx.saved_tensors[ctx.rest.count(None) :])
-        blanks = [blank_like(next(results)) if known else None for known in ctx.are_tensors]
+        blanks = [blank_like(next(results)) if is_tensor else None for is_tensor in ctx.are_tensors]
         return *transposed(lambda: pulled(cls.custom, ctx, blanks), blanks, tangents[1:]), None
 
 
@@ -260,8 +260,8 @@ def values_of(ctx: Any) -> dict[str, Tree]:
 def pulled(custom: CustomFunction, ctx: Any, gradients: Any) -> list[Any]:
     """The cotangents of the leaves of the arguments by the vjp."""
     g = ctx.shape.unflatten(gradients)
-    wanted = wanted_by(ctx)
-    cotangents = custom.run_vjp(g, values_of(ctx), wanted)
+    names = wanted_by(ctx)
+    cotangents = custom.run_vjp(g, values_of(ctx), names)
     return [
         leaf
         for name, child in zip(ctx.structure.keys, ctx.structure.children, strict=True)
@@ -330,12 +330,12 @@ def transposed(function: Callable[[], list[Any]], blanks: list[Any], drivers: An
         for end, driver in zip(ends, drivers, strict=True)
         if isinstance(end, TensorBase) and end.requires_grad and driver is not None
     ]
-    wanted = [blank for blank in blanks if blank is not None]
-    if not pairs or not wanted:
+    present = [blank for blank in blanks if blank is not None]
+    if not pairs or not present:
         return [None] * len(blanks)
     slopes = grad(
         [end for end, _ in pairs],
-        wanted,
+        present,
         [driver for _, driver in pairs],
         create_graph=is_grad_enabled(),
         allow_unused=True,

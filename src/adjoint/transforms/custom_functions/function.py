@@ -241,8 +241,8 @@ def bound(cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     if not kwargs and least <= len(args) <= most:
         return args
     for name in kwargs:
-        known = signature.parameters.get(name)
-        if known is None or known.kind not in (known.POSITIONAL_OR_KEYWORD, known.POSITIONAL_ONLY):
+        parameter = signature.parameters.get(name)
+        if parameter is None or parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.POSITIONAL_ONLY):
             raise TypeError(f"forward() got an unexpected keyword argument '{name}'")
     if has_setup_context(cls):
         arguments = signature.bind(*args, **kwargs)
@@ -256,19 +256,19 @@ def bound(cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     for name in names[: len(args)]:
         if name in kwargs:
             raise TypeError(f"forward() got multiple values for argument '{name}'")
-    for place in range(len(args), last + 1):
-        default = signature.parameters[names[place]].default
-        if names[place] not in kwargs and default is inspect.Parameter.empty:
-            raise TypeError(f"forward() missing required argument: '{names[place]}' (position {place})")
-        values.append(kwargs.get(names[place], default))
+    for position in range(len(args), last + 1):
+        default = signature.parameters[names[position]].default
+        if names[position] not in kwargs and default is inspect.Parameter.empty:
+            raise TypeError(f"forward() missing required argument: '{names[position]}' (position {position})")
+        values.append(kwargs.get(names[position], default))
     return tuple(values)
 
 
 def parameters_of(cls: type[Function]) -> tuple[inspect.Signature, int, float]:
     """The signature of forward without ctx, and how many arguments, from least to most, leave no default to fill in."""
     function = cls.forward
-    known = cls._signature_of
-    if known is None or known[0] != function:
+    cached_signature = cls._signature_of
+    if cached_signature is None or cached_signature[0] != function:
         signature = inspect.signature(function)
         if not has_setup_context(cls):
             signature = signature.replace(parameters=list(signature.parameters.values())[1:])
@@ -277,8 +277,8 @@ def parameters_of(cls: type[Function]) -> tuple[inspect.Signature, int, float]:
         most = math.inf if inspect.Parameter.VAR_POSITIONAL in kinds else least
         if inspect.Parameter.KEYWORD_ONLY in kinds:
             most = -1
-        known = cls._signature_of = (function, signature, least, most)
-    return known[1:]
+        cached_signature = cls._signature_of = (function, signature, least, most)
+    return cached_signature[1:]
 
 
 # running and recording ------------------------------------------------------------------------------------------------
@@ -331,21 +331,23 @@ def is_new(node: Any, args: tuple[Any, ...], value: Any) -> bool:
 
 def connect(node: Any, args: tuple[Any, ...], needs: tuple[bool, ...]) -> None:
     """Let the node point to the nodes of its inputs; every tensor among the arguments has an edge."""
-    places: tuple[int, ...] = (0,)
+    positions: tuple[int, ...] = (0,)
     tensors = args
     if len(args) == 1:
         node._ad_set_edges((gradient_edge(args[0]),))
     else:
-        places = tuple([place for place, value in enumerate(args) if isinstance(value, TensorBase)])
-        tensors = tuple([args[place] for place in places])
-        node._ad_set_edges(tuple([gradient_edge(args[place]) if needs[place] else None for place in places]))
+        positions = tuple([position for position, value in enumerate(args) if isinstance(value, TensorBase)])
+        tensors = tuple([args[position] for position in positions])
+        node._ad_set_edges(
+            tuple([gradient_edge(args[position]) if needs[position] else None for position in positions])
+        )
     numbers = tuple([tensor._output_nr for tensor in tensors])
     if any(numbers):
         node._ad_output_nrs = numbers
     cross: Any = registry.cross
     if cross is not None and any(type(tensor._array) is not numpy.ndarray for tensor in tensors):
         cross(node, tensors, tensors)
-    node._ad_places = places
+    node._ad_places = positions
     node._ad_n_arguments = len(args)
     node._ad_sequence_nr = next_sequence_nr()
 
@@ -353,7 +355,7 @@ def connect(node: Any, args: tuple[Any, ...], needs: tuple[bool, ...]) -> None:
 def finished(node: Any, args: tuple[Any, ...], returned: tuple[Any, ...], records: bool) -> tuple[Any, ...]:
     """What the function returned as outputs of its node, with what it said of them and of its inputs."""
     dirty = checked_dirty(node, returned)
-    inputs = {id(value): place for place, value in enumerate(args) if isinstance(value, TensorBase)}
+    inputs = {id(value): position for position, value in enumerate(args) if isinstance(value, TensorBase)}
     if not dirty <= inputs.keys():
         warnings.warn(DIRTY_NO_INPUT, stacklevel=4)
     constant = {id(tensor) for tensor in checked_constants(node)}
@@ -387,10 +389,10 @@ def checked_dirty(node: Any, returned: tuple[Any, ...]) -> set[int]:
     """
     if not node.dirty_tensors:
         return set()
-    for place, tensor in enumerate(node.dirty_tensors):
+    for position, tensor in enumerate(node.dirty_tensors):
         if not isinstance(tensor, TensorBase):
             raise RuntimeError(
-                f"mark_dirty can only accept variables, but argument {place} is of type {type_name(tensor)}"
+                f"mark_dirty can only accept variables, but argument {position} is of type {type_name(tensor)}"
             )
     dirty = {id(tensor) for tensor in node.dirty_tensors}
     if not dirty <= {id(value) for value in returned}:
@@ -458,19 +460,19 @@ def declared_dtypes(node: Any, kinds: tuple[Any, ...]) -> tuple[Any, ...]:
 
     Raises RuntimeError if their number is not that of the outputs, or for an output that has no gradient.
     """
-    wanted = node._ad_grad_dtypes
-    if len(wanted) != len(kinds):
+    dtypes = node._ad_grad_dtypes
+    if len(dtypes) != len(kinds):
         raise RuntimeError(
-            f"set_output_grad_dtype got {len(wanted)} dtypes, but the function {errors.name_of(node)} returned "
+            f"set_output_grad_dtype got {len(dtypes)} dtypes, but the function {errors.name_of(node)} returned "
             f"{len(kinds)} values"
         )
-    for nr, (dtype, kind) in enumerate(zip(wanted, kinds, strict=True)):
+    for nr, (dtype, kind) in enumerate(zip(dtypes, kinds, strict=True)):
         if dtype is not None and (kind is None or not is_inexact(kind)):
             raise RuntimeError(
                 f"set_output_grad_dtype got {dtype} for output {nr} of {errors.name_of(node)}, which has no gradient; "
                 "pass None"
             )
-    return tuple(None if dtype is None else dtype.numpy for dtype in wanted)
+    return tuple(None if dtype is None else dtype.numpy for dtype in dtypes)
 
 
 # forward mode ---------------------------------------------------------------------------------------------------------
@@ -490,33 +492,33 @@ def evaluate(cls: type[Function], args: tuple[Any, ...], levels: tuple[int, ...]
             return node, outputs, single
         dirty = {id(tensor) for tensor in node.dirty_tensors or ()}
         coming = next(t for t in tangents if t is not None)
-        given: list[Any] = [
+        input_tangents: list[Any] = [
             given_tangent(node, value, t, id(value) in dirty, level, coming)
             for value, t in zip(args, tangents, strict=True)
         ]
-        versions = [None if t is None else version_of(t) for t in given]
-        found = pushed(node, given, len(outputs))
-        modified = {id(value): place for place, value in enumerate(args) if id(value) in dirty}
-        for nr, (output, t) in enumerate(zip(outputs, found, strict=True)):
-            place = modified.get(id(output))
-            if place is None:
+        versions = [None if t is None else version_of(t) for t in input_tangents]
+        results = pushed(node, input_tangents, len(outputs))
+        modified = {id(value): position for position, value in enumerate(args) if id(value) in dirty}
+        for nr, (output, t) in enumerate(zip(outputs, results, strict=True)):
+            position = modified.get(id(output))
+            if position is None:
                 note_tangent(node, nr, output, t, level, args, tangents)
-            elif tangents[place] is not None:
-                check_modified(t, tangents[place], versions[place])
-            elif t is not given[place]:
+            elif tangents[position] is not None:
+                check_modified(t, tangents[position], versions[position])
+            elif t is not input_tangents[position]:
                 check_tangent_shape(output, t)
-                given[place].copy_(t)
+                input_tangents[position].copy_(t)
     return node, outputs, single
 
 
-def check_modified(returned: Tensor | None, given: Tensor, version: int | None) -> None:
+def check_modified(returned: Tensor | None, expected: Tensor, version: int | None) -> None:
     """Raise RuntimeError unless jvp modified the tangent of a modified input in place, and returned that very tensor.
 
     As in torch, the first message is for what has the version that the tangent had before, whatever tensor it is.
     """
-    if returned is None or (version_of(returned) == version and not given.is_inference()):
+    if returned is None or (version_of(returned) == version and not expected.is_inference()):
         raise RuntimeError(DIRTY_TANGENT_AS_IT_WAS)
-    if returned is not given:
+    if returned is not expected:
         raise RuntimeError(DIRTY_TANGENT)
 
 
@@ -553,16 +555,16 @@ def pushed(node: Any, tangents: list[Any], n_outputs: int) -> tuple[Any, ...]:
         returned = node.apply_jvp(*tangents)
     finally:
         node._ad_in_jvp = False
-    found = returned if isinstance(returned, tuple) else (returned,)
-    if len(found) != n_outputs:
+    results = returned if isinstance(returned, tuple) else (returned,)
+    if len(results) != n_outputs:
         raise RuntimeError(
             f"Function's jvp returned an invalid number of forward gradients (expected {n_outputs} but got "
-            f"{len(found)})"
+            f"{len(results)})"
         )
-    for nr, t in enumerate(found):
+    for nr, t in enumerate(results):
         if not (t is None or isinstance(t, TensorBase)):
             raise RuntimeError(f"expected Variable or None (got {type_name(t)}) for grad output {nr}.")
-    return found
+    return results
 
 
 def note_tangent(
