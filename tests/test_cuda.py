@@ -362,7 +362,7 @@ def recomputed(x: adjoint.Tensor, policy: CheckpointPolicy, mapped: bool) -> tup
     y = checkpoint(adjoint.vmap(steps) if mapped else steps, x, use_reentrant=False, context_fn=contexts)
     gc.collect()
     waiting = [
-        array for each in gc.get_objects() if isinstance(each, checkpoints._KeptResults) for array in each.arrays
+        array for each in gc.get_objects() if isinstance(each, checkpoints._StoredResults) for array in each.arrays
     ]
     y.sum().backward()
     return waiting, runs

@@ -56,14 +56,14 @@ class Box:
     Such a value is in the graph by its coordinates in that space; see `_user_values`.
     """
 
-    __slots__ = ("_held", "_tensor")
+    __slots__ = ("_content", "_tensor")
 
-    _held: Any
+    _content: Any
     _tensor: Tensor
 
     @property
     def _value(self) -> Any:
-        return self._held
+        return self._content
 
     #: Kinds of values, and the class of their boxes.
     type_mappings: dict[type, type] = {}
@@ -271,7 +271,7 @@ class ArrayBox(Box):
     def copy(self, order: Any = "C") -> Any:
         """The same values in memory of their own, which can be assigned to."""
         tensor = ops.clone(self._tensor)
-        tensor.__dict__[OWN_MEMORY] = _Copies.made = True
+        tensor.__dict__[OWN_MEMORY] = _Copies.exist = True
         return wrap(tensor)
 
     def conjugate(self) -> Any:
@@ -294,7 +294,7 @@ class ArrayBox(Box):
 class _Copies:
     """Whether any box that can be written to was ever made: only then are operands looked at."""
 
-    made = False
+    exist = False
 
 
 def to_read(value: Any, clones: list[Tensor] | None = None) -> Any:
@@ -304,7 +304,7 @@ def to_read(value: Any, clones: list[Tensor] | None = None) -> Any:
     """
     if type(value) is not ArrayBox:
         return value
-    if not (_Copies.made and value._is_writable()):
+    if not (_Copies.exist and value._is_writable()):
         return value._tensor
     clone = ops.clone(value._tensor)
     if clones is not None:
@@ -334,8 +334,8 @@ class FlatBox:
         return self.base.reshape(-1)[index]
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        places = numpy.arange(self.base.size)[values(index)]
-        self.base[numpy.unravel_index(places, self.base.shape)] = value
+        positions = numpy.arange(self.base.size)[values(index)]
+        self.base[numpy.unravel_index(positions, self.base.shape)] = value
 
     def copy(self) -> Any:
         """A vector of the elements."""
@@ -371,9 +371,9 @@ def _is_basic(index: Any) -> bool:
 
 def _by_places(tensor: Tensor, index: Any, value: Tensor) -> tuple[Tensor, Any, Tensor]:
     """An assignment as one to elements of the flat array, each named once: of several values it gets the last one."""
-    places = numpy.arange(tensor._array.size).reshape(tensor._array.shape)[index]
-    flat = ops.reshape(ops.expand(value, numpy.shape(places)), (-1,))
-    order = numpy.ravel(places)
+    positions = numpy.arange(tensor._array.size).reshape(tensor._array.shape)[index]
+    flat = ops.reshape(ops.expand(value, numpy.shape(positions)), (-1,))
+    order = numpy.ravel(positions)
     once, last = numpy.unique(order[::-1], return_index=True)
     if once.size < order.size:
         order, flat = once, flat[order.size - 1 - last]
@@ -384,8 +384,8 @@ def _by_places(tensor: Tensor, index: Any, value: Tensor) -> tuple[Tensor, Any, 
 
 def _picked(tensor: Tensor, index: Any) -> Tensor:
     """The elements that NumPy picks, as a copy."""
-    places = numpy.arange(tensor._array.size).reshape(tensor._array.shape)[index]
-    return ops.reshape(tensor, (-1,))[places]
+    positions = numpy.arange(tensor._array.size).reshape(tensor._array.shape)[index]
+    return ops.reshape(tensor, (-1,))[positions]
 
 
 # in and out -----------------------------------------------------------------------------------------------------------
@@ -537,13 +537,13 @@ WRITING: set[Any] = {
 
 def _by_weights(function: Function, args: Any, kwargs: Any) -> Any:
     """A function that is differentiated by its weights, on plain values but for these."""
-    place = BY_WEIGHTS[function]
-    weights = args[place] if len(args) > place else kwargs.get("weights")
+    position = BY_WEIGHTS[function]
+    weights = args[position] if len(args) > position else kwargs.get("weights")
     args, kwargs = values(args), values(kwargs)
     if not holds_box(weights):
         return function(*args, **kwargs)
-    if len(args) > place:
-        args = (*args[:place], unwrap(weights), *args[place + 1 :])
+    if len(args) > position:
+        args = (*args[:position], unwrap(weights), *args[position + 1 :])
     else:
         kwargs["weights"] = unwrap(weights)
     return wrap(array_function(function, (), args, kwargs))
@@ -596,7 +596,7 @@ def dispatch(function: Function, args: Any, kwargs: Any) -> Any:
     if isinstance(function, numpy.ufunc):
         return run_ufunc(function, "__call__", args, kwargs)
     with own_words():
-        if _Copies.made and function not in WRITING and "out" not in kwargs:
+        if _Copies.exist and function not in WRITING and "out" not in kwargs:
             clones: list[Tensor] = []
             result = array_function(function, (), _arguments(args, clones), _arguments(kwargs, clones))
             if not (clones and _has_view(result, clones)):
@@ -657,7 +657,7 @@ def _binary(ufunc: Any, direct: Function, name: str) -> None:
         kind = type(other)
         if kind is ArrayBox:
             if self._tensor._array.dtype == other._tensor._array.dtype:
-                if saves and _Copies.made:
+                if saves and _Copies.exist:
                     return wrap(direct(to_read(self), to_read(other)))
                 return wrap(direct(self._tensor, other._tensor))
         elif kind is float:
