@@ -368,6 +368,7 @@ def recomputed(x: adjoint.Tensor, policy: CheckpointPolicy, mapped: bool) -> tup
     return waiting, runs
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("mapped", [False, True])
 @pytest.mark.parametrize("policy", POLICIES)
 def test_what_a_policy_offloads_waits_in_the_hosts_memory(device: types.ModuleType, policy, mapped) -> None:
