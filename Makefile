@@ -9,7 +9,7 @@ SHELL := /bin/sh
 .NOTPARALLEL:
 .SUFFIXES:
 
-ifeq ($(filter demo generate test tests test-oldest test-distributed gaps errors agreement bench bench-check lint,$(MAKECMDGOALS)),)
+ifeq ($(filter demo generate test tests quick test-oldest test-distributed gaps errors agreement bench bench-check lint,$(MAKECMDGOALS)),)
 NEEDS_PYTHON :=
 else
 NEEDS_PYTHON := yes
@@ -40,12 +40,12 @@ CORE_TESTS := $(wildcard tests/core tests/rules tests/functions)
 REQUIRE_EXT = ADJOINT_REQUIRE_EXT=$$(test -z "$$ADJOINT_DISABLE_EXT" && test -e $(VENV)/.extensions && echo 1)
 PYTEST = $(RUN) -m pytest -q -n 2 $(ARGS)
 
-.PHONY: help demo generate test tests test-oldest test-distributed gaps errors agreement bench bench-check lint clean
+.PHONY: help demo generate test tests quick test-oldest test-distributed gaps errors agreement bench bench-check lint clean
 
 help:
 	@echo 'make demo     adjoint at work, in a minute or two'
 	@echo 'make test     all the tests, the core compiled and as plain Python, then lint'
-	@echo '              (make test ARGS="-m '"'not slow'"'" for a quick round)'
+	@echo 'make quick    some cases of each test, in a minute'
 	@echo 'make test-distributed   gradients on several processes (installs an MPI library)'
 	@echo 'make test-oldest   the tests with the oldest versions of what adjoint needs'
 	@echo 'make generate   rewrite every generated file: stubs, pages of docs, tables'
@@ -70,6 +70,9 @@ tests: $(VENV)/.test $(VENV)/.extensions
 	@$(REQUIRE_EXT) $(PYTEST)
 	@echo 'Testing the core, the rules and the functions as plain Python'
 	@ADJOINT_REQUIRE_EXT= ADJOINT_DISABLE_EXT=1 $(PYTEST) $(CORE_TESTS)
+
+quick: $(VENV)/.test $(VENV)/.extensions
+	@$(REQUIRE_EXT) $(PYTEST) --quick
 
 test-oldest:
 	@PIP_CONSTRAINT=$(CURDIR)/scripts/oldest.txt $(MAKE) --no-print-directory tests PYTHON=$(PYTHON) VENV=$(VENV)-oldest

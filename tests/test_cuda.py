@@ -362,12 +362,13 @@ def recomputed(x: adjoint.Tensor, policy: CheckpointPolicy, mapped: bool) -> tup
     y = checkpoint(adjoint.vmap(steps) if mapped else steps, x, use_reentrant=False, context_fn=contexts)
     gc.collect()
     waiting = [
-        array for each in gc.get_objects() if isinstance(each, checkpoints._KeptResults) for array in each.arrays
+        array for each in gc.get_objects() if isinstance(each, checkpoints._StoredResults) for array in each.arrays
     ]
     y.sum().backward()
     return waiting, runs
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("mapped", [False, True])
 @pytest.mark.parametrize("policy", POLICIES)
 def test_what_a_policy_offloads_waits_in_the_hosts_memory(device: types.ModuleType, policy, mapped) -> None:

@@ -81,6 +81,7 @@ def _said(made):
     return re.split(r"^(?:Derivative[:,] |PyTorch: )", inspect.getdoc(made) or "", maxsplit=1, flags=re.M)[0].strip()
 
 
+@pytest.mark.quick(0)
 def test_no_public_docstring_is_a_single_line():
     short = [name for name, made in PUBLIC.items() if "\n" not in _said(made) and not isinstance(made, NoMethod)]
     assert short == []
@@ -126,6 +127,7 @@ def _declared(text):
     return (SOURCE / path).read_text().splitlines()[int(line) - 1 :]
 
 
+@pytest.mark.quick(0)
 @pytest.mark.parametrize("kind", ["Operation", "Method"])
 def test_help_names_parameters_and_declaration(kind):
     for made in PUBLIC.values():
@@ -136,6 +138,7 @@ def test_help_names_parameters_and_declaration(kind):
             assert re.search(r"^@|\bdef |\w\(|\bname=", _declared(text)[0])
 
 
+@pytest.mark.quick(0)
 def test_help_has_every_formula():
     for rule in [made.rule for made in PUBLIC.values() if isinstance(made, Operation)]:
         text = operations[rule.name].__doc__
@@ -157,6 +160,7 @@ def test_docstrings_of_composites_name_their_declaration():
         assert "def " in "".join(_declared(function.__doc__)[:20])
 
 
+@pytest.mark.quick(0)
 def test_help_is_composed_when_it_is_asked_for():
     """Neither the composer nor the examples are imported by `import adjoint`."""
     program = "import sys, adjoint; print([name for name in sys.modules if name.startswith('adjoint.functions.help')])"
@@ -183,6 +187,7 @@ def _claiming(claim):
     return [(made, made.rule, _required(made.rule)) for made in chosen if claim in made.__doc__]
 
 
+@pytest.mark.quick(0)
 def test_errors_that_help_tells_of_are_raised():
     for operation, _, required in _claiming("TypeError for what is no tensor"):
         with pytest.raises(TypeError):
@@ -204,6 +209,7 @@ def test_errors_that_help_tells_of_are_raised():
 _OF_INTEGERS = {"gcd", "lcm", *[name for name in TABLE if name.startswith("bitwise_")]}
 
 
+@pytest.mark.quick(0)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # 1 is a pole of some
 def test_dtypes_that_help_tells_of():
     checked = 0
@@ -215,6 +221,7 @@ def test_dtypes_that_help_tells_of():
     assert checked > 30
 
 
+@pytest.mark.quick(0)
 def test_functions_have_an_example():
     """All but other names of functions, their forms in place and copies, and what is deprecated."""
     told_elsewhere = ("Alias of", "In-place version of", "A copy of what", "Tensor.", "The older name of")

@@ -19,6 +19,7 @@ def seconds() -> float:
 
 
 # what needs an MPI library is run by tests/distributed/test_mpi.py
+@pytest.mark.quick(0)
 @pytest.mark.parametrize("path", [p for p in EXAMPLES if p.stem != "mpi_training"], ids=lambda path: path.stem)
 def test_example(path):
     before, environment = seconds(), os.environ | ONE_THREAD

@@ -51,6 +51,7 @@ def test_gaps_have_reasons() -> None:
     assert sorted(gaps ^ set(function_calls.GAPS)) == []
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("part", range(8))
 @pytest.mark.filterwarnings("ignore")
 def test_measured(part: int, request: pytest.FixtureRequest) -> None:

@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 HEAVY = ["scipy", "rich", "matplotlib", "sklearn", "ml_dtypes", "array_api_compat", "cupy", "dask", "pytest", "IPython"]
 
 
@@ -20,6 +22,7 @@ def test_import_brings_in_nothing_heavy():
     assert [name for name in HEAVY if name in modules] == []
 
 
+@pytest.mark.quick(0)
 def test_arithmetic_and_gradients_bring_in_nothing_heavy():
     program = "import adjoint as a; x = a.rand(3, requires_grad=True); (x * x).sum().backward(); str(x.grad @ x.grad)"
     assert [name for name in HEAVY if name in imported(program)] == []

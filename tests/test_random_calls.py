@@ -4,9 +4,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 
 
+@pytest.mark.quick(0)
 def test_random_calls_end_well():
     command = [sys.executable, str(ROOT / "scripts" / "fuzz_calls.py"), "--seed", "1", "--calls", "800"]
     result = subprocess.run(command, capture_output=True, text=True, timeout=500)

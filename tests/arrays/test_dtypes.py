@@ -191,6 +191,7 @@ def test_default_dtype_decides_for_scalars(default_dtype):
     assert d.scalar_dtype(True) is d.bool_
 
 
+@pytest.mark.quick(0)
 def test_bfloat16_is_imported_when_it_is_first_needed():
     code = (
         "import sys; from adjoint.arrays import dtypes as d; assert 'ml_dtypes' not in sys.modules; "
@@ -200,6 +201,7 @@ def test_bfloat16_is_imported_when_it_is_first_needed():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.quick(0)
 def test_bfloat16_arrays_are_recognised_in_a_fresh_process():
     code = (
         "import numpy, ml_dtypes; from adjoint.arrays import dtypes as d; "

@@ -1,8 +1,11 @@
 """The benchmark of the profiler runs and says what it should; its limit holds with much to spare for busy machines."""
 
+import pytest
+
 from benchmarks import profiler_overhead
 
 
+@pytest.mark.quick(0)
 def test_report(capsys):
     status = profiler_overhead.main(["--rounds", "5", "--repeats", "1"])
     lines = capsys.readouterr().out.splitlines()
@@ -13,6 +16,7 @@ def test_report(capsys):
     assert rows["forward, 1 element"][3] == "50" and int(rows["forward and backward, 1 element"][3]) > 150
 
 
+@pytest.mark.quick(0)
 def test_what_is_added_to_a_call():
     result = profiler_overhead.measure(profiler_overhead.both(1), rounds=30, repeats=1)
     assert result.calls > 150 and result.added < 10 * profiler_overhead.LIMIT_US

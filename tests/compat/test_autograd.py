@@ -559,6 +559,7 @@ ag.install()
 """
 
 
+@pytest.mark.quick(0)
 def test_install() -> None:
     subprocess.run([sys.executable, "-c", PROGRAM], check=True)
     found = subprocess.run([sys.executable, "-c", LATE], capture_output=True, text=True)

@@ -25,6 +25,7 @@ PROGRAMS = re.findall(r"@program\ndef (\w+)", PROGRAM.read_text())
 REPEATS = int(os.environ.get("ADJOINT_REPEATS", "40"))
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_program(name: str) -> None:
     environment = os.environ | {"PYTHONPATH": str(Path(adjoint.__file__).parents[1]), "OPENBLAS_NUM_THREADS": "1"}

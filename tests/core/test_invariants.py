@@ -398,6 +398,7 @@ def test_detach_in_place_after_saving_keeps_the_recorded_history():
 DEPTH = 1_000_000
 
 
+@pytest.mark.quick(0)
 def test_long_chain_builds_runs_and_is_freed():
     x = leaf(1.0)
     y = x
@@ -465,6 +466,7 @@ STEPS = {
 }
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("way", STEPS)
 def test_no_recursion_over_the_graph(way):
     step = STEPS[way]
@@ -481,6 +483,7 @@ def test_no_recursion_over_the_graph(way):
     on_small_stack(chain)
 
 
+@pytest.mark.quick(0)
 def test_no_recursion_in_partial_and_recorded_passes():
     def chain():
         x = leaf(0.5)

@@ -21,6 +21,7 @@ REPEATS = int(os.environ.get("ADJOINT_REPEATS", "2"))
 COMMAND = [sys.executable, "-W", "ignore:This process:DeprecationWarning", str(PROGRAM)]
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_scenario(name: str) -> None:
     if name == "helpers_cannot_be_started" and not os.path.exists("/proc/self/statm"):

@@ -83,6 +83,7 @@ def test_agreeing_digits():
     assert nist.agreeing_digits(np.nan, 2.0) == 0
 
 
+@pytest.mark.quick(0)
 def test_network_learns(data, console):
     training = digits.train(data, console)
     assert training.accuracy > 0.96
@@ -90,6 +91,7 @@ def test_network_learns(data, console):
     assert training.watch.laps == len(training.losses)
 
 
+@pytest.mark.quick(0)
 def test_training_is_reproducible(data, console):
     first, second = (digits.train(data, console, epochs=2, seed=3).losses for _ in range(2))
     assert first == second
@@ -115,6 +117,7 @@ def test_hessian_products_against_differences(data):
     np.testing.assert_allclose(product, (ahead - behind) / 2e-5, rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.quick(0)
 def test_newton_converges_quadratically_to_the_reference(data):
     solution = newton.solve(data)
     assert solution.gradient_norm < 1e-12
@@ -138,6 +141,7 @@ def test_line_search_says_when_it_fails(data):
         newton.line_search(loss, np.zeros((65, 10)), uphill, value=0.0, slope=-1.0)
 
 
+@pytest.mark.quick(0)
 def test_main_meets_targets_and_writes_pictures(tmp_path, capsys):
     assert main(["--out", str(tmp_path)]) == 0
     printed = capsys.readouterr().out
@@ -147,6 +151,7 @@ def test_main_meets_targets_and_writes_pictures(tmp_path, capsys):
         assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.quick(0)
 def test_main_reports_a_missed_target(tmp_path, capsys):
     assert main(["digits", "--epochs", "1", "--out", str(tmp_path)]) == 1
     assert "target missed" in capsys.readouterr().out

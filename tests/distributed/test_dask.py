@@ -44,6 +44,7 @@ DASK = Library(
 )
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("rule", TABLE.values(), ids=list(TABLE))
 def test_rule_on_dask_arrays(rule: Rule) -> None:
     LISTED.check(DASK, rule)
@@ -89,6 +90,7 @@ def test_loss_and_gradient_in_one_pass() -> None:
     assert not values[0].requires_grad and type(values[0]._array) is np.ndarray
 
 
+@pytest.mark.quick(0)
 def test_backward_accumulates_lazily_and_persist_keeps_the_graph_of_tasks_short() -> None:
     w, x, y = lazy_problem()
     eager = np.ones(3)
@@ -104,6 +106,7 @@ def test_backward_accumulates_lazily_and_persist_keeps_the_graph_of_tasks_short(
     assert sizes == [1, 1, 1]
 
 
+@pytest.mark.quick(0)
 def test_forward_mode_and_second_order() -> None:
     w, x, y = lazy_problem()
     eager = adjoint.ones(3, dtype=adjoint.float64)

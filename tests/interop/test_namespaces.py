@@ -79,6 +79,7 @@ def test_frozen_distributions_of_tensors_have_what_has_derivatives() -> None:
     assert "norm" in repr(stats.norm)
 
 
+@pytest.mark.quick(0)
 def test_scipys_ufuncs_know_tensors_without_adjoint_scipy() -> None:
     code = (
         "import adjoint, scipy.special as s, sys; x = adjoint.tensor([0.5], requires_grad=True); "
@@ -87,6 +88,7 @@ def test_scipys_ufuncs_know_tensors_without_adjoint_scipy() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.quick(0)
 def test_importing_adjoint_imports_neither_scipy_nor_the_namespaces() -> None:
     names = {"scipy", "adjoint.numpy", "adjoint.scipy", "adjoint.compat"}
     code = f"import adjoint, sys; assert not {names} & set(sys.modules)"

@@ -77,6 +77,7 @@ nested = st.recursive(
 )
 
 
+@pytest.mark.quick(0)
 @given(nested)
 def test_any_tree_there_and_back(tree):
     leaves, structure = pytree.flatten(tree)

@@ -44,6 +44,7 @@ def solution(q, t, **options):
 SLOW = pytest.param("adjoint", marks=pytest.mark.slow)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("way", [SLOW if way == "adjoint" else way for way in WAYS])
 def test_against_the_closed_form_in_all_modes(way):
     def loss(f):
@@ -76,6 +77,7 @@ def test_snapshots_bound_what_is_kept():
     assert kept(method="rk4", steps=60, snapshots=4) < kept(method="rk4", steps=60) / 10
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("derivative", ["discrete", "adjoint"])
 def test_under_vmap(derivative):
     batch = adjoint.stack([Q, Q + 0.5, Q + 1])
@@ -83,6 +85,7 @@ def test_under_vmap(derivative):
     assert_close(vmap(slope)(batch), adjoint.stack([slope(q) for q in batch]), rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.quick(0)
 @pytest.mark.parametrize("derivative", ["discrete", "adjoint"])
 def test_trees_complex_states_and_time_backwards(derivative):
     def turn(t, y, p):

@@ -83,6 +83,7 @@ RELATIVES: dict[str, Callable[[adjoint.Tensor], adjoint.Tensor]] = {
 }
 
 
+@pytest.mark.quick(20)
 @pytest.mark.parametrize("relatives", [*itertools.combinations(RELATIVES, 2)], ids=str)
 @pytest.mark.parametrize("mover", [0, 1, 2])
 def test_relatives_move_along(relatives: tuple[str, str], mover: int) -> None:
@@ -221,6 +222,7 @@ def various() -> list[adjoint.Tensor]:
     return [leaf, result, noted, adjoint.nn.Parameter(adjoint.zeros(2)), adjoint.tensor(3), adjoint.ones(4)[1:]]
 
 
+@pytest.mark.quick(5)
 @pytest.mark.parametrize(("i", "j"), [*itertools.permutations(range(6), 2)])
 def test_swapping_exchanges_all(i: int, j: int) -> None:
     tensors = various()
@@ -246,6 +248,7 @@ def test_a_graph_follows_the_leaf_that_was_swapped() -> None:
     assert len(seen) == 1
 
 
+@pytest.mark.quick(0)
 def test_what_is_held_is_not_swapped() -> None:
     for hold in (
         lambda x: x[1:],

@@ -127,6 +127,7 @@ def test_complex_step_of_a_function_that_is_not_analytic() -> None:
     check_derivatives(lambda x: x * (x.conj() + 0), np.array([1.5]), order=1, method="complex-step")
 
 
+@pytest.mark.quick(0)
 def test_fixture(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     source = Path(adjoint.__file__).parents[1]
     monkeypatch.setenv("PYTHONPATH", str(source))

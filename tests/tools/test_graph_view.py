@@ -91,6 +91,7 @@ def test_saved_tensors_of_all_sorts(x: adjoint.Tensor) -> None:
     assert not graph.saved_tensors(x * 2)
 
 
+@pytest.mark.quick(0)
 def test_large_graphs_are_drawn_listed_and_freed() -> None:
     x = adjoint.ones(1, requires_grad=True)
     y = x

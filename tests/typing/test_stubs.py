@@ -32,6 +32,7 @@ def test_no_other_stubs_are_left_behind():
     assert {path.relative_to(package) for path in package.rglob("*.pyi")} == set(STUBS)
 
 
+@pytest.mark.quick(0)
 def test_user_code_is_well_typed(tmp_path):
     environment = {**os.environ, "MYPYPATH": str(ROOT / "src")}
     options = ["--strict", "--follow-imports=silent", "--config-file=", "--explicit-package-bases"]
@@ -41,6 +42,7 @@ def test_user_code_is_well_typed(tmp_path):
     assert result.returncode == 0, result.stdout + result.stderr
 
 
+@pytest.mark.quick(0)
 def test_mistakes_are_found(tmp_path):
     mistaken = tmp_path / "mistaken.py"
     mistaken.write_text(

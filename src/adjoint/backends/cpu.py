@@ -14,8 +14,9 @@ def get_cpu_capability() -> str:
     >>> adjoint.backends.cpu.get_cpu_capability() in ("AVX512", "AVX2", "DEFAULT")
     True
     """
-    found = _numpy.show_config(mode="dicts")["SIMD Extensions"]  # type: ignore[index, call-overload]
-    features = {str(name) for group in ("baseline", "found") for name in _typing.cast(list[str], found.get(group, []))}
+    extensions = _numpy.show_config(mode="dicts")["SIMD Extensions"]  # type: ignore[index, call-overload]
+    lists = [_typing.cast(list[str], extensions.get(group, [])) for group in ("baseline", "found")]
+    features = {str(name) for names in lists for name in names}
     if any(name.startswith(("AVX512", "X86_V4")) for name in features):
         return "AVX512"
     return "AVX2" if features & {"AVX2", "X86_V3"} else "DEFAULT"

@@ -71,10 +71,10 @@ def number_of(device: Any, function: str, *, optional: bool = True) -> int:
     if isinstance(device, int) and not isinstance(device, bool):
         number: int | None = device
     else:
-        wanted = device if isinstance(device, _Device) else _Device(device)
-        if wanted.type != "cuda":
-            raise ValueError(f"Expected a cuda device, but got: {wanted}")
-        number = int(cuda.Device().id) if wanted.index is None else wanted.index
+        target = device if isinstance(device, _Device) else _Device(device)
+        if target.type != "cuda":
+            raise ValueError(f"Expected a cuda device, but got: {target}")
+        number = int(cuda.Device().id) if target.index is None else target.index
     if number is None or not 0 <= number < device_count():
         raise RuntimeError(f"{function}(): invalid device ordinal {number}: there are {device_count()} CUDA devices")
     return number
@@ -161,16 +161,16 @@ def get_device_properties(device: Any = None) -> SimpleNamespace:
     Raises AssertionError without a device.
     """
     number = number_of(device, "get_device_properties")
-    found = cuda_of("get_device_properties").runtime.getDeviceProperties(number)
-    name = found["name"]
+    properties = cuda_of("get_device_properties").runtime.getDeviceProperties(number)
+    name = properties["name"]
     return SimpleNamespace(
         name=name.decode() if isinstance(name, bytes) else str(name),
-        major=int(found["major"]),
-        minor=int(found["minor"]),
-        total_memory=int(found["totalGlobalMem"]),
-        multi_processor_count=int(found["multiProcessorCount"]),
-        warp_size=int(found["warpSize"]),
-        L2_cache_size=int(found["l2CacheSize"]),
+        major=int(properties["major"]),
+        minor=int(properties["minor"]),
+        total_memory=int(properties["totalGlobalMem"]),
+        multi_processor_count=int(properties["multiProcessorCount"]),
+        warp_size=int(properties["warpSize"]),
+        L2_cache_size=int(properties["l2CacheSize"]),
     )
 
 
@@ -189,8 +189,8 @@ def get_device_capability(device: Any = None) -> tuple[int, int]:
     device: a device, its number or name; the current device unless one is passed.
     Raises AssertionError without a device.
     """
-    found = get_device_properties(device)
-    return found.major, found.minor
+    properties = get_device_properties(device)
+    return properties.major, properties.minor
 
 
 def can_device_access_peer(device: Any, peer_device: Any) -> bool:
@@ -273,5 +273,5 @@ def out_of_memory_error() -> type[Exception]:
     """What is raised where the memory of a device does not suffice: CuPy's error, a MemoryError."""
     if importlib.util.find_spec("cupy") is None:
         return MemoryError
-    found: type[Exception] = importlib.import_module("cupy").cuda.memory.OutOfMemoryError
-    return found
+    properties: type[Exception] = importlib.import_module("cupy").cuda.memory.OutOfMemoryError
+    return properties

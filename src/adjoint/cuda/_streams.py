@@ -108,10 +108,10 @@ class StreamContext:
     def __enter__(self) -> None:
         if self.stream is None:
             return
-        place = cuda_of("stream").Device(self.stream.device_index)
-        place.__enter__()
+        device = cuda_of("stream").Device(self.stream.device_index)
+        device.__enter__()
         self.stream._stream.__enter__()
-        self._before.append(place)
+        self._before.append(device)
 
     def __exit__(self, *error: object) -> None:
         if self.stream is None:

@@ -193,7 +193,7 @@ def fit(dataset: Dataset, start: int) -> Fit:
         with watch:
             return jacobian(function, point)
 
-    found = least_squares(
+    solution = least_squares(
         lambda point: evaluate(function, point),
         dataset.starts[start - 1],
         jac=derivatives,
@@ -203,7 +203,7 @@ def fit(dataset: Dataset, start: int) -> Fit:
         xtol=SOLVER_TOLERANCE,
         gtol=SOLVER_TOLERANCE,
     )
-    parameters = polish(function, found.x, derivatives)
+    parameters = polish(function, solution.x, derivatives)
     sum_of_squares = float(np.sum(evaluate(function, parameters) ** 2))
     deviations = standard_deviations(jacobian(function, parameters), sum_of_squares)
     return Fit(

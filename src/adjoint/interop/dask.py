@@ -77,8 +77,8 @@ def persist(*tensors: Any, **options: Any) -> tuple[Any, ...]:
 def _evaluated(run: Callable[..., Any], tensors: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, ...]:
     leaves, tree = flatten(tensors)
     arrays = run(*[leaf._array if isinstance(leaf, Tensor) else leaf for leaf in leaves], **options)
-    made = [new_tensor(_as_array(a)) if isinstance(t, Tensor) else a for t, a in zip(leaves, arrays, strict=True)]
-    return tree.unflatten(made)  # type: ignore[no-any-return]
+    evaluated = [new_tensor(_as_array(a)) if isinstance(t, Tensor) else a for t, a in zip(leaves, arrays, strict=True)]
+    return tree.unflatten(evaluated)  # type: ignore[no-any-return]
 
 
 def _as_array(value: Any) -> Any:
@@ -122,16 +122,16 @@ def value_and_grad(
         ) from error
     if isinstance(client, str):
         client = distributed.Client(client)
-    given = list(shards)
-    if not given:
+    shard_list = list(shards)
+    if not shard_list:
         raise ValueError("value_and_grad needs at least one shard, but got none")
-    held = [s if isinstance(s, distributed.Future) else client.scatter(s, hash=False) for s in given]
+    futures = [s if isinstance(s, distributed.Future) else client.scatter(s, hash=False) for s in shard_list]
 
     def evaluate(parameters: Any) -> tuple[Any, Any]:
         leaves, tree = flatten(parameters)
         arrays = [leaf._array if isinstance(leaf, Tensor) else numpy.asarray(leaf) for leaf in leaves]
         sent = client.scatter([arrays, tree], broadcast=True, hash=False)
-        parts = [client.submit(at_shard, fn, *sent, shard, number, pure=False) for number, shard in enumerate(held)]
+        parts = [client.submit(at_shard, fn, *sent, shard, number, pure=False) for number, shard in enumerate(futures)]
         if progress:
             watch(parts, distributed.as_completed)
         total = added_up(client, parts).result()

@@ -69,10 +69,10 @@ class Bucket:
     def fill(self) -> None:
         """Copy the gradients, zeros for those that are not there, and say which were accumulated."""
         start = 0
-        for place, (number, parameter) in enumerate(self.members):
+        for position, (number, parameter) in enumerate(self.members):
             stop = start + parameter._array.size
             self.sent[start:stop] = 0 if parameter.grad is None else parameter.grad._array.ravel()
-            self.sent[self.size + place] = number not in self.missing
+            self.sent[self.size + position] = number not in self.missing
             start = stop
 
     def add_up(self) -> numpy.ndarray[Any, Any]:
@@ -85,9 +85,9 @@ class Bucket:
     def give_back(self, divisor: int) -> None:
         """Write the sums, divided, into the gradients; a parameter that no rank used keeps what it has."""
         start = 0
-        for place, (number, parameter) in enumerate(self.members):
+        for position, (number, parameter) in enumerate(self.members):
             stop = start + parameter._array.size
-            if self.received[self.size + place]:
+            if self.received[self.size + position]:
                 values = (self.received[start:stop] / divisor).astype(parameter._array.dtype)
                 value = from_numpy(values.reshape(parameter._array.shape))
                 if parameter.grad is None:
@@ -151,7 +151,7 @@ class GradientReducer:
         self.buckets = [Bucket(members, self.ranks) for members in divided(self.parameters, bucket_bytes)]
         self._bucket_of = {number: bucket for bucket in self.buckets for number, _ in bucket.members}
         # of the buckets, in their order: how many collect, how many of these share, how many of these are done
-        self._collected = self._shared = self._done = 0
+        self._collected = self._shared = self._completed = 0
         self._paused = False
         self._handles: list[RemovableHandle] = [
             parameter.register_post_accumulate_grad_hook(partial(self._arrived, number))
@@ -185,9 +185,9 @@ class GradientReducer:
             bucket = self.buckets[self._shared]
             bucket.request = self._sharing.Iallgather(bucket.add_up(), bucket.received)
             self._shared += 1
-        while self._done < self._shared and self.buckets[self._done].request.Test():
-            self._done += 1
-        return self._done == len(self.buckets)
+        while self._completed < self._shared and self.buckets[self._completed].request.Test():
+            self._completed += 1
+        return self._completed == len(self.buckets)
 
     def wait(self) -> None:
         """Finish the exchanges of this backward pass and write the averages into `.grad`.
@@ -204,14 +204,14 @@ class GradientReducer:
             if self.timeout is not None and waited > self.timeout:
                 raise RuntimeError(
                     f"rank {self.comm.Get_rank()} of {self.ranks} has waited {waited:.1f} s "
-                    f"for bucket {self._done + 1} of {len(self.buckets)}: "
+                    f"for bucket {self._completed + 1} of {len(self.buckets)}: "
                     "another rank has failed, or has not called wait() after this backward pass"
                 )
             time.sleep(0 if waited < 0.01 else 0.001)
         with no_grad():
             for bucket in self.buckets:
                 bucket.give_back(self.divisor)
-        self._collected = self._shared = self._done = 0
+        self._collected = self._shared = self._completed = 0
 
     def no_sync(self) -> AbstractContextManager[None]:
         """Within it, backward passes accumulate on each rank alone; the next pass outside exchanges all of it."""
@@ -310,11 +310,11 @@ def broadcast_parameters(parameters: Iterable[Tensor], comm: Any = None, root: i
         ModuleNotFoundError: mpi4py is not installed.
         ValueError: ranks have other tensors than rank 0.
     """
-    given = list(parameters)
+    parameter_list = list(parameters)
     comm = mpi().COMM_WORLD if comm is None else comm
-    check_agreement(comm, given)
+    check_agreement(comm, parameter_list)
     with no_grad():
-        for parameter in given:
+        for parameter in parameter_list:
             value = numpy.ascontiguousarray(parameter._array).reshape(parameter._array.shape)
             comm.Bcast(value.reshape(-1).view(numpy.uint8), root)
             parameter.copy_(from_numpy(value))

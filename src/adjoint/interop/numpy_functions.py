@@ -75,7 +75,7 @@ def _called(body: Function, star: Function | None) -> Function:
     code = body.__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     changes = {name: _CONVERSIONS[kind] for name, kind in body.__annotations__.items() if kind in _CONVERSIONS}
-    places = tuple((names.index(name), change) for name, change in changes.items() if name in names)
+    positions = tuple((names.index(name), change) for name, change in changes.items() if name in names)
     out_place = names.index("out") if "out" in names else -1
     out_is_positional = 0 <= out_place < code.co_argcount
 
@@ -94,12 +94,12 @@ def _called(body: Function, star: Function | None) -> Function:
         n = len(values)
         if kwargs:
             kwargs = {name: value for name, value in kwargs.items() if value is not _NO_VALUE}
-        for place, change in places:
-            if place < n:
-                if values[place] is not None:
-                    values[place] = change(values[place])
-            elif kwargs.get(names[place]) is not None:
-                kwargs[names[place]] = change(kwargs[names[place]])
+        for position, change in positions:
+            if position < n:
+                if values[position] is not None:
+                    values[position] = change(values[position])
+            elif kwargs.get(names[position]) is not None:
+                kwargs[names[position]] = change(kwargs[names[position]])
         if star is not None:
             values[code.co_argcount :] = [star(value) for value in values[code.co_argcount :]]
         out = None

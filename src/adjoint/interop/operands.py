@@ -96,21 +96,21 @@ def kind_of(tensor: Tensor) -> numpy.dtype[Any]:
     return tensor._array.dtype  # type: ignore[no-any-return]
 
 
-def numpy_dtype(wanted: Any) -> numpy.dtype[Any]:
+def numpy_dtype(dtype: Any) -> numpy.dtype[Any]:
     """NumPy's dtype for a dtype argument: adjoint's dtypes, and everything that NumPy reads.
 
     >>> import adjoint
     >>> numpy_dtype(adjoint.float32), numpy_dtype("i8"), numpy_dtype(float)
     (dtype('float32'), dtype('int64'), dtype('float64'))
     """
-    return wanted.numpy if isinstance(wanted, Dtype) else numpy.dtype(wanted)
+    return dtype.numpy if isinstance(dtype, Dtype) else numpy.dtype(dtype)
 
 
-def cast(tensor: Tensor, wanted: Any) -> Tensor:
-    """The Tensor with another dtype (itself if it has that one, or where `wanted` is None)."""
-    if wanted is None:
+def cast(tensor: Tensor, dtype: Any) -> Tensor:
+    """The Tensor with another dtype (itself if it has that one, or where `dtype` is None)."""
+    if dtype is None:
         return tensor
-    kind = numpy_dtype(wanted)
+    kind = numpy_dtype(dtype)
     if kind == kind_of(tensor):
         return tensor
     if kind_of(tensor).kind == "c" and kind.kind in "biuf":

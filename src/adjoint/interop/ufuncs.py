@@ -98,13 +98,13 @@ def call(
     if not any(is_tensor(value) for value in operands):
         operands = [tensor_of(value) for value in operands]
     kinds = loop_kinds(ufunc, operands, dtype, sig if signature is None else signature, casting)
-    values = [_fit(value, kind) for value, kind in zip(operands, kinds[: ufunc.nin], strict=True)]
+    values = [_in_range(value, kind) for value, kind in zip(operands, kinds[: ufunc.nin], strict=True)]
     outs = (out if isinstance(out, tuple) else (out,) * ufunc.nout) if out is None or isinstance(out, tuple) else (out,)
     mask = None if where is True else cast(tensor_of(where), _BOOL)
     if mask is not None:
         values = [ops.where(mask, value, number(1, kind)) for value, kind in zip(values, kinds, strict=False)]
-    found = _along(ufunc, values, axes) if axes else computed(ufunc, values)
-    results = found if ufunc.nout > 1 else (found,)
+    values_of_call = _along(ufunc, values, axes) if axes else computed(ufunc, values)
+    results = values_of_call if ufunc.nout > 1 else (values_of_call,)
     finished = [
         _finish(ufunc, result, kind, target, mask, casting)
         for result, kind, target in zip(results, kinds[ufunc.nin :], outs, strict=True)
@@ -121,7 +121,7 @@ def computed(ufunc: numpy.ufunc, values: Sequence[Tensor]) -> Any:
     return tuple(map(tensor_of, result)) if ufunc.nout > 1 else tensor_of(result)
 
 
-def _fit(value: Any, kind: numpy.dtype[Any]) -> Any:
+def _in_range(value: Any, kind: numpy.dtype[Any]) -> Any:
     """An operand as its loop takes it. Raises OverflowError for a Python integer outside the dtype's range."""
     return cast(value, kind) if is_tensor(value) else number(value, kind)
 
@@ -164,8 +164,8 @@ def _extremum(operation: Function, place_of: Function, a: Tensor, axes: tuple[in
         return operation(a, axes)
     rows = _in_front(a, axes)
     rows = rows if len(axes) > 1 else rows[...]
-    places = new_tensor(numpy.expand_dims(place_of(values_of(rows), 0), 0))
-    return ops.gather(rows, 0, places)[0]
+    indices = new_tensor(numpy.expand_dims(place_of(values_of(rows), 0), 0))
+    return ops.gather(rows, 0, indices)[0]
 
 
 def _one_by_one(operation: Function, a: Tensor, axes: tuple[int, ...]) -> Tensor:
@@ -210,35 +210,35 @@ def reduce(
     working, kind = _reduced_kind(ufunc, a, dtype)
     axes = axes_of(axis, a.ndim) if a.ndim or axis not in (0, -1) else ()
     a = cast(a, working)
-    given = None if initial is numpy._NoValue or initial is None else _fit(operand(initial), working)
+    start = None if initial is numpy._NoValue or initial is None else _in_range(operand(initial), working)
     mask = None if where is True else ops.expand(cast(tensor_of(where), _BOOL), a.shape)
     identity = None if initial is None else ufunc.identity
     if mask is not None:
-        if given is None and identity is None:
+        if start is None and identity is None:
             raise ValueError(
                 f"reduction operation '{ufunc.__name__}' does not have an identity, so to use a where mask one has to "
                 "specify 'initial'"
             )
         if ufunc in REDUCTIONS:
             # an extremum has no identity, but what it starts with may be met again
-            a = ops.where(mask, a, number(identity, working) if identity is not None else given)
+            a = ops.where(mask, a, number(identity, working) if identity is not None else start)
             mask = None
     empty = any(a.shape[each] == 0 for each in axes)
-    if empty and given is None and identity is None:
+    if empty and start is None and identity is None:
         raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
     if not axes:
         result = a
     elif empty and (ufunc not in REDUCTIONS or identity is None):
         shape = [n for i, n in enumerate(a.shape) if i not in axes]
-        result = ops.expand(given if given is not None else number(identity, working), shape)
-        given = None
+        result = ops.expand(start if start is not None else number(identity, working), shape)
+        start = None
     elif ufunc in REDUCTIONS:
         result = REDUCTIONS[ufunc](a, axes)
     else:
-        result = _folded(ufunc, a, axes, mask, given if given is not None else identity)
-        given = None
-    if given is not None:
-        result = _of_two(ufunc, given, result)
+        result = _folded(ufunc, a, axes, mask, start if start is not None else identity)
+        start = None
+    if start is not None:
+        result = _of_two(ufunc, start, result)
     result = cast(result, kind)
     result = _restored(result, axes) if keepdims else result
     return result if out is None else write(out, result, ufunc.__name__)
@@ -257,7 +257,7 @@ def _folded(ufunc: numpy.ufunc, a: Tensor, axes: tuple[int, ...], mask: Any, sta
     if start is None or (mask is None and not is_tensor(start)):
         total, first = members[0], 1
     else:
-        total, first = ops.expand(_fit(start, kind_of(a)), members[0].shape), 0
+        total, first = ops.expand(_in_range(start, kind_of(a)), members[0].shape), 0
     for i in range(first, len(members)):
         step = function(total, members[i])
         total = step if masks is None else ops.where(masks[i], step, total)
@@ -289,18 +289,18 @@ def accumulate(ufunc: numpy.ufunc, array: Any, axis: Any = 0, dtype: Any = None,
     if not a.ndim:
         raise TypeError("cannot accumulate on a scalar")
     working, kind = _reduced_kind(ufunc, a, dtype)
-    place = axis_of(axis, a.ndim)
+    dim = axis_of(axis, a.ndim)
     a = cast(a, working)
     if ufunc in ACCUMULATIONS:
-        result = ACCUMULATIONS[ufunc](a, place)
-    elif not a.shape[place]:
+        result = ACCUMULATIONS[ufunc](a, dim)
+    elif not a.shape[dim]:
         result = a
     else:
         function = functools.partial(_of_two, ufunc)
         totals: list[Tensor] = []
-        for member in a.unbind(place):
+        for member in a.unbind(dim):
             totals.append(cast(function(totals[-1], member), kind) if totals else member)
-        result = ops.stack(totals, place)
+        result = ops.stack(totals, dim)
     result = cast(result, kind)
     return result if out is None else write(out, result, ufunc.__name__)
 
@@ -308,20 +308,20 @@ def accumulate(ufunc: numpy.ufunc, array: Any, axis: Any = 0, dtype: Any = None,
 def reduceat(ufunc: numpy.ufunc, array: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
     """ufunc.reduceat over Tensors: one reduction for each index, up to the next one."""
     a = tensor_of(array)
-    place = axis_of(axis, a.ndim)
+    dim = axis_of(axis, a.ndim)
     out = out[0] if isinstance(out, tuple) else out
     starts = numpy.asarray(constant(indices))
-    n = a.shape[place]
+    n = a.shape[dim]
     for start in starts:
         if not 0 <= start < n:
             raise IndexError(f"index {start} out-of-bounds in {ufunc.__name__}.reduceat [0, {n})")
     pieces = []
     for start, end in zip(starts.tolist(), [*starts[1:].tolist(), n], strict=True):
-        part = a.narrow(place, start, max(end - start, 1))
-        pieces.append(reduce(ufunc, part, place, dtype))
+        part = a.narrow(dim, start, max(end - start, 1))
+        pieces.append(reduce(ufunc, part, dim, dtype))
     _, kind = _reduced_kind(ufunc, a, dtype)
-    shape = [*a.shape[:place], 0, *a.shape[place + 1 :]]
-    result = ops.stack(pieces, place) if pieces else new_tensor(numpy.zeros(shape, kind))
+    shape = [*a.shape[:dim], 0, *a.shape[dim + 1 :]]
+    result = ops.stack(pieces, dim) if pieces else new_tensor(numpy.zeros(shape, kind))
     return result if out is None else write(out, result, ufunc.__name__)
 
 
@@ -350,10 +350,10 @@ def at(ufunc: numpy.ufunc, target: Any, indices: Any, *others: Any) -> None:
         ufunc.at(target, constant(indices), *map(constant, others))
         return
     where = tuple(map(constant, indices)) if isinstance(indices, tuple) else constant(indices)
-    places = numpy.arange(target.numel()).reshape(tuple(target.shape))[where]
+    positions = numpy.arange(target.numel()).reshape(tuple(target.shape))[where]
     values = [tensor_of(value) for value in others]
-    flat = [ops.reshape(ops.expand(value, numpy.shape(places)), (-1,)) for value in values]
-    order = numpy.ravel(places)
+    flat = [ops.reshape(ops.expand(value, numpy.shape(positions)), (-1,)) for value in values]
+    order = numpy.ravel(positions)
     rounds = _rounds(order)
     for number_of_round in range(int(rounds.max(initial=-1)) + 1):
         chosen = numpy.flatnonzero(rounds == number_of_round)
@@ -369,20 +369,20 @@ def at(ufunc: numpy.ufunc, target: Any, indices: Any, *others: Any) -> None:
         target[spots if target.ndim else ...] = cast(result, kind_of(target))
 
 
-def _rounds(places: Any) -> Any:
+def _rounds(indices: Any) -> Any:
     """For each place how often it was named before.
 
     >>> _rounds(numpy.array([3, 5, 3, 3]))
     array([0, 0, 1, 2])
     """
-    order = numpy.argsort(places, kind="stable")
-    ordered = places[order]
-    new = numpy.ones(len(places), bool)
+    order = numpy.argsort(indices, kind="stable")
+    ordered = indices[order]
+    new = numpy.ones(len(indices), bool)
     new[1:] = ordered[1:] != ordered[:-1]
     starts = numpy.flatnonzero(new)
-    counts = numpy.diff(numpy.append(starts, len(places)))
-    result = numpy.empty(len(places), int)
-    result[order] = numpy.arange(len(places)) - numpy.repeat(starts, counts)
+    counts = numpy.diff(numpy.append(starts, len(indices)))
+    result = numpy.empty(len(indices), int)
+    result[order] = numpy.arange(len(indices)) - numpy.repeat(starts, counts)
     return result
 
 
@@ -400,20 +400,21 @@ def _along(ufunc: numpy.ufunc, values: Sequence[Tensor], axes: dict[str, Any]) -
     cores = [len([d for d in core.strip("() ").split(",") if d]) for core in (*inputs.split("),("), result)]
     keepdims = axes.get("keepdims", False)
     if "axes" in axes:
-        places = [(each,) if isinstance(each, int) else tuple(each) for each in axes["axes"]]
+        axes_of_operands = [(each,) if isinstance(each, int) else tuple(each) for each in axes["axes"]]
     elif "axis" in axes:
-        places = [(axes["axis"],)] * ufunc.nin
+        axes_of_operands = [(axes["axis"],)] * ufunc.nin
     else:
-        places = [tuple(range(-n, 0)) for n in cores[:-1]]
+        axes_of_operands = [tuple(range(-n, 0)) for n in cores[:-1]]
     moved = [
-        ops.permute(v, _to_the_end(v.ndim, place)) if place else v for v, place in zip(values, places, strict=False)
+        ops.permute(v, _to_the_end(v.ndim, operand_axes)) if operand_axes else v
+        for v, operand_axes in zip(values, axes_of_operands, strict=False)
     ]
     results = UFUNCS[ufunc].function(*moved)
     if keepdims:
-        place = places[0]
-        return _restored(results, axes_of(place, results.ndim + len(place)))
-    if len(places) > ufunc.nin and places[-1]:
-        order = _to_the_end(results.ndim, places[-1])
+        operand_axes = axes_of_operands[0]
+        return _restored(results, axes_of(operand_axes, results.ndim + len(operand_axes)))
+    if len(axes_of_operands) > ufunc.nin and axes_of_operands[-1]:
+        order = _to_the_end(results.ndim, axes_of_operands[-1])
         return ops.permute(results, tuple(numpy.argsort(order).tolist()))
     return results
 
@@ -462,10 +463,10 @@ def _ldexp(a: Tensor, exponent: Tensor) -> Tensor:
 
 
 def _vecdot(a: Tensor, b: Tensor) -> Tensor:
-    for place, each in enumerate((a, b)):
+    for position, each in enumerate((a, b)):
         if not each.ndim:
             raise ValueError(
-                f"vecdot: Input operand {place} does not have enough dimensions (has 0, gufunc core with signature "
+                f"vecdot: Input operand {position} does not have enough dimensions (has 0, gufunc core with signature "
                 "(n),(n)->() requires 1)"
             )
     if a.shape[-1] != b.shape[-1]:

@@ -22,19 +22,19 @@ def main(arguments: list[str] | None = None) -> int:
     look.add_argument("--html", type=Path, metavar="FILE", help="write the page to a file and serve nothing")
     look.add_argument("--port", type=int, default=0, help="where to serve the page (default: any free port)")
     look.add_argument("--no-open", action="store_true", help="open no browser, only say where the page is")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        trace = view.read_trace(given.trace)
+        trace = view.read_trace(options.trace)
     except (OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2
-    if given.text:
-        print(view.text(trace, given.sort_by, given.limit), end="")
-    elif given.html is not None:
-        given.html.write_text(view.page(trace, given.trace.name), encoding="utf-8")
-        print(f"written to {given.html}")
+    if options.text:
+        print(view.text(trace, options.sort_by, options.limit), end="")
+    elif options.html is not None:
+        options.html.write_text(view.page(trace, options.trace.name), encoding="utf-8")
+        print(f"written to {options.html}")
     else:
-        serve(trace, given.trace.name, given.port, not given.no_open)
+        serve(trace, options.trace.name, options.port, not options.no_open)
     return 0
 
 

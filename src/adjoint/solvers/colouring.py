@@ -29,10 +29,10 @@ def colours_of_columns(pattern: Any) -> Array:
     colours = np.full(rows.shape[1], -1)
     for column in np.argsort(-degrees, kind="stable"):
         near = neighbours.indices[neighbours.indptr[column] : neighbours.indptr[column + 1]]
-        taken = np.unique(colours[near])
-        taken = taken[taken >= 0]
-        free = np.flatnonzero(taken != np.arange(len(taken)))
-        colours[column] = free[0] if len(free) else len(taken)
+        used = np.unique(colours[near])
+        used = used[used >= 0]
+        free = np.flatnonzero(used != np.arange(len(used)))
+        colours[column] = free[0] if len(free) else len(used)
     return colours
 
 

@@ -61,10 +61,10 @@ class Flat:
         leaves, self.structure = flatten(tree)
         self.name = name
         self.leaves: list[Tensor] = [as_tensor(leaf) for leaf in leaves]
-        for leaf, place in zip(self.leaves, places(self.structure), strict=True):
+        for leaf, path in zip(self.leaves, places(self.structure), strict=True):
             if not is_inexact(leaf._array.dtype):
                 raise TypeError(
-                    f"{name}: expected floating-point or complex values, but the one at x{place} is of {leaf.dtype}"
+                    f"{name}: expected floating-point or complex values, but the one at x{path} is of {leaf.dtype}"
                 )
         self.shapes = [tuple(leaf.shape) for leaf in self.leaves]
         self.kinds: list[dtype] = [leaf.dtype for leaf in self.leaves]
@@ -73,7 +73,7 @@ class Flat:
             for shape, kind in zip(self.shapes, self.kinds, strict=True)
         ]
         self.size = sum(self.sizes)
-        self.kind = kind or promoted([known.to_real() for known in self.kinds])
+        self.kind = kind or promoted([kind_of_leaf.to_real() for kind_of_leaf in self.kinds])
 
     def start(self) -> Tensor:
         """The vector of the tree that the layout was made from."""
@@ -83,10 +83,10 @@ class Flat:
         """The vector of a tree of this structure. Raises ValueError for other structures and shapes."""
         leaves = [as_tensor(leaf) for leaf in self.structure.flatten_up_to(tree)]
         named = zip(leaves, self.shapes, places(self.structure), strict=True)
-        for leaf, shape, place in named:
+        for leaf, shape, path in named:
             if tuple(leaf.shape) != shape:
                 raise ValueError(
-                    f"{self.name}: expected shape {shape} at x{place}, as in the given value, but the function "
+                    f"{self.name}: expected shape {shape} at x{path}, as in the given value, but the function "
                     f"returned {tuple(leaf.shape)}"
                 )
         return self._joined(leaves)
@@ -121,10 +121,10 @@ def reshaped(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 def promoted(kinds: list[dtype]) -> dtype:
     """The dtype that holds all of these; float64 for none."""
-    found = kinds[0] if kinds else float64
+    common = kinds[0] if kinds else float64
     for kind in kinds[1:]:
-        found = promote_types(found, kind)
-    return found
+        common = promote_types(common, kind)
+    return common
 
 
 class Differentiable:
@@ -185,7 +185,7 @@ def plain(tree: Tree) -> Tree:
     return structure.unflatten([new_tensor(x._array) if isinstance(x, TensorBase) else x for x in leaves])
 
 
-def asked(tree: Tree) -> list[Tensor]:
+def differentiated_leaves(tree: Tree) -> list[Tensor]:
     """The tensors in a tree by which derivatives are asked for."""
     recorded, dual = is_grad_enabled(), bool(current().dual_stack)
     return [
@@ -199,7 +199,7 @@ def check_function(
     args: tuple[Tree, ...],
     name: str,
     after: str | None,
-    needed: list[tuple[str, list[Tensor]]],
+    dependence: list[tuple[str, list[Tensor]]],
 ) -> None:
     """Run a function once and see what its result depends on.
 
@@ -224,7 +224,7 @@ def check_function(
     if any(forward.tangent_of(result, number) is not None for number in current().dual_stack):
         raise RuntimeError(CAPTURED.format(name=name, what="has a tangent", after=after))
     alias_of = {id(tensor): alias for tensor, alias in zip(part.tensors, aliases, strict=True)}
-    for what, tensors in needed:
+    for what, tensors in dependence:
         if tensors and not depends([result], [alias_of[id(tensor)] for tensor in tensors]):
             raise constant_error(name, what)
 

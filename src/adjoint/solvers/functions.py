@@ -68,7 +68,7 @@ class FlatFunction:
         self.function, self.args, self.name = function, args, name
         self.allow_constant, self.recorded = allow_constant, recorded
         self.flat = x0 if isinstance(x0, Flat) else Flat(start_of(x0), name, float64)
-        self.known: dict[str, Any] = {}
+        self.recording: dict[str, Any] = {}
         self.x: Array | None = None
 
     @property
@@ -86,9 +86,9 @@ class FlatFunction:
             with enable_grad() if self.recorded else no_grad(), differentiating([leaf]):
                 result = self.checked(self.function(self.flat.unravel(leaf), *self.args))
             # assigned only now: a function that raises leaves nothing half known
-            self.known = {"leaf": leaf, "result": result}
+            self.recording = {"leaf": leaf, "result": result}
             self.x = vector.copy()
-        return self.known
+        return self.recording
 
     def recorded_at(self, x: Any) -> dict[str, Any]:
         """The evaluation at x with a recorded graph, which derivatives need."""
@@ -96,19 +96,21 @@ class FlatFunction:
             self.recorded, self.x = True, None
         return self.at(x)
 
-    def slope(self, known: dict[str, Any], driver: Tensor | None = None, **options: Any) -> Tensor:
+    def slope(self, recording: dict[str, Any], driver: Tensor | None = None, **options: Any) -> Tensor:
         """The cotangent of x for one of the result.
 
         Raises RuntimeError if the result does not depend on x, unless constants are allowed.
         """
-        found = None
-        if known["result"].requires_grad:
-            found = grad(known["result"], known["leaf"], driver, retain_graph=True, allow_unused=True, **options)[0]
-        if found is not None:
-            return found
+        gradient = None
+        if recording["result"].requires_grad:
+            gradient = grad(
+                recording["result"], recording["leaf"], driver, retain_graph=True, allow_unused=True, **options
+            )[0]
+        if gradient is not None:
+            return gradient
         if not self.allow_constant:
             raise constant_error(self.name, "x")
-        return zeros_of(known["leaf"], driver, options)
+        return zeros_of(recording["leaf"], driver, options)
 
     def checked(self, result: Any) -> Tensor:
         """The result as a tensor of the right shape."""
@@ -116,10 +118,10 @@ class FlatFunction:
 
     def once(self, what: str, x: Any, compute: Callable[[dict[str, Any]], Any]) -> Any:
         """Something about x, computed when it is first asked for."""
-        known = self.recorded_at(x)
-        if what not in known:
-            known[what] = compute(known)
-        return known[what]
+        recording = self.recorded_at(x)
+        if what not in recording:
+            recording[what] = compute(recording)
+        return recording[what]
 
     def tree(self, x: Array) -> Tree:
         """A vector in the structure of x0, as arrays."""
@@ -168,21 +170,21 @@ class ScalarFunction(FlatFunction):
 
     def jac(self, x: Any) -> Array:
         """The gradient, of shape (n,)."""
-        return self.once("jac", x, lambda known: to_numpy(self.slope(known))).copy()
+        return self.once("jac", x, lambda recording: to_numpy(self.slope(recording))).copy()
 
-    def gradient(self, known: dict[str, Any]) -> Tensor:
+    def gradient(self, recording: dict[str, Any]) -> Tensor:
         """The gradient with its history."""
-        return self.slope(known, create_graph=True)
+        return self.slope(recording, create_graph=True)
 
     def hess(self, x: Any) -> Array:
         """The Hessian, of shape (n, n)."""
         gradient = self.once("gradient", x, self.gradient)
-        return self.once("hess", x, lambda known: rows_of(gradient, known["leaf"])).copy()
+        return self.once("hess", x, lambda recording: rows_of(gradient, recording["leaf"])).copy()
 
     def hessp(self, x: Any, p: Any) -> Array:
         """The Hessian times p, without the Hessian."""
         gradient = self.once("gradient", x, self.gradient)
-        return to_numpy(slope(gradient, self.known["leaf"], from_numpy(vector_of(p))))
+        return to_numpy(slope(gradient, self.recording["leaf"], from_numpy(vector_of(p))))
 
 
 class VectorFunction(FlatFunction):
@@ -195,35 +197,35 @@ class VectorFunction(FlatFunction):
         """The values, of shape (m,)."""
         return to_numpy(self.at(x)["result"]).copy()
 
-    def transposed(self, known: dict[str, Any]) -> tuple[Tensor, Tensor]:
+    def transposed(self, recording: dict[str, Any]) -> tuple[Tensor, Tensor]:
         """A blank u and J^T u with its history, whose own derivative is J."""
-        blank = needing_grad(zeros(known["result"].shape, dtype=float64))
-        return blank, self.slope(known, blank, create_graph=True)
+        blank = needing_grad(zeros(recording["result"].shape, dtype=float64))
+        return blank, self.slope(recording, blank, create_graph=True)
 
     def jac(self, x: Any) -> Array:
         """The Jacobian, of shape (m, n), by rows or by columns, whichever are fewer."""
         return self.once("jac", x, self.dense).copy()
 
-    def dense(self, known: dict[str, Any]) -> Array:
+    def dense(self, recording: dict[str, Any]) -> Array:
         """The Jacobian at the known point."""
-        if len(known["result"]) <= len(known["leaf"]):
-            return to_numpy(self.slope(known, identity(len(known["result"])), is_grads_batched=True))
-        blank, pulled = self.transposed(known)
+        if len(recording["result"]) <= len(recording["leaf"]):
+            return to_numpy(self.slope(recording, identity(len(recording["result"])), is_grads_batched=True))
+        blank, pulled = self.transposed(recording)
         return np.ascontiguousarray(rows_of(pulled, blank).T)
 
     def hess(self, x: Any, v: Any) -> Array:
         """The Hessian of v @ fun, of shape (n, n)."""
-        known = self.recorded_at(x)
-        weighted = self.slope(known, from_numpy(vector_of(v)), create_graph=True)
-        return rows_of(weighted, known["leaf"])
+        recording = self.recorded_at(x)
+        weighted = self.slope(recording, from_numpy(vector_of(v)), create_graph=True)
+        return rows_of(weighted, recording["leaf"])
 
     def operator(self, x: Any) -> Any:
         """The Jacobian as a LinearOperator: one pass for each product."""
         from scipy.sparse.linalg import LinearOperator
 
-        known = self.recorded_at(x)
+        recording = self.recorded_at(x)
         blank, pulled = self.once("transposed", x, self.transposed)
-        result, leaf = known["result"], known["leaf"]
+        result, leaf = recording["result"], recording["leaf"]
 
         def products(end: Tensor, by: Tensor) -> Callable[[Array], Array]:
             return lambda v: to_numpy(slope(end, by, from_numpy(vector_of(v))))
@@ -236,11 +238,11 @@ class VectorFunction(FlatFunction):
 
         One more product, with a random vector, shows whether the pattern is complete; ValueError is raised if not.
         """
-        known = self.recorded_at(x)
+        recording = self.recorded_at(x)
         check = np.random.default_rng(0).uniform(1.0, 2.0, compression.shape[not compression.by_rows])
         seeds = from_numpy(np.vstack([compression.seeds, check]))
         if compression.by_rows:
-            product = self.slope(known, seeds, is_grads_batched=True)
+            product = self.slope(recording, seeds, is_grads_batched=True)
         else:
             blank, pulled = self.once("transposed", x, self.transposed)
             product = slope(pulled, blank, seeds, is_grads_batched=True)

@@ -19,8 +19,8 @@ from adjoint.functions.binding import functions
 from adjoint.solvers.convergence import ConvergenceError
 from adjoint.solvers.flattening import (
     Flat,
-    asked,
     check_function,
+    differentiated_leaves,
     one_by_one,
     plain,
     pulled_back,
@@ -123,10 +123,10 @@ def newton(equation: Equation, start: Tensor, args: Tree) -> Tensor:
             ) from None
         length, size = _norm(step), _norm(x)
         # the next step would be as small as the square of this one
-        done = length <= tol * size
+        converged = length <= tol * size
         scale, x_new, new = ops.ones_like(length), x - step, equation.residual(x - step, args)
         for _ in range(_HALVINGS):
-            fine = done | (_norm(new) < _norm(value))
+            fine = converged | (_norm(new) < _norm(value))
             if everywhere(fine):
                 break
             scale = ops.where(fine, scale, scale / 2)
@@ -141,7 +141,7 @@ def newton(equation: Equation, start: Tensor, args: Tree) -> Tensor:
                 )
             return x
         x, value = x_new, new
-        if everywhere(done):
+        if everywhere(converged):
             return x
     raise ConvergenceError(
         f"{equation.name}: no convergence in {equation.max_iter} iterations of Newton's method; the residual is "
@@ -230,10 +230,13 @@ def finish(
     """
     equation = Equation(residual, find, name=name, **options)
     start = plain(flat.start())
-    needed = []
+    targets = []
     if not allow_constant:
-        needed = [("x", [start] if find is newton or asked(args) else []), ("its arguments", asked(args))]
-    check_function(function or residual, (start, args), name, "x0", needed)
+        targets = [
+            ("x", [start] if find is newton or differentiated_leaves(args) else []),
+            ("its arguments", differentiated_leaves(args)),
+        ]
+    check_function(function or residual, (start, args), name, "x0", targets)
     return flat.unravel(solved(equation, start, args))
 
 

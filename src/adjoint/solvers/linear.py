@@ -18,8 +18,8 @@ from adjoint.functions.binding import functions
 from adjoint.solvers.convergence import ConvergenceError
 from adjoint.solvers.flattening import (
     Flat,
-    asked,
     check_function,
+    differentiated_leaves,
     one_by_one,
     pulled_back,
     pushed_forward,
@@ -84,20 +84,20 @@ class LinearSystem:
         """The solution for one right-hand side, by SciPy."""
         if not b._array.any():
             return ops.zeros_like(b)
-        known = to_numpy(b)
+        right_side = to_numpy(b)
         map, inverse = self.operator(self.apply, b, params), None
         if self.precondition is not None:
             inverse = self.operator(self.precondition, b, params)
         if not isinstance(self.method, str):
-            return from_numpy(np.array(self.method(map, known), dtype=known.dtype))
+            return from_numpy(np.array(self.method(map, right_side), dtype=right_side.dtype))
         from scipy.sparse import linalg
 
         tol = TOLERANCE.get(b.dtype, 1e-3) if self.tol is None else self.tol
-        solve, solution = getattr(linalg, self.method), np.zeros_like(known)
+        solve, solution = getattr(linalg, self.method), np.zeros_like(right_side)
         # short recurrences may break down, and go on when started afresh
         for _ in range(_STARTS if self.max_iter is None else 1):
-            solution, info = solve(map, known, x0=solution, rtol=tol, maxiter=self.max_iter, M=inverse)
-            residual = float(np.linalg.norm(known - map.matvec(solution)) / np.linalg.norm(known))
+            solution, info = solve(map, right_side, x0=solution, rtol=tol, maxiter=self.max_iter, M=inverse)
+            residual = float(np.linalg.norm(right_side - map.matvec(solution)) / np.linalg.norm(right_side))
             if not info or residual <= tol:
                 break
         # what rounding allows is enough, also where less was asked for
@@ -106,7 +106,7 @@ class LinearSystem:
                 f"{self.name}: {self.method} stopped with |b - A x| = {residual:.1e} |b|, asked for {tol:.0e}; "
                 "raise max_iter or tol, give a preconditioner, or choose another method"
             )
-        return from_numpy(np.asarray(solution, dtype=known.dtype))
+        return from_numpy(np.asarray(solution, dtype=right_side.dtype))
 
     def operator(self, map: Map, b: Tensor, params: Tree) -> Any:
         """One of the maps as SciPy's LinearOperator."""
@@ -202,8 +202,8 @@ def linear_solve(
     system = LinearSystem(over_vectors(a), method, inverse, tol, max_iter, name=name)
     right = flat.start()
     # the transposed map, which a derivative takes, is the derivative of the map unless that is symmetric
-    needed = []
-    if not allow_constant and asked((right, params)):
-        needed = [("x", [] if system.symmetric else [right]), ("its parameters", asked(params))]
-    check_function(system.apply, (right, params), name, "b", needed)
+    targets = []
+    if not allow_constant and differentiated_leaves((right, params)):
+        targets = [("x", [] if system.symmetric else [right]), ("its parameters", differentiated_leaves(params))]
+    check_function(system.apply, (right, params), name, "b", targets)
     return flat.unravel(solution(system, right, params))

@@ -20,7 +20,7 @@ from adjoint.core.modes.grad_mode import no_grad
 from adjoint.core.modes.state import current, is_grad_enabled
 from adjoint.runtime.pytree import flatten
 from adjoint.solvers.convergence import ConvergenceError
-from adjoint.solvers.flattening import Differentiable, Flat, asked, check_function, plain
+from adjoint.solvers.flattening import Differentiable, Flat, check_function, differentiated_leaves, plain
 from adjoint.tensor.creation import as_tensor
 from adjoint.tensor.table import ops
 from adjoint.tools.checkpoint import checkpoint_chain
@@ -115,26 +115,26 @@ class Stepper:
         length = abs(span.item())
         if not length:
             return y, guess, []
-        done, ends, first = 0.0, [], field(t0, y, args)
+        progress, ends, first = 0.0, [], field(t0, y, args)
         step = self.first_step(y, first, length) if guess is None else guess
         for _ in range(self.max_steps):
-            end = 1.0 if done + 1.01 * step / length >= 1 else done + step / length
-            new, slopes = self.step(field, t0 + done * span, (end - done) * span, y, first, args)
-            size = length * (end - done)
+            end = 1.0 if progress + 1.01 * step / length >= 1 else progress + step / length
+            new, slopes = self.step(field, t0 + progress * span, (end - progress) * span, y, first, args)
+            size = length * (end - progress)
             error = size * self.relative(combined(self.tableau.errors, plain(slopes)), y, new)
             if not math.isfinite(error):
                 error = math.inf
             scale = _SAFETY * max(error, 1e-10) ** (-1 / self.tableau.order)
             step = size * min(max(scale, _SMALLEST), _LARGEST if error <= 1 else 1.0)
             if error <= 1:
-                done, y, first = end, new, slopes[-1]
-                ends.append(done)
-                if done == 1:
+                progress, y, first = end, new, slopes[-1]
+                ends.append(progress)
+                if progress == 1:
                     return y, step, ends
         raise ConvergenceError(
-            f"odeint(): {self.max_steps} steps were not enough from t = {t0.item():g} to {t1.item():g}; they have come "
-            f"to {t0.item() + done * span.item():g}, with a step of {step:.1e}. Raise max_steps or rtol; for a stiff "
-            "problem, explicit methods are not suited"
+            f"odeint(): {self.max_steps} steps were not enough from t = {t0.item():g} to {t1.item():g}; they have "
+            f"come to {t0.item() + progress * span.item():g}, with a step of {step:.1e}. Raise max_steps or rtol; for "
+            "a stiff problem, explicit methods are not suited"
         )
 
     def follow(self, field: Field, y: Tensor, t0: Tensor, t1: Tensor, args: Tree, ends: list[float]) -> Tensor:
@@ -154,9 +154,9 @@ class Stepper:
         top = max(float(np.max(size, initial=0.0)) for size in sizes)
         if all(size.shape == sizes[0].shape for size in sizes):
             top = np.maximum.reduce(sizes)
-        found = np.abs(underlying(error._array))
-        allowed = self.atol + self.rtol * (top if np.shape(top) == found.shape else np.max(top, initial=0.0))
-        return float(np.max(found / allowed, initial=0.0))
+        magnitudes = np.abs(underlying(error._array))
+        allowed = self.atol + self.rtol * (top if np.shape(top) == magnitudes.shape else np.max(top, initial=0.0))
+        return float(np.max(magnitudes / allowed, initial=0.0))
 
     def first_step(self, y: Tensor, slope: Tensor, length: float) -> float:
         """A careful guess."""
@@ -245,8 +245,8 @@ def _(g: Tensor, problem: Problem, t: Tensor, args: Tree, y: Tensor) -> dict[str
         state = trajectory(reversed_problem, ops.cat([y[k], u, rest], 0), ends, args)[1]
         u, rest = state[n : 2 * n] + g[k - 1], state[2 * n :]
     moments.append(-((u - g[0]) * problem.field(t[0], y[0], args)).sum())
-    found = part.tree(flat.unravel(rest), rest=(None,))
-    return {"start": u, "t": ops.stack(moments[::-1], 0).to(t.dtype), "args": found}
+    gradients = part.tree(flat.unravel(rest), rest=(None,))
+    return {"start": u, "t": ops.stack(moments[::-1], 0).to(t.dtype), "args": gradients}
 
 
 @trajectory.jvp
@@ -340,11 +340,13 @@ def odeint(
         return flat.ravel(f(t, flat.unravel(y), *args))
 
     start = flat.start()
-    given = (times[0], start, args)
-    wanted = [] if allow_constant or not asked((start, times, args)) else Differentiable(given).tensors
-    if derivative == "adjoint" or wanted:
+    arguments = (times[0], start, args)
+    targets = (
+        [] if allow_constant or not differentiated_leaves((start, times, args)) else Differentiable(arguments).tensors
+    )
+    if derivative == "adjoint" or targets:
         after = "t" if derivative == "adjoint" else None
-        check_function(field, given, name, after, [("t, y or its arguments", wanted)])
+        check_function(field, arguments, name, after, [("t, y or its arguments", targets)])
     if derivative == "discrete":
         return flat.unravel(states(stepper, field, start, times, args, snapshots))
     return flat.unravel(trajectory(Problem(field, stepper), start, times, args))

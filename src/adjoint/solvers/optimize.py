@@ -146,20 +146,29 @@ def constraint_of(constraint: Any, function: FlatFunction, second: bool) -> Any:
 
     name = "minimize(): constraint"
     if isinstance(constraint, NonlinearConstraint):
-        given = VectorFunction(constraint.fun, function.flat, (), name, function.allow_constant, function.recorded)
+        vector_function = VectorFunction(
+            constraint.fun, function.flat, (), name, function.allow_constant, function.recorded
+        )
         return NonlinearConstraint(
-            given.fun,
+            vector_function.fun,
             constraint.lb,
             constraint.ub,
-            jac=constraint.jac if callable(constraint.jac) else given.jac,
+            jac=constraint.jac if callable(constraint.jac) else vector_function.jac,
             # BFGS is what SciPy fills in where nothing was said
-            hess=given.hess if second and isinstance(constraint.hess, (str, BFGS)) else constraint.hess,
+            hess=vector_function.hess if second and isinstance(constraint.hess, (str, BFGS)) else constraint.hess,
             keep_feasible=constraint.keep_feasible,
         )
     if isinstance(constraint, Mapping):
         more = tuple(constraint.get("args", ()))
-        given = VectorFunction(constraint["fun"], function.flat, more, name, function.allow_constant, function.recorded)
-        return {**constraint, "fun": given.fun, "jac": constraint.get("jac") or given.jac, "args": ()}
+        vector_function = VectorFunction(
+            constraint["fun"], function.flat, more, name, function.allow_constant, function.recorded
+        )
+        return {
+            **constraint,
+            "fun": vector_function.fun,
+            "jac": constraint.get("jac") or vector_function.jac,
+            "args": (),
+        }
     return constraint
 
 
@@ -204,10 +213,10 @@ def least_squares(
 
     function = VectorFunction(fun, x0, args, "least_squares()", allow_constant)
     limits = bounds_of(bounds, function)
-    found = optimize.least_squares(
+    result = optimize.least_squares(
         function.fun, function.x0, jac=jacobian_of(function, jac, jac_sparsity), bounds=limits, **options
     )
-    return in_structure(found, function)
+    return in_structure(result, function)
 
 
 def jacobian_of(function: VectorFunction, form: str, sparsity: Any) -> Function:
@@ -254,8 +263,8 @@ def curve_fit(
         if inspect.Parameter.VAR_POSITIONAL in kinds:
             raise ValueError("curve_fit(): f takes any number of parameters; p0 is needed to tell how many there are")
         p0 = np.ones(len(kinds) - 1)
-    known = as_tensor(np.asarray(xdata, dtype=np.float64))
-    model = VectorFunction(lambda p: f(known, *p.unbind()), np.atleast_1d(p0), (), "curve_fit()", allow_constant)
+    data = as_tensor(np.asarray(xdata, dtype=np.float64))
+    model = VectorFunction(lambda p: f(data, *p.unbind()), np.atleast_1d(p0), (), "curve_fit()", allow_constant)
     return optimize.curve_fit(
         lambda x, *p: model.fun(p), xdata, ydata, p0, sigma, jac=lambda x, *p: model.jac(p), **options
     )
@@ -313,14 +322,16 @@ def root_scalar(
     args = args if isinstance(args, tuple) else (args,)
     if method is None and x0 is not None and "bracket" not in options and "x1" not in options:
         method = "newton"
-    wanted = {"newton": ("fprime",), "halley": ("fprime", "fprime2")}.get(str(method).lower(), ())
-    function = ScalarFunction(lambda x: f(x[0], *args), 0.0, (), "root_scalar()", allow_constant, bool(wanted))
+    derivative_names = {"newton": ("fprime",), "halley": ("fprime", "fprime2")}.get(str(method).lower(), ())
+    function = ScalarFunction(
+        lambda x: f(x[0], *args), 0.0, (), "root_scalar()", allow_constant, bool(derivative_names)
+    )
     derivatives = {
         "fprime": lambda x: float(function.jac(x)[0]),
         "fprime2": lambda x: float(function.hess(x)[0, 0]),
     }
     return optimize.root_scalar(
-        function.fun, method=method, x0=x0, **{what: derivatives[what] for what in wanted}, **options
+        function.fun, method=method, x0=x0, **{what: derivatives[what] for what in derivative_names}, **options
     )
 
 

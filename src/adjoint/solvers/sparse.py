@@ -47,8 +47,8 @@ class Pattern:
             from scipy.sparse import csc_array
             from scipy.sparse.linalg import splu
 
-            places = [to_numpy(self.rows), to_numpy(self.columns)]
-            matrix = csc_array((own, places[::-1] if self.turned else places), shape=(self.n, self.n))
+            coordinates = [to_numpy(self.rows), to_numpy(self.columns)]
+            matrix = csc_array((own, coordinates[::-1] if self.turned else coordinates), shape=(self.n, self.n))
             try:
                 self.factors[key] = splu(matrix)
             except RuntimeError as error:
@@ -110,20 +110,21 @@ def spsolve(data: Tensor, indices: Any, b: Tensor) -> Tensor:
     if hasattr(indices, "tocoo"):
         stored = indices.tocoo()
         indices = np.stack([stored.row, stored.col])
-    places = np.asarray(indices.numpy() if hasattr(indices, "numpy") else indices)
-    if data.ndim != 1 or places.shape != (2, len(data)):
+    coordinates = np.asarray(indices.numpy() if hasattr(indices, "numpy") else indices)
+    if data.ndim != 1 or coordinates.shape != (2, len(data)):
         raise ValueError(
             f"spsolve(): expected k entries and indices of shape (2, k), got data of shape {tuple(data.shape)} and "
-            f"indices of shape {places.shape}"
+            f"indices of shape {coordinates.shape}"
         )
     if b.ndim not in (1, 2):
         raise ValueError(f"spsolve(): expected b of shape (n,) or (n, m), got {tuple(b.shape)}")
     n = len(b)
-    if places.size and not 0 <= places.min() <= places.max() < n:
+    if coordinates.size and not 0 <= coordinates.min() <= coordinates.max() < n:
         raise ValueError(
             f"spsolve(): b of length {n} makes a matrix of shape {(n, n)}, but there are entries in rows "
-            f"{places[0].min()} to {places[0].max()}, columns {places[1].min()} to {places[1].max()}"
+            f"{coordinates[0].min()} to {coordinates[0].max()}, columns {coordinates[1].min()} to "
+            f"{coordinates[1].max()}"
         )
-    rows, columns = (from_numpy(np.ascontiguousarray(row, dtype=np.int64)) for row in places)
+    rows, columns = (from_numpy(np.ascontiguousarray(row, dtype=np.int64)) for row in coordinates)
     kind = promote_types(data.dtype, b.dtype)
     return sparse_solution(Pattern(rows, columns, n), data.to(kind), b.to(kind))

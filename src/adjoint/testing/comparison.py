@@ -69,24 +69,24 @@ def assert_close(
     _compare(actual, expected, rules, "")
 
 
-def _compare(actual: Any, expected: Any, rules: _Rules, place: str) -> None:
+def _compare(actual: Any, expected: Any, rules: _Rules, path: str) -> None:
     if isinstance(actual, Mapping) and isinstance(expected, Mapping):
-        _compare_mappings(actual, expected, rules, place)
+        _compare_mappings(actual, expected, rules, path)
     elif _is_sequence(actual) and _is_sequence(expected):
         if len(actual) != len(expected):
-            _fail(f"The length of the sequences mismatch: {len(actual)} != {len(expected)}", rules, place)
+            _fail(f"The length of the sequences mismatch: {len(actual)} != {len(expected)}", rules, path)
         for i, pair in enumerate(zip(actual, expected, strict=True)):
-            _compare(*pair, rules, f"{place}[{i}]")
+            _compare(*pair, rules, f"{path}[{i}]")
     elif _is_number(actual) and _is_number(expected):
-        _compare_numbers(_python_number(actual), _python_number(expected), rules, place)
+        _compare_numbers(_python_number(actual), _python_number(expected), rules, path)
     elif _array(actual) is not None and _array(expected) is not None:
-        _compare_arrays(actual, expected, rules, place)
+        _compare_arrays(actual, expected, rules, path)
     elif actual is None or expected is None:
         if actual is not expected:
-            _fail(f"None mismatch: {actual} is not {expected}", rules, place)
+            _fail(f"None mismatch: {actual} is not {expected}", rules, path)
     else:
         raise TypeError(
-            f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}." + _item(place)
+            f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}." + _item(path)
         )
 
 
@@ -108,26 +108,26 @@ def _array(value: object) -> Any:
     return value if isinstance(value, numpy.ndarray) else None
 
 
-def _item(place: str) -> str:
-    return f"\n\nThe failure occurred for item {place}" if place else ""
+def _item(path: str) -> str:
+    return f"\n\nThe failure occurred for item {path}" if path else ""
 
 
-def _fail(text: str, rules: _Rules, place: str) -> None:
-    text += _item(place)
+def _fail(text: str, rules: _Rules, path: str) -> None:
+    text += _item(path)
     if rules.msg is not None:
         text = rules.msg(text) if callable(rules.msg) else rules.msg
     raise AssertionError(text)
 
 
-def _compare_mappings(actual: Mapping[Any, Any], expected: Mapping[Any, Any], rules: _Rules, place: str) -> None:
+def _compare_mappings(actual: Mapping[Any, Any], expected: Mapping[Any, Any], rules: _Rules, path: str) -> None:
     if actual.keys() != expected.keys():
         missing = sorted(expected.keys() - actual.keys(), key=str)
         extra = sorted(actual.keys() - expected.keys(), key=str)
         lines = ["The keys of the mappings do not match:"]
         lines += [f"Missing keys in the actual mapping: {missing}", f"Additional keys in the actual mapping: {extra}"]
-        _fail("\n".join(lines), rules, place)
+        _fail("\n".join(lines), rules, path)
     for key in expected:
-        _compare(actual[key], expected[key], rules, f"{place}[{key!r}]")
+        _compare(actual[key], expected[key], rules, f"{path}[{key!r}]")
 
 
 def _tolerances(rules: _Rules, *kinds: Any) -> tuple[float, float]:
@@ -143,32 +143,32 @@ def _kind_name(kind: Any) -> str:
     return from_numpy_dtype(numpy.dtype(kind)).name
 
 
-def _compare_arrays(actual: Any, expected: Any, rules: _Rules, place: str) -> None:
+def _compare_arrays(actual: Any, expected: Any, rules: _Rules, path: str) -> None:
     a, b = _array(actual), _array(expected)
     for name, left, right in _attributes(actual, expected, a, b, rules):
         if left != right:
-            _fail(f"The values for attribute '{name}' do not match: {left} != {right}.", rules, place)
+            _fail(f"The values for attribute '{name}' do not match: {left} != {right}.", rules, path)
     tolerances = _tolerances(rules, a.dtype, b.dtype)
     if a.ndim == 0:
         if not _close(a, b, tolerances, rules).all():
-            _compare_scalars(a.item(), b.item(), tolerances, rules, place)
+            _compare_scalars(a.item(), b.item(), tolerances, rules, path)
         return
     close = _close(a, b, tolerances, rules)
     if not close.all():
-        _fail(_differences(a, b, close, tolerances), rules, place)
+        _fail(_differences(a, b, close, tolerances), rules, path)
 
 
 def _attributes(actual: Any, expected: Any, a: Any, b: Any, rules: _Rules) -> list[tuple[str, Any, Any]]:
     shapes: list[Any] = [tuple(a.shape), tuple(b.shape)]
     if isinstance(actual, Tensor) and isinstance(expected, Tensor):
         shapes = [actual.shape, expected.shape]
-    found: list[tuple[str, Any, Any]] = [("shape", shapes[0], shapes[1])]
+    properties: list[tuple[str, Any, Any]] = [("shape", shapes[0], shapes[1])]
     if rules.check_dtype:
-        found.append(("dtype", from_numpy_dtype(a.dtype), from_numpy_dtype(b.dtype)))
+        properties.append(("dtype", from_numpy_dtype(a.dtype), from_numpy_dtype(b.dtype)))
     if rules.check_stride:
         left, right = (tuple(step // c.itemsize for step in c.strides) for c in (a, b))
-        found.append(("stride()", left, right))
-    return found
+        properties.append(("stride()", left, right))
+    return properties
 
 
 def _close(a: Any, b: Any, tolerances: tuple[float, float], rules: _Rules) -> Any:
@@ -209,17 +209,17 @@ def _precision(a: Any, b: Any) -> Any:
     return numpy.abs(floating[0][:0]).dtype if floating else numpy.float32
 
 
-def _compare_numbers(actual: Any, expected: Any, rules: _Rules, place: str) -> None:
+def _compare_numbers(actual: Any, expected: Any, rules: _Rules, path: str) -> None:
     if isinstance(actual, bool) and isinstance(expected, bool):
         if actual is not expected:
-            _fail(f"Booleans mismatch: {actual} is not {expected}", rules, place)
+            _fail(f"Booleans mismatch: {actual} is not {expected}", rules, path)
         return
     if rules.check_dtype and type(actual) is not type(expected):
-        _fail(f"The (d)types do not match: {type(actual)} != {type(expected)}.", rules, place)
-    _compare_scalars(actual, expected, _tolerances(rules, type(actual), type(expected)), rules, place)
+        _fail(f"The (d)types do not match: {type(actual)} != {type(expected)}.", rules, path)
+    _compare_scalars(actual, expected, _tolerances(rules, type(actual), type(expected)), rules, path)
 
 
-def _compare_scalars(actual: Any, expected: Any, tolerances: tuple[float, float], rules: _Rules, place: str) -> None:
+def _compare_scalars(actual: Any, expected: Any, tolerances: tuple[float, float], rules: _Rules, path: str) -> None:
     rtol, atol = tolerances
     if _close(numpy.asarray(actual), numpy.asarray(expected), tolerances, rules).all():
         return
@@ -234,5 +234,5 @@ def _compare_scalars(actual: Any, expected: Any, tolerances: tuple[float, float]
         f"Absolute difference: {difference}{absolute_note}\n"
         f"Relative difference: {relative}{relative_note}",
         rules,
-        place,
+        path,
     )

@@ -73,14 +73,14 @@ def _bounds(dtype: dtype_class, low: float | None, high: float | None) -> tuple[
     else:
         usual = (-9, 10) if dtype.is_signed else (0, 10)
         ends = (iinfo(dtype).min, iinfo(dtype).max)
-    found = []
-    for given, default in zip((low, high), usual, strict=True):
-        if given is not None and math.isnan(given):
+    bounds = []
+    for bound, default in zip((low, high), usual, strict=True):
+        if bound is not None and math.isnan(bound):
             raise ValueError(f"`low` and `high` cannot be NaN, but got {low=} and {high=}")
-        found.append(default if given is None else min(max(given, ends[0]), ends[1]))
-    if found[0] >= found[1]:
-        raise ValueError(f"`low` must be less than `high`, but got {found[0]} >= {found[1]}")
-    return found[0], found[1]
+        bounds.append(default if bound is None else min(max(bound, ends[0]), ends[1]))
+    if bounds[0] >= bounds[1]:
+        raise ValueError(f"`low` must be less than `high`, but got {bounds[0]} >= {bounds[1]}")
+    return bounds[0], bounds[1]
 
 
 def _drawn(size: tuple[int, ...], dtype: dtype_class, low: float, high: float) -> Any:

@@ -1,7 +1,7 @@
 """Checkpoints: run part of a program without keeping what its backward pass needs, and run it again for that pass.
 
-While a checkpointed function runs, each tensor that the graph would save is replaced by a `Place`. When the backward
-pass asks for the first of them, the function is run again, and the tensors that it saves this time fill the places.
+While a checkpointed function runs, the graph saves a `Placeholder` instead of each tensor. When the backward pass
+unpacks the first placeholder, the function runs again, and the tensors that it saves now replace the placeholders.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def noop_context_fn() -> Contexts:
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 
-class Place:
+class Placeholder:
     """Stands for one saved tensor.
 
     number: counts those of one run of the function. owner: which operation saved it; None for a custom function.
@@ -212,7 +212,7 @@ class Region:
         self.function = function
         # the derivations in forward mode that it takes part in: what they do is recomputed, too
         self.levels = () if current().forward_off else current().dual_stack
-        # tensors are saved as the graph saves them, so that checkpoints around this one hold them only as places
+        # tensors are saved as the graph saves them, so that outer checkpoints hold placeholders of them
         self.arguments = pytree.map(lambda value: _keep(value, self.levels), (args, kwargs))
         self.again = again
         # the levels of the batches that the first run runs
@@ -221,43 +221,43 @@ class Region:
         self.check: bool = options["check"]
         self.debug: bool = options["debug"]
         self.random_state = random.get_rng_state() if options["preserve_rng_state"] else None
-        self.places: list[weakref.ref[Place]] = []
+        self.references: list[weakref.ref[Placeholder]] = []
         self.notes: list[Note] = []
         self.stopped_early = False
-        # the tensors that were recomputed, by the number of the backward pass and the place
+        # recomputed tensors, by the numbers of the backward pass and of the placeholder
         self.recomputed: dict[int, dict[int, Tensor]] = {}
-        # what the operation that asked last was given: its formulas may each ask for the same
-        self.asking: int | None = None
-        self.given: dict[tuple[int, int], Tensor] = {}
+        # the last node that unpacked tensors, and these tensors: several formulas of a node may unpack the same one
+        self.asking_node: int | None = None
+        self.handed_out: dict[tuple[int, int], Tensor] = {}
 
-    def pack(self, tensor: Tensor) -> Place:
-        """Keep no more than the place of a saved tensor."""
+    def pack(self, tensor: Tensor) -> Placeholder:
+        """A placeholder for a saved tensor; the tensor itself is not kept."""
         node = current().saving
-        place = Place(len(self.places), id(node) if isinstance(node, OpNode) else None)
-        self.places.append(weakref.ref(place))
+        placeholder = Placeholder(len(self.references), id(node) if isinstance(node, OpNode) else None)
+        self.references.append(weakref.ref(placeholder))
         self.notes.append(Note(tensor))
-        return place
+        return placeholder
 
-    def unpack(self, place: Place) -> Tensor:
-        """The tensor for a place, after running the function again if this backward pass did not do so yet."""
+    def unpack(self, placeholder: Placeholder) -> Tensor:
+        """The tensor of a placeholder. The function runs again if this backward pass has not recomputed it yet."""
         number = GraphExecGroup.number_of_run()
-        if place.owner is None or place.owner != self.asking:
-            self.asking, self.given = place.owner, {}
-        elif (number, place.number) in self.given:
-            return self.given[number, place.number]
+        if placeholder.owner is None or placeholder.owner != self.asking_node:
+            self.asking_node, self.handed_out = placeholder.owner, {}
+        elif (number, placeholder.number) in self.handed_out:
+            return self.handed_out[number, placeholder.number]
         if number not in self.recomputed:
-            # only this pass, and one that it runs inside of, can still ask
+            # only this pass and the passes around it can unpack further tensors
             self.recomputed = {n: value for n, value in self.recomputed.items() if 0 <= n < number and value}
             self.recomputed[number] = self.recompute()
         value = self.recomputed[number]
-        if place.number not in value:
+        if placeholder.number not in value:
             raise CheckpointError(UNPACKED_TWICE)
         if number < 0:
-            # outside of backward passes each question is one of its own
-            return self.recomputed.pop(number)[place.number]
-        tensor = value.pop(place.number)
-        if place.owner is not None:
-            self.given[number, place.number] = tensor
+            # outside of backward passes each unpacking recomputes
+            return self.recomputed.pop(number)[placeholder.number]
+        tensor = value.pop(placeholder.number)
+        if placeholder.owner is not None:
+            self.handed_out[number, placeholder.number] = tensor
         return tensor
 
     def recompute(self) -> dict[int, Tensor]:
@@ -268,9 +268,9 @@ class Region:
         def pack(tensor: Tensor) -> Tensor:
             number = len(notes)
             notes.append(Note(tensor))
-            if number < len(self.places) and self.places[number]() is not None:
+            if number < len(self.references) and self.references[number]() is not None:
                 saved[number] = tensor.detach()
-            if self.early_stop and number + 1 >= len(self.places):
+            if self.early_stop and number + 1 >= len(self.references):
                 raise _Enough
             return tensor.detach()
 
@@ -280,7 +280,7 @@ class Region:
             drawing_from(self.random_state),
             enable_grad(),
             self.again(),
-            saved_tensors_hooks(pack, lambda kept: kept),
+            saved_tensors_hooks(pack, lambda packed: packed),
             contextlib.suppress(_Enough),
         ):
             args, kwargs = pytree.map(lambda value: _take(value, levels), self.arguments)
@@ -582,15 +582,15 @@ def create_selective_checkpoint_contexts(
         def policy(context: Any, operation: Any, *arguments: Any) -> CheckpointPolicy:
             return CheckpointPolicy.MUST_SAVE if operation.name in names else CheckpointPolicy.PREFER_RECOMPUTE
 
-    kept: defaultdict[str, list[Any]] = defaultdict(list)
+    stored: defaultdict[str, list[Any]] = defaultdict(list)
 
     def first_run(operation: Any, raw: list[Any], run: Callable[[], Any]) -> Any:
         outs = run()
         decision = policy(SelectiveCheckpointContext(is_recompute=False, op_output=outs), operation, *raw)
         if decision is True or decision in _SAVED or decision in _OFFLOADED:
-            kept[operation.name].append(_KeptResults(outs, decision in _OFFLOADED, not allow_cache_entry_mutation))
+            stored[operation.name].append(_StoredResults(outs, decision in _OFFLOADED, not allow_cache_entry_mutation))
         else:
-            kept[operation.name].append(None)
+            stored[operation.name].append(None)
         return outs
 
     counts: defaultdict[str, int] = defaultdict(int)
@@ -598,10 +598,10 @@ def create_selective_checkpoint_contexts(
     def recomputation(operation: Any, raw: list[Any], run: Callable[[], Any]) -> Any:
         number = counts[operation.name]
         counts[operation.name] += 1
-        known = kept[operation.name]
-        if number >= len(known) or known[number] is None:
+        results = stored[operation.name]
+        if number >= len(results) or results[number] is None:
             return run()
-        return known[number].given_back()
+        return results[number].on_original_devices()
 
     return _Selective(first_run), _Selective(recomputation, counts.clear)
 
@@ -613,21 +613,21 @@ def _name_of(entry: Any) -> str:
     return str(name)
 
 
-class _KeptResults:
+class _StoredResults:
     """The results of an operation, stored until the recomputation: on their device, or in host memory."""
 
     def __init__(self, outs: Any, offloaded: bool, copied: bool) -> None:
         self.is_sequence = isinstance(outs, (list, tuple))
         arrays = outs if self.is_sequence else [outs]
-        self.places = [device_of(array) for array in arrays]
+        self.devices = [device_of(array) for array in arrays]
         moved = [_moved(array, CPU) for array in arrays] if offloaded else arrays
         self.arrays = [
             array.copy() if copied and array is before else array for array, before in zip(moved, arrays, strict=True)
         ]
 
-    def given_back(self) -> Any:
-        """The same where it came from."""
-        arrays = [_moved(array, place) for array, place in zip(self.arrays, self.places, strict=True)]
+    def on_original_devices(self) -> Any:
+        """The results on their original devices."""
+        arrays = [_moved(array, device) for array, device in zip(self.arrays, self.devices, strict=True)]
         return arrays if self.is_sequence else arrays[0]
 
 
@@ -641,7 +641,7 @@ class _Selective(ModeBlock):
     """A block in which kernels are run by a function of the operation, raw arguments, and what runs the kernel."""
 
     def __init__(self, run: Callable[..., Any], begin: Callable[[], None] = lambda: None) -> None:
-        self.interceptor = _KeptKernels(run)
+        self.interceptor = _StoredKernels(run)
         self.begin = begin
 
     def _changes(self) -> Any:
@@ -649,7 +649,7 @@ class _Selective(ModeBlock):
         return ((INTERCEPT, "interceptors", (CHECKPOINT, self.interceptor)),)
 
 
-class _KeptKernels(Interceptor):
+class _StoredKernels(Interceptor):
     def __init__(self, run: Callable[..., Any]) -> None:
         super().__init__(CHECKPOINT)
         self.run = run

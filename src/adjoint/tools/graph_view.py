@@ -28,12 +28,12 @@ def nodes_of(targets: Target | Iterable[Target]) -> Iterator[Node]:
     stack: list[Any] = [target if isinstance(target, Node) else as_edge(target).node for target in targets]
     if None in stack:
         raise ValueError("there is no graph to look at: a tensor neither requires grad nor has a grad_fn")
-    seen: set[Node] = set()
+    visited: set[Node] = set()
     while stack:
         node = stack.pop()
-        if node in seen:
+        if node in visited:
             continue
-        seen.add(node)
+        visited.add(node)
         yield node
         stack.extend(target for target in reversed(node._ad_edges) if target is not None)
 
@@ -245,13 +245,13 @@ def saved_tensors(targets: Target | Iterable[Target]) -> SavedTensors:
     >>> [(entry.operation, entry.name, entry.nbytes) for entry in kept]
     [('MulBackward0', 'other', 4000), ('MulBackward0', 'self', 4000), ('ExpBackward0', 'result', 0)]
     """
-    seen: set[int] = set()
+    memory_ids: set[int] = set()
     entries = SavedTensors()
     for node in nodes_of(targets):
         location = getattr(node, "_ad_saved_at", None)
         line = None if location is None else described(location)
         for name, entry in node._ad_saved_items():
-            entries.append(_entry(type(node).__name__, name, _array_of(entry), seen, line))
+            entries.append(_entry(type(node).__name__, name, _array_of(entry), memory_ids, line))
     entries.sort(key=lambda entry: -entry.nbytes)
     return entries
 
@@ -262,12 +262,12 @@ def _array_of(entry: Any) -> Any:
     return entry._array if isinstance(entry, TensorBase) else entry
 
 
-def _entry(operation: str, name: str, array: Any, seen: set[int], line: str | None) -> SavedEntry:
+def _entry(operation: str, name: str, array: Any, memory_ids: set[int], line: str | None) -> SavedEntry:
     if array is None:
         return SavedEntry(operation, name, None, None, 0, line)
     owner = _memory(array)
-    nbytes = 0 if id(owner) in seen else int(getattr(owner, "nbytes", array.size * array.dtype.itemsize))
-    seen.add(id(owner))
+    nbytes = 0 if id(owner) in memory_ids else int(getattr(owner, "nbytes", array.size * array.dtype.itemsize))
+    memory_ids.add(id(owner))
     return SavedEntry(operation, name, tuple(array.shape), from_numpy_dtype(array.dtype), nbytes, line)
 
 

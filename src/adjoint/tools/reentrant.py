@@ -67,9 +67,9 @@ class CheckpointFunction(Function):
         """The function's value."""
         ctx.function = function
         ctx.random_state = random.get_rng_state() if preserve_rng_state else None
-        ctx.places = [i for i, arg in enumerate(args) if isinstance(arg, TensorBase)]
+        ctx.tensor_positions = [i for i, arg in enumerate(args) if isinstance(arg, TensorBase)]
         ctx.others = [None if isinstance(arg, TensorBase) else arg for arg in args]
-        ctx.save_for_backward(*[args[i] for i in ctx.places])
+        ctx.save_for_backward(*[args[i] for i in ctx.tensor_positions])
         return function(*args)
 
     @staticmethod
@@ -78,7 +78,7 @@ class CheckpointFunction(Function):
         if not accumulates():
             raise RuntimeError(ONLY_BACKWARD)
         args = list(ctx.others)
-        for i, tensor in zip(ctx.places, detach_variable(ctx.saved_tensors), strict=True):
+        for i, tensor in zip(ctx.tensor_positions, detach_variable(ctx.saved_tensors), strict=True):
             args[i] = tensor
         with drawing_from(ctx.random_state), enable_grad():
             outputs = ctx.function(*args)

@@ -187,6 +187,7 @@ def test_the_tables_are_those_of_the_script() -> None:
     np.testing.assert_allclose([float(x) for x in written], [float(x) for x in found], rtol=1e-15)
 
 
+@pytest.mark.quick(0)
 def test_what_is_no_ufunc_is_left_as_it_is() -> None:
     """With SCIPY_ARRAY_API=1 functions of scipy.special are plain ones, more of them in later versions."""
     script = (

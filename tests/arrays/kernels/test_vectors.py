@@ -73,6 +73,7 @@ def test_any_geometry(monkeypatch: pytest.MonkeyPatch, kind: int, ndim: int, dty
     assert tested > 4
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("threads", [1, 3])
 def test_large_images_are_cut_into_bands_and_small_ones_put_together(
     monkeypatch: pytest.MonkeyPatch, kind: int, threads: int

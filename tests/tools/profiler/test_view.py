@@ -287,6 +287,7 @@ def test_page_in_a_file_and_bad_files(trace_file, tmp_path, capsys):
         assert words in capsys.readouterr().err
 
 
+@pytest.mark.quick(0)
 def test_command_serves_until_it_is_stopped(trace_file):
     command = [sys.executable, "-m", "adjoint.profiler", "view", str(trace_file), "--no-open"]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}

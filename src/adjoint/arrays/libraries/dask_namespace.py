@@ -126,7 +126,7 @@ def in_one_piece(rule: Any, *values: Any, **options: Any) -> Any:
                 "does not need"
             )
         leaves.append(value)
-        return Place(len(leaves) - 1)
+        return LeafNumber(len(leaves) - 1)
 
     template = {name: evaluated(value) for name, value in arguments.items()}
 
@@ -153,7 +153,7 @@ def harmless(shape: tuple[int, ...], dtype: Any) -> Any:
     return (1 / (1 + numpy.arange(size)) if dtype.kind in "fc" else numpy.zeros(size)).reshape(shape).astype(dtype)
 
 
-class Place(int):
+class LeafNumber(int):
     """Where, among the arrays of a call, an argument stands."""
 
 
@@ -161,7 +161,7 @@ def filled(value: Any, pieces: tuple[Any, ...]) -> Any:
     """An argument with arrays in their places."""
     if isinstance(value, (list, tuple)):
         return type(value)([filled(item, pieces) for item in value])
-    return pieces[value] if isinstance(value, Place) else value
+    return pieces[value] if isinstance(value, LeafNumber) else value
 
 
 def dask_delayed(array: Any) -> Any:

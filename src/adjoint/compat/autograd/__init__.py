@@ -74,13 +74,13 @@ def install() -> None:
     >>> np.__name__
     'adjoint.compat.autograd.numpy'
     """
-    known = sys.modules.get("autograd")
+    installed = sys.modules.get("autograd")
     own = sys.modules[__name__]
-    if known is not None and known is not own:
+    if installed is not None and installed is not own:
         raise RuntimeError("autograd was imported before install() was called; call it first")
-    for found in pkgutil.walk_packages(__path__, __name__ + "."):
-        if not any(part.startswith("_") for part in found.name.split(".")):
-            importlib.import_module(found.name)
+    for module_info in pkgutil.walk_packages(__path__, __name__ + "."):
+        if not any(part.startswith("_") for part in module_info.name.split(".")):
+            importlib.import_module(module_info.name)
     for name, module in list(sys.modules.items()):
         if name == __name__ or name.startswith(__name__ + "."):
             sys.modules["autograd" + name.removeprefix(__name__)] = module

@@ -58,14 +58,14 @@ class Box:
 
     __slots__ = ("__dict__",)
 
-    _held: Any
+    _content: Any
     _tensor: Tensor
     instead = "autograd.numpy.sin(x) for math.sin(x), autograd.numpy.array([...]) for a plain array that is filled"
     as_constant = "autograd.tracer.getval(x)"
 
     @property
     def _value(self) -> Any:
-        return self._held
+        return self._content
 
     #: Kinds of values, and the class of their boxes.
     type_mappings: dict[type, type] = {}

@@ -107,7 +107,7 @@ class TracedBox(Box):
     __array_priority__ = 110.0
 
     def __init__(self, value: Any, trace: int, node: Any) -> None:
-        self._held, self._trace, self._node = value, trace, node
+        self._content, self._trace, self._node = value, trace, node
 
     shape = property(lambda self: numpy.shape(self._value))
     ndim = property(lambda self: numpy.ndim(self._value))
@@ -216,21 +216,21 @@ def holds_traced(value: Any) -> bool:
 
 def record(primitive: Any, args: tuple[Any, ...], *more: Any, **kwargs: Any) -> Any:
     """Call a primitive on arguments with traced values in them, and make a node of it for the innermost trace."""
-    found, node, trace = _recorded(primitive, (*args, *more), kwargs)
-    return found if node is None else new_box(found, trace, node)
+    value, node, trace = _recorded(primitive, (*args, *more), kwargs)
+    return value if node is None else new_box(value, trace, node)
 
 
 def _recorded(primitive: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, int]:
     leaves, structure = flatten((args, kwargs))
     boxes = [leaf for leaf in leaves if type(leaf) is TracedBox]
     trace = max(box._trace for box in boxes)
-    given, fun = args, primitive
+    arguments, fun = args, primitive
     inner = [box for box in boxes if box._trace == trace]
     if sum(type(arg) is TracedBox and arg._trace == trace for arg in args) < len(inner):
-        given, fun, kwargs = tuple(leaves), Regrouped(primitive, structure), {}
-    argnums = tuple(n for n, arg in enumerate(given) if type(arg) is TracedBox and arg._trace == trace)
-    values = subvals(given, [(n, given[n]._value) for n in argnums])
-    parents = tuple(given[n]._node for n in argnums)
+        arguments, fun, kwargs = tuple(leaves), Regrouped(primitive, structure), {}
+    argnums = tuple(n for n, arg in enumerate(arguments) if type(arg) is TracedBox and arg._trace == trace)
+    values = subvals(arguments, [(n, arguments[n]._value) for n in argnums])
+    parents = tuple(arguments[n]._node for n in argnums)
     kind = type(parents[0])
     ans = fun(*values, **kwargs)
     if primitive in notrace_primitives[kind]:
@@ -246,8 +246,8 @@ def new_box(value: Any, trace: int, node: Any) -> Any:
     if isinstance(value, (list, tuple, dict)):
         leaves, structure = flatten(value)
         keys = structure.unflatten(list(range(len(leaves))))
-        places = {place: path for path, place in _paths(keys)}
-        return structure.unflatten([_part(value, places[i], trace, node) for i in range(len(leaves))])
+        paths = {number: path for path, number in _paths(keys)}
+        return structure.unflatten([_part(value, paths[i], trace, node) for i in range(len(leaves))])
     if not isinstance(value, (Box, numpy.ndarray, numpy.generic, float, complex, int, bool)):
         raise TypeError(f"Can't differentiate w.r.t. type {type(value)}")
     return TracedBox(value if isinstance(value, Box) else numpy.asarray(value)[()], trace, node)
@@ -294,12 +294,12 @@ def toposort(end_node: Any, parents: Callable[[Any], Any] = operator.attrgetter(
     parents: a function from a node to its parents.
     """
     waits: dict[Any, int] = {end_node: 1}
-    found = [end_node]
-    for node in found:
+    nodes = [end_node]
+    for node in nodes:
         for parent in parents(node):
             if parent not in waits:
                 waits[parent] = 0
-                found.append(parent)
+                nodes.append(parent)
             waits[parent] += 1
     ready = [end_node]
     while ready:

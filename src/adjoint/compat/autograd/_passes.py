@@ -25,8 +25,8 @@ Function = Callable[..., Any]
 def _of_arguments(fun: Function, args: Any, kwargs: Any, argnums: Sequence[int]) -> tuple[Function, tuple[Any, ...]]:
     """A call as a function of a tuple of the arguments in some places, and these."""
 
-    def of(given: Any) -> Any:
-        return fun(*subvals(args, zip(argnums, given, strict=True)), **kwargs)
+    def of(chosen: Any) -> Any:
+        return fun(*subvals(args, zip(argnums, chosen, strict=True)), **kwargs)
 
     return of, tuple(args[n] for n in argnums)
 
@@ -91,10 +91,10 @@ class Derivatives(MutableMapping[Any, Function]):
         self.derive, self.define = derive, define
 
     def __getitem__(self, primitive: Any) -> Function:
-        found = self.derive(primitive) if isinstance(primitive, Primitive) else None
-        if found is None:
+        rule = self.derive(primitive) if isinstance(primitive, Primitive) else None
+        if rule is None:
             raise KeyError(primitive)
-        return found
+        return rule
 
     def __setitem__(self, primitive: Any, derivative: Function) -> None:
         self.define(primitive, derivative)
@@ -103,7 +103,7 @@ class Derivatives(MutableMapping[Any, Function]):
         raise TypeError("derivatives of primitives cannot be taken away; define others")
 
     def __iter__(self) -> Iterator[Any]:
-        return iter([primitive for primitive in list(Primitive.known) if self.derive(primitive) is not None])
+        return iter([primitive for primitive in list(Primitive.declared) if self.derive(primitive) is not None])
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -148,8 +148,8 @@ def backward_pass(g: Any, end_node: VJPNode) -> Any:
     for node in toposort(end_node):
         outgrad = waiting.pop(node)
         for parent, ingrad in zip(node.parents, node.vjp(outgrad), strict=True):
-            known = waiting.get(parent)
-            waiting[parent] = ingrad if known is None else vspace(getval(ingrad)).add(known, ingrad)
+            total = waiting.get(parent)
+            waiting[parent] = ingrad if total is None else vspace(getval(ingrad)).add(total, ingrad)
     return outgrad
 
 

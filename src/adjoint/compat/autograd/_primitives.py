@@ -45,12 +45,12 @@ class Primitive(KeptByName):
     """
 
     #: All of them.
-    known: ClassVar[weakref.WeakSet[Primitive]] = weakref.WeakSet()
+    declared: ClassVar[weakref.WeakSet[Primitive]] = weakref.WeakSet()
 
     def __init__(self, fun: Function, of_boxes: Function | None = None) -> None:
         functools.update_wrapper(self, fun, updated=())
         self.fun = fun
-        Primitive.known.add(self)
+        Primitive.declared.add(self)
         self.of_boxes = of_boxes
         #: By the place of an argument: from (ans, *args, **kwargs) to what takes cotangents; None for no derivative.
         self.vjps: dict[int, Function | None] = {}
@@ -121,8 +121,8 @@ class Call:
         self.primitive = primitive
         self.kwargs = kwargs
         self.leaves, self.structure = flatten(args)
-        self.places = [i for i, leaf in enumerate(self.leaves) if type(leaf) is ArrayBox]
-        self.tensors = [to_read(self.leaves[i]) for i in self.places]
+        self.box_positions = [i for i, leaf in enumerate(self.leaves) if type(leaf) is ArrayBox]
+        self.tensors = [to_read(self.leaves[i]) for i in self.box_positions]
         starts, n = [], 0
         for child in self.structure.children:
             starts.append(range(n, n + child.n_leaves))
@@ -133,22 +133,22 @@ class Call:
     def arguments(self, tensors: Sequence[Any], change: Function) -> Any:
         """The arguments with these Tensors in place of the boxes."""
         leaves = list(self.leaves)
-        for place, tensor in zip(self.places, tensors, strict=True):
-            leaves[place] = change(tensor)
+        for position, tensor in zip(self.box_positions, tensors, strict=True):
+            leaves[position] = change(tensor)
         return self.structure.unflatten(leaves)
 
     def argnums(self, chosen: Sequence[bool]) -> tuple[int, ...]:
         """The arguments that hold chosen boxes."""
-        places = [place for place, wanted in zip(self.places, chosen, strict=True) if wanted]
-        return tuple([n for n, span in enumerate(self.ranges) if any(place in span for place in places)])
+        positions = [position for position, is_chosen in zip(self.box_positions, chosen, strict=True) if is_chosen]
+        return tuple([n for n, span in enumerate(self.ranges) if any(position in span for position in positions)])
 
     def run(self) -> Any:
         """Call the primitive on plain values and record the call."""
-        if not self.places:
+        if not self.box_positions:
             return self.primitive.fun(*values(self.arguments((), raw)), **self.kwargs)
-        needed = [needs_grad(t) for t in self.tensors]
-        if is_grad_enabled() and any(needed):
-            self.primitive.check("VJP", self.argnums(needed))
+        needs = [needs_grad(t) for t in self.tensors]
+        if is_grad_enabled() and any(needs):
+            self.primitive.check("VJP", self.argnums(needs))
         if current().dual_stack:
             moving = [has_tangent(t) for t in self.tensors]
             if any(moving):
@@ -159,8 +159,8 @@ class Call:
     def answer(self, outputs: Any, change: Function) -> Any:
         """The result with these Tensors in it."""
         leaves = list(self.constants)
-        for place, tensor in zip(self.inexact, outputs, strict=True):
-            leaves[place] = change(tensor)
+        for position, tensor in zip(self.inexact, outputs, strict=True):
+            leaves[position] = change(tensor)
         return self.structure_of_answer.unflatten(leaves)
 
     def keep(self, ans: Any) -> list[Any]:
@@ -177,15 +177,15 @@ class Call:
         self.inexact = [i for i, array in enumerate(arrays) if array is not None]
         return [new_tensor(arrays[i]) for i in self.inexact]
 
-    def cotangents(self, given: Any, argnums: tuple[int, ...]) -> list[Any]:
+    def cotangents(self, pulled: Any, argnums: tuple[int, ...]) -> list[Any]:
         """For each box what was given for the argument that it is in."""
-        found: dict[int, Any] = {}
-        for argnum, value in zip(argnums, given, strict=True):
+        by_position: dict[int, Any] = {}
+        for argnum, value in zip(argnums, pulled, strict=True):
             if value is not None:
                 span = self.ranges[argnum]
                 parts = _parts(self.structure.children[argnum], _dense(value))
-                found.update(zip(span, parts, strict=True))
-        return [found.get(place) for place in self.places]
+                by_position.update(zip(span, parts, strict=True))
+        return [by_position.get(position) for position in self.box_positions]
 
 
 def _parts(structure: Any, value: Any) -> list[Any]:
@@ -227,8 +227,8 @@ class Recorded(CustomFunction):
     @staticmethod
     def forward(ctx: Any, call: Call, *tensors: Any) -> Any:
         outputs = call.keep(call.primitive.fun(*call.arguments(tensors, raw), **call.kwargs))
-        taken = {id(t._array) for t in tensors}
-        outputs = [new_tensor(o._array.copy()) if id(o._array) in taken else o for o in outputs]
+        input_ids = {id(t._array) for t in tensors}
+        outputs = [new_tensor(o._array.copy()) if id(o._array) in input_ids else o for o in outputs]
         ctx.call, ctx.n = call, len(tensors)
         ctx.save_for_backward(*tensors, *outputs)
         ctx.save_for_forward(*tensors, *outputs)
@@ -243,8 +243,8 @@ class Recorded(CustomFunction):
         ans = call.answer(saved[ctx.n :], change)
         g = call.answer(gs, lambda t: change(conjugated(t)))
         argnums = call.argnums(ctx.needs_input_grad[1:])
-        found = call.cotangents(call.primitive.pull(argnums, g, ans, args, call.kwargs), argnums)
-        return None, *[_fitted(v, t) for v, t in zip(found, saved[: ctx.n], strict=True)]
+        cotangents = call.cotangents(call.primitive.pull(argnums, g, ans, args, call.kwargs), argnums)
+        return None, *[_fitted(v, t) for v, t in zip(cotangents, saved[: ctx.n], strict=True)]
 
     @staticmethod
     def jvp(ctx: Any, _: Any, *tangents: Any) -> Any:
@@ -443,8 +443,8 @@ _JOINING = (numpy.concatenate, numpy.stack)
 def wrapped(function: Function) -> Primitive:
     """A function of NumPy that also takes boxes, alone or in nested lists."""
     kind = Joining if function in _JOINING else Primitive
-    made = trace_primitives_map[function] = kind(function, functools.partial(_dispatched, function))
-    return made
+    primitive = trace_primitives_map[function] = kind(function, functools.partial(_dispatched, function))
+    return primitive
 
 
 def _dispatched(function: Function, *args: Any, **kwargs: Any) -> Any:

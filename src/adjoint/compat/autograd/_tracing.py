@@ -163,15 +163,15 @@ def _target(leaf: Any) -> Tensor:
 
 def _pullback(y: Any, targets: list[Tensor], structure: TreeDef, kinds: list[Any]) -> tuple[Function, Any]:
     outputs, shape_of_y = flatten(y)
-    places = [i for i, output in enumerate(outputs) if type(output) is ArrayBox]
-    roots = [outputs[i]._tensor for i in places]
+    positions = [i for i, output in enumerate(outputs) if type(output) is ArrayBox]
+    roots = [outputs[i]._tensor for i in positions]
     # a target that is no leaf depends on something: another derivation goes on around
     nested = _depth.count > 0 and (any(not t.is_leaf for t in targets) or leads_elsewhere(roots, targets))
     if not any(root.requires_grad for root in roots):
-        roots, places = [], []
+        roots, positions = [], []
         warnings.warn(INDEPENDENT, stacklevel=4)
 
-    def settled(tensor: Tensor) -> Any:
+    def plain_value(tensor: Tensor) -> Any:
         keep = nested or (bool(current().dual_stack) and forward.has_tangent(tensor))
         return ArrayBox(tensor) if keep else raw(tensor)
 
@@ -180,16 +180,16 @@ def _pullback(y: Any, targets: list[Tensor], structure: TreeDef, kinds: list[Any
             zeros = [_as_given(zeros_like(target), kind) for target, kind in zip(targets, kinds, strict=True)]
             return structure.unflatten(zeros)
         cotangents = shape_of_y.flatten_up_to(g)
-        cotangents = [_cotangent(cotangents[i], root) for i, root in zip(places, roots, strict=True)]
+        cotangents = [_cotangent(cotangents[i], root) for i, root in zip(positions, roots, strict=True)]
         create = nested or any(is_tracked(c) for c in cotangents)
-        found = grad(roots, targets, cotangents, retain_graph=True, create_graph=create, allow_unused=True)
+        leaf_gradients = grad(roots, targets, cotangents, retain_graph=True, create_graph=create, allow_unused=True)
         gradients = [
-            zeros_like(target) if t is None else (wrap if create else settled)(conjugated(t))
-            for target, t in zip(targets, found, strict=True)
+            zeros_like(target) if t is None else (wrap if create else plain_value)(conjugated(t))
+            for target, t in zip(targets, leaf_gradients, strict=True)
         ]
         return structure.unflatten([_as_given(g, kind) for g, kind in zip(gradients, kinds, strict=True)])
 
-    return vjp, shape_of_y.unflatten([settled(o._tensor) if type(o) is ArrayBox else o for o in outputs])
+    return vjp, shape_of_y.unflatten([plain_value(o._tensor) if type(o) is ArrayBox else o for o in outputs])
 
 
 def _as_given(gradient: Any, kind: Any) -> Any:

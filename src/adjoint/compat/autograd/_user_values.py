@@ -43,9 +43,9 @@ def put_together(parts: Sequence[Any], space: VSpace) -> Any:
     if type(part) is ArrayBox:
         value = combination(space, part._value)
         box: Any = Box.type_mappings[type(value)]
-        made = box.__new__(box)
-        made._held, made._tensor = value, part._tensor
-        return made
+        result = box.__new__(box)
+        result._content, result._tensor = value, part._tensor
+        return result
     return combination(space, part) if isinstance(part, numpy.ndarray) else part
 
 

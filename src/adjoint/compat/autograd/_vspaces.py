@@ -133,9 +133,9 @@ class ArrayVSpace(VSpace):
 
     def standard_basis(self) -> Iterator[Any]:
         """The unit vectors."""
-        for place in numpy.ndindex(*self.shape):
+        for index in numpy.ndindex(*self.shape):
             vector = numpy.zeros(self.shape, self.dtype)
-            vector[place] = 1
+            vector[index] = 1
             yield vector
 
     def randn(self) -> Any:
@@ -262,9 +262,9 @@ def vspace(value: Any) -> VSpace:
     maker = VSpace.mappings.get(type(value))
     if maker is not None:
         return maker(value)
-    for kind, known in VSpace.mappings.items():
+    for kind, make in VSpace.mappings.items():
         if isinstance(value, kind) and not isinstance(value, bool):
-            return known(value)
+            return make(value)
     raise TypeError(
         f"Can't find vector space for value {value} of type {type(value)}. Valid types are {VSpace.mappings.keys()}"
     )

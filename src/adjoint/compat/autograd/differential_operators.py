@@ -313,8 +313,8 @@ def multigrad_dict(fun: Function) -> Function:
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
 
-        def of_dict(given: dict[str, Any]) -> Any:
-            call = inspect.BoundArguments(signature, OrderedDict(given))
+        def of_dict(values: dict[str, Any]) -> Any:
+            call = inspect.BoundArguments(signature, OrderedDict(values))
             return fun(*call.args, **call.kwargs)
 
         return grad(of_dict)(dict(bound.arguments))  # type: ignore[no-any-return]

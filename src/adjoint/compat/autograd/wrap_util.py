@@ -28,8 +28,8 @@ def unary_to_nary(unary_operator: Function) -> Function:
 
             def unary_f(x: Any) -> Any:
                 values = list(args)
-                for place, value in ((argnum, x),) if isinstance(argnum, int) else zip(argnum, x, strict=True):
-                    values[place] = value
+                for position, value in ((argnum, x),) if isinstance(argnum, int) else zip(argnum, x, strict=True):
+                    values[position] = value
                 return fun(*values, **kwargs)
 
             unary_f.__name__ = get_name(fun)
@@ -75,10 +75,10 @@ def wraps(
     'grad_of_len_by_0'
     """
 
-    def named(made: Function) -> Function:
+    def named(function: Function) -> Function:
         name, doc = getattr(fun, "__name__", "[unknown name]"), getattr(fun, "__doc__", "")
-        made.__name__ = namestr.format(fun=name, doc=doc, **kwargs)
-        made.__doc__ = docstr.format(fun=name, doc=doc, **kwargs)
-        return made
+        function.__name__ = namestr.format(fun=name, doc=doc, **kwargs)
+        function.__doc__ = docstr.format(fun=name, doc=doc, **kwargs)
+        return function
 
     return named

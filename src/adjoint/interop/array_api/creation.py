@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from adjoint.core.graph import new_tensor
-from adjoint.interop.array_api.dtypes import Dtype, check_device, wanted
+from adjoint.interop.array_api.dtypes import Dtype, check_device, numpy_kind
 from adjoint.interop.dlpack import from_dlpack as from_any_dlpack
 from adjoint.interop.functions.creation import converted
 from adjoint.interop.table import FUNCTIONS
@@ -20,7 +20,7 @@ Shape = int | tuple[int, ...]
 def asarray(obj: Any, /, *, dtype: Dtype | None = None, device: Any = None, copy: bool | None = None) -> Tensor:
     """Data as a Tensor: a Tensor, an array, a number, nested sequences of these. Tensors keep their history."""
     check_device(device)
-    return converted(obj, wanted(dtype), copy)
+    return converted(obj, numpy_kind(dtype), copy)
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
@@ -35,31 +35,31 @@ def arange(
     """Numbers from start (0 if only stop is given) up to but not including stop."""
     check_device(device)
     start, stop = (0, start) if stop is None else (start, stop)
-    return new_tensor(numpy.arange(start, stop, step, dtype=wanted(dtype)))
+    return new_tensor(numpy.arange(start, stop, step, dtype=numpy_kind(dtype)))
 
 
 def empty(shape: Shape, *, dtype: Dtype | None = None, device: Any = None) -> Tensor:
     """Memory of no particular content."""
     check_device(device)
-    return new_tensor(numpy.empty(shape, wanted(dtype)))
+    return new_tensor(numpy.empty(shape, numpy_kind(dtype)))
 
 
 def zeros(shape: Shape, *, dtype: Dtype | None = None, device: Any = None) -> Tensor:
     """Zeros."""
     check_device(device)
-    return new_tensor(numpy.zeros(shape, wanted(dtype)))
+    return new_tensor(numpy.zeros(shape, numpy_kind(dtype)))
 
 
 def ones(shape: Shape, *, dtype: Dtype | None = None, device: Any = None) -> Tensor:
     """Ones."""
     check_device(device)
-    return new_tensor(numpy.ones(shape, wanted(dtype)))
+    return new_tensor(numpy.ones(shape, numpy_kind(dtype)))
 
 
 def full(shape: Shape, fill_value: Any, *, dtype: Dtype | None = None, device: Any = None) -> Tensor:
     """A number, which may be a Tensor with history, repeated."""
     check_device(device)
-    return FUNCTIONS["full"](shape, fill_value, wanted(dtype))
+    return FUNCTIONS["full"](shape, fill_value, numpy_kind(dtype))
 
 
 def eye(
@@ -67,7 +67,7 @@ def eye(
 ) -> Tensor:
     """Ones on a diagonal."""
     check_device(device)
-    return new_tensor(numpy.eye(n_rows, n_cols, k, wanted(dtype) or numpy.float64))
+    return new_tensor(numpy.eye(n_rows, n_cols, k, numpy_kind(dtype) or numpy.float64))
 
 
 def linspace(
@@ -75,31 +75,31 @@ def linspace(
 ) -> Tensor:
     """`num` numbers from start to stop, evenly spaced."""
     check_device(device)
-    return FUNCTIONS["linspace"](start, stop, num, endpoint, dtype=wanted(dtype))
+    return FUNCTIONS["linspace"](start, stop, num, endpoint, dtype=numpy_kind(dtype))
 
 
 def empty_like(x: Tensor, /, *, dtype: Dtype | None = None, device: Any = None) -> Tensor:
     """empty() of the shape and dtype of a Tensor."""
     check_device(device)
-    return FUNCTIONS["empty_like"](x, wanted(dtype))
+    return FUNCTIONS["empty_like"](x, numpy_kind(dtype))
 
 
 def zeros_like(x: Tensor, /, *, dtype: Dtype | None = None, device: Any = None) -> Tensor:
     """zeros() of the shape and dtype of a Tensor."""
     check_device(device)
-    return FUNCTIONS["zeros_like"](x, wanted(dtype))
+    return FUNCTIONS["zeros_like"](x, numpy_kind(dtype))
 
 
 def ones_like(x: Tensor, /, *, dtype: Dtype | None = None, device: Any = None) -> Tensor:
     """ones() of the shape and dtype of a Tensor."""
     check_device(device)
-    return FUNCTIONS["ones_like"](x, wanted(dtype))
+    return FUNCTIONS["ones_like"](x, numpy_kind(dtype))
 
 
 def full_like(x: Tensor, /, fill_value: Any, *, dtype: Dtype | None = None, device: Any = None) -> Tensor:
     """full() of the shape and dtype of a Tensor."""
     check_device(device)
-    return FUNCTIONS["full_like"](x, fill_value, wanted(dtype))
+    return FUNCTIONS["full_like"](x, fill_value, numpy_kind(dtype))
 
 
 def meshgrid(*arrays: Tensor, indexing: str = "xy") -> list[Tensor]:

@@ -32,23 +32,23 @@ def dtype_of(value: Any) -> Any:
     return value.dtype if is_tensor(value) else value
 
 
-def wanted(dtype: Any) -> Any:
+def numpy_kind(dtype: Any) -> Any:
     """A dtype argument as NumPy's, None for None. Raises TypeError for what is no dtype of adjoint."""
     if dtype is None:
         return None
     return kinds.as_dtype(dtype, "array_api").numpy
 
 
-def check_device(given: Any) -> None:
+def check_device(device: Any) -> None:
     """Raise RuntimeError or TypeError for a device other than the computer's memory."""
-    if given is not None:
-        as_device(given, "array_api")
+    if device is not None:
+        as_device(device, "array_api")
 
 
 def astype(x: Tensor, dtype: Dtype, /, *, copy: bool = True, device: Any = None) -> Tensor:
     """A Tensor with another dtype; itself if it has it already and copy is False."""
     check_device(device)
-    result = cast(x, wanted(dtype))
+    result = cast(x, numpy_kind(dtype))
     return result.clone() if copy and result is x else result
 
 

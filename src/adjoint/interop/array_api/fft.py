@@ -9,7 +9,7 @@ import numpy
 import numpy.fft
 
 from adjoint.core.graph import new_tensor
-from adjoint.interop.array_api.dtypes import Dtype, check_device, wanted
+from adjoint.interop.array_api.dtypes import Dtype, check_device, numpy_kind
 from adjoint.interop.table import FUNCTIONS
 
 if TYPE_CHECKING:
@@ -47,13 +47,13 @@ fftn, ifftn, rfftn, irfftn = map(_several, ("fftn", "ifftn", "rfftn", "irfftn"))
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: Dtype | None = None, device: Any = None) -> Tensor:
     """The frequencies of a transform of length n."""
     check_device(device)
-    return new_tensor(numpy.fft.fftfreq(n, d).astype(wanted(dtype) or numpy.float64))
+    return new_tensor(numpy.fft.fftfreq(n, d).astype(numpy_kind(dtype) or numpy.float64))
 
 
 def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Dtype | None = None, device: Any = None) -> Tensor:
     """The frequencies of a transform of a real signal of length n."""
     check_device(device)
-    return new_tensor(numpy.fft.rfftfreq(n, d).astype(wanted(dtype) or numpy.float64))
+    return new_tensor(numpy.fft.rfftfreq(n, d).astype(numpy_kind(dtype) or numpy.float64))
 
 
 def fftshift(x: Tensor, /, *, axes: int | Sequence[int] | None = None) -> Tensor:

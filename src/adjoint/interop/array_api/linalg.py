@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from adjoint.interop.array_api.dtypes import Dtype, wanted
+from adjoint.interop.array_api.dtypes import Dtype, numpy_kind
 from adjoint.interop.operands import tensor_of, values_of
 from adjoint.interop.table import FUNCTIONS
 
@@ -124,7 +124,7 @@ def tensordot(x1: Tensor, x2: Tensor, /, *, axes: Any = 2) -> Tensor:
 
 def trace(x: Tensor, /, *, offset: int = 0, dtype: Dtype | None = None) -> Tensor:
     """The sums along diagonals of matrices."""
-    return FUNCTIONS["linalg.trace"](x, offset=offset, dtype=wanted(dtype))
+    return FUNCTIONS["linalg.trace"](x, offset=offset, dtype=numpy_kind(dtype))
 
 
 def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from adjoint.core.graph import new_tensor
-from adjoint.interop.array_api.dtypes import Dtype, wanted
+from adjoint.interop.array_api.dtypes import Dtype, numpy_kind
 from adjoint.interop.functions.selection import take_along_axis as along
 from adjoint.interop.operands import axis_of, tensor_of, values_of
 from adjoint.interop.table import FUNCTIONS
@@ -19,12 +19,12 @@ Axis = int | tuple[int, ...] | None
 
 def sum(x: Tensor, /, *, axis: Axis = None, dtype: Dtype | None = None, keepdims: bool = False) -> Tensor:
     """The sum over axes."""
-    return FUNCTIONS["sum"](x, axis, wanted(dtype), keepdims=keepdims)
+    return FUNCTIONS["sum"](x, axis, numpy_kind(dtype), keepdims=keepdims)
 
 
 def prod(x: Tensor, /, *, axis: Axis = None, dtype: Dtype | None = None, keepdims: bool = False) -> Tensor:
     """The product over axes."""
-    return FUNCTIONS["prod"](x, axis, wanted(dtype), keepdims=keepdims)
+    return FUNCTIONS["prod"](x, axis, numpy_kind(dtype), keepdims=keepdims)
 
 
 def max(x: Tensor, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
@@ -66,14 +66,14 @@ def cumulative_sum(
     x: Tensor, /, *, axis: int | None = None, dtype: Dtype | None = None, include_initial: bool = False
 ) -> Tensor:
     """Running sums along an axis."""
-    return FUNCTIONS["cumulative_sum"](x, axis=axis, dtype=wanted(dtype), include_initial=include_initial)
+    return FUNCTIONS["cumulative_sum"](x, axis=axis, dtype=numpy_kind(dtype), include_initial=include_initial)
 
 
 def cumulative_prod(
     x: Tensor, /, *, axis: int | None = None, dtype: Dtype | None = None, include_initial: bool = False
 ) -> Tensor:
     """Running products along an axis."""
-    return FUNCTIONS["cumulative_prod"](x, axis=axis, dtype=wanted(dtype), include_initial=include_initial)
+    return FUNCTIONS["cumulative_prod"](x, axis=axis, dtype=numpy_kind(dtype), include_initial=include_initial)
 
 
 def diff(

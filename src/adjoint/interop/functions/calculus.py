@@ -78,7 +78,7 @@ def gradient(f: Array, *varargs, axis=None, edge_order=1):
     spacings = list(varargs) if len(varargs) == len(axes) else [same] * len(axes)
     if len(varargs) == 1 and varargs[0].ndim and len(axes) > 1:
         raise TypeError("invalid number of arguments")
-    slopes = [_slopes(f, place, h, edge_order) for place, h in zip(axes, spacings, strict=True)]
+    slopes = [_slopes(f, dim, h, edge_order) for dim, h in zip(axes, spacings, strict=True)]
     return slopes[0] if len(slopes) == 1 else tuple(slopes)
 
 

@@ -25,10 +25,10 @@ def _shaped(name):
     make = getattr(numpy, f"{name}_like")
 
     def like(a: Array, /, dtype=None, order="K", subok=True, shape=None, *, device=None):
-        wanted = None if dtype is None else numpy_dtype(dtype)
+        kind = None if dtype is None else numpy_dtype(dtype)
         if hasattr(a._array, "batches"):
-            return cast(ops.zeros_like(a) if name != "ones" else ops.ones_like(a), wanted)
-        return new_tensor(make(a._array, dtype=wanted, order=order, shape=plain(shape)))
+            return cast(ops.zeros_like(a) if name != "ones" else ops.ones_like(a), kind)
+        return new_tensor(make(a._array, dtype=kind, order=order, shape=plain(shape)))
 
     like.__name__ = f"{name}_like"
     like.__doc__ = f"{name}() of the shape and, unless another is given, the dtype of a Tensor; a constant."
@@ -52,11 +52,11 @@ def full_like(a: Array, fill_value: Array, dtype=None, order="K", subok=True, sh
 
 def converted(a, dtype=None, copy=None, ndmin=0, order=None):
     """Data as a Tensor, a copy if wanted; a Tensor keeps its history."""
-    given = tensor_of(a)
-    result = cast(given, dtype)
+    tensor = tensor_of(a)
+    result = cast(tensor, dtype)
     if copy is False and result is not a:
         raise ValueError("Unable to avoid copy while creating an array as requested.")
-    if (copy and result is given) or order == "F":
+    if (copy and result is tensor) or order == "F":
         result = result.clone() if order != "F" else _in_columns(result)
     while result.ndim < ndmin:
         result = ops.unsqueeze(result, 0)
@@ -110,21 +110,21 @@ _LETTERS = {name: letter for letter, names in _FLAGS.items() for name in names.s
 def _flags(requirements):
     """The letters of flags, which are given as a list of names, as one name, or as a text of letters."""
     one = isinstance(requirements, str) and requirements.upper() in _LETTERS
-    given = [requirements] if one else requirements or ()
-    unknown = [each for each in given if not isinstance(each, str) or each.upper() not in _LETTERS]
+    names = [requirements] if one else requirements or ()
+    unknown = [each for each in names if not isinstance(each, str) or each.upper() not in _LETTERS]
     if unknown:
         raise ValueError(f"require() knows the requirements {', '.join(_LETTERS)}, not {unknown[0]!r}")
-    return {_LETTERS[each.upper()] for each in given}
+    return {_LETTERS[each.upper()] for each in names}
 
 
 @function("require")
 def require(a, dtype=None, requirements=None, *, like=None):
     """Data as a Tensor laid out as asked: row by row ("C") or column by column ("F")."""
-    wanted = _flags(requirements)
-    if {"C", "F"} <= wanted:
+    flags = _flags(requirements)
+    if {"C", "F"} <= flags:
         raise ValueError("Cannot specify both 'C' and 'F' order")
-    result = converted(a, dtype, order="F" if "F" in wanted else None)
-    return result.contiguous() if "C" in wanted else result
+    result = converted(a, dtype, order="F" if "F" in flags else None)
+    return result.contiguous() if "C" in flags else result
 
 
 @function("copy")
@@ -150,15 +150,15 @@ def full(shape, fill_value: Array, dtype=None, order="C", *, device=None, like=N
 def _made_by(name):
     make = getattr(numpy, name)
 
-    def made(*args, like=None, **kwargs):
+    def create(*args, like=None, **kwargs):
         values = constant(args)
         if "dtype" in kwargs:
             kwargs["dtype"] = numpy_dtype(kwargs["dtype"])
         return new_tensor(make(*values, **kwargs))
 
-    made.__name__ = name
-    made.__doc__ = f"numpy.{name}() as a Tensor, where like= is one; a constant."
-    return made
+    create.__name__ = name
+    create.__doc__ = f"numpy.{name}() as a Tensor, where like= is one; a constant."
+    return create
 
 
 #: Makers whose arguments are not differentiated.
@@ -187,8 +187,8 @@ def arange(start_or_stop: Operand, /, stop: Operand = None, step: Operand = 1, *
     values = numpy.arange(*ends, dtype=None if dtype is None else numpy_dtype(dtype))
     if not (is_tensor(start) or is_tensor(step)):
         return new_tensor(values)
-    places = new_tensor(numpy.arange(len(values), dtype=values.dtype))
-    return cast(start + places * step, values.dtype)
+    steps = new_tensor(numpy.arange(len(values), dtype=values.dtype))
+    return cast(start + steps * step, values.dtype)
 
 
 @function("linspace")
@@ -201,18 +201,18 @@ def linspace(start: Operand, stop: Operand, num=50, endpoint=True, retstep=False
     gaps = num - 1 if endpoint else num
     step = (last - first) / gaps if gaps > 0 else (last - first) * numpy.nan
     shape = [num, *numpy.broadcast_shapes(tuple(first.shape), tuple(last.shape))]
-    places = new_tensor(numpy.arange(num, dtype=numpy.dtype(float)).reshape([num] + [1] * (len(shape) - 1)))
-    places = cast(places, kind_of(first).type(0).real.dtype)
+    steps = new_tensor(numpy.arange(num, dtype=numpy.dtype(float)).reshape([num] + [1] * (len(shape) - 1)))
+    steps = cast(steps, kind_of(first).type(0).real.dtype)
     if gaps > 0:
-        values = places * step + first
+        values = steps * step + first
         if endpoint:
             # met exactly
             values = ops.cat([values[:-1], ops.expand(last, shape[1:])[None]], 0)
     else:
         values = ops.expand(first, shape)
     values = cast(ops.floor(values) if _is_whole(dtype) else values, dtype)
-    place = axis_of(axis, len(shape))
-    values = ops.permute(values, (*range(1, place + 1), 0, *range(place + 1, len(shape)))) if place else values
+    dim = axis_of(axis, len(shape))
+    values = ops.permute(values, (*range(1, dim + 1), 0, *range(dim + 1, len(shape)))) if dim else values
     return (values, step) if retstep else values
 
 

@@ -119,9 +119,9 @@ def cross(a: Array, b: Array, axisa=-1, axisb=-1, axisc=-1, axis=None):
         )
     shape = numpy.broadcast_shapes(tuple(a.shape), tuple(b.shape))
     product = ops.linalg_cross(ops.expand(a, shape), ops.expand(b, shape), len(shape) - 1)
-    place = axis_of(axisc, product.ndim)
+    dim = axis_of(axisc, product.ndim)
     order = list(range(product.ndim - 1))
-    order.insert(place, product.ndim - 1)
+    order.insert(dim, product.ndim - 1)
     return ops.permute(product, order)
 
 
@@ -143,12 +143,12 @@ def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="
         equation, tensors = operands[0], promoted(*operands[1:])
         tensors = [cast(each, dtype) for each in tensors]
         return _public["einsum"](equation.replace(" ", ""), *tensors)
-    places = range(0, len(operands) - len(operands) % 2, 2)
-    tensors = promoted(*[operands[i] for i in places])
-    given = list(operands)
-    for i, tensor in zip(places, tensors, strict=True):
-        given[i] = cast(tensor, dtype)
-    return _public["einsum"](*given)
+    positions = range(0, len(operands) - len(operands) % 2, 2)
+    tensors = promoted(*[operands[i] for i in positions])
+    arguments = list(operands)
+    for i, tensor in zip(positions, tensors, strict=True):
+        arguments[i] = cast(tensor, dtype)
+    return _public["einsum"](*arguments)
 
 
 # convolutions ---------------------------------------------------------------------------------------------------------

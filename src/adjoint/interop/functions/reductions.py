@@ -86,10 +86,10 @@ def _cumulative(ufunc, x, axis, dtype, include_initial):
     x = ops.reshape(x, (-1,)) if x.ndim == 0 else x
     result = ufuncs.accumulate(ufunc, x, axis, dtype)
     if include_initial:
-        place = axis_of(axis, x.ndim)
-        shape = [*x.shape[:place], 1, *x.shape[place + 1 :]]
+        dim = axis_of(axis, x.ndim)
+        shape = [*x.shape[:dim], 1, *x.shape[dim + 1 :]]
         first = ops.expand(number(ufunc.identity, kind_of(result)), shape)
-        result = ops.cat([first, result], place)
+        result = ops.cat([first, result], dim)
     return result
 
 

@@ -45,10 +45,10 @@ def numbered(*shapes: Any) -> list[Any]:
     return indices
 
 
-def gathered(sources: Any, places: Any) -> Any:
+def gathered(sources: Any, indices: Any) -> Any:
     """The elements of Tensors, all counted through, at given places."""
     flat = [ops.reshape(each, (-1,)) for each in sources]
-    return ops.take(flat[0] if len(flat) == 1 else ops.cat(flat, 0), new_tensor(numpy.asarray(places)))
+    return ops.take(flat[0] if len(flat) == 1 else ops.cat(flat, 0), new_tensor(numpy.asarray(indices)))
 
 
 def _moving(name: str, text: str) -> None:
@@ -90,16 +90,16 @@ def extract(condition, arr: Array):
 @function("trim_zeros")
 def trim_zeros(filt: Array, trim="fb", axis=None):
     """Without the zeros at the ends."""
-    kept = numpy.trim_zeros(numpy.where(values_of(filt) != 0, 1, 0), trim, axis)
-    if kept.size == filt.numel():
+    trimmed = numpy.trim_zeros(numpy.where(values_of(filt) != 0, 1, 0), trim, axis)
+    if trimmed.size == filt.numel():
         return filt
     spots = [slice(None)] * filt.ndim
     nonzero = numpy.argwhere(values_of(filt))
-    for place in axes_of(axis, filt.ndim):
-        n = filt.shape[place]
-        first, last = (nonzero[:, place].min(), nonzero[:, place].max() + 1) if len(nonzero) else (n, n)
+    for dim in axes_of(axis, filt.ndim):
+        n = filt.shape[dim]
+        first, last = (nonzero[:, dim].min(), nonzero[:, dim].max() + 1) if len(nonzero) else (n, n)
         start = first if "f" in trim.lower() else 0
-        spots[place] = slice(int(start), int(last if "b" in trim.lower() else n))
+        spots[dim] = slice(int(start), int(last if "b" in trim.lower() else n))
     return filt[tuple(spots)]
 
 
@@ -119,8 +119,8 @@ def take(a: Array, indices, axis=None, out=None, mode="raise"):
         (numbers,) = numbered(a.shape)
         return gathered([a], numpy.take(numbers, indices, mode=mode))
     axis = axis_of(axis, a.ndim)
-    places = numpy.take(numpy.arange(a.shape[axis]), indices, mode=mode)
-    return a[(slice(None),) * axis + (places,)]
+    positions = numpy.take(numpy.arange(a.shape[axis]), indices, mode=mode)
+    return a[(slice(None),) * axis + (positions,)]
 
 
 @function("take_along_axis")
@@ -230,12 +230,12 @@ def unique(
     ar: Array, return_index=False, return_inverse=False, return_counts=False, axis=None, *, equal_nan=True, sorted=True
 ):
     """The elements without repetitions; each one's gradient goes to where it first stands."""
-    found = numpy.unique(values_of(ar), True, True, True, axis, equal_nan=equal_nan)
-    first = found[1]
+    parts = numpy.unique(values_of(ar), True, True, True, axis, equal_nan=equal_nan)
+    first = parts[1]
     values = gathered([ar], first) if axis is None else ar[(slice(None),) * axis_of(axis, ar.ndim) + (first,)]
-    wanted = (True, return_index, return_inverse, return_counts)
-    results = [values, *[new_tensor(each) for each in found[1:]]]
-    chosen = tuple(each for each, flag in zip(results, wanted, strict=True) if flag)
+    requested = (True, return_index, return_inverse, return_counts)
+    results = [values, *[new_tensor(each) for each in parts[1:]]]
+    chosen = tuple(each for each, flag in zip(results, requested, strict=True) if flag)
     return chosen if len(chosen) > 1 else values
 
 
@@ -335,13 +335,13 @@ def copyto(dst, src: Array, casting="same_kind", where=True):
         target.copy_(ops.where(mask, value, target))
 
 
-def _written(target, places, values):
+def _written(target, positions, values):
     """Write values, from the start again where they do not suffice, to elements counted through."""
     flat = ops.reshape(values, (-1,))
-    if not places.size or not flat.numel():
+    if not positions.size or not flat.numel():
         return
     # where a place is named several times the last one counts
-    last = {int(place): i for i, place in enumerate(places)}
+    last = {int(position): i for i, position in enumerate(positions)}
     chosen = numpy.fromiter(last.values(), int)
     spots = numpy.unravel_index(numpy.fromiter(last, int), tuple(target.shape))
     written = cast(gathered([flat], chosen % flat.numel()), kind_of(target))
@@ -360,19 +360,19 @@ def put(a, ind, v: Array, mode="raise"):
 def place(arr, mask, vals: Array):
     """Write values one after the other to where a mask holds."""
     target = _target("place", arr, vals)
-    places = numpy.flatnonzero(constant(mask))
-    if places.size and not vals.numel():
+    positions = numpy.flatnonzero(constant(mask))
+    if positions.size and not vals.numel():
         raise ValueError("Cannot insert from an empty array!")
-    _written(target, places, vals)
+    _written(target, positions, vals)
 
 
 @function("putmask")
 def putmask(a, /, mask, values: Array):
     """Write to where a mask holds what stands at the same place, counted through, in the values."""
     target = _target("putmask", a, values)
-    places = numpy.flatnonzero(constant(mask))
-    if places.size:
-        _written(target, places, gathered([values], places % values.numel()))
+    positions = numpy.flatnonzero(constant(mask))
+    if positions.size:
+        _written(target, positions, gathered([values], positions % values.numel()))
 
 
 @function("put_along_axis")
@@ -383,8 +383,8 @@ def put_along_axis(arr, indices, values: Array, axis):
     (numbers,) = numbered(target.shape)
     if axis is None:
         numbers, axis = numpy.ravel(numbers), 0
-    places = numpy.take_along_axis(numbers, indices, axis)
-    _written(target, numpy.ravel(places), ops.expand(values, places.shape))
+    positions = numpy.take_along_axis(numbers, indices, axis)
+    _written(target, numpy.ravel(positions), ops.expand(values, positions.shape))
 
 
 @function("fill_diagonal")

@@ -42,8 +42,8 @@ def reshape(a: Array, /, shape, order="C", *, copy=None):
     shape = plain(shape)
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     if -1 in shape:
-        known = -prod(shape)
-        if not known or a.numel() % known:
+        product = -prod(shape)
+        if not product or a.numel() % product:
             raise ValueError(f"cannot reshape array of size {a.numel()} into shape {shape}")
     elif prod(shape) != a.numel():
         raise ValueError(f"cannot reshape array of size {a.numel()} into shape {shape}")
@@ -94,8 +94,8 @@ def moveaxis(a: Array, source, destination):
     if len(origin) != len(target):
         raise ValueError("`source` and `destination` arguments must have the same number of elements")
     order = [axis for axis in range(a.ndim) if axis not in origin]
-    for place, axis in sorted(zip(target, origin, strict=True)):
-        order.insert(place, axis)
+    for destination_axis, axis in sorted(zip(target, origin, strict=True)):
+        order.insert(destination_axis, axis)
     return ops.permute(a, order)
 
 
@@ -115,8 +115,8 @@ def rollaxis(a: Array, axis, start=0):
 def expand_dims(a: Array, axis):
     """New axes of length one."""
     axis = axis if isinstance(axis, (tuple, list)) else (axis,)
-    for place in sorted(axes_of(axis, a.ndim + len(axis))):
-        a = ops.unsqueeze(a, place)
+    for dim in sorted(axes_of(axis, a.ndim + len(axis))):
+        a = ops.unsqueeze(a, dim)
     return a
 
 
@@ -492,10 +492,10 @@ def sliding_window_view(x: Array, window_shape, axis=None, *, subok=False, write
         raise ValueError(
             f"Must provide matching length window_shape and axis; got {len(sizes)} and {len(axes)} elements."
         )
-    for place, size in zip(axes, sizes, strict=True):
-        if size > x.shape[place]:
+    for dim, size in zip(axes, sizes, strict=True):
+        if size > x.shape[dim]:
             raise ValueError("window shape cannot be larger than input array shape")
-        x = ops.unfold(x, place, size, 1)
+        x = ops.unfold(x, dim, size, 1)
     return x
 
 
@@ -507,10 +507,10 @@ def apply_along_axis(func1d, axis, arr: Array, *args, **kwargs):
     """What a function makes of each row along an axis."""
     axis = axis_of(axis, arr.ndim)
     rows = ops.permute(arr, [*[i for i in range(arr.ndim) if i != axis], axis])
-    places = list(numpy.ndindex(*rows.shape[:-1]))
-    if not places:
+    indices = list(numpy.ndindex(*rows.shape[:-1]))
+    if not indices:
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
-    results = [tensor_of(func1d(rows[place], *args, **kwargs)) for place in places]
+    results = [tensor_of(func1d(rows[index], *args, **kwargs)) for index in indices]
     result = ops.reshape(ops.stack(promoted(*results), 0), (*rows.shape[:-1], *results[0].shape))
     n = len(rows.shape) - 1
     return ops.permute(result, [*range(axis), *range(n, result.ndim), *range(axis, n)])

@@ -153,10 +153,10 @@ def cov(m: Array, y: Array = None, rowvar=True, bias=False, ddof=None, fweights=
         raise ValueError("ddof must be integer")
     if m.ndim > 2 or (y is not None and y.ndim > 2):
         raise ValueError(f"{'m' if m.ndim > 2 else 'y'} has more than 2 dimensions")
-    given = [each for each in (m, y) if each is not None]
-    rows = [ops.reshape(each, (1, -1)) if each.ndim < 2 else each for each in promoted(*given)]
+    operands = [each for each in (m, y) if each is not None]
+    rows = [ops.reshape(each, (1, -1)) if each.ndim < 2 else each for each in promoted(*operands)]
     if not rowvar:
-        rows = [row if each.ndim < 2 else ops.transpose(row, 0, 1) for row, each in zip(rows, given, strict=True)]
+        rows = [row if each.ndim < 2 else ops.transpose(row, 0, 1) for row, each in zip(rows, operands, strict=True)]
     x = cast(inexact(ops.cat(rows, 0) if len(rows) > 1 else rows[0]), dtype)
     if dtype is None and kind_of(x).name in ("float16", "float32", "complex64"):
         x = cast(x, "complex128" if kind_of(x).kind == "c" else "float64")
@@ -204,15 +204,15 @@ def corrcoef(x: Array, y: Array = None, rowvar=True, *, dtype=None):
 @function("bincount")
 def bincount(x, /, weights: Array = None, minlength=0):
     """How often each whole number stands in x, or the sum of the weights there; differentiated by the weights."""
-    places = numpy.asarray(constant(x))
+    bins = numpy.asarray(constant(x))
     if weights is None:
-        return new_tensor(numpy.bincount(places, minlength=minlength))
-    if weights.shape != places.shape:
+        return new_tensor(numpy.bincount(bins, minlength=minlength))
+    if weights.shape != bins.shape:
         raise ValueError("The weights and list don't have the same length.")
-    if places.size and places.min() < 0:
+    if bins.size and bins.min() < 0:
         raise ValueError("'list' argument must have no negative elements")
-    size = max(int(places.max(initial=-1)) + 1, minlength)
-    return ops.sum_at(cast(weights, float), (size,), (places.astype(int),))
+    size = max(int(bins.max(initial=-1)) + 1, minlength)
+    return ops.sum_at(cast(weights, float), (size,), (bins.astype(int),))
 
 
 @function("histogram_bin_edges")
@@ -254,9 +254,9 @@ def histogram(a: Array, bins=10, range=None, density=None, weights: Array = None
         if weights.shape != a.shape:
             raise ValueError("weights should have the same shape as a.")
         inside = (flat >= bounds[0]) & (flat <= bounds[-1])
-        places = numpy.minimum(numpy.searchsorted(bounds, flat, "right") - 1, len(bounds) - 2)
+        bin_numbers = numpy.minimum(numpy.searchsorted(bounds, flat, "right") - 1, len(bounds) - 2)
         chosen = ops.reshape(weights, (-1,))[new_tensor(inside)]
-        counts = ops.sum_at(chosen, (len(bounds) - 1,), (places[inside],))
+        counts = ops.sum_at(chosen, (len(bounds) - 1,), (bin_numbers[inside],))
     if density:
         counts = cast(counts, float)
         return counts / (edges[1:] - edges[:-1]) / total(counts), edges

@@ -67,9 +67,9 @@ def _real_transform(name: str) -> None:
     @function(f"scipy.fft.{name}")
     def transform(x: Array, type=2, n=None, axis=-1, norm=None, overwrite_x=False, workers=None, orthogonalize=None):
         x = inexact(x)
-        place = axis_of(axis, x.ndim)
-        n = x.shape[place] if n is None else plain(n)
-        x = ops.transpose(_fitted(x, place, n), place, x.ndim - 1)
+        dim = axis_of(axis, x.ndim)
+        n = x.shape[dim] if n is None else plain(n)
+        x = ops.transpose(_fitted(x, dim, n), dim, x.ndim - 1)
         power, kind = _POWERS[norm], type
         if name != forward:
             power, kind = -1.0 - power, _INVERSE[type]
@@ -77,16 +77,16 @@ def _real_transform(name: str) -> None:
         ends = _ENDS.get((forward, kind)) if orthogonalize or (orthogonalize is None and norm == "ortho") else None
         before, behind = ends or ((1, 1), (1, 1))
         y = weighted_ends(ops, ops.trigonometric(weighted_ends(ops, x, *before), forward, kind), *behind)
-        return ops.transpose(y * period**power if power else y, place, x.ndim - 1)
+        return ops.transpose(y * period**power if power else y, dim, x.ndim - 1)
 
     transform.__doc__ = f"scipy.fft.{name} along one axis."
 
 
-def _fitted(x: Tensor, place: int, n: int) -> Tensor:
+def _fitted(x: Tensor, dim: int, n: int) -> Tensor:
     """The elements along an axis cut off behind the n-th, or followed by zeros."""
-    if n <= x.shape[place]:
-        return x.narrow(place, 0, n)
-    widths = [(0, n - x.shape[place]) if i == place else (0, 0) for i in range(x.ndim)]
+    if n <= x.shape[dim]:
+        return x.narrow(dim, 0, n)
+    widths = [(0, n - x.shape[dim]) if i == dim else (0, 0) for i in range(x.ndim)]
     return ops.constant_pad_nd(x, tuple(width for pair in reversed(widths) for width in pair))
 
 

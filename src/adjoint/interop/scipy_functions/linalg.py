@@ -493,10 +493,10 @@ def toeplitz(c: Array, r: Array = None):
     """The matrix with first column c and first row r."""
     row = (ops.conj(c) if kind_of(c).kind == "c" else c) if r is None else r
     column, row = promoted(ops.reshape(c, (-1,)), ops.reshape(row, (-1,)))
-    places = numpy.arange(column.shape[0])[:, None] - numpy.arange(row.shape[0])[None, :]
+    offsets = numpy.arange(column.shape[0])[:, None] - numpy.arange(row.shape[0])[None, :]
     # the row without its first element, which c has too, comes after the column
     values = ops.cat([column, row[1:]], 0)
-    return values[numpy.where(places >= 0, places, column.shape[0] - 1 - places)]
+    return values[numpy.where(offsets >= 0, offsets, column.shape[0] - 1 - offsets)]
 
 
 @function("scipy.linalg.hankel")

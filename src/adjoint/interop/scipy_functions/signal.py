@@ -24,9 +24,9 @@ def _directly(a, b):
     if a.numel() < b.numel():
         a, b = b, a
     total = None
-    for place in numpy.ndindex(*b.shape):
-        pads = [(k, n - 1 - k) for k, n in zip(place, b.shape, strict=True)]
-        part = b[place] * ops.constant_pad_nd(a, tuple(width for pair in reversed(pads) for width in pair))
+    for index in numpy.ndindex(*b.shape):
+        pads = [(k, n - 1 - k) for k, n in zip(index, b.shape, strict=True)]
+        part = b[index] * ops.constant_pad_nd(a, tuple(width for pair in reversed(pads) for width in pair))
         total = part if total is None else total + part
     return total
 
@@ -114,12 +114,12 @@ def detrend(data: Array, axis=-1, type="linear", bp=0, overwrite_data=False):
     data = inexact(data)
     if plain(bp) != 0:
         raise TypeError("detrend(): of a Tensor there are no break points")
-    (place,) = axes_of(axis, data.ndim)
+    (dim,) = axes_of(axis, data.ndim)
     if type in ("constant", "c"):
-        return data - ops.mean(data, (place,), True)
+        return data - ops.mean(data, (dim,), True)
     if type not in ("linear", "l"):
         raise ValueError("Trend type must be 'linear' or 'constant'.")
-    n = data.shape[place]
+    n = data.shape[dim]
     basis = numpy.linalg.qr(numpy.stack([numpy.ones(n), numpy.arange(n) / n], 1))[0].astype(kind_of(data))
-    moved = ops.transpose(data, place, -1)
-    return ops.transpose(moved - (moved @ tensor_of(basis)) @ tensor_of(basis.T), place, -1)
+    moved = ops.transpose(data, dim, -1)
+    return ops.transpose(moved - (moved @ tensor_of(basis)) @ tensor_of(basis.T), dim, -1)

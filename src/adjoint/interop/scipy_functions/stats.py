@@ -358,10 +358,10 @@ def _gaussian(x, mean, cov):
 @function("scipy.stats.multivariate_normal.logpdf")
 def multivariate_normal_logpdf(x, mean=None, cov=1, allow_singular=False):
     """The logarithm of the density of the multivariate normal distribution."""
-    places = tensor_of(x)
+    points = tensor_of(x)
     x, mean, cov = _gaussian(x, mean, cov)
     n = mean.shape[0]
-    shape = places.shape[:-1] if n > 1 else (places.shape if places.ndim < 2 else places.shape[:-1])
+    shape = points.shape[:-1] if n > 1 else (points.shape if points.ndim < 2 else points.shape[:-1])
     rest = ops.reshape(x - mean, (-1, n))
     if allow_singular:
         values, vectors = ops.linalg_eigh(cov, "L")

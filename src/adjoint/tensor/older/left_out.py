@@ -379,18 +379,18 @@ def explained(space: str, name: str) -> str | None:
 
 
 class AttributeOf:
-    """The `__getattr__` of a module: what is made when it is first asked for, and errors that say more.
+    """The `__getattr__` of a module: attributes made at first use, and errors that name the reason.
 
-    made: functions by the name of what they make.
+    makers: functions without arguments, by the names of the attributes.
     """
 
-    def __init__(self, module: str, **made: Callable[[], Any]) -> None:
-        self.module, self.made = module, made
+    def __init__(self, module: str, **makers: Callable[[], Any]) -> None:
+        self.module, self.makers = module, makers
         self.space = module.partition(".")[2]
 
     def __call__(self, name: str) -> Any:
-        if name in self.made:
-            return self.made[name]()
+        if name in self.makers:
+            return self.makers[name]()
         reason = explained(self.space, name)
         raise AttributeError(
             f"module {self.module!r} has no attribute {name!r}" + (f": {reason}" if reason else ""),

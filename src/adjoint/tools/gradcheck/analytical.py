@@ -51,12 +51,12 @@ def flat(gradient: Tensor | None, model: Tensor) -> Array:
 
 
 def pushed_forward(
-    func: Function, inputs: tuple[Any, ...], place: int, outputs: dict[int, Tensor], basis: Units, unit: complex
+    func: Function, inputs: tuple[Any, ...], position: int, outputs: dict[int, Tensor], basis: Units, unit: complex
 ) -> list[Array]:
     """The tangents for steps of one input along a basis, times `unit`: for each output, a row for each direction."""
     rows = []
     for v in basis.vectors():
-        steps = {i: unit * v if i == place else numpy.zeros(x.shape) for i, x in checked(inputs).items()}
+        steps = {i: unit * v if i == position else numpy.zeros(x.shape) for i, x in checked(inputs).items()}
         tangents = {i: tensor_like(step, inputs[i]) for i, step in steps.items()}
         tangents_out = jvp(func, inputs, tangents)
         rows.append([flat(tangents_out[o], y) for o, y in outputs.items()])

@@ -211,17 +211,19 @@ class Pullback:
     def __call__(self, *values: Any) -> tuple[Tensor, ...]:
         arguments, cotangents = values[: self.n_arguments], values[self.n_arguments :]
         outputs = list(checked(results_of(self.func, arguments)).values())
-        wanted = list(checked(arguments).values())
+        targets = list(checked(arguments).values())
         if not outputs:
             return ()
-        gradients = grad(outputs, wanted, cotangents, create_graph=True, allow_unused=True)
+        gradients = grad(outputs, targets, cotangents, create_graph=True, allow_unused=True)
         return tuple(g for g in gradients if g is not None)
 
 
-def given_cotangents(func: Function, arguments: tuple[Any, ...], given: Any, non_contiguous: bool) -> tuple[Any, ...]:
+def given_cotangents(
+    func: Function, arguments: tuple[Any, ...], cotangents: Any, non_contiguous: bool
+) -> tuple[Any, ...]:
     """The cotangents of the outputs that require a gradient: the given ones, else random ones that require one too."""
-    if given is not None:
-        return as_tuple(given)
+    if cotangents is not None:
+        return as_tuple(cotangents)
     outputs = checked(results_of(func, arguments)).values()
     return tuple(random_cotangent(y, seed, non_contiguous) for seed, y in enumerate(outputs))
 
@@ -312,8 +314,8 @@ class Problem:
 
     def pushed_forward(self, i: int, unit: complex) -> list[Array]:
         """The tangents of all outputs along one input, by forward mode."""
-        place, basis = self.input_places[i], self.directions[i]
-        return pushed_forward(self.func, self.arguments, place, self.evaluate.outputs, basis, unit)
+        position, basis = self.input_places[i], self.directions[i]
+        return pushed_forward(self.func, self.arguments, position, self.evaluate.outputs, basis, unit)
 
     def slow(self) -> Problem:
         """The same with all unit vectors."""

@@ -47,12 +47,12 @@ def is_zero(gradient: Tensor | None) -> bool:
 
 def check_multiplied(func: Function, inputs: tuple[Any, ...]) -> None:
     """Zero cotangents give zero gradients."""
-    wanted = list(checked(inputs).values())
+    targets = list(checked(inputs).values())
     outputs = list(checked(results_of(func, inputs)).values())
     if not outputs:
         return
-    gradients = grad(outputs, wanted, zeros_for(outputs), retain_graph=True, allow_unused=True)
-    for index, (g, x) in enumerate(zip(gradients, wanted, strict=True)):
+    gradients = grad(outputs, targets, zeros_for(outputs), retain_graph=True, allow_unused=True)
+    for index, (g, x) in enumerate(zip(gradients, targets, strict=True)):
         if g is None:
             continue
         if not is_zero(g):
@@ -82,14 +82,14 @@ def _pass_nothing_on(node: FunctionNode, cotangent: Any, create_graph: bool) -> 
 
 def check_undefined(func: Function, inputs: tuple[Any, ...]) -> None:
     """Undefined cotangents count as zeros: for each output alone (zeros for the others), and for all together."""
-    wanted = list(checked(inputs).values())
+    targets = list(checked(inputs).values())
     n = len(checked(results_of(func, inputs)))
     subsets = [{k} for k in range(n)] + ([set(range(n))] if n > 1 else [])
     for subset in subsets:
         outputs = list(checked(results_of(func, inputs)).values())
         roots = [undefined(y) if k in subset else y for k, y in enumerate(outputs)]
         try:
-            gradients = grad(roots, wanted, zeros_for(outputs), allow_unused=True)
+            gradients = grad(roots, targets, zeros_for(outputs), allow_unused=True)
         except Exception as error:
             _warn()
             raise GradcheckError(messages.UNDEFINED_ERROR) from error
@@ -105,7 +105,7 @@ def _warn() -> None:
 # tangents -------------------------------------------------------------------------------------------------------------
 
 
-def check_undefined_tangents(func: Function, inputs: tuple[Any, ...], places: Sequence[int]) -> None:
+def check_undefined_tangents(func: Function, inputs: tuple[Any, ...], positions: Sequence[int]) -> None:
     """For each input, an undefined tangent gives what zeros give, whatever the tangents of the others are."""
     rng = numpy.random.default_rng(0)
     tangents = {i: noise(x, rng) for i, x in checked(inputs).items()}
@@ -115,7 +115,7 @@ def check_undefined_tangents(func: Function, inputs: tuple[Any, ...], places: Se
             tangents_out = jvp(func, inputs, {**tangents, i: None})
         except Exception as error:
             raise GradcheckError(messages.UNDEFINED_TANGENT_ERROR.format(error=error)) from error
-        for o in places:
+        for o in positions:
             if not same(tangents_out[o], expected[o]):
                 raise GradcheckError(
                     messages.UNDEFINED_TANGENT.format(output=o, input=x, got=tangents_out[o], expected=expected[o])
@@ -149,12 +149,12 @@ def check_batched_grad(inputs: Sequence[Tensor], output: Tensor, index: int) -> 
     compare_batches(gradients, each, itertools.repeat(index), range(len(inputs)), messages.FAILED_BATCHED_GRAD_MSG)
 
 
-def check_batched_jvp(func: Function, inputs: tuple[Any, ...], places: Sequence[int]) -> None:
+def check_batched_jvp(func: Function, inputs: tuple[Any, ...], positions: Sequence[int]) -> None:
     """Forward mode with a batch of tangents gives what one pass for each gives."""
     rng = numpy.random.default_rng(0)
     remedy = messages.FAILED_BATCHED_GRAD_MSG_FWD_AD
     for index, (i, x) in enumerate(checked(inputs).items()):
-        push = partial(push_one, func, inputs, places, i)
+        push = partial(push_one, func, inputs, positions, i)
         steps = [noise(x, rng) for _ in range(_BATCH)]
         each = [push(t) for t in steps]
         try:
@@ -162,7 +162,7 @@ def check_batched_jvp(func: Function, inputs: tuple[Any, ...], places: Sequence[
                 tangents_out = of_batch(push, tensor_of(numpy.stack([t._array for t in steps])))
         except Exception as error:
             raise GradcheckError(messages.BATCHED_ERROR.format(error=error, remedy=remedy)) from error
-        compare_batches(tangents_out, each, range(len(places)), itertools.repeat(index), remedy)
+        compare_batches(tangents_out, each, range(len(positions)), itertools.repeat(index), remedy)
 
 
 def of_batch(function: Callable[[Tensor], tuple[Tensor, ...]], stacked: Tensor) -> list[Tensor]:
@@ -176,13 +176,13 @@ def of_batch(function: Callable[[Tensor], tuple[Tensor, ...]], stacked: Tensor) 
 
 
 def push_one(
-    func: Function, inputs: tuple[Any, ...], places: Sequence[int], i: int, tangent: Tensor
+    func: Function, inputs: tuple[Any, ...], positions: Sequence[int], i: int, tangent: Tensor
 ) -> tuple[Tensor, ...]:
     """The tangents of the outputs at the given places for a tangent of the i-th argument."""
     tangents: dict[int, Tensor | None] = {j: zeros_for([x])[0] for j, x in checked(inputs).items()}
     tangents_out = jvp(func, inputs, {**tangents, i: tangent})
     # an output that has no tangent does not depend on this argument
-    return tuple(tensor_of(numpy.zeros(())) if t is None else t for t in (tangents_out[o] for o in places))
+    return tuple(tensor_of(numpy.zeros(())) if t is None else t for t in (tangents_out[o] for o in positions))
 
 
 def compare_batches(batch: Any, each: Any, outputs: Any, inputs: Any, remedy: str) -> None:

@@ -119,19 +119,19 @@ def pulled(func: Function, inputs: tuple[Any, ...]) -> tuple[Function, tuple[Any
 
 def pushed(func: Function, inputs: tuple[Any, ...]) -> tuple[Function, tuple[Any, ...]]:
     """The tangents of a function as a function of its inputs and of their tangents, and random tangents."""
-    places = list(checked(inputs))
+    positions = list(checked(inputs))
     outputs = list(checked(results_of(func, inputs)))
 
     def derived(*values: Any) -> tuple[Tensor, ...]:
         arguments, tangents = list(values[: len(inputs)]), values[len(inputs) :]
 
         def of_checked(*moved: Tensor) -> tuple[Tensor, ...]:
-            for place, x in zip(places, moved, strict=True):
-                arguments[place] = x
+            for position, x in zip(positions, moved, strict=True):
+                arguments[position] = x
             results = results_of(func, tuple(arguments))
             return tuple(results[o] for o in outputs)
 
-        return transforms.jvp(of_checked, tuple(arguments[place] for place in places), tangents)[1]  # type: ignore[no-any-return]
+        return transforms.jvp(of_checked, tuple(arguments[position] for position in positions), tangents)[1]  # type: ignore[no-any-return]
 
     rng = numpy.random.default_rng(1)
     return derived, tuple(noise(x, rng).requires_grad_() for x in checked(inputs).values())

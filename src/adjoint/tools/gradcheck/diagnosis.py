@@ -136,15 +136,15 @@ def transformations(case: Case) -> Iterator[tuple[Array, str]]:
 def with_axes_exchanged(case: Case) -> Iterator[tuple[Array, str]]:
     """The numerical Jacobian for an input, or an output, that was taken for its transpose."""
     n, (rows, columns) = case.numerical, case.numerical.shape
-    given, made = ("tangent", "result") if case.forward else ("gradient of this input", "cotangent of the output")
+    argument, result = ("tangent", "result") if case.forward else ("gradient of this input", "cotangent of the output")
     if len(case.input_shape) > 1:
         *batch, p, q = case.input_shape
         for shape in {(p, q), (q, p)}:
-            yield n.reshape(*batch, *shape, columns).swapaxes(-2, -3).reshape(n.shape), given
+            yield n.reshape(*batch, *shape, columns).swapaxes(-2, -3).reshape(n.shape), argument
     if len(case.output_shape) > 1:
         *batch, p, q = case.output_shape
         for shape in {(p, q), (q, p)}:
-            yield n.reshape(rows, *batch, *shape).swapaxes(-1, -2).reshape(n.shape), made
+            yield n.reshape(rows, *batch, *shape).swapaxes(-1, -2).reshape(n.shape), result
 
 
 def a_factor(case: Case) -> str | None:
@@ -193,10 +193,10 @@ def not_summed(case: Case) -> str | None:
     if not (right | absent).all():
         return None
     nonzero = ~case.close(n, numpy.zeros_like(n))
-    kept, lost = int((nonzero & right).sum()), int((nonzero & ~right).sum())
-    if repetitions(case) > 1 and kept and lost:
+    remaining, lost = int((nonzero & right).sum()), int((nonzero & ~right).sum())
+    if repetitions(case) > 1 and remaining and lost:
         return (
             "a broadcast reduction is missing: each element of this input takes part in several elements of the "
             "output, but not all of their cotangents are summed."
         )
-    return f"{lost} of {kept + lost} entries are left out (zero), the others are right."
+    return f"{lost} of {remaining + lost} entries are left out (zero), the others are right."

@@ -73,10 +73,10 @@ class at(ModeBlock):
     """Have other values in a tensor's memory for a while, unnoticed by its version: whoever refers to it sees them."""
 
     def __init__(self, x: Tensor, values: Array) -> None:
-        self.wanted = ((MEMORY, "", (x._array, values)),)
+        self.exchange = ((MEMORY, "", (x._array, values)),)
 
     def _changes(self) -> tuple[Any, ...]:
-        return self.wanted
+        return self.exchange
 
 
 class Evaluation:
@@ -97,9 +97,9 @@ class Evaluation:
             raise AssertionError(
                 f"Expected `func` to return as many outputs when inputs are perturbed {how}, but got: {len(results)}."
             )
-        for place, before in self.outputs.items():
-            check_same(before._array, results[place]._array, how)
-        return [wide(results[place]._array).reshape(-1) for place in self.outputs]
+        for position, before in self.outputs.items():
+            check_same(before._array, results[position]._array, how)
+        return [wide(results[position]._array).reshape(-1) for position in self.outputs]
 
 
 def check_same(before: Array, after: Array, how: str) -> None:

@@ -58,8 +58,8 @@ def get_numerical_jacobian(
     output = results_of(fn, (inputs,))[0]
     _check_real(output, name)
     evaluate = Evaluation(fn, (inputs,), {0: output})
-    wanted = checked(as_tuple(inputs if target is None else target)).values()
-    return tuple(_gradients(evaluate, x, eps)[0] for x in wanted)
+    targets = checked(as_tuple(inputs if target is None else target)).values()
+    return tuple(_gradients(evaluate, x, eps)[0] for x in targets)
 
 
 def _gradients(evaluate: Evaluation, x: Tensor, eps: float) -> tuple[Tensor, ...]:
@@ -85,12 +85,12 @@ def get_analytical_jacobian(
     name = "get_analytical_jacobian"
     _check_grad_out(grad_out, name)
     _check_real(output, name)
-    wanted = list(checked(as_tuple(inputs)).values())
-    directions = [Units(x.shape) for x in wanted]
-    first, second = (pulled_back(output, wanted, Units(output.shape), directions, 1) for _ in range(2))
+    targets = list(checked(as_tuple(inputs)).values())
+    directions = [Units(x.shape) for x in targets]
+    first, second = (pulled_back(output, targets, Units(output.shape), directions, 1) for _ in range(2))
     pairs = zip(first.matrices, second.matrices, strict=True)
     reentrant = all(numpy.allclose(a, b, rtol=0, atol=nondet_tol, equal_nan=True) for a, b in pairs)
-    matrices = tuple(_like(matrix, x) for matrix, x in zip(first.matrices, wanted, strict=True))
+    matrices = tuple(_like(matrix, x) for matrix, x in zip(first.matrices, targets, strict=True))
     return matrices, reentrant, first.sizes, first.dtypes
 
 

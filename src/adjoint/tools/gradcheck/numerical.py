@@ -48,8 +48,11 @@ def richardson(
     """
     with numpy.errstate(all="ignore"):
         columns = [central(evaluate, x, direction, step) for step in steps]
-        found = zip(zip(*columns, strict=True), rounding_of(evaluate), strict=True)
-        return [best_of(estimates, [error / step for step in steps], atol, rtol) for estimates, error in found]
+        columns_with_rounding = zip(zip(*columns, strict=True), rounding_of(evaluate), strict=True)
+        return [
+            best_of(estimates, [error / step for step in steps], atol, rtol)
+            for estimates, error in columns_with_rounding
+        ]
 
 
 def ladder(x: Tensor, eps: float, defined: bool) -> list[float]:
@@ -168,11 +171,11 @@ class ComplexStep(Numerical):
             results = results_of(self.evaluate.func, inputs)
         except (RuntimeError, TypeError) as error:
             raise ValueError(f"the function does not take complex numbers ({error}); take method='central'") from error
-        values = [results[place] for place in self.evaluate.outputs]
-        for place, y in zip(self.evaluate.outputs, values, strict=True):
+        values = [results[position] for position in self.evaluate.outputs]
+        for position, y in zip(self.evaluate.outputs, values, strict=True):
             if not y.is_complex():
                 raise ValueError(
-                    f"a complex step is lost on the way to result {place}, which is {y.dtype}: the function takes an "
-                    "absolute value, a real part or the like; take method='central'"
+                    f"a complex step is lost on the way to result {position}, which is {y.dtype}: the function takes "
+                    "an absolute value, a real part or the like; take method='central'"
                 )
         return [wide(y._array).reshape(-1).imag / self._STEP for y in values]

@@ -83,7 +83,7 @@ def events_of(notes: list[Note], memory: list[Memory], origin: int) -> list[Func
                 overload_name="",
                 fwd_thread=made_in.get(note.sequence_nr, 0) if backward else 0,
                 input_shapes=note.shapes or [],
-                stack=[line_of(place) for place in note.stack or ()],
+                stack=[line_of(location) for location in note.stack or ()],
                 scope=note.scope,
                 cpu_memory_usage=sum(change.nbytes for change, _ in inside),
                 sequence_nr=note.sequence_nr,
@@ -97,7 +97,7 @@ def events_of(notes: list[Note], memory: list[Memory], origin: int) -> list[Func
 
 def loose_memory(events: EventList, memory: list[Memory], origin: int) -> list[FunctionEvent]:
     """An event "[memory]" for each change of memory between events."""
-    found: list[FunctionEvent] = []
+    memory_events: list[FunctionEvent] = []
     spans = [(event.thread, event.time_range) for event in events if event.cpu_parent is None]
     for ident in {change.ident for change in memory}:
         thread = thread_number(ident)
@@ -108,8 +108,8 @@ def loose_memory(events: EventList, memory: list[Memory], origin: int) -> list[F
             while span is not None and span.end < time:
                 span = next(own, None)
             if span is None or time < span.start:
-                number = len(events) + len(found) + 1
-                found.append(
+                number = len(events) + len(memory_events) + 1
+                memory_events.append(
                     FunctionEvent(
                         number,
                         "[memory]",
@@ -123,4 +123,4 @@ def loose_memory(events: EventList, memory: list[Memory], origin: int) -> list[F
                         flops=0,
                     )
                 )
-    return found
+    return memory_events

@@ -448,7 +448,7 @@ class EventList(list[Any]):
 
     def _set_backward_stacktraces(self) -> None:
         """Give the nodes of backward passes, and what is inside, the lines of the operations that made them."""
-        made = {
+        stacks = {
             (event.thread, event.sequence_nr): event.stack
             for event in self
             if event.stack and event.sequence_nr >= 0 and not event.fwd_thread
@@ -458,7 +458,7 @@ class EventList(list[Any]):
             while node is not None and not node.fwd_thread:
                 node = node.cpu_parent
             if node is not None:
-                event.stack = made.get((node.fwd_thread, node.sequence_nr), event.stack)
+                event.stack = stacks.get((node.fwd_thread, node.sequence_nr), event.stack)
 
     @property
     def self_cpu_time_total(self) -> float:
@@ -540,14 +540,14 @@ class EventList(list[Any]):
             group.overload_name = overload
             if not group_by_input_shapes:
                 group.input_shapes = ""
-        found = EventList(
+        averaged = EventList(
             averages.values(),
             use_device=self._use_device,
             profile_memory=self._profile_memory,
             with_flops=self._with_flops,
         )
-        found._tree_built = True
-        return found
+        averaged._tree_built = True
+        return averaged
 
     def total_average(self) -> FunctionEventAvg:
         """Sums over all events, under the key Total."""

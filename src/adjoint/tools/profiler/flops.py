@@ -9,14 +9,14 @@ from typing import Any
 Counter = Callable[[list[Any], Any], int]
 
 
-def of_product(places: tuple[int, int]) -> Counter:
+def of_product(positions: tuple[int, int]) -> Counter:
     """For each element of the result, a product and a sum along the last axis of the first factor.
 
     For A of shape (m, k) and B of shape (k, n) that is 2 m n k.
     """
 
     def count(arguments: list[Any], result: Any) -> int:
-        first = arguments[places[0]]
+        first = arguments[positions[0]]
         return 2 * prod(result.shape) * (first.shape[-1] if first.ndim else 1)
 
     return count

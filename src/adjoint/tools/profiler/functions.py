@@ -56,19 +56,19 @@ def exchange(owner: Any, name: str, old: Function, new: Function) -> None:
 @cached()
 def wrapped() -> list[tuple[Any, str, Function, Function]]:
     """For each place where a function stands: whose attribute it is, its name there, the function and its wrapper."""
-    found = []
-    for owner, name, function, event in places():
-        found.append((owner, name, function, wrapper_of(event, function)))
-    return found
+    replaced = []
+    for owner, name, function, event in attributes():
+        replaced.append((owner, name, function, wrapper_of(event, function)))
+    return replaced
 
 
-def places() -> Iterator[tuple[Any, str, Function, str]]:
+def attributes() -> Iterator[tuple[Any, str, Function, str]]:
     """The places with what the function's event is called."""
-    known = {names.OPERATIONS.get(name, name) for name in operations}
+    operation_names = {names.OPERATIONS.get(name, name) for name in operations}
     for (namespace, name), declared in COMPOSITES.items():
         event = names.function(name, namespace)
         # that of the operation inside says the same
-        if event is None or event.removesuffix("_") in known or event in known:
+        if event is None or event.removesuffix("_") in operation_names or event in operation_names:
             continue
         if namespace != "(method)":
             module = sys.modules["adjoint" + (namespace and "." + namespace)]

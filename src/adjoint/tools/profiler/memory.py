@@ -70,7 +70,7 @@ class Arrays:
     def __init__(self) -> None:
         self.changes: list[Memory] = []
         self.blocks: list[Block] = []
-        self.known: dict[int, tuple[weakref.ref[Any], Block]] = {}
+        self.blocks_by_id: dict[int, tuple[weakref.ref[Any], Block]] = {}
         self.saved: dict[int, list[Block]] = {}
         self.open = True
 
@@ -79,13 +79,13 @@ class Arrays:
         for value in as_list(values):
             leaf = isinstance(value, TensorBase) and value._requires and value._node is None
             for array in owners(value):
-                if id(array) not in self.known:
+                if id(array) not in self.blocks_by_id:
                     self.follow(array, Block(array.nbytes, None, "", None, PARAMETERS if leaf else INPUTS))
 
     def take(self, values: Any, name: str, location: Location | None) -> None:
         """See results: memory that is not known was taken for them."""
         for array in owners(values):
-            if id(array) not in self.known:
+            if id(array) not in self.blocks_by_id:
                 now = perf_counter_ns()
                 self.follow(array, Block(array.nbytes, now, name, location, TEMPORARY))
                 self.changes.append(Memory(now, array.nbytes, get_ident()))
@@ -96,26 +96,26 @@ class Arrays:
         self.blocks.append(block)
 
         def give_back(_: Any) -> None:
-            self.known.pop(key, None)
+            self.blocks_by_id.pop(key, None)
             if self.open:
                 block.end = perf_counter_ns()
                 if block.start is not None:
                     self.changes.append(Memory(block.end, -block.nbytes, get_ident()))
 
-        self.known[key] = weakref.ref(array, give_back), block
+        self.blocks_by_id[key] = weakref.ref(array, give_back), block
 
     def blocks_of(self, values: Any) -> list[Block]:
         """The blocks of arrays that are known."""
-        return [self.known[id(array)][1] for array in owners(values) if id(array) in self.known]
+        return [self.blocks_by_id[id(array)][1] for array in owners(values) if id(array) in self.blocks_by_id]
 
     def recorded(self, node: Node) -> None:
         """See a node that was made: what it keeps is held for the backward pass."""
         items = [item for _, item in node._ad_saved_items()]
-        kept = {id(block): block for block in self.blocks_of(items)}
-        for block in kept.values():
+        saved_blocks = {id(block): block for block in self.blocks_of(items)}
+        for block in saved_blocks.values():
             block.save(1)
-        if kept:
-            self.saved[node._ad_sequence_nr] = list(kept.values())
+        if saved_blocks:
+            self.saved[node._ad_sequence_nr] = list(saved_blocks.values())
 
     def ran(self, node: Node) -> None:
         """See a node that has run; what it freed is held no longer."""
@@ -131,7 +131,7 @@ class Arrays:
     def close(self) -> None:
         """Follow nothing any more."""
         self.open = False
-        self.known.clear()
+        self.blocks_by_id.clear()
 
 
 def owners(values: Any) -> list[Any]:
@@ -234,13 +234,13 @@ class MemoryTimeline:
         sizes = self.of(name)
         nbytes = max(sizes)
         time = self.times[sizes.index(nbytes)]
-        held: Counter[tuple[str, str, str]] = Counter()
+        live_sizes: Counter[tuple[str, str, str]] = Counter()
         for block in self._blocks:
             category = self._category_at(block, time)
             if category is not None and name in ("total", category):
                 line = "" if block.location is None else described(block.location)
-                held[line, block.name, category] += block.nbytes
-        return Peak(time, nbytes, [Owner(*key, size) for key, size in held.most_common() if size])
+                live_sizes[line, block.name, category] += block.nbytes
+        return Peak(time, nbytes, [Owner(*key, size) for key, size in live_sizes.most_common() if size])
 
     def _category_at(self, block: Block, time: float) -> str | None:
         if block.end is not None and self._at(block.end) <= time:

@@ -141,10 +141,10 @@ class profile:
             self._recorder.close()
             self.profiling_end_time_ns = perf_counter_ns()
 
-    def _collect(self, wanted: bool) -> None:
-        if self._recorder is not None and wanted != self._collecting:
-            self._recorder.start() if wanted else self._recorder.stop()
-            self._collecting = wanted
+    def _collect(self, is_kept: bool) -> None:
+        if self._recorder is not None and is_kept != self._collecting:
+            self._recorder.start() if is_kept else self._recorder.stop()
+            self._collecting = is_kept
 
     def toggle_collection_dynamic(self, enabled: bool, activities: Iterable[ProfilerActivity]) -> None:
         """Stop, or go on, noting inside the block, to leave out what does not matter.

@@ -79,13 +79,13 @@ class Recorder(ProfilerHook):
 
     def call_in_detail(self, name: str, function: Callable[[Any], Any], values: list[Any], scope: int) -> Any:
         """Run an operation on bound arguments and note it with shapes, memory and the like."""
-        given = list(values)
+        arguments = list(values)
         stack = user_stack() if self.stack else None
-        shapes = [shape_of(value) for value in given] if self.shapes else None
+        shapes = [shape_of(value) for value in arguments] if self.shapes else None
         if self.arrays is not None:
-            self.arrays.know(given)
+            self.arrays.know(arguments)
         clock = self.clock
-        if clock is not None and not clock.watches([array_of(value) for value in given]):
+        if clock is not None and not clock.watches([array_of(value) for value in arguments]):
             clock = None
         mark = None if clock is None else clock.mark()
         start = perf_counter_ns()
@@ -97,7 +97,7 @@ class Recorder(ProfilerHook):
             number = number_of_result(result)
             if self.arrays is not None:
                 self.note_memory(self.arrays, result, name if scope == CUSTOM else names.operation(name), number)
-            flops = flops_of(name, [array_of(value) for value in given], array_of(result)) if self.flops else 0
+            flops = flops_of(name, [array_of(value) for value in arguments], array_of(result)) if self.flops else 0
             end = perf_counter_ns()
             self.notes.append((name, start, end, get_ident(), number, scope, shapes, stack, flops, marks))
         return result
@@ -157,17 +157,17 @@ def shape_of(value: Any) -> list[Any]:
 
 def user_stack() -> list[Location]:
     """The code and lines of the program that lead here, the innermost first, without this package's own."""
-    places = []
+    locations = []
     frame: Any = sys._getframe(1)
     while frame is not None:
         if not is_own(frame.f_code):
-            places.append((frame.f_code, frame.f_lineno))
+            locations.append((frame.f_code, frame.f_lineno))
         frame = frame.f_back
-    return places
+    return locations
 
 
 @cached()
-def line_of(place: Location) -> str:
+def line_of(location: Location) -> str:
     """A place in the program as stacks show it."""
-    code, line = place
+    code, line = location
     return f"{code.co_filename}({line}): {code.co_name}"

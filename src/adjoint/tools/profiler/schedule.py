@@ -84,12 +84,12 @@ def schedule(
             step += wait
         if repeat > 0 and step // cycle >= repeat:
             return ProfilerAction.NONE
-        place = step % cycle
-        if place < wait:
+        position = step % cycle
+        if position < wait:
             return ProfilerAction.NONE
-        if place < wait + warmup:
+        if position < wait + warmup:
             return ProfilerAction.WARMUP
-        return ProfilerAction.RECORD if place < cycle - 1 else ProfilerAction.RECORD_AND_SAVE
+        return ProfilerAction.RECORD if position < cycle - 1 else ProfilerAction.RECORD_AND_SAVE
 
     return action
 
@@ -170,8 +170,8 @@ class profile:
         self.activities = set(supported_activities() if activities is None else names_of(activities))
         if use_cuda is not None:
             warnings.warn("`use_cuda` is deprecated, use `activities` argument instead", FutureWarning, stacklevel=2)
-            wanted = {ProfilerActivity.CUDA} if use_cuda else set()
-            self.activities = self.activities - {ProfilerActivity.CUDA} | wanted
+            activity_set = {ProfilerActivity.CUDA} if use_cuda else set()
+            self.activities = self.activities - {ProfilerActivity.CUDA} | activity_set
         if not self.activities or not all(isinstance(activity, ProfilerActivity) for activity in self.activities):
             raise AssertionError("No valid profiler activities found")
         self.schedule = schedule or always

@@ -18,10 +18,10 @@ class EnforceUnique:
     """
 
     def __init__(self) -> None:
-        self.seen: set[tuple[Any, ...]] = set()
+        self.keys: set[tuple[Any, ...]] = set()
 
     def see(self, *key: Any) -> None:
         """Take note of a key."""
-        if key in self.seen:
+        if key in self.keys:
             raise RuntimeError("duplicate key: " + str(key))
-        self.seen.add(key)
+        self.keys.add(key)

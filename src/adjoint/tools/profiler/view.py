@@ -41,10 +41,10 @@ def page(trace: Trace, title: str) -> str:
     """One HTML page that shows a trace; everything that it needs is in it."""
     folder = files("adjoint.tools.profiler")
     # "</" would end the element that holds the trace
-    held = json.dumps(trace).replace("</", "<\\/")
+    trace_text = json.dumps(trace).replace("</", "<\\/")
     text = (folder / "page.html").read_text(encoding="utf-8").replace("@TITLE@", escape(title))
     text = text.replace("@SCRIPT@", (folder / "page.js").read_text(encoding="utf-8"))
-    return text.replace("@TRACE@", held)
+    return text.replace("@TRACE@", trace_text)
 
 
 def events_of_trace(trace: Trace) -> EventList:
@@ -52,11 +52,11 @@ def events_of_trace(trace: Trace) -> EventList:
     calls = [entry for entry in trace["traceEvents"] if entry["ph"] == "X" and entry.get("cat") != "Trace"]
     threads = {(entry["pid"], entry["tid"]): 0 for entry in calls}
     threads = {key: number for number, key in enumerate(threads, 1)}
-    found = []
+    records = []
     for number, entry in enumerate(calls, 1):
         arguments = entry.get("args", {})
         start = float(entry["ts"])
-        found.append(
+        records.append(
             FunctionEvent(
                 number,
                 entry["name"],
@@ -70,7 +70,7 @@ def events_of_trace(trace: Trace) -> EventList:
                 is_user_annotation=entry.get("cat") == "user_annotation",
             )
         )
-    events = EventList(found, with_flops=any(event.flops for event in found))
+    events = EventList(records, with_flops=any(event.flops for event in records))
     events._build_tree()
     return events
 

@@ -134,7 +134,7 @@ class Results:
         leaves, self.structure = flatten(results, _is_none)
         dims = checked_out_dims(func, out_dims, results, self.structure)
         pairs = [lead_out(func, leaf, dim, batch) for leaf, dim in zip(leaves, dims, strict=True)]
-        self.outputs, self.places = [output for output, _ in pairs], [dim for _, dim in pairs]
+        self.outputs, self.dims = [output for output, _ in pairs], [dim for _, dim in pairs]
 
 
 def joined(parts: list[Results]) -> Any:
@@ -143,7 +143,7 @@ def joined(parts: list[Results]) -> Any:
     if len(parts) == 1:
         return first.structure.unflatten(first.outputs)
     columns = zip(*[part.outputs for part in parts], strict=True)
-    pairs = zip(columns, first.places, strict=True)
+    pairs = zip(columns, first.dims, strict=True)
     return first.structure.unflatten(column[0] if dim is None else ops.cat(column, dim) for column, dim in pairs)
 
 

@@ -32,8 +32,8 @@ def flatten(value: Any) -> tuple[Any, Function]:
 
     def unflatten(vector: Any) -> Any:
         starts = [0, *ends.tolist()][:-1]
-        places = zip(starts, ends.tolist(), shapes, kinds, strict=True)
-        return structure.unflatten([_of_kind(np.reshape(vector[a:b], s), kind) for a, b, s, kind in places])
+        parts = zip(starts, ends.tolist(), shapes, kinds, strict=True)
+        return structure.unflatten([_of_kind(np.reshape(vector[a:b], s), kind) for a, b, s, kind in parts])
 
     return vector, unflatten
 

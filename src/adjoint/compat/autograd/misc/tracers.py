@@ -27,7 +27,7 @@ class ConstGraphNode(Node):
         # the traced values themselves are not needed again
         rest = subvals(args, [(n, None) for n in parent_argnums])
         self.parents = parents
-        self.partial_fun = lambda given: fun(*subvals(rest, zip(parent_argnums, given, strict=True)), **kwargs)
+        self.partial_fun = lambda values: fun(*subvals(rest, zip(parent_argnums, values, strict=True)), **kwargs)
 
     def initialize_root(self) -> None:
         """The argument."""
@@ -108,4 +108,4 @@ def full_graph(fun: Function, *args: Any, **kwargs: Any) -> Any:
 
     Its recipe holds the last call and the nodes of its arguments, and so on up to the arguments of fun.
     """
-    return trace(FullGraphNode.new_root(), lambda given: fun(*given, **kwargs), args)[1]
+    return trace(FullGraphNode.new_root(), lambda values: fun(*values, **kwargs), args)[1]

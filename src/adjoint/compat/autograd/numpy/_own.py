@@ -23,8 +23,8 @@ def where(condition: Any, *args: Any, **kwargs: Any) -> Any:
     if len(args) + len(kwargs) != 2:
         raise ValueError("either both or neither of x and y should be given")
     x, y = (args[i] if i < len(args) else kwargs[name] for i, name in enumerate("xy"))
-    found = _where(condition, x, y)
-    return found if any(map(_has_array, (condition, x, y))) else found.tolist()
+    result = _where(condition, x, y)
+    return result if any(map(_has_array, (condition, x, y))) else result.tolist()
 
 
 def _has_array(value: Any) -> bool:
@@ -40,8 +40,8 @@ class _Joiner:
         self._ofnumpy = ofnumpy
 
     def __getitem__(self, items: Any) -> Any:
-        found = self._ofnumpy[items]
-        return wrapped(numpy.array)(found.tolist()) if holds_box(found) else found
+        result = self._ofnumpy[items]
+        return wrapped(numpy.array)(result.tolist()) if holds_box(result) else result
 
 
 r_, c_ = _Joiner(numpy.r_), _Joiner(numpy.c_)

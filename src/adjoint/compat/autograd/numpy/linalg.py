@@ -33,9 +33,9 @@ def _triangle(a: _Any, UPLO: str) -> _Any:
     if not _boxes.holds_box(a):
         return a
     a = _boxes.dispatch(_numpy.asarray, (a,), {})
-    kept, other = (_numpy.tril, -1) if UPLO.upper() == "L" else (_numpy.triu, 1)
+    triangle, other = (_numpy.tril, -1) if UPLO.upper() == "L" else (_numpy.triu, 1)
     diagonal = _numpy.eye(a.shape[-1]) * _numpy.real(a)
-    strict = kept(a, other)
+    strict = triangle(a, other)
     return strict + _numpy.conj(_numpy.swapaxes(strict, -1, -2)) + diagonal
 
 

@@ -52,8 +52,8 @@ def repeat_to_match_shape(g: Any, shape: tuple[int, ...], dtype: Any, axis: Any,
     (array([2., 2., 2.]), 3)
     """
     axes = range(len(shape)) if axis is None else [int(i) % len(shape) for i in np.atleast_1d(axis)]
-    kept = [1 if i in axes else n for i, n in enumerate(shape)]
+    kept_shape = [1 if i in axes else n for i, n in enumerate(shape)]
     repeats = 1
     for i in axes:
         repeats *= shape[i]
-    return np.broadcast_to(np.reshape(g, kept), shape) * np.ones((), dtype), repeats
+    return np.broadcast_to(np.reshape(g, kept_shape), shape) * np.ones((), dtype), repeats

@@ -20,7 +20,7 @@ scipy_functions.load()
 NO_TRACE |= {scipy.special.gammasgn}
 
 
-def known(name: str, of_scipy: Callable[..., Any]) -> Primitive:
+def primitive_of(name: str, of_scipy: Callable[..., Any]) -> Primitive:
     """A function of SciPy, by its name in the table, that also takes boxes."""
     return Primitive(of_scipy, functools.partial(_on_boxes, FUNCTIONS[name]))
 
@@ -44,6 +44,6 @@ def wrap_namespace(old: types.ModuleType, new: dict[str, Any]) -> None:
 
 def _primitive(name: str, of_scipy: Callable[..., Any]) -> Primitive:
     if name in FUNCTIONS:
-        return known(name, of_scipy)
+        return primitive_of(name, of_scipy)
     # others have no derivative, unless their users give one
     return wrapped(of_scipy) if isinstance(of_scipy, numpy.ufunc) else Primitive(of_scipy)

@@ -26,14 +26,16 @@ def odeint(func: Function, y0: Any, t: Any, args: tuple[Any, ...] = (), **kwargs
     return _integrate.odeint(func, y0, t, tuple(args), **kwargs)
 
 
-def _backward(argnums: Sequence[int], ans: Any, given: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
-    func, _, t, args = (*given, ())[:4]
+def _backward(argnums: Sequence[int], ans: Any, arguments: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
+    func, _, t, args = (*arguments, ())[:4]
     n = np.shape(ans)[1]
     flat_args, unflatten = _flatten(tuple(args))
 
     def backward(state: Any, t: Any, flat_args: Any) -> Any:
         y, cotangent = state[:n], state[n : 2 * n]
-        vjp, slope = _make_vjp(lambda given: func(given[0], given[1], *unflatten(given[2])), (y, 1.0 * t, flat_args))
+        vjp, slope = _make_vjp(
+            lambda arguments: func(arguments[0], arguments[1], *unflatten(arguments[2])), (y, 1.0 * t, flat_args)
+        )
         by_y, by_t, by_args = vjp(-cotangent)
         return np.concatenate([slope, by_y, np.reshape(by_t, (1,)), by_args])
 
@@ -49,8 +51,8 @@ def _backward(argnums: Sequence[int], ans: Any, given: tuple[Any, ...], kwargs: 
             back = odeint(backward, state, np.array([t[i], t[i - 1]]), (flat_args,), **kwargs)[1]
             of_y, of_start, of_args = back[n : 2 * n] + g[i - 1], back[2 * n], back[2 * n + 1 :]
         of_t.append(of_start)
-        found = {1: of_y, 2: np.array(of_t[::-1]), 3: unflatten(of_args)}
-        return [found[argnum] for argnum in argnums]
+        cotangents = {1: of_y, 2: np.array(of_t[::-1]), 3: unflatten(of_args)}
+        return [cotangents[argnum] for argnum in argnums]
 
     return vjp
 

@@ -59,11 +59,11 @@ def convolve(
     found_sizes = [size - k + 1 for size, k in zip(large_sizes, small_sizes, strict=True)]
     dots = list(range(len(dot_a)))
     total: Any = 0.0
-    for place in _numpy.ndindex(*small_sizes):
+    for index in _numpy.ndindex(*small_sizes):
         part = large[tuple(slice(k - 1 - i, k - 1 - i + size)
-                           for i, k, size in zip(place, small_sizes, found_sizes, strict=True))]  # fmt: skip
+                           for i, k, size in zip(index, small_sizes, found_sizes, strict=True))]  # fmt: skip
         # (convolved, dotted, rest) with (dotted, rest)
-        total = total + np.tensordot(part, small[place], axes=([n + d for d in dots], dots))
+        total = total + np.tensordot(part, small[index], axes=([n + d for d in dots], dots))
     convolved = list(range(n))
     first = len(rest_a if larger_is_a else rest_b)
     of_large = list(range(n, n + first))

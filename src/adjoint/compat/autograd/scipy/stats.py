@@ -8,7 +8,7 @@ import types as _types
 import scipy.stats as _stats
 
 from adjoint.compat.autograd._primitives import Primitive as _Primitive
-from adjoint.compat.autograd.scipy._namespace import known as _known
+from adjoint.compat.autograd.scipy._namespace import primitive_of as _primitive_of
 from adjoint.core.operations.naming import known_by as _known_by
 from adjoint.interop.numpy_functions import FUNCTIONS as _FUNCTIONS
 
@@ -22,8 +22,8 @@ def _module_of(name: str) -> _types.ModuleType:
         value = getattr(of_scipy, method)
         if not method.startswith("_") and callable(value):
             own = f"scipy.stats.{name}.{method}"
-            made = _known(own, value) if own in _FUNCTIONS else _Primitive(value)
-            setattr(module, method, _known_by(made, module.__name__, method))
+            primitive = _primitive_of(own, value) if own in _FUNCTIONS else _Primitive(value)
+            setattr(module, method, _known_by(primitive, module.__name__, method))
     _sys.modules[module.__name__] = module
     return module
 

@@ -26,7 +26,7 @@ class _Observer(ProfilerHook):
         self.detailed = True
         self.nodes: list[dict[str, Any]] = []
         self.open = [1]
-        self.known: dict[int, tuple[int, Any]] = {}
+        self.numbers_of_arrays: dict[int, tuple[int, Any]] = {}
         self.count = 1
 
     def start(self) -> None:
@@ -47,7 +47,7 @@ class _Observer(ProfilerHook):
     def call_in_detail(self, name: str, function: Callable[[Any], Any], values: list[Any], scope: int) -> Any:
         """Run an operation and note it with its arguments and results; a profiler outside notes it, too."""
         title = name if scope == CUSTOM else names.operation(name)
-        given = described(self, values)
+        inputs = described(self, values)
         number, result = self.number(), None
         self.open.append(number)
         try:
@@ -55,7 +55,7 @@ class _Observer(ProfilerHook):
             return result
         finally:
             self.open.pop()
-            self.add(number, title, given, described(self, [result]), number_of_result(result), OPERATION)
+            self.add(number, title, inputs, described(self, [result]), number_of_result(result), OPERATION)
 
     def evaluate_in_detail(self, run: Any, node: Node) -> Any:
         """Run a node and note it; a profiler outside notes it, too."""
@@ -93,10 +93,10 @@ class _Observer(ProfilerHook):
 
     def tensor(self, array: Any) -> list[Any]:
         """What stands for a tensor: two numbers of its own, where it starts, its elements, their bytes, its device."""
-        if id(array) not in self.known:
+        if id(array) not in self.numbers_of_arrays:
             # held, as another array could have the same address later on
-            self.known[id(array)] = self.number(), array
-        number = self.known[id(array)][0]
+            self.numbers_of_arrays[id(array)] = self.number(), array
+        number = self.numbers_of_arrays[id(array)][0]
         return [number, number, 0, int(array.size), int(array.dtype.itemsize), str(device_of(array))]
 
 

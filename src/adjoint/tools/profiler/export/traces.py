@@ -58,13 +58,13 @@ def call(process: int, event: Any) -> Entry:
 
 def arrows(process: int, events: Any) -> Iterable[Entry]:
     """From each operation to the nodes of backward passes that belong to it, by their sequence numbers."""
-    made: dict[tuple[int, int], Any] = {}
+    arrows_made: dict[tuple[int, int], Any] = {}
     for event in events:
         if event.sequence_nr >= 0 and not event.fwd_thread:
-            made.setdefault((event.thread, event.sequence_nr), event)
+            arrows_made.setdefault((event.thread, event.sequence_nr), event)
     number = 0
     for event in events:
-        source = made.get((event.fwd_thread, event.sequence_nr)) if event.fwd_thread else None
+        source = arrows_made.get((event.fwd_thread, event.sequence_nr)) if event.fwd_thread else None
         if source is None or event.scope != 1:
             continue
         number += 1

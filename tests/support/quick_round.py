@@ -1,0 +1,50 @@
+"""The choice of tests for the quick round (`pytest --quick`, `make quick`): the same ones each time.
+
+A parametrised test keeps evenly spread cases, so that every test function runs. The marker `quick(cases)` gives the
+number where CASES is too many for the time that they take, or too few for the faults that they find.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+#: How many cases of a parametrised test run, unless its marker says otherwise.
+CASES = 30
+#: These run as a whole.
+WHOLE = ("tests/architecture/",)
+T = TypeVar("T")
+
+
+def function_of(node: str) -> str:
+    """The test function of a case.
+
+    >>> function_of("tests/rules/test_table.py::test_rule[sum-float64-vjp]")
+    'tests/rules/test_table.py::test_rule'
+    """
+    return node.split("[", 1)[0]
+
+
+def choose(items: Sequence[T], name: Callable[[T], str], cases: Callable[[T], int | None]) -> list[T]:
+    """The members of the quick round in their order.
+
+    name: the full name of a case. cases: how many cases of its function are wanted, None for CASES.
+
+    >>> nodes = [f"tests/a.py::test_b[{n}]" for n in range(7)]
+    >>> choose(nodes, str, lambda node: 3)
+    ['tests/a.py::test_b[0]', 'tests/a.py::test_b[3]', 'tests/a.py::test_b[6]']
+    """
+    functions: dict[str, list[T]] = {}
+    for item in items:
+        functions.setdefault(function_of(name(item)), []).append(item)
+    chosen: set[int] = set()
+    for function, members in functions.items():
+        number = cases(members[0])
+        if function.startswith(WHOLE):
+            number = len(members)
+        elif number is None:
+            number = CASES
+        if number:
+            step = -(-len(members) // number)
+            chosen.update(map(id, members[::step]))
+    return [item for item in items if id(item) in chosen]

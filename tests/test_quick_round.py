@@ -1,0 +1,43 @@
+"""The quick round takes the same cases each time, and some of each test function."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.quick_round import CASES, choose, function_of
+
+ROOT = Path(__file__).parents[1]
+
+
+def cases(function: str, number: int) -> list[str]:
+    return [f"{function}[{n}]" for n in range(number)]
+
+
+@pytest.mark.parametrize("number", [1, CASES - 1, CASES, CASES + 1, 7 * CASES, 10 * CASES + 3])
+def test_cases_are_spread_evenly(number: int) -> None:
+    nodes = cases("tests/rules/test_a.py::test_a", number)
+    chosen = choose(nodes, str, lambda node: None)
+    places = [nodes.index(node) for node in chosen]
+    assert min(number, CASES // 2) <= len(chosen) <= CASES and places[0] == 0
+    assert len(set(map(int.__sub__, places[1:], places))) <= 1 and number - places[-1] <= -(-number // CASES)
+
+
+def test_a_marker_gives_another_number() -> None:
+    few, none, whole = "tests/a.py::test_few", "tests/a.py::test_none", "tests/architecture/a.py::test_whole"
+    nodes = [*cases(few, 100), *cases(none, 9), *cases(whole, 100)]
+    chosen = choose(nodes, str, lambda node: {few: 4, none: 0, whole: 2}[function_of(node)])
+    assert chosen == [*nodes[:100:25], *nodes[109:]]
+
+
+@pytest.mark.slow
+def test_every_folder_and_nearly_every_file_is_touched() -> None:
+    collect = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--collect-only", "-qq", "--quick", "tests"]
+    ended = subprocess.run(collect, cwd=ROOT, capture_output=True, text=True, check=True)
+    touched = {ROOT / line.split(":")[0] for line in ended.stdout.splitlines() if line.startswith("tests/")}
+    files = set((ROOT / "tests").rglob("test_*.py"))
+    assert {file.parent for file in touched} == {file.parent for file in files}
+    assert touched <= files and len(touched) > 0.95 * len(files)
