@@ -68,7 +68,7 @@ def test_trees_come_back_as_trees_and_their_bounds_are_trees():
     start = {"a": 0.0, "b": np.ones((2, 2), dtype=np.float32), "c": np.array([1, 2])}
     bounds = {"a": (None, 1.5), "b": (np.full((2, 2), 0.5), None), "c": (-9, 9)}
     found = optimize.minimize(
-        lambda p: (p["a"] - 2) ** 2 + p["b"].pow(2).sum() + (p["c"] - 1).pow(2).sum(), start, bounds=bounds
+        lambda p: (p["a"] - 2) ** 2 + np.square(p["b"]).sum() + ((p["c"] - 1) ** 2).sum(), start, bounds=bounds
     )
     assert found.x["a"] == pytest.approx(1.5) and found.x["c"] == pytest.approx(1, abs=1e-6)
     assert found.x["b"].shape == (2, 2) and found.x["b"].dtype == np.float32 and found.x["b"] == pytest.approx(0.5)
@@ -76,7 +76,7 @@ def test_trees_come_back_as_trees_and_their_bounds_are_trees():
 
 
 def test_large_trust_constr_and_other_hessians():
-    found = optimize.minimize(lambda x: (x - 1).pow(4).sum() + x.pow(2).sum(), np.zeros(501), method="trust-constr")
+    found = optimize.minimize(lambda x: ((x - 1) ** 4).sum() + (x**2).sum(), np.zeros(501), method="trust-constr")
     assert found.optimality < 1e-6
     found = optimize.minimize(rosenbrock, [0.5, 0.5], method="trust-constr", hess=reference.SR1())
     assert found.x == pytest.approx(1, abs=1e-4)
@@ -124,11 +124,15 @@ def test_arrow_shaped_patterns_are_compressed_by_the_better_side():
     assert not Compression(arrow.T).by_rows and len(Compression(arrow.T).seeds) == 2
 
 
+def model(x, a, b):
+    return a * np.exp(-b * x)
+
+
 def test_curve_fit_and_roots():
     x = np.linspace(0, 1, 30)
     y = 3 * np.exp(-2 * x) + 0.01 * np.sin(50 * x)
-    ours = optimize.curve_fit(lambda x, a, b: a * (-b * x).exp(), x, y)
-    theirs = reference.curve_fit(lambda x, a, b: a * np.exp(-b * x), x, y)
+    ours = optimize.curve_fit(model, x, y)
+    theirs = reference.curve_fit(model, x, y)
     assert ours[0] == pytest.approx(theirs[0], rel=1e-6) and ours[1] == pytest.approx(theirs[1], rel=1e-4)
     for method in ("hybr", "lm", "krylov"):
         assert optimize.root(lambda x, a: x**3 - a, [1.0, 1.0], 8.0, method).x == pytest.approx(2, rel=1e-5)

@@ -18,7 +18,7 @@ from adjoint.core.operations.recorder import is_inexact
 from adjoint.runtime.pytree import flatten, places
 from adjoint.tensor.creation import as_tensor, zeros
 from adjoint.tensor.table import ops
-from adjoint.transforms import forward, func
+from adjoint.transforms import forward, func, passing
 from adjoint.transforms.batching.batched import batches_of
 
 if TYPE_CHECKING:
@@ -73,6 +73,8 @@ class Flat:
             for shape, kind in zip(self.shapes, self.kinds, strict=True)
         ]
         self.size = sum(self.sizes)
+        #: True for a function of arrays: it gets differentiable arrays with NumPy's meaning for Tensors.
+        self.of_arrays = False
         self.kind = kind or promoted([kind_of_leaf.to_real() for kind_of_leaf in self.kinds])
 
     def start(self) -> Tensor:
@@ -112,6 +114,11 @@ class Flat:
                 parts.append(reshaped(part, (*front, *shape)).to(kind))
             at += size
         return self.structure.unflatten(parts)
+
+    def argument(self, vector: Tensor) -> Tree:
+        """The tree of a vector, as a function gets it."""
+        tree = self.unravel(vector)
+        return passing.given(tree) if self.of_arrays else tree
 
 
 def reshaped(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:

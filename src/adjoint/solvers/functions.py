@@ -1,4 +1,4 @@
-"""Functions of tensors as SciPy wants them: of flat float64 arrays, with derivatives, each computed once."""
+"""Functions of trees as SciPy wants them: of flat float64 arrays, with derivatives, each computed once."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from adjoint.solvers.colouring import Compression
 from adjoint.solvers.flattening import Flat, constant_error, to_numpy
 from adjoint.tensor.creation import as_tensor, from_numpy, zeros
 from adjoint.tensor.differentiate import grad, needing_grad
+from adjoint.transforms.passing import holds_tensor
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -51,6 +52,8 @@ def vector_of(x: Any) -> Array:
 class FlatFunction:
     """A function of a tree, run on vectors and recorded; the record of the last vector is kept.
 
+    The function gets Tensors if there are some in x0 or args, else differentiable arrays with NumPy's meaning.
+
     Subclasses say what of it they give. `flat` is the layout of the argument. allow_constant: derivatives are zeros
     where the result does not depend on x, instead of an error. recorded: False where no derivatives are expected;
     they are given all the same, from a second run.
@@ -67,7 +70,11 @@ class FlatFunction:
     ) -> None:
         self.function, self.args, self.name = function, args, name
         self.allow_constant, self.recorded = allow_constant, recorded
-        self.flat = x0 if isinstance(x0, Flat) else Flat(start_of(x0), name, float64)
+        if isinstance(x0, Flat):
+            self.flat = x0
+        else:
+            self.flat = Flat(start_of(x0), name, float64)
+            self.flat.of_arrays = not holds_tensor((x0, args))
         self.recording: dict[str, Any] = {}
         self.x: Array | None = None
 
@@ -84,7 +91,7 @@ class FlatFunction:
             if self.recorded:
                 needing_grad(leaf)
             with enable_grad() if self.recorded else no_grad(), differentiating([leaf]):
-                result = self.checked(self.function(self.flat.unravel(leaf), *self.args))
+                result = self.checked(self.function(self.flat.argument(leaf), *self.args))
             # assigned only now: a function that raises leaves nothing half known
             self.recording = {"leaf": leaf, "result": result}
             self.x = vector.copy()
@@ -271,10 +278,11 @@ class VectorFunction(FlatFunction):
 def scipy_function(
     fun: Callable[..., Any], x0: Any = None, *, args: tuple[Any, ...] = (), allow_constant: bool = False
 ) -> ScalarFunction:
-    """A real function of tensors as SciPy and others want it: `.fun`, `.jac`, `.hess`, `.hessp` of flat float64 arrays.
+    """A real function as SciPy and others want it: `.fun`, `.jac`, `.hess`, `.hessp` of flat float64 arrays.
 
     Args:
-        fun: gets x in the structure of x0, then args; returns one real number, as a tensor.
+        fun: gets x in the structure of x0, then args; returns one real number. From tensors in x0 or args it gets
+            tensors, else differentiable arrays with NumPy's meaning.
         x0: a number, a sequence of numbers, an array, or a tree of arrays or tensors (a dict, say), which is laid out
             leaf after leaf; None if x is a vector of any length. The result's `.x0` is its vector, `.tree(x)` takes a
             vector apart.
@@ -303,5 +311,7 @@ class AnyLength(ScalarFunction):
     def at(self, x: Any) -> dict[str, Any]:
         vector = vector_of(x)
         if self.flat.size != len(vector):
+            of_arrays = self.flat.of_arrays
             self.flat, self.x = Flat(from_numpy(vector), self.name, float64), None
+            self.flat.of_arrays = of_arrays
         return super().at(x)

@@ -32,6 +32,7 @@ from adjoint.tensor.creation import from_numpy
 from adjoint.tensor.table import ops
 from adjoint.transforms import func
 from adjoint.transforms.custom_functions.custom import custom
+from adjoint.transforms.passing import for_solvers
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -171,7 +172,7 @@ def by_scipy(method: str) -> Finder:
         from adjoint.solvers.optimize import root
 
         def one(start: Tensor, args: Tree) -> Tensor:
-            result = root(lambda x: equation.residual(x, args), to_numpy(start), method=method, tol=equation.tol)
+            result = root(lambda x: equation.residual(x, args), start, method=method, tol=equation.tol)
             if not result.success:
                 raise ConvergenceError(f"{equation.name}: {method} found no root: {' '.join(result.message.split())}")
             return from_numpy(np.asarray(result.x, dtype=to_numpy(start).dtype))
@@ -245,6 +246,7 @@ def options_of(linear: Any, tol: float | None, max_iter: int, symmetric: bool = 
     return {"linear": linear, "tol": tol, "max_iter": max_iter, "symmetric": symmetric}
 
 
+@for_solvers
 def root(
     f: Callable[..., Tree],
     x0: Tree,
@@ -307,6 +309,7 @@ def finder(method: str | Callable[..., Any], function: Callable[..., Any], flat:
     return newton if method == "newton" else by_scipy(method)
 
 
+@for_solvers
 def fixed_point(
     f: Callable[..., Tree],
     x0: Tree,
@@ -344,6 +347,7 @@ def fixed_point(
     return finish("fixed_point()", flat, residual, find, options, args, allow_constant, image)
 
 
+@for_solvers
 def minimize_stationary(
     f: Callable[..., Tensor],
     x0: Tree,
@@ -385,7 +389,7 @@ def minimize_stationary(
         from adjoint.solvers.optimize import minimize
 
         def one(start: Tensor, args: Tree) -> Tensor:
-            result = minimize(lambda x: value(x, args), to_numpy(start), method=method)
+            result = minimize(lambda x: value(x, args), start, method=method)
             return from_numpy(np.asarray(result.x, dtype=to_numpy(start).dtype))
 
         return newton(equation, one_by_one(one, start, args), args)

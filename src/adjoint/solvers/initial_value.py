@@ -29,13 +29,14 @@ def solve_ivp(
     allow_constant: bool = False,
     **options: Any,
 ) -> Any:
-    """scipy.integrate.solve_ivp for a function of tensors, with its exact Jacobian where the method is implicit.
+    """scipy.integrate.solve_ivp with the exact Jacobian of the function, where the method is implicit.
 
     Args:
-        fun: gets t and y as tensors, y in the structure of y0, and args; returns dy/dt in the same structure.
+        fun: gets t, y in the structure of y0, and args; returns dy/dt in the same structure. From tensors in y0 it
+            gets tensors, else a number and differentiable arrays with NumPy's meaning.
         y0: numbers, an array, or a tree of arrays.
         method: "Radau", "BDF" and "LSODA" get the Jacobian.
-        events: functions of the same arguments, or several, that return a scalar tensor.
+        events: functions of the same arguments, or several, that return a number.
         allow_constant: the Jacobian is zero where what fun returns does not depend on y.
         t_span, t_eval, options: as in SciPy.
 
@@ -46,8 +47,8 @@ def solve_ivp(
     Raises RuntimeError where what fun returns does not depend on y by any recorded operation and the method takes the
     Jacobian; and what SciPy raises.
 
-    >>> import adjoint
-    >>> found = adjoint.integrate.solve_ivp(lambda t, y: -9 * (y - t.cos()), (0, 1), [0.0], method="BDF")
+    >>> import adjoint, numpy
+    >>> found = adjoint.integrate.solve_ivp(lambda t, y: -9 * (y - numpy.cos(t)), (0, 1), [0.0], method="BDF")
     >>> found.success, found.y.shape[0]
     (True, 1)
     """
@@ -58,13 +59,15 @@ def solve_ivp(
 
     def at(t: float) -> None:
         """Move on to another time; what was recorded at the last one no longer holds."""
-        if not model.args or model.args[0].item() != t:
-            model.args, model.x = (tensor(float(t), dtype=float64),), None
+        if not model.args or float(model.args[0]) != t:
+            model.args, model.x = (time(t),), None
+
+    def time(t: float) -> Any:
+        return float(t) if flat.of_arrays else tensor(float(t), dtype=float64)
 
     def values(t: float, y: Any) -> np.ndarray:
         with no_grad():
-            now = tensor(float(t), dtype=float64)
-            return to_numpy(flat.ravel(fun(now, flat.unravel(from_numpy(vector_of(y))), *args)))
+            return to_numpy(flat.ravel(fun(time(t), flat.argument(from_numpy(vector_of(y))), *args)))
 
     def jac(t: float, y: Any) -> np.ndarray:
         at(t)
@@ -73,8 +76,7 @@ def solve_ivp(
     def watched(event: Callable[..., Any]) -> Callable[[float, Any], float]:
         def function(t: float, y: Any) -> float:
             with no_grad():
-                now = tensor(float(t), dtype=float64)
-                return float(event(now, flat.unravel(from_numpy(vector_of(y))), *args))
+                return float(event(time(t), flat.argument(from_numpy(vector_of(y))), *args))
 
         for name in ("terminal", "direction"):
             if hasattr(event, name):

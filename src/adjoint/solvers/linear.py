@@ -29,6 +29,7 @@ from adjoint.tensor.creation import as_tensor, from_numpy
 from adjoint.tensor.table import ops
 from adjoint.transforms import func
 from adjoint.transforms.custom_functions.custom import custom
+from adjoint.transforms.passing import for_solvers
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -149,6 +150,7 @@ def _(t: tuple[Any, ...], system: LinearSystem, params: Tree, y: Tensor) -> Tens
     return solution(system, right if moved is None else right - moved, params)
 
 
+@for_solvers
 def linear_solve(
     a: Tensor | Map,
     b: Tree,

@@ -26,6 +26,7 @@ from adjoint.tensor.table import ops
 from adjoint.tools.checkpoint import checkpoint_chain
 from adjoint.transforms import func
 from adjoint.transforms.custom_functions.custom import custom
+from adjoint.transforms.passing import for_solvers
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -270,6 +271,7 @@ def _(tangents: tuple[Any, ...], problem: Problem, t: Tensor, args: Tree, y: Ten
     return trajectory(problem.with_field(along), state, t, (args, directions))[:, n:] + moved
 
 
+@for_solvers
 def odeint(
     f: Callable[..., Tree],
     y0: Tree,

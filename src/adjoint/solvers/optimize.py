@@ -11,6 +11,7 @@ from adjoint.core.operations.arguments import check_functions
 from adjoint.solvers.colouring import Compression
 from adjoint.solvers.functions import FlatFunction, ScalarFunction, VectorFunction
 from adjoint.tensor.creation import as_tensor
+from adjoint.transforms.passing import holds_tensor
 
 Function = Callable[..., Any]
 
@@ -53,13 +54,14 @@ def minimize(
     """scipy.optimize.minimize with exact gradients and Hessians, in whatever form the method takes them.
 
     Args:
-        fun: gets x as a tensor (or as the tree of tensors that x0 is) and args; returns one real number, as a tensor.
+        fun: gets x, in the structure of x0, and args; returns one real number. From tensors in x0 or args it gets
+            tensors, else differentiable arrays with NumPy's meaning (`adjoint.numpy.Array`).
         x0: numbers, an array, or a tree of arrays (a dict of parameters, say).
         args, method: as in SciPy. "Newton-CG", "trust-ncg" and "trust-krylov" get products with the Hessian, which is
             never formed; "trust-exact", "dogleg" and "trust-constr" the Hessian (above 500 numbers the last one gets
             products, too); the others gradients, or nothing.
         bounds: as in SciPy, for the numbers of x in order, or pairs in the structure of x0, if that is no list.
-        constraints: SciPy's: NonlinearConstraint, LinearConstraint, or dicts; functions in them get tensors as fun does
+        constraints: SciPy's: NonlinearConstraint, LinearConstraint, or dicts; functions in them get x as fun does
             and are given a Jacobian and, for "trust-constr", a Hessian, unless they bring `jac` or `hess` themselves.
         hess: "exact", or what SciPy takes in its place: BFGS(), SR1(), "2-point" ...
         allow_constant: derivatives are zeros where the result of fun, or of a constraint, does not depend on x.
@@ -186,7 +188,7 @@ def least_squares(
     """scipy.optimize.least_squares with exact Jacobians.
 
     Args:
-        fun: gets x as in `minimize`, and args; returns the residuals, as a tensor or a tree of tensors.
+        fun: gets x as in `minimize`, and args; returns the residuals, an array or a tree of arrays.
         jac: "dense"; "sparse", from as few products as the colours of its columns or rows; or "matrix-free", products
             alone, one pass each.
         bounds: as in SciPy, or as in `minimize`.
@@ -242,7 +244,8 @@ def curve_fit(
 ) -> tuple[np.ndarray, ...]:
     """scipy.optimize.curve_fit with exact Jacobians: (parameters, their covariance), and more with full_output.
 
-    f: gets xdata as a tensor and the parameters as scalar tensors; returns a tensor in the shape of ydata.
+    f: gets xdata and the parameters, and returns an array in the shape of ydata. If xdata or p0 are tensors, it gets
+        tensors, else NumPy's array and differentiable numbers with NumPy's meaning.
     allow_constant: the Jacobian is zero where what f returns depends on no parameter.
 
     Raises RuntimeError where what f returns depends on no parameter by any recorded operation; ValueError where p0 is
@@ -250,7 +253,7 @@ def curve_fit(
 
     >>> import adjoint, numpy
     >>> x = numpy.linspace(0, 1, 20)
-    >>> best, covariance = adjoint.optimize.curve_fit(lambda x, a, b: a * (-b * x).exp(), x, 3 * numpy.exp(-2 * x))
+    >>> best, covariance = adjoint.optimize.curve_fit(lambda x, a, b: a * numpy.exp(-b * x), x, 3 * numpy.exp(-2 * x))
     >>> best.round(6)
     array([3., 2.])
     """
@@ -263,8 +266,12 @@ def curve_fit(
         if inspect.Parameter.VAR_POSITIONAL in kinds:
             raise ValueError("curve_fit(): f takes any number of parameters; p0 is needed to tell how many there are")
         p0 = np.ones(len(kinds) - 1)
-    data = as_tensor(np.asarray(xdata, dtype=np.float64))
-    model = VectorFunction(lambda p: f(data, *p.unbind()), np.atleast_1d(p0), (), "curve_fit()", allow_constant)
+    of_tensors = holds_tensor((xdata, p0))
+    data = np.asarray(xdata, dtype=np.float64)
+    model = VectorFunction(
+        lambda p: f(as_tensor(data) if of_tensors else data, *p), np.atleast_1d(p0), (), "curve_fit()", allow_constant
+    )
+    model.flat.of_arrays = not of_tensors
     return optimize.curve_fit(
         lambda x, *p: model.fun(p), xdata, ydata, p0, sigma, jac=lambda x, *p: model.jac(p), **options
     )
@@ -307,7 +314,8 @@ def root_scalar(
 ) -> Any:
     """scipy.optimize.root_scalar with the first and second derivative of f, where the method takes them.
 
-    f: gets a scalar tensor and args; returns a scalar tensor. Without method: "newton" if there is x0, else by bracket.
+    f: gets a differentiable number and args; returns a number.
+    method: by default "newton" if there is x0, else by bracket.
     allow_constant: derivatives are zero where f's result does not depend on x.
 
     Raises RuntimeError where f's result does not depend on x by any recorded operation and the method takes a

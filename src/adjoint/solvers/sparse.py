@@ -13,6 +13,7 @@ from adjoint.solvers.flattening import one_by_one, to_numpy
 from adjoint.tensor.creation import as_tensor, from_numpy
 from adjoint.tensor.table import ops
 from adjoint.transforms.custom_functions.custom import custom
+from adjoint.transforms.passing import for_solvers
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -76,6 +77,7 @@ def _(t: tuple[Any, ...], pattern: Pattern, data: Tensor, y: Tensor) -> Tensor:
     return sparse_solution(pattern, data, right - ops.index_add(ops.zeros_like(y), 0, pattern.rows, products))
 
 
+@for_solvers
 def spsolve(data: Tensor, indices: Any, b: Tensor) -> Tensor:
     """Solve A x = b for a square sparse matrix, with derivatives of any order in its stored entries and in b.
 

@@ -69,6 +69,11 @@ def given(tree: Any) -> Any:
     return pytree.map(lambda leaf: values.give(leaf) if isinstance(leaf, TensorBase) else leaf, tree)
 
 
+def holds_tensor(tree: Any) -> bool:
+    """True for a tree with a Tensor among its leaves."""
+    return any(isinstance(leaf, TensorBase) for leaf in flatten(tree)[0])
+
+
 def taken(result: Any, has_aux: bool = False) -> Any:
     """What a function returned, as the transformation takes it; with has_aux, constants stay in the second part."""
     if has_aux and type(result) is tuple and len(result) == 2:
@@ -158,3 +163,63 @@ def for_primals(transform: T) -> T:
         return Leaving(leaves).result(transform(function, *entered(primals, name), **options))
 
     return public  # type: ignore[return-value]
+
+
+# solvers --------------------------------------------------------------------------------------------------------------
+
+
+def for_solvers(solver: T) -> T:
+    """Let a solver take arrays: it gets a function, a tree to start from, and more trees and functions."""
+
+    @wraps(solver)
+    def public(func: Function, *trees: Any, **options: Any) -> Any:
+        leaves = flatten((func, trees, options))[0]
+        if any(isinstance(leaf, TensorBase) for leaf in leaves):
+            return solver(func, *trees, **options)
+        start = tuple([pytree.map(_started, tree) for tree in trees[:1]])
+        arguments = (outward(func), *start, *[pytree.map(_inside, tree) for tree in trees[1:]])
+        return Leaving(leaves).result(
+            solver(*arguments, **{name: pytree.map(_inside, tree) for name, tree in options.items()})
+        )
+
+    return public  # type: ignore[return-value]
+
+
+def _started(leaf: Any) -> Any:
+    """A number or array to start from: Python's numbers are in double precision, as NumPy's."""
+    return values.enter(leaf, "solver", True) if values.is_value(leaf) else leaf
+
+
+def _inside(leaf: Any) -> Any:
+    """An argument of a solver as it runs inside: on Tensors."""
+    return outward(leaf) if callable(leaf) else values.take(leaf)
+
+
+def _outside(leaf: Any) -> Any:
+    """A value of a solver as the user's functions get it."""
+    if isinstance(leaf, TensorBase):
+        return values.give(leaf)
+    return inward(leaf) if callable(leaf) else leaf
+
+
+def outward(function: Any) -> Any:
+    """A function of the user's, which takes arrays, as a solver calls it: with Tensors. For an array its Tensor."""
+    if not callable(function):
+        return values.take(function, True)
+
+    @wraps(function, updated=())
+    def on_tensors(*args: Any, **kwargs: Any) -> Any:
+        arguments, named = pytree.map(_outside, (args, kwargs))
+        return pytree.map(values.take, function(*arguments, **named))
+
+    return on_tensors
+
+
+def inward(function: Function) -> Function:
+    """A function of Tensors, as the user's functions call it: with arrays."""
+
+    @wraps(function, updated=())
+    def on_arrays(*args: Any) -> Any:
+        return given(function(*pytree.map(values.take, args)))
+
+    return on_arrays
