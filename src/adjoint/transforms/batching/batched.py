@@ -469,9 +469,13 @@ class Namespace:
 
     def check_alive(self, array: Any) -> None:
         """Raise RuntimeError for the array of a tensor that escaped from a mapped function, outside of passes."""
-        live, state = live_levels(), current()
-        if state.run is None and not state.replaying and any(level not in live for level, _ in batches_of(array)):
-            raise RuntimeError(ESCAPED)
+        state = current()
+        if state.run is None and not state.replaying:
+            live = live_levels()
+            while isinstance(array, BatchedArray):
+                if array.level not in live:
+                    raise RuntimeError(ESCAPED)
+                array = array.data
 
     def in_batch_of(self, array: Any, model: Any) -> Any:
         """The array as a batched one with memory of its own, over all that `model` is batched over."""
