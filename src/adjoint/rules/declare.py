@@ -236,12 +236,10 @@ def products(
         return partial_of, lambda ops, g, *values: conj(ops, partial_of(ops, conj(ops, g), *values))
 
     def product(ops: Any, g: Any, *values: Any) -> Any:
-        factor = partial_of(ops, g, *values)
-        return g if type(factor) is int and factor == 1 else g * factor
+        return times(g, partial_of(ops, g, *values))
 
     def product_of_one(ops: Any, g: Any, value: Any) -> Any:
-        factor = partial(value)
-        return g if type(factor) is int and factor == 1 else g * factor
+        return times(g, partial(value))
 
     def conjugate_product(ops: Any, g: Any, *values: Any) -> Any:
         return g * conj(ops, partial_of(ops, g, *values))
@@ -255,6 +253,16 @@ _PRODUCTS: dict[Any, Function] = {
     -1: lambda ops, g: -g,
     0: lambda ops, g: ops.zeros_like(g),
 }
+
+
+def times(g: Any, factor: Any) -> Any:
+    """The product of a cotangent with a partial derivative, which may be a number."""
+    if type(factor) is int:
+        if factor == 1:
+            return g
+        if factor == -1:
+            return -g
+    return g * factor
 
 
 def conj(ops: Any, factor: Any) -> Any:
