@@ -118,7 +118,7 @@ class Fused:
 
     def one(self, x, quiet):
         """What the function gives for one array, by a program, or None."""
-        flat: Elementwise = self.flat_for(x)
+        flat = self.flat_for(x)
         return self.attempt([x], quiet) if flat is None else flat.one(x, quiet)
 
     def two(self, x, y, quiet, large):
@@ -127,7 +127,7 @@ class Fused:
         large: one of them is a large array.
         """
         is_array: cython.bint = type(x) is _ndarray
-        flat: Elementwise = self.flat_for(x if is_array else y)
+        flat = self.flat_for(x if is_array else y)
         if self.numbers or (is_array and type(y) is _ndarray):
             if flat is not None and flat.takes_two():
                 result = flat.two(x, y, quiet, large)
@@ -140,7 +140,7 @@ class Fused:
 
     def several(self, values: list, quiet, large):
         """What the function gives for some arguments, by a program, or None; the same as `two`."""
-        flat: Elementwise = self.flat_for(values[0])
+        flat = self.flat_for(values[0])
         if flat is not None and flat.fits(values):
             result = flat.several(inputs_among(values, self.numbers), quiet, large)
             if result is not None or not large:

@@ -61,14 +61,15 @@ if compiled:
 
         inputs: the types of the inputs. constants: numbers. dtype: the type of the numbers. steps: (loop, place,
         registers, size of the result's elements, slot of the result or None); `set_step` says what the first three are.
-        n_slots: how many intermediate values are alive at once. parameters: what the function was traced with, the type
-        for each array.
+        n_slots: how many intermediate values are alive at once. cost: the time for one element, in additions.
+        parameters: what the function was traced with, the type for each array.
 
         Raises ValueError for a ufunc that has no inner loop for these types.
         """
 
-        def __init__(self, inputs, constants, dtype, steps, n_slots):
+        def __init__(self, inputs, constants, dtype, steps, n_slots, cost):
             kind = numpy.dtype(dtype)
+            self.cost = cost
             self.code.n_inputs, self.code.n_constants, self.code.n_steps = len(inputs), len(constants), len(steps)
             self.code.n_slots, self.code.type_num, self.code.size = n_slots, kind.num, kind.itemsize
             adj_make_elementwise(cython.address(self.code))
@@ -131,7 +132,7 @@ if compiled:
             return None
         result = cython.cast(object, created)
         release(created)
-        work: cython.Py_ssize_t = job.n_rows * job.n_columns * program.code.n_steps
+        work: cython.Py_ssize_t = job.n_rows * job.n_columns * program.cost
         if work < _UNLOCKED and job.scratch <= ADJ_STACK_SCRATCH:
             if work:
                 adj_work_here(cython.address(job), quiet)

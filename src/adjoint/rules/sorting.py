@@ -114,7 +114,7 @@ _FEW = 32
 
 
 def _first_of_equals(xp, input, indices, least, dim):
-    """The indices of the k largest elements in ascending order: of those that equal the least of them, the first ones."""
+    """Ascending indices of the k largest elements: of those that equal the least of them, the first ones."""
     same = input == least
     if kind_of(input) == "f" and count_true(underlying(least != least)):
         same = same | ((least != least) & (input != input))
