@@ -142,7 +142,7 @@ def _composed(name: str) -> Callable[..., str]:
     def compose(*arguments: Any) -> str:
         from adjoint.functions import help as composer
 
-        return getattr(composer, name)(*arguments)  # type: ignore[no-any-return]
+        return getattr(composer, name)(*arguments)
 
     return compose
 

@@ -27,7 +27,7 @@ def dlpack(tensor: Tensor, **options: Any) -> Any:
 
 def dlpack_device(tensor: Tensor) -> tuple[int, int]:
     """The result of Tensor.__dlpack_device__."""
-    return tensor._array.__dlpack_device__()  # type: ignore[no-any-return]
+    return tensor._array.__dlpack_device__()
 
 
 def from_dlpack(ext_tensor: Any, *, copy: bool | None = None) -> Tensor:

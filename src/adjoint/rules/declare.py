@@ -397,7 +397,7 @@ class Rule:
         A namespace may make its kernels itself, by a function `kernel_of` of the rule.
         """
         own = getattr(xp, "kernel_of", None)
-        return self.kernel_on(xp) if own is None else own(self)  # type: ignore[no-any-return]
+        return self.kernel_on(xp) if own is None else own(self)
 
     def kernel_on(self, xp: Any) -> Function:
         """The kernel as it is declared, on a namespace."""
@@ -519,13 +519,13 @@ def _constant_partial(value: str | float) -> Function:
         return lambda: value
     namespace: dict[str, Any] = {}
     exec(f"def partial({value}): return {value}", namespace)
-    return namespace["partial"]  # type: ignore[no-any-return]
+    return namespace["partial"]
 
 
 def _lookup(xp: Any, name: str) -> Function:
     for part in name.split("."):
         xp = getattr(xp, part)
-    return xp  # type: ignore[no-any-return]
+    return xp
 
 
 def _one_of(value: str, what: str, allowed: tuple[str, ...]) -> str:

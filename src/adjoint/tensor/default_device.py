@@ -93,7 +93,7 @@ def get_device(input: Any) -> int:
     """
     if not isinstance(input, TensorBase):
         raise TypeError(errors.must_be_tensor("get_device", "input", 0, input))
-    return input.get_device()  # type: ignore[attr-defined, no-any-return]
+    return input.get_device()
 
 
 _PRECISIONS = ("highest", "high", "medium")

@@ -212,8 +212,9 @@ class profile:
         if not self.finished or not self.profile_memory:
             raise RuntimeError("memory_timeline() needs profile(profile_memory=True), after the block has ended")
         events = self.function_events
-        assert events._timeline is not None
-        return events._timeline
+        timeline: MemoryTimeline | None = events._timeline
+        assert timeline is not None
+        return timeline
 
     def plot(self) -> Picture:
         """The events over time, and memory below, as SVG: a notebook shows it; `save(path)` writes it to a file.
