@@ -67,7 +67,7 @@ def on_default_device(function: F) -> F:
         return function(*args, **kwargs)
 
     if pins:
-        call.__signature__ = signature_with_pin_memory(function)  # type: ignore[attr-defined]
+        call.__signature__ = signature_with_pin_memory(function)
     return call  # type: ignore[return-value]
 
 
