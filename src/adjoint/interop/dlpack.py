@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy
 
@@ -11,9 +11,7 @@ from adjoint.core.graph import new_tensor
 from adjoint.core.modes.state import current
 from adjoint.core.operations.dependence import check_kept
 from adjoint.interop.operands import is_tensor
-
-if TYPE_CHECKING:
-    from adjoint.tensor.tensor import Tensor
+from adjoint.tensor.tensor import Tensor
 
 
 def dlpack(tensor: Tensor, **options: Any) -> Any:

@@ -112,9 +112,10 @@ class profile:
         self._collecting = False
         self._timeline: MemoryTimeline | None = None
 
-    def __enter__(self) -> profile | None:
+    def __enter__(self) -> profile:
         if not self.enabled:
-            return None
+            # torch's value; users write no check for None after `with profile() as p`
+            return None  # type: ignore[return-value]
         if self.entered:
             raise RuntimeError("Profiler context manager is not reentrant")
         self.entered = True
