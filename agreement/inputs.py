@@ -110,7 +110,7 @@ def converted(values: Array, imaginary: Array | None, dtype: str) -> Array:
     if dtype.startswith(("int", "uint")):
         spread = values if values.dtype.kind == "i" else 2 * values
         whole = np.round(np.nan_to_num(spread, nan=6, posinf=10, neginf=-8).clip(-99, 99))
-        return (np.abs(whole) if dtype == "uint8" else whole).astype(dtype)
+        return np.asarray(np.abs(whole) if dtype == "uint8" else whole, dtype)
     return values.astype(dtype)
 
 

@@ -158,9 +158,8 @@ def agrees_elsewhere(left: Array, right: Array, where: Array, near: float) -> bo
 
 def defined(results: list[Array], derivative: Array) -> Array:
     """Where no result is NaN: place by place for results of the derivative's shape, else as a whole."""
-    return np.all(
-        [~(np.isnan(each) if each.shape == derivative.shape else np.isnan(each).any()) for each in results], axis=0
-    )
+    places = [~(np.isnan(each) if each.shape == derivative.shape else np.isnan(each).any()) for each in results]
+    return np.asarray(np.all(places, axis=0))
 
 
 def tangents_have_dtypes(case: Case) -> bool:

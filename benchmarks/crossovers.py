@@ -14,8 +14,12 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+import scipy.special
 
+from adjoint.arrays.kernels import vector_ufuncs
+from adjoint.program.form import ARITHMETIC, ELEMENTARY, SPECIAL, Step
 from adjoint.program.fused import Fused
+from adjoint.program.trace import trace
 from adjoint.runtime import crossovers
 from adjoint.runtime.memory import with_kept_memory
 from adjoint.runtime.threads import get_num_threads, set_num_threads, usable_processors
@@ -88,9 +92,11 @@ def programs(n: int) -> tuple[Callable[[], Any], Callable[[], Any]]:
     return (lambda: rows(x)), scheduled
 
 
-def threads(function: Callable[..., Any], n_steps: int) -> Callable[[int], tuple[Callable[[], Any], Callable[[], Any]]]:
+def threads(function: Callable[..., Any]) -> Callable[[int], tuple[Callable[[], Any], Callable[[], Any]]]:
+    cost = trace(function, (np.ones(1),)).cost
+
     def ways(work: int) -> tuple[Callable[[], Any], Callable[[], Any]]:
-        x = np.random.default_rng(0).uniform(size=work // n_steps)
+        x = np.random.default_rng(0).uniform(size=work // cost)
         own = Fused(function)
 
         def run(n: int) -> Any:
@@ -100,6 +106,42 @@ def threads(function: Callable[..., Any], n_steps: int) -> Callable[[int], tuple
         return (lambda: run(1)), (lambda: run(usable_processors()))
 
     return ways
+
+
+def cost_of(ufunc: Any) -> float:
+    """The processor time of a ufunc for one element in the cache, in additions."""
+    n = 2048
+    x = np.random.default_rng(0).uniform(0.1, 0.9, n)
+    out = np.empty(n)
+
+    def least(function: Any, n_elements: int) -> float:
+        arrays = [x[:n_elements]] * function.nin
+        times = []
+        for _ in range(ROUNDS):
+            begun = time.thread_time()
+            for _ in range(200):
+                function(*arrays, out=out[:n_elements])
+            times.append(time.thread_time() - begun)
+        return min(times)
+
+    return (least(ufunc, n) - least(ufunc, 1)) / (least(np.add, n) - least(np.add, 1))
+
+
+def show_costs() -> None:
+    """Print what steps of each kind cost beside their constant."""
+    special = [getattr(scipy.special, name) for name in ("erf", "gammaln", "psi", "xlogy")]
+    elementary = [vector_ufuncs.of(name) for name in ("exp", "log", "tanh", "sin", "power", "expit")]
+    kinds = {
+        "ARITHMETIC": (ARITHMETIC, [np.multiply, np.negative, np.divide, np.less]),
+        "ELEMENTARY": (ELEMENTARY, [np.sqrt, *elementary]),
+        "SPECIAL": (SPECIAL, special),
+    }
+    for name, (constant, ufuncs) in kinds.items():
+        wrong = [ufunc.__name__ for ufunc in ufuncs if Step(ufunc, (0,), "d").cost != constant]
+        assert not wrong, f"{wrong} are not {name}"
+        costs = {ufunc.__name__: cost_of(ufunc) for ufunc in ufuncs}
+        print(f"{name:<28} is {constant:>8}, median here: {median(costs.values()):.1f}")
+        print("    " + "  ".join(f"{ufunc}: {cost:.1f}" for ufunc, cost in costs.items()), flush=True)
 
 
 def show(name: str, constant: int, found: tuple[int | None, dict[int, float]]) -> None:
@@ -112,12 +154,13 @@ def main() -> None:
     """Print every crossover; numbers behind sizes say how many times as fast the second way is."""
     before = get_num_threads()
     octaves = [1 << k for k in range(9, 19)]
+    show_costs()
     show("KEPT_MEMORY (memory)", crossovers.KEPT_MEMORY, from_where(octaves, kept_memory))
     show("KEPT_MEMORY (programs)", crossovers.KEPT_MEMORY, from_where(octaves, programs))
     if usable_processors() > 1:
-        work = [1 << k for k in range(14, 23)]
-        for name, function, n_steps in (("expensive", chain, 8), ("cheap", bent, 4)):
-            show(f"THREADED ({name} steps)", crossovers.THREADED, from_where(work, threads(function, n_steps)))
+        work = [1 << k for k in range(14, 24)]
+        for name, function in (("expensive", chain), ("cheap", bent), ("one", np.square)):
+            show(f"THREADED ({name} steps)", crossovers.THREADED, from_where(work, threads(function)))
     else:
         print("THREADED needs two processors")
     set_num_threads(before)

@@ -23,7 +23,7 @@ def memory_stats() -> dict[str, int]:
     >>> sorted(adjoint.memory.memory_stats())
     ['hits', 'idle', 'live', 'misses', 'peak', 'returned']
     """
-    return _memory.statistics()  # type: ignore[no-any-return]
+    return _memory.statistics()
 
 
 def empty_cache() -> int:
@@ -34,7 +34,7 @@ def empty_cache() -> int:
     >>> adjoint.memory.memory_stats()["idle"]
     0
     """
-    return _memory.give_back()  # type: ignore[no-any-return]
+    return _memory.give_back()
 
 
 def get_cache_limit() -> int:
@@ -46,7 +46,7 @@ def get_cache_limit() -> int:
     >>> adjoint.memory.get_cache_limit() > 0
     True
     """
-    return _memory.get_limit()  # type: ignore[no-any-return]
+    return _memory.get_limit()
 
 
 def set_cache_limit(n_bytes: int) -> int:
@@ -62,4 +62,4 @@ def set_cache_limit(n_bytes: int) -> int:
     """
     if n_bytes < 0:
         raise ValueError(f"set_cache_limit(): expected a number of bytes, got {n_bytes}")
-    return _memory.set_limit(n_bytes)  # type: ignore[no-any-return]
+    return _memory.set_limit(n_bytes)

@@ -25,5 +25,5 @@ def __getattr__(name: str) -> type:
     if name in _RESULTS:
         return _RESULTS[name]
     if name in _names():
-        return _operations[name].results_type()
+        return _operations[name].results_type()  # type: ignore[no-any-return]
     raise AttributeError(f"module 'adjoint.return_types' has no attribute {name!r}")

@@ -1,6 +1,7 @@
 """What users write, for the type checker: `mypy --strict` must find nothing wrong here. It also runs."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -67,10 +68,80 @@ def numbers(x: Tensor) -> tuple[float, int, bool, str]:
     return float(x.detach().sum()), int(x[0].item()), bool(x.any()), f"{kind} {x.detach().numpy().shape}"
 
 
+class Cube(adjoint.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Tensor) -> Tensor:
+        x: Tensor = ctx.saved_tensors[0]
+        return 3 * x**2 * grad_outputs[0]
+
+
+def energy(x: Tensor) -> Tensor:
+    return (x**3).sum()
+
+
+def transformed(x: Tensor) -> list[Tensor]:
+    slope: Tensor = adjoint.func.grad(energy)(x)
+    rows: Tensor = adjoint.func.vmap(adjoint.func.grad(energy))(adjoint.stack([x, x]))
+    value, tangent = adjoint.func.jvp(energy, (x,), (adjoint.ones_like(x),))
+    result, pull = adjoint.func.vjp(energy, x)
+    curvature: Tensor = adjoint.func.hessian(energy)(x)
+    return [slope, rows, value, tangent, result, *pull(adjoint.ones(())), curvature]
+
+
+def functional(x: Tensor) -> tuple[Tensor, ...]:
+    matrix = adjoint.autograd.functional.jacobian(energy, x)
+    with adjoint.autograd.forward_ad.dual_level():
+        dual = adjoint.autograd.forward_ad.make_dual(x, adjoint.ones_like(x))
+        primal, tangent = adjoint.autograd.forward_ad.unpack_dual(dual * dual)
+    return matrix, primal, tangent if tangent is not None else primal
+
+
+def hooked(x: Tensor) -> list[Tensor]:
+    seen: list[Tensor] = []
+    handle = x.register_hook(seen.append)
+    with adjoint.autograd.graph.save_on_cpu(), adjoint.enable_grad():
+        y = adjoint.utils.checkpoint.checkpoint(energy, x, use_reentrant=False)
+    y.backward()
+    handle.remove()
+    node = y.grad_fn
+    assert node is not None and node.next_functions
+    return seen
+
+
+@adjoint.no_grad()
+def predicted(x: Tensor) -> Tensor:
+    return adjoint.softmax(x, dim=-1)
+
+
+def timed(x: Tensor) -> str:
+    with adjoint.autograd.profiler.profile() as profile:
+        adjoint.nn.functional.cross_entropy(adjoint.stack([x, x]), adjoint.tensor([0, 1])).backward()
+    return profile.key_averages().table(row_limit=3)
+
+
+def minimum() -> float:
+    found = adjoint.optimize.minimize(rosenbrock, np.zeros(2), method="BFGS")
+    return float(found.fun)
+
+
+def parameters() -> dict[str, Tensor]:
+    weight: adjoint.nn.Parameter = adjoint.nn.Parameter(adjoint.ones(2))
+    return {"weight": weight, "fft": adjoint.fft.rfft(weight), "gamma": adjoint.special.gammaln(weight)}
+
+
 def main() -> None:
     x = adjoint.tensor([1.0, 2.0, 3.0], requires_grad=True)
     print(gradient(rosenbrock, x), fit(), shapes(adjoint.ones(2, 3)), mixed(x), selected(x), numbers(x))
     print(solved(adjoint.ones(2, 2), adjoint.ones(2, 1)))
+    y: Tensor = Cube.apply(x)
+    y.sum().backward()
+    print(transformed(x.detach()), functional(x.detach()), hooked(x), predicted(x), timed(x), minimum(), parameters())
+    assert adjoint.autograd.gradcheck(energy, (x.detach().double().requires_grad_(),))
     adjoint.testing.assert_close(x, x)
 
 

@@ -213,7 +213,7 @@ def is_half(kind: Any) -> bool:
     """
     kind = numpy_dtype(kind)
     # the size, which is quickly read, tells most types apart
-    return kind.itemsize == 2 and (kind == _FLOAT16 or kind.name == "bfloat16")
+    return bool(kind.itemsize == 2 and (kind == _FLOAT16 or kind.name == "bfloat16"))
 
 
 def kind_of(value: Any) -> str:

@@ -110,7 +110,7 @@ def device_of(array: Any) -> device:
     """
     array = underlying(array)
     own = None if type(array) is numpy.ndarray else getattr(namespace(array), "device_of", None)
-    return CPU if own is None else own(array)  # type: ignore[no-any-return]
+    return CPU if own is None else own(array)
 
 
 def on_device(array: Any, target: device) -> Any:
@@ -215,4 +215,4 @@ def _find(array: object) -> ModuleType:
             "convert it with adjoint.tensor() or numpy.asarray() first"
         )
     _namespaces[type(array)] = result
-    return result
+    return result  # type: ignore[no-any-return]

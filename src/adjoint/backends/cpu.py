@@ -14,7 +14,7 @@ def get_cpu_capability() -> str:
     >>> adjoint.backends.cpu.get_cpu_capability() in ("AVX512", "AVX2", "DEFAULT")
     True
     """
-    extensions = _numpy.show_config(mode="dicts")["SIMD Extensions"]  # type: ignore[index, call-overload]
+    extensions = _numpy.show_config(mode="dicts")["SIMD Extensions"]
     lists = [_typing.cast(list[str], extensions.get(group, [])) for group in ("baseline", "found")]
     features = {str(name) for names in lists for name in names}
     if any(name.startswith(("AVX512", "X86_V4")) for name in features):

@@ -179,7 +179,7 @@ class Term:
         values: list = [g, value]
         values.extend([node.value(k, False) for k in self.arguments[1:]])
         if self.fused is not None and (self.is_elementwise or large):
-            out = self.fused.attempt(values, True)
+            out = self.fused.several(values, True, large)
         return self.product(ops, *values) if out is None else out
 
 

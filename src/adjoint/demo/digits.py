@@ -113,7 +113,7 @@ def step(parameters: Parameters, images: Tensor, labels: Tensor) -> float:
     loss = cross_entropy(network(parameters, images), labels)
     loss.backward()
     descend(parameters, LEARNING_RATE)
-    return loss.item()
+    return float(loss.item())
 
 
 def batches(count: int, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
@@ -127,7 +127,7 @@ def classify(parameters: Parameters, images: NDArray[np.float64]) -> NDArray[np.
     """Return the most probable class of each image."""
     with adjoint.no_grad():
         scores = network(parameters, adjoint.from_numpy(images.astype(np.float32)))
-    return np.argmax(scores.numpy(), axis=1)
+    return np.asarray(np.argmax(scores.numpy(), axis=1))
 
 
 def progress_bar(console: Console) -> Progress:

@@ -118,7 +118,7 @@ def hessian_product(gradient: Tensor, weights: Tensor, watch: Stopwatch) -> Call
     def product(vector: Array) -> Array:
         with watch:
             seed = adjoint.from_numpy(vector)
-            return adjoint.autograd.grad(gradient, weights, grad_outputs=seed, retain_graph=True)[0].numpy()
+            return np.asarray(adjoint.autograd.grad(gradient, weights, grad_outputs=seed, retain_graph=True)[0])
 
     return product
 

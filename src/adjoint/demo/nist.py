@@ -158,7 +158,7 @@ def standard_deviations(rows: Array, sum_of_squares: float) -> Array:
     # Through the triangular factor, because forming J^T J would square the condition number.
     inverse = np.linalg.inv(np.linalg.qr(rows, mode="r"))
     variance = sum_of_squares / (observations - parameters)
-    return np.sqrt(variance * np.sum(inverse**2, axis=1))
+    return np.asarray(np.sqrt(variance * np.sum(inverse**2, axis=1)))
 
 
 def polish(function: Callable[[Tensor], Tensor], point: Array, derivatives: Callable[[Array], Array]) -> Array:
@@ -180,7 +180,7 @@ def polish(function: Callable[[Tensor], Tensor], point: Array, derivatives: Call
 def evaluate(function: Callable[[Tensor], Tensor], point: Array) -> Array:
     """Return a function's values without recording a graph."""
     with adjoint.no_grad():
-        return function(adjoint.tensor(point)).numpy()
+        return np.asarray(function(adjoint.tensor(point)))
 
 
 def fit(dataset: Dataset, start: int) -> Fit:

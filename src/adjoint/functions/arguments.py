@@ -46,8 +46,8 @@ def ints(function: str, argument: str, value: object, position: int | None = Non
     """
     if isinstance(value, (tuple, list)):
         members = tuple(value)
-    elif isinstance(value, TensorBase) and value.ndim:  # type: ignore[attr-defined]
-        members = tuple(value.tolist())  # type: ignore[attr-defined]
+    elif isinstance(value, TensorBase) and value.ndim:
+        members = tuple(value.tolist())
     else:
         members = (value,)
     try:

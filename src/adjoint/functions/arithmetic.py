@@ -69,7 +69,7 @@ def _alias(name: str, of: str, inplace: bool = True) -> None:
 
     alias.__name__ = alias.__qualname__ = name
     alias.__doc__ = alias_text(of)
-    alias.__signature__ = signature(operation)  # type: ignore[attr-defined]
+    alias.__signature__ = signature(operation)
     composite(name=name)(alias)
 
 

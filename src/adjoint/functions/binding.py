@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -142,7 +143,7 @@ def _composed(name: str) -> Callable[..., str]:
     def compose(*arguments: Any) -> str:
         from adjoint.functions import help as composer
 
-        return getattr(composer, name)(*arguments)  # type: ignore[no-any-return]
+        return getattr(composer, name)(*arguments)
 
     return compose
 
@@ -161,6 +162,8 @@ def _function_of(method: Callable[..., Any], name: str) -> Callable[..., Any]:
         return method(input, *args, **kwargs)
 
     function.__name__ = name
+    # what typing.get_type_hints() would look up among the names of the method, which has none
+    function.__annotations__ = {"input": Tensor, "args": Any, "kwargs": Any, "return": Any}
     function.__doc__ = f"""Tensor.{name}() as a function, whose first argument is the tensor.
 
     Raises TypeError if that is no tensor. See help(adjoint.Tensor.{name}) for the rest.
@@ -184,8 +187,19 @@ def _inplace_operator(method: Callable[..., Any]) -> Callable[..., Any]:
     return operator
 
 
+def name_tensor() -> None:
+    """Make typing.get_type_hints() know Tensor in the modules that import it for type checkers alone.
+
+    They are below the class, or are imported while it is made.
+    """
+    for name, module in list(sys.modules.items()):
+        if name.startswith(("adjoint.core.", "adjoint.functions.", "adjoint.tensor.")):
+            vars(module).setdefault("Tensor", Tensor)
+
+
 load_families()
 bind()
+name_tensor()
 registry.help_of = _composed("of_operation")
 registry.help_of_method = _composed("of_method")
 registry.help_of_method_in_place = _composed("of_method_in_place")

@@ -156,7 +156,7 @@ def torch_call(name: str = "", first: str = "input", others: Mapping[str, str] =
             return result if out is None else into(out, result, own)
 
         call.__name__ = call.__qualname__ = function.__name__.rstrip("_")
-        call.takes_out = True  # type: ignore[attr-defined]
+        call.takes_out = True
         return call  # type: ignore[return-value]
 
     return decorate
@@ -183,7 +183,7 @@ def takes_out(function: F) -> F:
         result = function(*args, **kwargs)
         return result if out is None else into(out, result, function.__name__)
 
-    call.takes_out = True  # type: ignore[attr-defined]
+    call.takes_out = True
     return call  # type: ignore[return-value]
 
 

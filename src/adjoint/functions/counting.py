@@ -55,7 +55,7 @@ def _check_sequences(sorted_sequence: Tensor, input: Tensor | float, sorter: Ten
     if n == 0:
         raise RuntimeError(f"{_SEARCH}boundaries tensor should have positive dimension, but got 0 dimension")
     is_tensor = isinstance(input, TensorBase)
-    shape = tuple(input.shape) if is_tensor else ()  # type: ignore[attr-defined]
+    shape = tuple(input.shape) if is_tensor else ()
     if n > 1 and not shape:
         raise RuntimeError(
             f"{_SEARCH}input value can be a scalar only when boundaries tensor dimension is 1, but we got boundaries "
@@ -132,8 +132,8 @@ def bucketize(
     """
     if not isinstance(boundaries, TensorBase):
         raise TypeError(errors.must_be_tensor("bucketize", "boundaries", 1, boundaries))
-    if boundaries.ndim != 1:  # type: ignore[attr-defined]
-        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")  # type: ignore[attr-defined]
+    if boundaries.ndim != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     return _insertion_points(boundaries, input, right, None, out_int32, out)
 
 
@@ -161,7 +161,7 @@ def isin(
     if not tensors:
         raise TypeError(errors.must_be_tensor("isin", "elements", 0, elements))
     for each in tensors:
-        kind: Any = each.dtype  # type: ignore[attr-defined]
+        kind: Any = each.dtype
         if kind.is_complex or kind.name == "bool":
             raise RuntimeError(f"Unsupported input type encountered for isin(): {kind.long_name}")
     if isinstance(test_elements, TensorBase):
@@ -183,8 +183,8 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0, *, out
     """
     if not isinstance(input, TensorBase):
         raise TypeError(errors.must_be_tensor("histc", "input", 0, input))
-    if not input.is_floating_point():  # type: ignore[attr-defined]
-        raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{input.dtype.long_name}'")  # type: ignore[attr-defined]
+    if not input.is_floating_point():
+        raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{input.dtype.long_name}'")
     if bins <= 0:
         raise RuntimeError(f"adjoint.histogram(): bins must be > 0, but got {bins} for dimension 0")
     if min > max:
@@ -443,10 +443,10 @@ def _points(function: str, input: Tensor, weight: Tensor | None, shape: tuple[in
 
 def _check_bins(input: Tensor, bins: Sequence[Any]) -> None:
     for d, each in enumerate(bins):
-        if isinstance(each, TensorBase) and each.dtype is not input.dtype:  # type: ignore[attr-defined]
+        if isinstance(each, TensorBase) and each.dtype is not input.dtype:
             raise RuntimeError(
                 "adjoint.histogramdd: input tensor and bins tensors should have the same dtype, but got input with "
-                f"dtype {input.dtype.c_name} and bins for dimension {d} with dtype {each.dtype.c_name}"  # type: ignore[attr-defined]
+                f"dtype {input.dtype.c_name} and bins for dimension {d} with dtype {each.dtype.c_name}"
             )
 
 
@@ -479,7 +479,7 @@ def histogram(
 def _underived(function: str, results: list[Tensor], *inputs: Any) -> tuple[Tensor, ...]:
     missing = NotImplementedError(f"derivative for {function} is not implemented")
     outputs = [without_derivative(result, inputs, missing) for result in results]
-    return ops.joined(outputs, "NotImplemented")  # type: ignore[no-any-return]
+    return ops.joined(outputs, "NotImplemented")
 
 
 def _flat_shape(input: Tensor) -> tuple[int, ...]:

@@ -796,13 +796,13 @@ def matrix_norm(
     if ord == "fro":
         return ops.linalg_vector_norm(A, 2, (rows, columns), keepdim)
     if ord in _BY_SUMS:
-        summed, reduction = _BY_SUMS[ord]  # type: ignore[index]
+        summed, reduction = _BY_SUMS[ord]
         summed_axis, other = ((rows, columns), (columns, rows))[summed]
         sums = ops.sum(ops.abs(A), (summed_axis,), True)
         result = _reduced(sums, reduction, other)
     else:
         turned = ops.permute(A, (*[i for i in range(A.ndim) if i not in (rows, columns)], rows, columns))
-        values = _reduced(svdvals(turned), _BY_SINGULAR_VALUES[ord], A.ndim - 2)  # type: ignore[index]
+        values = _reduced(svdvals(turned), _BY_SINGULAR_VALUES[ord], A.ndim - 2)
         result = ops.reshape(values, tuple([1 if i in (rows, columns) else n for i, n in enumerate(A.shape)]))
     batch = [n for i, n in enumerate(A.shape) if i not in (rows, columns)]
     return result if keepdim else ops.reshape(result, tuple(batch))

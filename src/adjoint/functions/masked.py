@@ -43,7 +43,7 @@ def _dims_of(dim: Dims, ndim: int) -> tuple[int, ...]:
         return tuple(range(ndim))
     dims: list[int] = []
     for d in dim if isinstance(dim, (tuple, list)) else (dim,):
-        axis = normalize_dim(d, ndim)  # type: ignore[arg-type]
+        axis = normalize_dim(d, ndim)
         if axis in dims:
             raise RuntimeError(f"dim={axis} appears multiple times in the list of dims")
         dims.append(axis)

@@ -67,7 +67,7 @@ def check_grouped(mat_a: Tensor, mat_b: Tensor, offs: Any, bias: Any, out_dtype:
     for name, matrix in (("mat_a", mat_a), ("mat_b", mat_b)):
         if not isinstance(matrix, TensorBase):
             raise TypeError(errors.must_be_tensor("grouped_mm", name, 0, matrix))
-        if matrix.dim() not in (2, 3):  # type: ignore[attr-defined]
+        if matrix.dim() not in (2, 3):
             raise RuntimeError(f"{name} has to be 2 or 3d")
     if mat_a.dtype is not mat_b.dtype:
         raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {mat_a.dtype} != {mat_b.dtype}")
@@ -81,7 +81,7 @@ def check_grouped(mat_a: Tensor, mat_b: Tensor, offs: Any, bias: Any, out_dtype:
     if offs is not None:
         if not isinstance(offs, TensorBase):
             raise TypeError(f"grouped_mm(): argument 'offs' must be Tensor, not {type_name(offs)}")
-        if offs.dim() != 1:  # type: ignore[attr-defined]
+        if offs.dim() != 1:
             raise RuntimeError("offs has to be 1D")
         if offs._array.dtype != "int32":
             raise RuntimeError("Offsets have to be int32")
@@ -158,4 +158,4 @@ def lobpcg(
         pairs = values[..., :k], vectors[..., :k]
     else:
         pairs = values[..., -k:].flip(-1), vectors[..., -k:].flip(-1)
-    return ops.joined(pairs, "LOBPCGAutogradFunctionBackward")  # type: ignore[no-any-return]
+    return ops.joined(pairs, "LOBPCGAutogradFunctionBackward")

@@ -61,7 +61,7 @@ def _overwrite(tensor: Tensor, name: str, draw: Callable[[Any], Any]) -> Tensor:
 
 def _number(function: str, name: str, position: int, value: Any) -> Any:
     if isinstance(value, TensorBase):
-        value = value.item()  # type: ignore[attr-defined]
+        value = value.item()
     if not isinstance(value, numbers.Real):
         raise TypeError(f"{function}(): argument '{name}' (position {position}) must be float, not {type_name(value)}")
     return value
@@ -78,7 +78,7 @@ def uniform_(self: Tensor, *bounds: float, generator: Generator | None = None, *
 
 
 def _integer(function: str, name: str, position: int, value: Any) -> int:
-    value = value.item() if isinstance(value, TensorBase) else value  # type: ignore[attr-defined]
+    value = value.item() if isinstance(value, TensorBase) else value
     if not isinstance(value, numbers.Integral):
         raise TypeError(f"{function}(): argument '{name}' (position {position}) must be int, not {type_name(value)}")
     return int(value)
@@ -200,7 +200,7 @@ def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | 
         which = "tensor_cpu_self_" if isinstance(p, TensorBase) else "scalar_cpu_"
         raise NotImplementedError(f"\"bernoulli_{which}\" not implemented for '{self.dtype.long_name}'")
     if isinstance(p, TensorBase):
-        chances = p.expand(self.shape)  # type: ignore[attr-defined]
+        chances = p.expand(self.shape)
         drawn = _of_parameters(partial(draws.bernoulli, generator), [chances._array])
         return operations["drawn_with_chances"].inplace((self, p, new_tensor(drawn)), {})
     chance = _number("bernoulli_", "p", 1, p)
@@ -300,7 +300,7 @@ def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tens
     1.0
     """
     drawn = _standard_gamma(input, generator)
-    return drawn / drawn.sum(-1, keepdim=True)  # type: ignore[attr-defined]
+    return drawn / drawn.sum(-1, keepdim=True)
 
 
 @composite(method=False)
@@ -386,10 +386,10 @@ def normal(
     unit = _of_parameters(lambda whole: draws.normal(generator, whole.shape, whole.dtype), [spread])
     if isinstance(std, TensorBase):
         _check_deviations(std._array)
-    plain = [each.detach() if isinstance(each, TensorBase) else each for each in (mean, std)]  # type: ignore[attr-defined]
+    plain = [each.detach() if isinstance(each, TensorBase) else each for each in (mean, std)]
     numbers = plain[0] + plain[1] * new_tensor(unit)
-    if numbers.dtype is not model.dtype:  # type: ignore[attr-defined]
-        numbers = numbers.to(model.dtype)  # type: ignore[attr-defined]
+    if numbers.dtype is not model.dtype:
+        numbers = numbers.to(model.dtype)
     result = operations["drawn_around"](mean, std, numbers)
     needing = [each for each in tensors if needs_grad(each)]
     score = normal_score(unit, plain[1]._array if tensors[-1] is std else std, [each is mean for each in needing])

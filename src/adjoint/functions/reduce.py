@@ -362,7 +362,7 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
         raise IndexError(f"aminmax: Expected reduction dim {axis} to have non-zero size.")
     if input.is_complex():
         raise NotImplementedError(f"\"aminmax_cpu\" not implemented for '{input.dtype.long_name}'")
-    return ops.aminmax(input, axis, keepdim)  # type: ignore[no-any-return]
+    return ops.aminmax(input, axis, keepdim)
 
 
 @composite()

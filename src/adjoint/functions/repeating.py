@@ -124,8 +124,8 @@ def repeat_interleave(
     values, repeats = (repeats, None) if input is None else (input, repeats)
     input = as_tensor("repeat_interleave", "input", 1, values)
     numbers = input if repeats is None else repeats
-    if isinstance(numbers, TensorBase) and numbers.dtype not in (int32, int64):  # type: ignore[attr-defined]
-        own = numbers.dtype.long_name  # type: ignore[attr-defined]
+    if isinstance(numbers, TensorBase) and numbers.dtype not in (int32, int64):
+        own = numbers.dtype.long_name
         raise NotImplementedError(f"\"repeat_interleave_cpu\" not implemented for '{own}'")
     if repeats is None:
         return new_tensor(repeat(numpy.arange(input._array.size), input._array))

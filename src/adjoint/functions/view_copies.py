@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from adjoint.functions import index as indexing
 from adjoint.functions import shape as shapes
 from adjoint.functions import splitting, views
+from adjoint.functions.arguments import Dims
 from adjoint.functions.composite import composite, described, ops
 
 if TYPE_CHECKING:
-    from adjoint.functions.arguments import Dims
     from adjoint.tensor.tensor import Tensor
 
 _public = composite(method=False)

@@ -186,7 +186,7 @@ def _in_place(name: str, function: Callable[..., Any]) -> None:
     reshaped.__name__ = reshaped.__qualname__ = name
     parameters = list(inspect.signature(function, eval_str=False).parameters.values())[1:]
     own = inspect.Parameter("input", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="Tensor")
-    reshaped.__signature__ = inspect.Signature([own, *parameters], return_annotation="Tensor")  # type: ignore[attr-defined]
+    reshaped.__signature__ = inspect.Signature([own, *parameters], return_annotation="Tensor")
     composite(namespace=None, name=name)(reshaped)
 
 
@@ -253,7 +253,7 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     """
     if needs_grad(input) and not current().inference:
         raise RuntimeError("cannot resize variables that require grad")
-    if current().dual_stack and registry.has_tangent(input):  # type: ignore[operator]
+    if current().dual_stack and registry.has_tangent(input):
         raise RuntimeError("cannot resize variables that has a forward grad")
     errors.check_captured(input, "resize_")
     array, shape = input._array, check_shape("resize_", sizes)

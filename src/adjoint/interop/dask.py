@@ -78,7 +78,7 @@ def _evaluated(run: Callable[..., Any], tensors: tuple[Any, ...], options: dict[
     leaves, tree = flatten(tensors)
     arrays = run(*[leaf._array if isinstance(leaf, Tensor) else leaf for leaf in leaves], **options)
     evaluated = [new_tensor(_as_array(a)) if isinstance(t, Tensor) else a for t, a in zip(leaves, arrays, strict=True)]
-    return tree.unflatten(evaluated)  # type: ignore[no-any-return]
+    return tree.unflatten(evaluated)
 
 
 def _as_array(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy
 
@@ -11,9 +11,7 @@ from adjoint.core.graph import new_tensor
 from adjoint.core.modes.state import current
 from adjoint.core.operations.dependence import check_kept
 from adjoint.interop.operands import is_tensor
-
-if TYPE_CHECKING:
-    from adjoint.tensor.tensor import Tensor
+from adjoint.tensor.tensor import Tensor
 
 
 def dlpack(tensor: Tensor, **options: Any) -> Any:
@@ -27,7 +25,7 @@ def dlpack(tensor: Tensor, **options: Any) -> Any:
 
 def dlpack_device(tensor: Tensor) -> tuple[int, int]:
     """The result of Tensor.__dlpack_device__."""
-    return tensor._array.__dlpack_device__()  # type: ignore[no-any-return]
+    return tensor._array.__dlpack_device__()
 
 
 def from_dlpack(ext_tensor: Any, *, copy: bool | None = None) -> Tensor:

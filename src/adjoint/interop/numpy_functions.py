@@ -48,7 +48,7 @@ def _each(value: Any) -> list[Any]:
     return list(value.unbind(0)) if is_tensor(value) else [tensor_of(member) for member in value]
 
 
-_NO_VALUE = numpy._NoValue  # type: ignore[attr-defined]
+_NO_VALUE = numpy._NoValue
 _CONVERSIONS: dict[str, Function] = {"Array": tensor_of, "Arrays": _each, "Operand": operand}
 
 

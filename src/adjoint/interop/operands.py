@@ -93,7 +93,7 @@ def is_tracked(tensor: Tensor) -> bool:
 
 def kind_of(tensor: Tensor) -> numpy.dtype[Any]:
     """The NumPy dtype of a Tensor's elements."""
-    return tensor._array.dtype  # type: ignore[no-any-return]
+    return tensor._array.dtype
 
 
 def numpy_dtype(dtype: Any) -> numpy.dtype[Any]:
@@ -187,7 +187,7 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
     """Axes counted from the front; all for None. Raises numpy.exceptions.AxisError for an axis out of range."""
     if axis is None:
         return tuple(range(ndim))
-    return numpy.lib.array_utils.normalize_axis_tuple(plain(axis), ndim)  # type: ignore[no-any-return]
+    return numpy.lib.array_utils.normalize_axis_tuple(plain(axis), ndim)
 
 
 def axis_of(axis: Any, ndim: int) -> int:

@@ -63,4 +63,4 @@ def register_tensors() -> None:
         if name in sys.modules:
             register(sys.modules[name])
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Finder())  # type: ignore[arg-type]
+        sys.meta_path.insert(0, _Finder())

@@ -83,7 +83,7 @@ def loop_kinds(
     elif isinstance(signature, tuple):
         signature = tuple(None if kind is None else numpy_dtype(kind) for kind in signature)
     options: dict[str, Any] = {} if signature is None else {"signature": signature}
-    return ufunc.resolve_dtypes((*kinds, *(None,) * ufunc.nout), casting=casting, **options)  # type: ignore[no-any-return, arg-type]
+    return ufunc.resolve_dtypes((*kinds, *(None,) * ufunc.nout), casting=casting, **options)  # type: ignore[arg-type]
 
 
 # call -----------------------------------------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ def _reduced_kind(ufunc: numpy.ufunc, a: Tensor, dtype: Any) -> tuple[Any, Any]:
         return own, own
     options: dict[str, Any] = {} if signature is None else {"signature": signature}
     options["casting"] = "unsafe"  # as NumPy's reductions cast
-    kinds = ufunc.resolve_dtypes((None, own, None), reduction=True, **options)  # type: ignore[arg-type]
+    kinds = ufunc.resolve_dtypes((None, own, None), reduction=True, **options)
     return kinds[1], kinds[2]
 
 

@@ -11,12 +11,17 @@ from typing import Any, NamedTuple
 
 import numpy
 
+from adjoint.arrays.kernels import vector_ufuncs
+
 #: Kernels that are no ufuncs: a selection by truth values; truth values as numbers.
 WHERE, CAST = "where", "cast"
 
 BOOL = "?"
 #: The types of numbers that programs compute in.
 FLOATS = ("f", "d")
+#: The time of a step for one element, in additions: of arithmetic, of functions with loops by vectors, of all others.
+#: `python -m benchmarks.crossovers` measures them.
+ARITHMETIC, ELEMENTARY, SPECIAL = 1, 5, 25
 
 
 class Reduction(NamedTuple):
@@ -39,6 +44,20 @@ class Step(NamedTuple):
         """The name of the kernel."""
         name: str = self.kernel if isinstance(self.kernel, str) else self.kernel.__name__
         return name if self.reduction is None else f"{name}.reduce"
+
+    @property
+    def cost(self) -> int:
+        """The time for one element, in additions.
+
+        >>> Step(numpy.add, (0, 1), "d").cost, Step(numpy.exp, (0,), "d").cost
+        (1, 5)
+        """
+        if isinstance(self.kernel, str):
+            return ARITHMETIC
+        name = self.kernel.__name__
+        if name in vector_ufuncs.NUMPY_NAMES or name in vector_ufuncs.SPECIAL_NAMES or name == "sqrt":
+            return ELEMENTARY
+        return ARITHMETIC if hasattr(numpy, name) else SPECIAL
 
 
 class Form:
@@ -82,6 +101,11 @@ class Form:
             and self.results >= self.first_step
             and all(step.reduction is None for step in self.steps)
         )
+
+    @property
+    def cost(self) -> int:
+        """The time of all steps for one element, in additions."""
+        return sum([step.cost for step in self.steps])
 
     def registers_of_results(self) -> list[int]:
         """The registers of the results, in order."""

@@ -4,10 +4,11 @@ from adjoint.runtime.crossovers cimport is_large
 from adjoint.program.machine cimport Elementwise
 
 cdef extern from "numpy_arrays.h":
+    object adj_dtype(object array)
     int adj_type_num(object array)
     int NPY_DOUBLE, NPY_FLOAT
 
-cdef object _ndarray
+cdef object _ndarray, _FLOAT64
 
 
 cdef class Program:
@@ -31,8 +32,15 @@ cdef class Fused:
     cdef Elementwise single
     cdef object one(self, object x, bint quiet)
     cdef object two(self, object x, object y, bint quiet, bint large)
+    cdef object several(self, list values, bint quiet, bint large)
+    cdef Elementwise flat_for(self, object x)
     cpdef object reset(self)
     cpdef object attempt(self, list values, bint quiet)
     cdef Program find(self, list values)
     cpdef object call(self, list values, bint quiet)
     cpdef object run(self, list values, bint quiet)
+
+
+cdef bint several_shapes(list values)
+cdef object part_of_key(object value, int level, bint numbers)
+cdef list inputs_among(object values, bint numbers)

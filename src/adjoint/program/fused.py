@@ -31,6 +31,7 @@ if not cython.compiled:
 MAX_PROGRAMS = MAX_SCHEDULES = 64
 
 _ndarray = numpy.ndarray
+_FLOAT64 = numpy.dtype("float64")
 #: Arguments of these types stand for themselves in a program.
 _PLAIN = (bool, int, float, str, type(None), numpy.dtype, DType, type)
 _enabled = True
@@ -61,7 +62,7 @@ class Program:
         if self.flat is not None:
             rows_first = large and len(self.form.steps) > 1 and several_shapes(values)
             result = self.run_schedule(values, quiet) if rows_first else None
-            return result if result is not None else self.flat.several(values, quiet)
+            return result if result is not None else self.flat.several(values, quiet, False)
         return self.run_schedule(values, quiet) if large else None
 
     def run_schedule(self, values: list, quiet):
@@ -117,33 +118,44 @@ class Fused:
 
     def one(self, x, quiet):
         """What the function gives for one array, by a program, or None."""
-        if cython.compiled and type(x) is _ndarray:
-            kind: cython.int = adj_type_num(x)
-            if kind == NPY_DOUBLE and self.double is not None:
-                return self.double.one(x, quiet)
-            if kind == NPY_FLOAT and self.single is not None:
-                return self.single.one(x, quiet)
-        return self.attempt([x], quiet)
+        flat = self.flat_for(x)
+        return self.attempt([x], quiet) if flat is None else flat.one(x, quiet)
 
     def two(self, x, y, quiet, large):
         """What the function gives for two arrays, or an array and a number, by a program, or None.
 
         large: one of them is a large array.
         """
-        if cython.compiled:
-            is_array: cython.bint = type(x) is _ndarray
-            if self.numbers or (is_array and type(y) is _ndarray):
-                kind: cython.int = adj_type_num(x if is_array else y)
-                flat: Elementwise = None
-                if kind == NPY_DOUBLE:
-                    flat = self.double
-                elif kind == NPY_FLOAT:
-                    flat = self.single
-                if flat is not None:
-                    result = flat.two(x, y, quiet, large)
-                    if result is not None or not large:
-                        return result
+        is_array: cython.bint = type(x) is _ndarray
+        flat = self.flat_for(x if is_array else y)
+        if self.numbers or (is_array and type(y) is _ndarray):
+            if flat is not None and flat.takes_two():
+                result = flat.two(x, y, quiet, large)
+                if result is not None or not large:
+                    return result
+        elif self.programs and not large:
+            # a step or two with a constant: to find another program takes longer than it saves
+            return flat.one(x, quiet) if flat is not None and flat.fits([x, y]) else None
         return self.attempt([x, y], quiet)
+
+    def several(self, values: list, quiet, large):
+        """What the function gives for some arguments, by a program, or None; the same as `two`."""
+        flat = self.flat_for(values[0])
+        if flat is not None and flat.fits(values):
+            result = flat.several(inputs_among(values, self.numbers), quiet, large)
+            if result is not None or not large:
+                return result
+        return self.attempt(values, quiet)
+
+    def flat_for(self, x):
+        """The elementwise program that ran last on arrays of the type of this one, or None."""
+        if cython.compiled and type(x) is _ndarray:
+            kind: cython.int = adj_type_num(x)
+            if kind == NPY_DOUBLE:
+                return self.double
+            if kind == NPY_FLOAT:
+                return self.single
+        return None
 
     def attempt(self, values: list, quiet):
         """What the function gives for some arguments, by a program, or None."""
@@ -174,7 +186,8 @@ class Fused:
             except TypeError:
                 return None
             if key in self.programs:
-                return self.programs[key]
+                program: Program = self.programs[key]
+                break
             if self.level == SHAPES and not any([is_large(value) for value in values]):
                 return None
             if len(self.programs) >= MAX_PROGRAMS:
@@ -183,7 +196,7 @@ class Fused:
                 del self.programs[next(iter(self.programs))]
             try:
                 form = trace(self.in_order, values, self.level, self.numbers)
-                program: Program = Program(form)
+                program = Program(form) if form.steps else None
             except Looked as looked:
                 self.level = looked.level
                 self.programs.clear()
@@ -193,14 +206,16 @@ class Fused:
                 if all([type(value) is _ndarray for value in values]) and values:
                     self.reason = str(why)
             self.programs[key] = program
-            if self.level == NOTHING and program is not None and program.flat is not None:
-                # numbers are read in the program's type
-                kinds = {part for part in key if part != "number"}
-                if kinds == {"d"}:
-                    self.double = program.flat
-                elif kinds == {"f"}:
-                    self.single = program.flat
-            return program
+            if program is not None and program.flat is not None:
+                program.flat.parameters = [_ndarray if type(value) is _ndarray else value for value in values]
+            break
+        if self.level == NOTHING and program is not None and program.flat is not None:
+            # numbers are read in the program's type
+            if "d" in key:
+                self.double = program.flat
+            elif "f" in key:
+                self.single = program.flat
+        return program
 
     def reset(self):
         """Forget the programs; functions are traced anew."""
@@ -226,7 +241,9 @@ def part_of_key(value, level, numbers):
     """What a program depends on of one argument. TypeError for what no program can stand for."""
     kind = type(value)
     if kind is _ndarray:
-        dtype = value.dtype
+        dtype = adj_dtype(value) if cython.compiled else value.dtype
+        if level == NOTHING and dtype is _FLOAT64:
+            return "d"
         if not dtype.isnative:
             raise TypeError
         if level == NOTHING:

@@ -65,14 +65,19 @@ cdef extern from *:
     void release "Py_DECREF"(PyObject *o)
 
 
+cdef object _ndarray
 cdef Py_ssize_t _UNLOCKED, _THREADED, _LARGE
 
 
 cdef class Elementwise:
     cdef adj_elementwise code
+    cdef public list parameters
+    cdef Py_ssize_t cost
     cdef object one(self, object x, bint quiet)
     cdef object two(self, object x, object y, bint quiet, bint flat_only)
-    cdef object several(self, list values, bint quiet)
+    cdef object several(self, list values, bint quiet, bint flat_only)
+    cdef bint fits(self, list values) except -1
+    cdef bint takes_two(self) noexcept
 
 cdef object run_elementwise(Elementwise program, PyObject **operands, bint quiet, bint flat_only)
 

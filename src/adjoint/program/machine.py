@@ -23,6 +23,8 @@ EACH, PER_ROW, ROW_SUM, ROW_FOLD, TOTAL = range(5)
 #: The loops that are no ufunc's, by kernel and size of the result's elements.
 OWN_LOOPS = {(WHERE, 1): 0, (WHERE, 4): 1, (WHERE, 8): 2, (CAST, 4): 3, (CAST, 8): 4}
 
+_ndarray = numpy.ndarray
+
 MOST_INPUTS, MOST_STEPS, MOST_REGISTERS, TILE = 8, 64, 96, 2048
 
 
@@ -59,13 +61,15 @@ if compiled:
 
         inputs: the types of the inputs. constants: numbers. dtype: the type of the numbers. steps: (loop, place,
         registers, size of the result's elements, slot of the result or None); `set_step` says what the first three are.
-        n_slots: how many intermediate values are alive at once.
+        n_slots: how many intermediate values are alive at once. cost: the time for one element, in additions.
+        parameters: what the function was traced with, the type for each array.
 
         Raises ValueError for a ufunc that has no inner loop for these types.
         """
 
-        def __init__(self, inputs, constants, dtype, steps, n_slots):
+        def __init__(self, inputs, constants, dtype, steps, n_slots, cost):
             kind = numpy.dtype(dtype)
+            self.cost = cost
             self.code.n_inputs, self.code.n_constants, self.code.n_steps = len(inputs), len(constants), len(steps)
             self.code.n_slots, self.code.type_num, self.code.size = n_slots, kind.num, kind.itemsize
             adj_make_elementwise(cython.address(self.code))
@@ -92,9 +96,25 @@ if compiled:
             operands[1] = cython.cast(cython.pointer(PyObject), y)
             return run_elementwise(self, operands, quiet, flat_only)
 
-        def several(self, values: list, quiet):
-            """The result for as many arrays and numbers as there are inputs, in a list."""
-            return run_elementwise(self, adj_items(values), quiet, False)
+        def several(self, inputs: list, quiet, flat_only):
+            """The result for as many arrays and numbers as there are inputs."""
+            return run_elementwise(self, adj_items(inputs), quiet, flat_only)
+
+        def fits(self, values: list):
+            """True for arrays where `parameters` has their type, and for the very objects that it has besides."""
+            n: cython.Py_ssize_t = len(values)
+            k: cython.Py_ssize_t
+            if n != len(self.parameters):
+                return False
+            for k in range(n):
+                value = values[k]
+                if (_ndarray if type(value) is _ndarray else value) is not self.parameters[k]:
+                    return False
+            return True
+
+        def takes_two(self):
+            """True if there are two inputs."""
+            return self.code.n_inputs == 2
 
     def run_elementwise(program, operands, quiet, flat_only):
         """Run an elementwise program; `quiet`: whatever floating point errors there are.
@@ -112,7 +132,7 @@ if compiled:
             return None
         result = cython.cast(object, created)
         release(created)
-        work: cython.Py_ssize_t = job.n_rows * job.n_columns * program.code.n_steps
+        work: cython.Py_ssize_t = job.n_rows * job.n_columns * program.cost
         if work < _UNLOCKED and job.scratch <= ADJ_STACK_SCRATCH:
             if work:
                 adj_work_here(cython.address(job), quiet)

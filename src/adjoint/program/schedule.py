@@ -64,7 +64,8 @@ def elementwise(form: Form) -> Any:
         # what is read for the last time is free for the next step, not for this one's own result
         free += {slots[operand] for operand in step.operands if operand in slots and last_use[operand] == k}
         steps.append((*loop_of(step, dtypes), [*step.operands, register], numpy.dtype(step.dtype).itemsize, slot))
-    return machine.Elementwise(form.inputs, [number for _, number in form.constants], kinds.pop(), steps, n_slots)
+    constants = [number for _, number in form.constants]
+    return machine.Elementwise(form.inputs, constants, kinds.pop(), steps, n_slots, form.cost)
 
 
 class _Registers:
@@ -221,7 +222,9 @@ class Schedule:
             steps, registers.scratch, registers.strides, registers.n_bytes, tile, group, max(sizes, default=8)
         )
         self._assign_registers(registers.numbers)
-        self.is_threaded = prod(self.shape) * len(steps) >= crossovers.THREADED
+        self.is_threaded = (
+            prod(self.shape) * sum([self.steps[value].cost for value in self.inside]) >= crossovers.THREADED
+        )
 
     def _step(self, value: int, past: list[int], registers: _Registers) -> tuple[Any, ...]:
         """The machine's step for a value; it is the last one to use the values `past`."""

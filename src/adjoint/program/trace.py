@@ -206,7 +206,7 @@ class Symbol:
     def __float__(self) -> float:
         raise Untraceable("looked at a value as a number")
 
-    __int__ = __index__ = __complex__ = __float__  # type: ignore[assignment]
+    __int__ = __index__ = __complex__ = __float__
 
     def __len__(self) -> int:
         raise Untraceable("looked at the length of a value")

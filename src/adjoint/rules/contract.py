@@ -4,6 +4,7 @@ All are linear in each input alone; the transpose of a product with B is the pro
 """
 
 from math import prod
+from string import ascii_letters
 
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 from adjoint.arrays.kernels import contraction
@@ -439,9 +440,9 @@ def _(ops, g, operands, operands_shapes, equation, needs):
 
 def _einsum_cotangent(ops, factors, subscripts, labels, shape):
     letters = set("".join(subscripts))
-    fresh = (c for c in contraction.ascii_letters if c not in letters and c not in labels)
+    fresh = (c for c in ascii_letters if c not in letters and c not in labels)
     result_labels = ""
-    index = []
+    index: list[slice | None] = []
     for axis, (letter, n) in enumerate(zip(labels, shape, strict=True)):
         if n == 1 or not (letter in letters or labels.count(letter) > 1):
             # the axis was broadcast, or summed by itself
@@ -463,7 +464,7 @@ def _einsum_cotangent(ops, factors, subscripts, labels, shape):
 @einsum.batch
 def _(size, equation):
     inputs, output = contraction.split_equation(equation)
-    axis = next(c for c in contraction.ascii_letters if c not in equation)
+    axis = next(c for c in ascii_letters if c not in equation)
     return {"equation": ",".join([axis + labels for labels in inputs]) + "->" + axis + output}
 
 
@@ -471,7 +472,7 @@ def _(size, equation):
 def _(batch, operands, equation):
     arrays, axes = batch.strip(list(operands))
     inputs, output = contraction.split_equation(equation)
-    letter = next(c for c in contraction.ascii_letters if c not in equation)
+    letter = next(c for c in ascii_letters if c not in equation)
     labels = [own if axis is None else letter + own for own, axis in zip(inputs, axes, strict=True)]
     return batch.join(batch.ops_for(arrays).einsum(arrays, f"{','.join(labels)}->{letter}{output}"))
 
@@ -513,8 +514,8 @@ def _(ops, g, input, other_shape, dims_self, dims_other):
 
 @tensordot.batched
 def _(batch, input, other, dims_self, dims_other):
-    first = list(contraction.ascii_letters[: input.ndim])
-    second = list(contraction.ascii_letters[input.ndim : input.ndim + other.ndim])
+    first = list(ascii_letters[: input.ndim])
+    second = list(ascii_letters[input.ndim : input.ndim + other.ndim])
     for i, j in zip(dims_self, dims_other, strict=True):
         second[j % other.ndim] = first[i % input.ndim]
     contracted = set(first) & set(second)

@@ -236,12 +236,10 @@ def products(
         return partial_of, lambda ops, g, *values: conj(ops, partial_of(ops, conj(ops, g), *values))
 
     def product(ops: Any, g: Any, *values: Any) -> Any:
-        factor = partial_of(ops, g, *values)
-        return g if type(factor) is int and factor == 1 else g * factor
+        return times(g, partial_of(ops, g, *values))
 
     def product_of_one(ops: Any, g: Any, value: Any) -> Any:
-        factor = partial(value)
-        return g if type(factor) is int and factor == 1 else g * factor
+        return times(g, partial(value))
 
     def conjugate_product(ops: Any, g: Any, *values: Any) -> Any:
         return g * conj(ops, partial_of(ops, g, *values))
@@ -255,6 +253,16 @@ _PRODUCTS: dict[Any, Function] = {
     -1: lambda ops, g: -g,
     0: lambda ops, g: ops.zeros_like(g),
 }
+
+
+def times(g: Any, factor: Any) -> Any:
+    """The product of a cotangent with a partial derivative, which may be a number."""
+    if type(factor) is int:
+        if factor == 1:
+            return g
+        if factor == -1:
+            return -g
+    return g * factor
 
 
 def conj(ops: Any, factor: Any) -> Any:
@@ -389,7 +397,7 @@ class Rule:
         A namespace may make its kernels itself, by a function `kernel_of` of the rule.
         """
         own = getattr(xp, "kernel_of", None)
-        return self.kernel_on(xp) if own is None else own(self)  # type: ignore[no-any-return]
+        return self.kernel_on(xp) if own is None else own(self)
 
     def kernel_on(self, xp: Any) -> Function:
         """The kernel as it is declared, on a namespace."""
@@ -511,13 +519,13 @@ def _constant_partial(value: str | float) -> Function:
         return lambda: value
     namespace: dict[str, Any] = {}
     exec(f"def partial({value}): return {value}", namespace)
-    return namespace["partial"]  # type: ignore[no-any-return]
+    return namespace["partial"]
 
 
 def _lookup(xp: Any, name: str) -> Function:
     for part in name.split("."):
         xp = getattr(xp, part)
-    return xp  # type: ignore[no-any-return]
+    return xp
 
 
 def _one_of(value: str, what: str, allowed: tuple[str, ...]) -> str:

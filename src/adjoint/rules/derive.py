@@ -250,7 +250,7 @@ def _batch_arguments(rule: Rule, ops: Any, values: Values, dims: Values, size: i
     ndim = _logical_ndim(rule, values, dims)
     arguments = _BATCH_ARGUMENTS[rule.batching](rule, ops, values, dims, size, ndim)
     if arguments is None or rule.batch_form is None:
-        return arguments  # type: ignore[no-any-return]
+        return arguments
     changed = run(rule.batch_form, ops, size, lambda name: ndim if name == "ndim" else arguments[name])
     return None if changed is None else {**arguments, **changed}
 

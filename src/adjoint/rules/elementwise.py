@@ -197,7 +197,8 @@ def is_complex(ops, value):
 def pow(xp, input: Array, exponent: Array):
     """input to the power of exponent, broadcast."""
     if type(exponent) in (int, float) and exponent not in _PRODUCTS:
-        return _power(xp, input, exponent)  # before any question about kinds, so that it can be traced
+        # before any question about kinds, so that it can be traced
+        return input**exponent if exponent in _QUICK else xp.pow(input, exponent)
     if letter_of(input) == letter_of(exponent) == "b":
         if not is_number(exponent):
             raise NotImplementedError("\"pow\" not implemented for 'Bool'")
@@ -217,7 +218,7 @@ def _power(xp, input, exponent):
 
 
 #: Exponents for which NumPy's operator calls a square, a root or a quotient.
-_QUICK = (0, 0.5, 1, 2, -1)
+_QUICK = frozenset((0, 0.5, 1, 2, -1))
 
 
 # numpy.power takes some 20 times as long as a product; what it does itself by products is not listed

@@ -141,7 +141,8 @@ def _(dims):
 @permute.batched
 def _(batch, input, dims):
     data, _ = batch.strip(input)
-    return batch.join(batch.ops_for([data]).permute(data, (0, *[d % input.ndim + 1 for d in dims])))
+    ndim = data.ndim - 1
+    return batch.join(batch.ops_for([data]).permute(data, (0, *[d % ndim + 1 for d in dims])))
 
 
 @linear(view=True, axes=("dim0", "dim1"))

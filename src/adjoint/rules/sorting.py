@@ -4,7 +4,7 @@ The gradient goes to the picked elements. NaN counts as the largest value, as in
 """
 
 from adjoint.arrays.dtypes import kind_of
-from adjoint.arrays.namespace import count_true, is_lazy, underlying
+from adjoint.arrays.namespace import count_true, underlying
 
 from .declare import Array, Constant, constant, general, linear
 from .reduce import (
@@ -113,25 +113,22 @@ def argsort(xp, input: Array, dim=-1, descending=False, *, stable=False):
 _FEW = 32
 
 
-def _first_of_equals(xp, input, indices, least, dim, k, largest):
-    """Where the k largest elements are, found in any way: of those that equal the least of them, the first ones."""
-    same, of_nan = input == least, least != least
-    if kind_of(input) == "f" and count_true(underlying(of_nan)):
-        same = same | (of_nan & (input != input))
-    best = xp.take_along_axis(same, indices, axis=dim)
-    n_taken = count_true(underlying(best))
-    if count_true(underlying(same)) == n_taken:
+def _first_of_equals(xp, input, indices, least, dim):
+    """Ascending indices of the k largest elements: of those that equal the least of them, the first ones."""
+    same = input == least
+    if kind_of(input) == "f" and count_true(underlying(least != least)):
+        same = same | ((least != least) & (input != input))
+    taken = xp.take_along_axis(same, indices, axis=dim)
+    if count_true(underlying(same)) == count_true(underlying(taken)):
         return indices
-    if input.ndim == 1 and underlying(input) is input and not is_lazy(input):
-        return xp.sort(xp.concat([indices[~best], xp.nonzero(same)[0][:n_taken]]))
-    nan = input != input
-    better = (input > least) | (nan & ~of_nan) if largest else (input < least) | (of_nan & ~nan)
-    remaining = k - xp.sum(better, axis=dim, keepdims=True)
-    chosen = xp.moveaxis(
-        better | (same & (xp.cumulative_sum(xp.astype(same, xp.int64), axis=dim) <= remaining)), dim, -1
-    )
-    indices_of_chosen = xp.reshape(xp.nonzero(chosen)[-1], (*chosen.shape[:-1], k))
-    return xp.moveaxis(indices_of_chosen, -1, dim)
+    rows, taken, indices = (xp.moveaxis(array, dim, -1) for array in (same, taken, indices))
+    n = rows.shape[-1]
+    equal = xp.nonzero(xp.reshape(rows, (-1,)))[0]
+    first = xp.reshape(xp.arange(rows.size // n, dtype=equal.dtype) * n, (*rows.shape[:-1], 1))
+    # which of the equal elements of its row stands for each one that is taken
+    rank = xp.cumulative_sum(xp.astype(taken, equal.dtype), axis=-1) - 1
+    rank = xp.where(taken, xp.searchsorted(equal, first) + rank, 0)
+    return xp.moveaxis(xp.where(taken, xp.take(equal, rank) - first, indices), -1, dim)
 
 
 def _topk(xp, input: Array, k, dim=-1, largest=True, sorted=True):
@@ -153,7 +150,7 @@ def _topk(xp, input: Array, k, dim=-1, largest=True, sorted=True):
         split = xp.argpartition(input, last, axis=dim)
         indices = xp.sort(split[part(dim, n - k, n) if largest else part(dim, 0, k)], axis=dim)
         least = xp.take_along_axis(input, split[part(dim, last, last + 1)], axis=dim)
-        indices = _first_of_equals(xp, input, indices, least, dim, k, largest)
+        indices = _first_of_equals(xp, input, indices, least, dim)
     else:
         indices = _order(xp, input, dim, largest)[part(dim, 0, k)]
     order = _order(xp, xp.take_along_axis(input, indices, axis=dim), dim, largest)

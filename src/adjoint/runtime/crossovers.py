@@ -14,8 +14,9 @@ import numpy
 #: From here on arrays that adjoint makes get memory that is kept when they die, and functions that are not elementwise
 #: are worth noting as programs.
 KEPT_MEMORY = 1 << 13
-#: Steps times elements from which on a program runs without Python's lock, and from which on several threads run it.
-UNLOCKED, THREADED = 40_000, 1 << 17
+#: Work, as the cost of a program's steps (`program/form.py`) times elements, from which on a program runs without
+#: Python's lock, and from which on several threads run it.
+UNLOCKED, THREADED = 1 << 17, 1 << 19
 #: Multiplications from which on loops over vectors are run by several threads.
 THREADED_VECTORS = 1 << 18
 #: From here on a selection without branches pays, and from here on a Fourier transform by several threads.

@@ -8,7 +8,7 @@ that can be differentiated again, and the x in them is the solution itself, with
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -30,15 +30,14 @@ from adjoint.solvers.flattening import (
 from adjoint.solvers.linear import METHODS, LinearSystem, solution
 from adjoint.tensor.creation import from_numpy
 from adjoint.tensor.table import ops
+from adjoint.tensor.tensor import Tensor
 from adjoint.transforms import func
 from adjoint.transforms.custom_functions.custom import custom
 from adjoint.transforms.passing import for_solvers
 
-if TYPE_CHECKING:
-    from adjoint.tensor.tensor import Tensor
 Tree = Any
 #: From a vector and the arguments to a vector of the same length, which vanishes at the solution.
-Residual: TypeAlias = "Callable[[Tensor, Tree], Tensor]"
+Residual: TypeAlias = Callable[[Tensor, Tree], Tensor]
 #: From an equation, a start and the arguments to the solution.
 Finder: TypeAlias = "Callable[[Equation, Tensor, Tree], Tensor]"
 

@@ -7,7 +7,7 @@ transpose, and each of these solves can be differentiated in the same way.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -27,12 +27,11 @@ from adjoint.solvers.flattening import (
 )
 from adjoint.tensor.creation import as_tensor, from_numpy
 from adjoint.tensor.table import ops
+from adjoint.tensor.tensor import Tensor
 from adjoint.transforms import func
 from adjoint.transforms.custom_functions.custom import custom
 from adjoint.transforms.passing import for_solvers
 
-if TYPE_CHECKING:
-    from adjoint.tensor.tensor import Tensor
 Tree = Any
 #: From a vector and the parameters to the vector's image.
 Map = Callable[..., Tree]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,11 +12,9 @@ from adjoint.core.operations.recorder import is_inexact
 from adjoint.solvers.flattening import one_by_one, to_numpy
 from adjoint.tensor.creation import as_tensor, from_numpy
 from adjoint.tensor.table import ops
+from adjoint.tensor.tensor import Tensor
 from adjoint.transforms.custom_functions.custom import custom
 from adjoint.transforms.passing import for_solvers
-
-if TYPE_CHECKING:
-    from adjoint.tensor.tensor import Tensor
 
 
 class Pattern:

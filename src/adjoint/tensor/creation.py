@@ -86,7 +86,7 @@ def _fill_value(value: Any, function: str, kind: Any = None) -> Any:
     """A number to fill with, if `kind` can hold it; a Tensor gives its one element."""
     if isinstance(value, TensorBase) and not value.requires_grad:
         _check_kept(value, f"{function}() filled with a tensor")
-        value = value.item()  # type: ignore[attr-defined]
+        value = value.item()
     if isinstance(value, numpy.generic):
         value = value.item()
     if not isinstance(value, numbers.Number):
@@ -137,7 +137,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Device = None) -> Tensor:
         data = from_numpy(data)
     elif is_array(data):
         data = tensor_of_array(data)
-    return data.to(dtype=dtype, device=device)  # type: ignore[no-any-return]
+    return data.to(dtype=dtype, device=device)
 
 
 def frombuffer(
@@ -294,7 +294,7 @@ def _takes_out(function: F) -> F:
             kwargs["dtype"] = out.dtype
         return _into(out, function(*args, **kwargs))
 
-    call.takes_out = True  # type: ignore[attr-defined]
+    call.takes_out = True
     return call  # type: ignore[return-value]
 
 
@@ -338,7 +338,7 @@ def _like(name: str) -> Any:
         kind = None if dtype is None else as_dtype(dtype, f"{name}_like").numpy
         order = as_memory_format(memory_format, f"{name}_like")
         array_like = _laid_out(getattr(namespace(array), f"{name}_like"), array, kind, order)
-        return subclasses.like(_wrapped(array_like, requires_grad, f"{name}_like", device), input)  # type: ignore[no-any-return]
+        return subclasses.like(_wrapped(array_like, requires_grad, f"{name}_like", device), input)
 
     like.__name__ = like.__qualname__ = f"{name}_like"
     like.__doc__ = f"""{name}() of the shape and, unless another is given, the dtype of a tensor.
@@ -417,7 +417,7 @@ def full_like(
     kind = from_numpy_dtype(array.dtype) if dtype is None else as_dtype(dtype, "full_like")
     value = number_as(_fill_value(fill_value, "full_like", kind), kind.numpy)
     filled = namespace(array).full_like(array, value, dtype=kind.numpy)
-    return subclasses.like(_wrapped(filled, requires_grad, "full_like", device), input)  # type: ignore[no-any-return]
+    return subclasses.like(_wrapped(filled, requires_grad, "full_like", device), input)
 
 
 @_takes_out
@@ -689,7 +689,7 @@ def _random_like(name: str, make: Any) -> Any:
         _array_of(input, f"{name}_like")
         kind, target = dtype or input.dtype, device or input.device
         result = make(input.shape, generator=generator, dtype=kind, device=target, requires_grad=requires_grad)
-        return subclasses.like(result, input)  # type: ignore[no-any-return]
+        return subclasses.like(result, input)
 
     like.__name__ = like.__qualname__ = f"{name}_like"
     like.__doc__ = f"""{name}() of the shape and, unless another is given, the dtype of a tensor.
@@ -719,7 +719,7 @@ def randint_like(
         *bounds, low=low, high=high, size=tuple(input.shape), generator=generator, dtype=dtype or input.dtype,
         device=device or input.device, requires_grad=requires_grad,
     )  # fmt: skip
-    return subclasses.like(result, input)  # type: ignore[no-any-return]
+    return subclasses.like(result, input)
 
 
 def get_rng_state() -> Tensor:
@@ -824,7 +824,7 @@ def typename(obj: Any) -> str:
     ('adjoint.FloatTensor', 'int')
     """
     if isinstance(obj, TensorBase):
-        return str(obj.type())  # type: ignore[attr-defined]
+        return str(obj.type())
     kind = obj if isinstance(obj, type) or hasattr(obj, "__qualname__") else type(obj)
     module = getattr(kind, "__module__", None)
     return kind.__qualname__ if module in (None, "builtins") else f"{module}.{kind.__qualname__}"

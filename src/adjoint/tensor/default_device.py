@@ -11,7 +11,7 @@ from adjoint.core import errors
 from adjoint.core.graph import TensorBase
 from adjoint.core.operations.naming import known_by
 from adjoint.tensor import creation
-from adjoint.tensor.memory.pinning import pinnable
+from adjoint.tensor.memory.pinning import pinnable, pinned_if_asked, signature_with_pin_memory
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -55,14 +55,19 @@ def get_default_device() -> device:
 
 
 def on_default_device(function: F) -> F:
-    """A function that makes a tensor, on the default device where none is named."""
+    """A function that makes a tensor, on the default device where none is named; pin_memory= is that of `pinnable`."""
+    pins = function.__name__ in PINNED
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if DEFAULT.device is not None and kwargs.get("device") is None:
             kwargs["device"] = DEFAULT.device
+        if pins and "pin_memory" in kwargs:
+            return pinned_if_asked(function, args, kwargs)
         return function(*args, **kwargs)
 
+    if pins:
+        call.__signature__ = signature_with_pin_memory(function)
     return call  # type: ignore[return-value]
 
 
@@ -71,8 +76,10 @@ _Device = device
 #: The public functions of `creation` as users get them.
 PUBLIC: dict[str, Callable[..., Any]] = {name: getattr(creation, name) for name in creation.PUBLIC}
 PUBLIC["range"] = creation.range_
-PUBLIC |= {name: known_by(pinnable(PUBLIC[name]), "adjoint", name) for name in PINNED}
-PUBLIC |= {name: known_by(on_default_device(PUBLIC[name]), "adjoint", name) for name in FOLLOWING}
+PUBLIC |= {
+    name: known_by((on_default_device if name in FOLLOWING else pinnable)(PUBLIC[name]), "adjoint", name)
+    for name in {*FOLLOWING, *PINNED}
+}
 
 
 def get_device(input: Any) -> int:
@@ -86,7 +93,7 @@ def get_device(input: Any) -> int:
     """
     if not isinstance(input, TensorBase):
         raise TypeError(errors.must_be_tensor("get_device", "input", 0, input))
-    return input.get_device()  # type: ignore[attr-defined, no-any-return]
+    return input.get_device()
 
 
 _PRECISIONS = ("highest", "high", "medium")

@@ -97,7 +97,7 @@ def backward(
         for index, tensor in enumerate(targets):
             check_requires_grad(tensor, index)
             if isinstance(tensor, TensorBase) and not tensor.is_leaf:
-                tensor.retain_grad()  # type: ignore[attr-defined]
+                tensor.retain_grad()
             node = as_edge(tensor).node
             if node is not None:
                 captures[node] = []
@@ -220,8 +220,8 @@ def grad_of_batch(
 def of_all_members(tensor: TensorBase, level: int, size: int) -> TensorBase:
     """A tensor with an axis in front for the members of a batch, repeated along it if it is the same for all."""
     if any(number == level for number, _ in getattr(tensor._array, "batches", ())):
-        return _ops.batch_out(tensor, level, size)  # type: ignore[no-any-return]
-    return _ops.expand(tensor, (size, *tensor._array.shape))  # type: ignore[no-any-return]
+        return _ops.batch_out(tensor, level, size)
+    return _ops.expand(tensor, (size, *tensor._array.shape))
 
 
 def batch_size(roots: list[Target], cotangents: list[Any]) -> int:
@@ -256,7 +256,7 @@ def finish(
         if isinstance(tensor, GradientEdge):
             raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
         zeros = zeros_for(tensor)
-        return needing_grad(zeros) if create_graph else zeros  # type: ignore[no-any-return]
+        return needing_grad(zeros) if create_graph else zeros
     return value if isinstance(value, TensorBase) else new_tensor(value)
 
 
@@ -370,7 +370,7 @@ def make_cotangent(target: Target, value: Any, index: int, create_graph: bool) -
             f"output[{index}] has a dtype of {from_numpy_dtype(array.dtype)}."
         )
     if value._array.dtype != array.dtype:
-        value = value.to(from_numpy_dtype(array.dtype))  # type: ignore[attr-defined]
+        value = value.to(from_numpy_dtype(array.dtype))
     there = dict(getattr(value._array, "batches", ()))
     batches = tuple([batch for batch in getattr(array, "batches", ()) if batch[0] not in there])
     if batches:

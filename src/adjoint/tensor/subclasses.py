@@ -24,8 +24,8 @@ def disabled_torch_function(function: Callable[..., Any], types: Any, args: Any 
 
 def note_class(cls: type) -> None:
     """Let the core know of a new subclass of Tensor."""
-    cls._overrides = cls.__torch_function__ is not disabled_torch_function  # type: ignore[attr-defined]
-    if cls._overrides:  # type: ignore[attr-defined]
+    cls._overrides = cls.__torch_function__ is not disabled_torch_function
+    if cls._overrides:
         registry.overriding += 1
         count_overriding()
 
@@ -45,7 +45,7 @@ def dispatch(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """
     types = _types([*args, *kwargs.values()])
     for cls in types:
-        result = cls.__torch_function__(function, tuple(types), tuple(args), kwargs)  # type: ignore[attr-defined]
+        result = cls.__torch_function__(function, tuple(types), tuple(args), kwargs)
         if result is not NotImplemented:
             return result
     listed = "\n".join(f"  - tensor subclass {cls}" for cls in types)
@@ -70,8 +70,8 @@ def as_class(result: Any, cls: type, fresh: bool) -> Any:
         if isinstance(result, cls):
             return result
         if not fresh:
-            return result.as_subclass(cls)  # type: ignore[attr-defined]
-        result.__class__ = cls  # type: ignore[assignment]
+            return result.as_subclass(cls)
+        result.__class__ = cls
         return result
     if isinstance(result, (tuple, list)):
         members = [as_class(member, cls, fresh) for member in result]
@@ -91,7 +91,7 @@ def gradients_like(gradients: Any, targets: tuple[Any, ...], grad_outputs: Any) 
     """Gradients as instances of the most derived class among outputs and inputs; given: cotangents of the user's."""
     cls = _most_derived(targets)
     if cls is None:
-        return gradients  # type: ignore[no-any-return]
+        return gradients
     own = grad_outputs if isinstance(grad_outputs, (tuple, list)) else (grad_outputs,)
     return tuple(as_class(g, cls, all(g is not cotangent for cotangent in own)) for g in gradients)
 

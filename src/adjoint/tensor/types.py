@@ -22,7 +22,7 @@ class tensortype(type):
         first = data[0] if len(data) == 1 else None
         if isinstance(first, Tensor) and first.dtype is not cls.dtype:
             raise TypeError(f"expected a tensor of dtype {cls.dtype}, but got one of dtype {first.dtype}")
-        return new_tensor(array_from_arguments(data, cls.dtype, device))  # type: ignore[return-value]
+        return new_tensor(array_from_arguments(data, cls.dtype, device))
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, Tensor) and instance.dtype is cls.dtype

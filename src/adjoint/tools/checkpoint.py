@@ -125,7 +125,7 @@ def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
     >>> adjoint.utils.checkpoint.get_device_states(adjoint.ones(2))
     ([], [])
     """
-    devices = sorted({x.get_device() for x in pytree.flatten(args)[0] if isinstance(x, TensorBase) and x.is_cuda})  # type: ignore[attr-defined]
+    devices = sorted({x.get_device() for x in pytree.flatten(args)[0] if isinstance(x, TensorBase) and x.is_cuda})
     return devices, [random.get_rng_state() for _ in devices]
 
 
@@ -192,7 +192,7 @@ class Note:
 
     def fits(self, other: Note) -> bool:
         """True if both are of one shape and dtype."""
-        return self.shape == other.shape and self.dtype == other.dtype
+        return bool(self.shape == other.shape and self.dtype == other.dtype)
 
     def metadata(self) -> str:
         """Shape, dtype and device, as torch shows them."""

@@ -478,7 +478,7 @@ def linear_transpose(func: Function, *primals: Tree) -> Function:
     >>> back(adjoint.tensor([1.0, 2.0]))
     (tensor([3., 6.]),)
     """
-    return vjp(func, *primals)[1]  # type: ignore[no-any-return]
+    return vjp(func, *primals)[1]
 
 
 # Jacobians ------------------------------------------------------------------------------------------------------------

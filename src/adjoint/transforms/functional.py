@@ -635,7 +635,7 @@ def puller(outputs: list[Tensor], primals: list[Tensor], settings: Settings) -> 
 
     def pull_batch(number: int, cotangents: Tensor) -> Sequence[Tensor | None]:
         return grad(outputs[number], primals, cotangents, True, settings.create_graph, allow_unused=True,
-                    is_grads_batched=True)  # type: ignore[no-any-return]  # fmt: skip
+                    is_grads_batched=True)  # fmt: skip
 
     def pull_one(number: int, cotangents: Tensor) -> Sequence[Tensor | None]:
         cotangent = reshaped(cotangents, cotangents._array.shape[1:])

@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING
 
 from adjoint.core.graph import TensorBase
 from adjoint.tensor.table import ops
+from adjoint.tensor.tensor import Tensor
 
-if TYPE_CHECKING:
-    from adjoint.tensor.tensor import Tensor
 #: A side of a pattern: for each axis the names that it is made of, "..." alone for those that are not named.
 Side = list[list[str]]
 

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from adjoint.core.graph import TensorBase
 from adjoint.core.modes.state import ATTRIBUTE, ModeBlock
 from adjoint.tensor.table import ops
+from adjoint.tensor.tensor import Tensor
 
-if TYPE_CHECKING:
-    from adjoint.tensor.tensor import Tensor
-Tensors: TypeAlias = "dict[str, Tensor]"
+Tensors: TypeAlias = dict[str, Tensor]
 
 
 def functional_call(

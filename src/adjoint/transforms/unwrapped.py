@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from adjoint.arrays.size import type_name
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.runtime.pytree import flatten
 from adjoint.tensor.table import ops
+from adjoint.tensor.tensor import Tensor
 from adjoint.transforms.batching.batched import BatchedArray
-
-if TYPE_CHECKING:
-    from adjoint.tensor.tensor import Tensor
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:

@@ -258,7 +258,7 @@ def _samples(source: Any, stack: Stack, rows: int) -> Iterator[slice]:
 
 def _by_vectors(*arrays: Any) -> bool:
     """True if the loops of `vectors` are there for these arrays."""
-    return vectors.can_do(*arrays)
+    return bool(vectors.can_do(*arrays))
 
 
 # the operation and its transposes -------------------------------------------------------------------------------------

@@ -29,7 +29,6 @@ typedef struct {
 } adj_function;
 
 #define ADJ_BLOCK 128
-#define ADJ_WIDEST 64  /* bytes of a vector */
 
 #if defined(__GNUC__) && !defined(_MSC_VER)
 #define ADJ_INLINE static inline __attribute__((always_inline, unused))
@@ -152,7 +151,7 @@ static int adj_run_formula(const adj_replaced *replaced, const void **inputs, np
     adj_block filled[2], results;
     const void *given[2] = {NULL, NULL};
     int wide = replaced->widened || replaced->size == sizeof(double), size = wide ? sizeof(double) : sizeof(float);
-    int width = ADJ_WIDEST / size;
+    int width = (16 << adj_function_kind) / size;
     npy_intp n = (count + width - 1) / width * width;
     for (int k = 0; k < replaced->n_inputs; k++) {
         given[k] = inputs[k];

@@ -166,17 +166,17 @@ def filled(value: Any, pieces: tuple[Any, ...]) -> Any:
 
 def dask_delayed(array: Any) -> Any:
     """An array as one lazy value, to be handed to a task."""
-    import dask
+    from dask.delayed import delayed
 
-    return dask.delayed(numpy.asarray)(array)
+    return delayed(numpy.asarray)(array)
 
 
 def lazily(call: Callable[..., Any], pieces: list[Any], sample: Any) -> Any:
     """The array that a call gives, as one task."""
-    import dask
     import dask.array as da
+    from dask.delayed import delayed
 
-    return da.from_delayed(dask.delayed(call)(*pieces), sample.shape, sample.dtype)
+    return da.from_delayed(delayed(call)(*pieces), sample.shape, sample.dtype)
 
 
 def aligned(array: Any, axes: set[int], chunks: list[tuple[int, ...]]) -> Any:

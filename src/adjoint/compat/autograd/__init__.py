@@ -85,4 +85,4 @@ def install() -> None:
         if name == __name__ or name.startswith(__name__ + "."):
             sys.modules["autograd" + name.removeprefix(__name__)] = module
     # autoray, and PennyLane with it, ask for the library that a box comes from
-    numpy.ArrayBox.__module__ = "autograd.numpy.numpy_boxes"
+    numpy.numpy_boxes.ArrayBox.__module__ = "autograd.numpy.numpy_boxes"

@@ -87,7 +87,7 @@ class Primitive(KeptByName):
     def pull(self, argnums: tuple[int, ...], g: Any, ans: Any, args: Any, kwargs: Any) -> Sequence[Any]:
         """The cotangents of the arguments in these places; None for zero."""
         if self.joint_vjp is not None:
-            return self.joint_vjp(argnums, ans, args, kwargs)(g)  # type: ignore[no-any-return]
+            return self.joint_vjp(argnums, ans, args, kwargs)(g)
         makers = [self.vjps[argnum] for argnum in argnums]
         return [None if maker is None else maker(ans, *args, **kwargs)(g) for maker in makers]
 
@@ -195,7 +195,7 @@ def _parts(structure: Any, value: Any) -> list[Any]:
     if isinstance(value, (list, tuple, numpy.ndarray, ArrayBox)):
         pairs = zip(structure.children, value, strict=True)
         return [leaf for child, member in pairs for leaf in _parts(child, member)]
-    return structure.flatten_up_to(value)  # type: ignore[no-any-return]
+    return structure.flatten_up_to(value)
 
 
 def _is_inexact(leaf: Any) -> bool:

@@ -194,7 +194,7 @@ class ContainerVSpace(VSpace):
         self.spaces = [vspace(leaf) for leaf in leaves]
 
     @property
-    def shape(self) -> Any:  # type: ignore[override]
+    def shape(self) -> Any:
         """The spaces of the members, in the same containers."""
         return self.structure.unflatten(self.spaces)
 

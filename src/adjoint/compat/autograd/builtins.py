@@ -14,7 +14,7 @@ from adjoint.compat.autograd._vspaces import ContainerVSpace
 
 dict = builtins.dict
 list = builtins.list
-tuple = builtins.tuple
+tuple = builtins.tuple  # type: ignore[type-arg]
 
 # what annotations and checks call the boxes of containers
 DictBox = builtins.dict

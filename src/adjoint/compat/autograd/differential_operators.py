@@ -147,7 +147,7 @@ def grad_named(fun: Function, argname: str) -> Function:
     >>> print(grad_named(lambda x, y: x * y, "y")(2.0, 3.0))
     2.0
     """
-    return grad(fun, list(inspect.signature(fun).parameters).index(argname))  # type: ignore[no-any-return]
+    return grad(fun, list(inspect.signature(fun).parameters).index(argname))
 
 
 @unary_to_nary
@@ -195,7 +195,7 @@ def hessian_tensor_product(fun: Function, argnum: Any = 0) -> Function:
         *args_of_fun, vector = args
         return np.tensordot(fun_grad(*args_of_fun, **kwargs), vector, np.ndim(vector))
 
-    return grad(vector_dot_grad, argnum)  # type: ignore[no-any-return]
+    return grad(vector_dot_grad, argnum)
 
 
 hessian_vector_product = hessian_tensor_product
@@ -216,7 +216,7 @@ def tensor_jacobian_product(fun: Function, argnum: Any = 0) -> Function:
         *args_of_fun, vector = args
         return np.tensordot(vector, fun(*args_of_fun, **kwargs), axes=np.ndim(vector))
 
-    return jacobian(vector_dot_fun, argnum)  # type: ignore[no-any-return]
+    return jacobian(vector_dot_fun, argnum)
 
 
 vector_jacobian_product = tensor_jacobian_product
@@ -250,7 +250,7 @@ def make_ggnvp(f: Function, g: Function = lambda x: 0.5 * np.sum(x**2, axis=-1),
         f_jvp, _ = _make_vjp(f_vjp, vspace(f_x).zeros())
         return lambda v: f_vjp(g_hvp(f_jvp(v)))
 
-    return at(f, f_argnum)  # type: ignore[no-any-return]
+    return at(f, f_argnum)
 
 
 @unary_to_nary
@@ -317,7 +317,7 @@ def multigrad_dict(fun: Function) -> Function:
             call = inspect.BoundArguments(signature, OrderedDict(values))
             return fun(*call.args, **call.kwargs)
 
-        return grad(of_dict)(dict(bound.arguments))  # type: ignore[no-any-return]
+        return grad(of_dict)(dict(bound.arguments))
 
     return grad_of_all
 

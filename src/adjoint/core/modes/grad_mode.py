@@ -6,7 +6,7 @@ import functools
 import inspect
 import warnings
 from collections.abc import Callable, Generator, Iterable
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar, overload
 
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, bump_version, counter_of
@@ -96,6 +96,10 @@ class _Steps:
 class _FixedMode(_GradMode):
     """A mode that is always the same, so that it also decorates without parentheses: `@no_grad`."""
 
+    @overload
+    def __new__(cls) -> Self: ...
+    @overload
+    def __new__(cls, function: Callable[..., Any]) -> Any: ...
     def __new__(cls, function: Any = None) -> Any:
         mode = super().__new__(cls)
         if function is None:

@@ -22,7 +22,7 @@ class Interceptor:
     position: one of the constants above.
     """
 
-    def __init__(self, position):
+    def __init__(self, position) -> None:
         self.position = position
         self.has_operation = self.defines("operation")
         self.has_in_place = self.defines("in_place")

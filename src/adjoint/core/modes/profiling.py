@@ -36,18 +36,18 @@ class ProfilerHook(Interceptor):
     detailed: `call_in_detail` and `evaluate_in_detail` are asked instead.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         Interceptor.__init__(self, PROFILER)
         self.notes = []
         self.detailed = False
         self.before = None
 
-    def start(self):
+    def start(self) -> None:
         """Stand in the modes of the calling thread, in place of who stands there."""
         self.before = current_profiler()
         change_modes(((INTERCEPT, "interceptors", (PROFILER, self)),))
 
-    def stop(self):
+    def stop(self) -> None:
         """Undo what `start` did."""
         profiler: ProfilerHook = current_profiler()
         if profiler is self:

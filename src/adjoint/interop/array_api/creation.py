@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from adjoint.arrays.dtypes import dtype as Dtype
 from adjoint.core.graph import new_tensor
-from adjoint.interop.array_api.dtypes import Dtype, check_device, numpy_kind
+from adjoint.interop.array_api.dtypes import check_device, numpy_kind
 from adjoint.interop.dlpack import from_dlpack as from_any_dlpack
 from adjoint.interop.functions.creation import converted
 from adjoint.interop.table import FUNCTIONS

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from adjoint.interop import ufuncs
-from adjoint.interop.operands import kind_of, tensor_of
+from adjoint.interop.operands import cast, kind_of, tensor_of
 from adjoint.interop.table import FUNCTIONS
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def _function(name: str) -> Any:
 def clip(x: Tensor, /, min: Any = None, max: Any = None) -> Tensor:
     """Values below min raised to it and above max lowered to it, in the dtype of x."""
     x = tensor_of(x)
-    return ufuncs.cast(FUNCTIONS["clip"](x, min, max), kind_of(x))
+    return cast(FUNCTIONS["clip"](x, min, max), kind_of(x))
 
 
 def imag(x: Tensor, /) -> Tensor:

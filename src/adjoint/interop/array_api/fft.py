@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy
 import numpy.fft
 
+from adjoint.arrays.dtypes import dtype as Dtype
 from adjoint.core.graph import new_tensor
-from adjoint.interop.array_api.dtypes import Dtype, check_device, numpy_kind
+from adjoint.interop.array_api.dtypes import check_device, numpy_kind
 from adjoint.interop.table import FUNCTIONS
 
 if TYPE_CHECKING:

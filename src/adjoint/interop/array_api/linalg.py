@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from adjoint.interop.array_api.dtypes import Dtype, numpy_kind
+from adjoint.arrays.dtypes import dtype as Dtype
+from adjoint.interop.array_api.dtypes import numpy_kind
 from adjoint.interop.operands import tensor_of, values_of
 from adjoint.interop.table import FUNCTIONS
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from adjoint.arrays.dtypes import dtype as Dtype
 from adjoint.core.graph import new_tensor
-from adjoint.interop.array_api.dtypes import Dtype, numpy_kind
+from adjoint.interop.array_api.dtypes import numpy_kind
 from adjoint.interop.functions.selection import take_along_axis as along
 from adjoint.interop.operands import axis_of, tensor_of, values_of
 from adjoint.interop.table import FUNCTIONS

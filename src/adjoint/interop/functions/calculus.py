@@ -24,7 +24,7 @@ from adjoint.interop.operands import (
 )
 from adjoint.tensor.table import ops
 
-_NONE = numpy._NoValue  # type: ignore[attr-defined]
+_NONE = numpy._NoValue
 _PI = numpy.pi
 
 

@@ -12,7 +12,7 @@ from adjoint.interop.operands import axes_of, inexact, kind_of, plain, promoted,
 from adjoint.tensor.table import ops
 
 _linalg = functions["linalg"]
-_NONE = numpy._NoValue  # type: ignore[attr-defined]
+_NONE = numpy._NoValue
 
 
 def _result_of(name):

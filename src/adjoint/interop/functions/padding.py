@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy
 
 from adjoint.core.graph import new_tensor
@@ -48,7 +50,7 @@ class _Ends:
 
     def __init__(self, array, mode, kwargs):
         kwargs = dict(kwargs)
-        statistic = {
+        statistic: Any = {
             "maximum": reductions.max, "minimum": reductions.min, "mean": reductions.mean, "median": statistics.median,
         }.get(mode)  # fmt: skip
         if statistic is not None:
@@ -94,7 +96,7 @@ class _Ends:
         """Twice the edge less the reflection, again and again until there is enough."""
         n = array.shape[axis]
         skip = self.mode == "reflect"
-        pieces = []
+        pieces: list[Any] = []
         have, current = 0, array
         if n == 1:
             return ops.expand(array, [*array.shape[:axis], width, *array.shape[axis + 1 :]])

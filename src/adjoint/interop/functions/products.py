@@ -169,14 +169,14 @@ def _convolved(a, v, mode):
     if len(v) > len(a):
         a, v = v, a
     n, m = a.shape[0], v.shape[0]
-    modes = {"full": (0, n + m - 1), "same": ((m - 1) // 2, n), "valid": (m - 1, n - m + 1), 2: None, 1: None, 0: None}
-    if mode not in modes:
+    modes = {"full": (0, n + m - 1), "same": ((m - 1) // 2, n), "valid": (m - 1, n - m + 1)}
+    name = {2: "full", 1: "same", 0: "valid"}.get(mode, mode)
+    if name not in modes:
         raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
-    mode = {2: "full", 1: "same", 0: "valid"}.get(mode, mode)
-    start, length = modes[mode]
+    start, length = modes[name]
     kind = kind_of(a)
     if kind.kind in "biu":
-        return new_tensor(numpy.convolve(a.numpy(), v.numpy(), mode))
+        return new_tensor(numpy.convolve(a.numpy(), v.numpy(), name))
     whole = ops.convolution(a[None, None], ops.flip(v, (0,))[None, None], None, (1,), (m - 1,), (1,), 1)
     return whole[0, 0, start : start + length]
 

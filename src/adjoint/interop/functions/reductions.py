@@ -12,7 +12,7 @@ from adjoint.interop.numpy_functions import Array, function
 from adjoint.interop.operands import axes_of, axis_of, cast, inexact, kind_of, number, result_kind, tensor_of
 from adjoint.tensor.table import ops
 
-_NONE: Any = numpy._NoValue  # type: ignore[attr-defined]
+_NONE: Any = numpy._NoValue
 
 
 @function("sum", whole=ops.sum)

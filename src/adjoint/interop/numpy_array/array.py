@@ -45,7 +45,7 @@ class NumpyArray(ArrayHolder):
     @property
     def shape(self) -> tuple[int, ...]:
         """The lengths of the axes. Assigning gives the same elements another shape."""
-        return self._tensor._array.shape  # type: ignore[no-any-return]
+        return self._tensor._array.shape
 
     @shape.setter
     def shape(self, shape: Any) -> None:
@@ -54,17 +54,17 @@ class NumpyArray(ArrayHolder):
     @property
     def ndim(self) -> int:
         """The number of axes."""
-        return self._tensor._array.ndim  # type: ignore[no-any-return]
+        return self._tensor._array.ndim
 
     @property
     def size(self) -> int:
         """The number of elements."""
-        return self._tensor._array.size  # type: ignore[no-any-return]
+        return self._tensor._array.size
 
     @property
     def dtype(self) -> numpy.dtype[Any]:
         """NumPy's type of the elements."""
-        return self._tensor._array.dtype  # type: ignore[no-any-return]
+        return self._tensor._array.dtype
 
     @property
     def itemsize(self) -> int:
@@ -79,7 +79,7 @@ class NumpyArray(ArrayHolder):
     @property
     def strides(self) -> tuple[int, ...]:
         """The bytes from one element to the next, along each axis."""
-        return self._tensor._array.strides  # type: ignore[no-any-return]
+        return self._tensor._array.strides
 
     @property
     def flags(self) -> Any:
@@ -89,7 +89,7 @@ class NumpyArray(ArrayHolder):
     @property
     def device(self) -> str:
         """Where the elements are: "cpu"."""
-        return self._tensor._array.device  # type: ignore[no-any-return]
+        return self._tensor._array.device
 
     @property
     def T(self) -> Any:

@@ -54,7 +54,7 @@ def is_foreign(value: Any) -> bool:
 def _direct(name: str, ufunc: numpy.ufunc) -> Function:
     """The operator of Tensors of one dtype; NumPy's remainder, power and product keep rules of their own."""
     if name in DIRECT:
-        return getattr(operator, name)  # type: ignore[no-any-return]
+        return getattr(operator, name)
     return lambda a, b: array_ufunc(ufunc, "__call__", (a, b), {})
 
 

@@ -38,7 +38,7 @@ class Memory:
 def base_of(tensor: Tensor) -> Tensor:
     """The Tensor that owns the memory."""
     view = tensor._view  # type: ignore[attr-defined]
-    return tensor if view is None else view.base  # type: ignore[no-any-return]
+    return tensor if view is None else view.base
 
 
 def memory_of(tensor: Tensor) -> Memory | None:
@@ -108,7 +108,7 @@ def _take_over(array: ArrayHolder) -> None:
         shared.append(array)
     own = make_writable(ops.clone(base))
     for known in shared:
-        view = known._tensor._view  # type: ignore[attr-defined]
+        view = known._tensor._view
         known._tensor = own if view is None else replay_view(view.replay, own)
     own.__dict__[_SHARED] = {id(known): weakref.ref(known) for known in shared}
 

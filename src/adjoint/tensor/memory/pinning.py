@@ -29,7 +29,7 @@ def pinnable(function: F) -> F:
     def call(*args: Any, **kwargs: Any) -> Any:
         return pinned_if_asked(function, args, kwargs) if "pin_memory" in kwargs else function(*args, **kwargs)
 
-    call.__signature__ = signature_with_pin_memory(function)  # type: ignore[attr-defined]
+    call.__signature__ = signature_with_pin_memory(function)
     return call  # type: ignore[return-value]
 
 
@@ -54,7 +54,7 @@ def pinned_if_asked(function: Callable[..., Any], args: tuple[Any, ...], kwargs:
     if not cuda_is_available():
         raise RuntimeError(NO_PINNED_MEMORY)
     result: TensorBase = function(*args, **kwargs)
-    if result.is_cuda:  # type: ignore[attr-defined]
-        raise RuntimeError(f"cannot pin '{result.type()}' only dense CPU tensors can be pinned")  # type: ignore[attr-defined]
+    if result.is_cuda:
+        raise RuntimeError(f"cannot pin '{result.type()}' only dense CPU tensors can be pinned")
     result._array = pinned(result._array)
     return result

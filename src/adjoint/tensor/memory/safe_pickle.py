@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterable
 from typing import IO, Any
 
 import numpy
-from numpy._core.multiarray import _reconstruct as _numpy_reconstruct  # type: ignore[attr-defined]
-from numpy._core.multiarray import scalar as _numpy_scalar  # type: ignore[attr-defined]
-from numpy._core.numeric import _frombuffer as _numpy_frombuffer  # type: ignore[attr-defined]
+from numpy._core.multiarray import _reconstruct as _numpy_reconstruct
+from numpy._core.multiarray import scalar as _numpy_scalar
+from numpy._core.numeric import _frombuffer as _numpy_frombuffer
 
 from adjoint.arrays.dtypes import _dtype_named
 from adjoint.arrays.size import Size, device
@@ -38,7 +38,7 @@ class SafeUnpickler(pickle._Unpickler):
     """Makes nothing but tensors, arrays, numbers and containers of these."""
 
     def __init__(self, file: IO[bytes]) -> None:
-        super().__init__(_Source(file))  # type: ignore[arg-type]
+        super().__init__(_Source(file))
         self.unfinished: dict[int, numpy.ndarray] = {}
 
     def load(self) -> Any:
@@ -93,19 +93,19 @@ class SafeUnpickler(pickle._Unpickler):
 
     def bytes_to_change(self) -> None:
         """A bytearray, which grows as its data arrive."""
-        rest = int.from_bytes(self.read(8), "little")  # type: ignore[attr-defined]
+        rest = int.from_bytes(self.read(8), "little")
         data = bytearray()
         while rest > 0:
-            part = self.read(min(rest, _CHUNK))  # type: ignore[attr-defined]
+            part = self.read(min(rest, _CHUNK))
             if not part:
                 raise pickle.UnpicklingError("load(): the file is broken (it ends within an array)")
             data += part
             rest -= len(part)
-        self.append(data)  # type: ignore[attr-defined]
+        self.append(data)
 
     def with_list_on_top(self, instruction: Callable[[Any], None]) -> None:
         """Add to a list that the file has made, which lies under what is added."""
-        target = self.stack[-2] if instruction is _PLAIN[pickle.APPEND[0]] else self.metastack[-1][-1]  # type: ignore[attr-defined]
+        target = self.stack[-2] if instruction is _PLAIN[pickle.APPEND[0]] else self.metastack[-1][-1]
         if type(target) is not list:
             raise _refusal(f"appends to {_shown(target)}")
         instruction(self)
@@ -118,7 +118,7 @@ class SafeUnpickler(pickle._Unpickler):
             target, keys = None, self.stack[:: 1 if instruction is _PLAIN[pickle.FROZENSET[0]] else 2]
         else:
             adds = instruction is _PLAIN[pickle.ADDITEMS[0]]
-            target, keys = self.metastack[-1][-1], self.stack[:: 1 if adds else 2]  # type: ignore[attr-defined]
+            target, keys = self.metastack[-1][-1], self.stack[:: 1 if adds else 2]
         if target is not None and type(target) not in (dict, set, collections.OrderedDict, collections.defaultdict):
             raise _refusal(f"puts items into {_shown(target)}")
         _check_keys(keys)
@@ -311,7 +311,7 @@ _NAMES: dict[tuple[str, str], Any] = {
     ("_codecs", "encode"): _encoded,
     ("collections", "OrderedDict"): collections.OrderedDict,
     ("collections", "defaultdict"): collections.defaultdict,
-    **{("builtins", each.__name__): each for each in _FACTORIES[1:]},  # type: ignore[attr-defined]
+    **{("builtins", each.__name__): each for each in _FACTORIES[1:]},
     **{("builtins", each.__name__): each for each in (bytes, bytearray, frozenset, range, slice)},
 }
 #: What is imported only when a file names it.

@@ -103,7 +103,7 @@ class UntypedStorage:
 
     def tolist(self) -> list[int]:
         """The bytes."""
-        return self._bytes().tolist()  # type: ignore[no-any-return]
+        return self._bytes().tolist()
 
     def fill_(self, value: int) -> UntypedStorage:
         """Set all bytes to a number, modulo 256. Raises RuntimeError for what is no int."""
@@ -236,7 +236,7 @@ class TypedStorage:
 
     def tolist(self) -> list[Any]:
         """The numbers."""
-        return self._values().tolist()  # type: ignore[no-any-return]
+        return self._values().tolist()
 
     def fill_(self, value: Any) -> TypedStorage:
         """Set all numbers to one."""
@@ -430,7 +430,7 @@ def placed(source: Any, offset: int | None, size: Any, stride: Any, like: Tensor
         return numpy.empty((0,), dtype)
     if isinstance(source, TensorBase):
         if source._array.dtype != dtype:
-            names = [t.dtype.c_name for t in (source, like)]  # type: ignore[attr-defined]
+            names = [t.dtype.c_name for t in (source, like)]
             raise RuntimeError(f"Could not set tensor of type {names[0]} to a tensor of type {names[1]}")
         if size is None:
             return source._array

@@ -52,7 +52,7 @@ def swap_tensors(t1: Any, t2: Any) -> None:
 
 def accumulator_of(tensor: TensorBase) -> AccumulateGrad | None:
     """The node that adds to the gradient of a leaf, if there is one."""
-    return None if tensor._accumulator is None else tensor._accumulator()  # type: ignore[no-any-return]
+    return None if tensor._accumulator is None else tensor._accumulator()
 
 
 def check_free(name: str, tensor: TensorBase) -> None:

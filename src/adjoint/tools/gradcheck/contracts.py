@@ -202,6 +202,6 @@ def compare_batches(batch: Any, each: Any, outputs: Any, inputs: Any, remedy: st
 class quiet(warnings.catch_warnings):
     """Without the warning that an operation of a batch is run one by one."""
 
-    def __enter__(self) -> None:  # type: ignore[override]
+    def __enter__(self) -> None:
         super().__enter__()
         warnings.filterwarnings("ignore", message="There is a performance drop")

@@ -17,14 +17,14 @@ def of_product(positions: tuple[int, int]) -> Counter:
 
     def count(arguments: list[Any], result: Any) -> int:
         first = arguments[positions[0]]
-        return 2 * prod(result.shape) * (first.shape[-1] if first.ndim else 1)
+        return 2 * int(prod(result.shape) * (first.shape[-1] if first.ndim else 1))
 
     return count
 
 
 def of_convolution(arguments: list[Any], result: Any) -> int:
     """For each element of the result, a product and a sum for each weight of one output channel."""
-    return 2 * prod(result.shape) * prod(arguments[1].shape[1:])
+    return 2 * int(prod(result.shape) * prod(arguments[1].shape[1:]))
 
 
 def of_elements(arguments: list[Any], result: Any) -> int:

@@ -86,7 +86,7 @@ def attributes() -> Iterator[tuple[Any, str, Function, str]]:
 def public_form(owner: Any, name: str, function: Function) -> Function:
     """What stands under a public name for a function: itself, or what checks its arguments."""
     own = vars(owner).get(name)
-    return own if getattr(own, "__wrapped__", None) is function else function  # type: ignore[no-any-return]
+    return own if getattr(own, "__wrapped__", None) is function else function
 
 
 def wrapper_of(event: str, function: Function) -> Function:

@@ -112,9 +112,10 @@ class profile:
         self._collecting = False
         self._timeline: MemoryTimeline | None = None
 
-    def __enter__(self) -> profile | None:
+    def __enter__(self) -> profile:
         if not self.enabled:
-            return None
+            # torch's value; users write no check for None after `with profile() as p`
+            return None  # type: ignore[return-value]
         if self.entered:
             raise RuntimeError("Profiler context manager is not reentrant")
         self.entered = True
@@ -212,8 +213,9 @@ class profile:
         if not self.finished or not self.profile_memory:
             raise RuntimeError("memory_timeline() needs profile(profile_memory=True), after the block has ended")
         events = self.function_events
-        assert events._timeline is not None
-        return events._timeline
+        timeline: MemoryTimeline | None = events._timeline
+        assert timeline is not None
+        return timeline
 
     def plot(self) -> Picture:
         """The events over time, and memory below, as SVG: a notebook shows it; `save(path)` writes it to a file.

@@ -26,7 +26,7 @@ def read_trace(path: str | Path) -> Trace:
     if content[:2] == b"\x1f\x8b":
         content = gzip.decompress(content)
     try:
-        trace = json.loads(content)
+        trace: Any = json.loads(content)
     except ValueError as error:
         raise ValueError(f"{path} is no JSON, so no trace: {error}") from error
     if isinstance(trace, list):
@@ -34,6 +34,7 @@ def read_trace(path: str | Path) -> Trace:
     entries = trace.get("traceEvents") if isinstance(trace, dict) else None
     if not isinstance(entries, list) or not all(isinstance(entry, dict) and "ph" in entry for entry in entries):
         raise ValueError(f"{path} has no list of trace events; export_chrome_trace() writes such files")
+    assert isinstance(trace, dict)
     return trace
 
 

@@ -112,12 +112,12 @@ class BatchedArray:
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of a member."""
-        return self.data.shape[1:]  # type: ignore[no-any-return]
+        return self.data.shape[1:]
 
     @property
     def ndim(self) -> int:
         """The number of axes of a member."""
-        return self.data.ndim - 1  # type: ignore[no-any-return]
+        return self.data.ndim - 1
 
     @property
     def size(self) -> int:
@@ -135,12 +135,12 @@ class BatchedArray:
     @property
     def itemsize(self) -> int:
         """Bytes of one element."""
-        return self.data.itemsize  # type: ignore[no-any-return]
+        return self.data.itemsize
 
     @property
     def strides(self) -> tuple[int, ...]:
         """Steps in memory along the axes of a member."""
-        return self.data.strides[1:]  # type: ignore[no-any-return]
+        return self.data.strides[1:]
 
     @property
     def flags(self) -> Any:
@@ -201,7 +201,7 @@ class BatchedArray:
     __and__, __rand__ = _operator("bitwise_and"), _operator("bitwise_and", True)
     __or__, __ror__ = _operator("bitwise_or"), _operator("bitwise_or", True)
     __xor__, __rxor__ = _operator("bitwise_xor"), _operator("bitwise_xor", True)
-    __eq__, __ne__ = _operator("eq"), _operator("ne")  # type: ignore[assignment]
+    __eq__, __ne__ = _operator("eq"), _operator("ne")
     __lt__, __le__, __gt__, __ge__ = _operator("lt"), _operator("le"), _operator("gt"), _operator("ge")
     __hash__ = None  # type: ignore[assignment]
 
@@ -361,7 +361,7 @@ def warn_of_loop(rule: Rule) -> None:
 def kernel_of(rule: Rule) -> Callable[..., Any]:
     """The kernel of an operation on operands of which some may be batched."""
     if isinstance(rule, LevelRule):
-        return rule.kernel_on(None)  # type: ignore[no-any-return]
+        return rule.kernel_on(None)
     defaults = {p.name: p.default for p in rule.parameters if p.default is not p.empty}
     positional = [p.name for p in rule.parameters if p.kind is not p.KEYWORD_ONLY]
     quick = rule.kind == "elementwise" and rule.batching == "align" and rule.batch_kernel is None
@@ -469,9 +469,13 @@ class Namespace:
 
     def check_alive(self, array: Any) -> None:
         """Raise RuntimeError for the array of a tensor that escaped from a mapped function, outside of passes."""
-        live, state = live_levels(), current()
-        if state.run is None and not state.replaying and any(level not in live for level, _ in batches_of(array)):
-            raise RuntimeError(ESCAPED)
+        state = current()
+        if state.run is None and not state.replaying:
+            live = live_levels()
+            while isinstance(array, BatchedArray):
+                if array.level not in live:
+                    raise RuntimeError(ESCAPED)
+                array = array.data
 
     def in_batch_of(self, array: Any, model: Any) -> Any:
         """The array as a batched one with memory of its own, over all that `model` is batched over."""

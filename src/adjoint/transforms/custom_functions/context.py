@@ -324,10 +324,10 @@ def way_back(node: BackwardCFunction) -> Callable[..., Any]:
     cls = node._forward_cls
     backward, vjp, default = cls.backward, cls.vjp, cls._no_backward
     if vjp is default:
-        return backward  # type: ignore[no-any-return]
+        return backward
     if backward is not default:
         raise RuntimeError(TWO_WAYS_BACK)
-    return vjp  # type: ignore[no-any-return]
+    return vjp
 
 
 def as_received(node: BackwardCFunction, cotangent: Any, nr: int, create_graph: bool) -> Tensor | None:

@@ -191,15 +191,15 @@ class _ByRules(Function):
     custom: CustomFunction
 
     @classmethod
-    def forward(cls, structure: TreeDef, *leaves: Any) -> Any:  # type: ignore[override]
+    def forward(cls, structure: TreeDef, *leaves: Any) -> Any:
         """What the function returns, leaf by leaf, and its structure."""
         signature = cls.custom.signature
-        bound = inspect.BoundArguments(signature, structure.unflatten(leaves))  # type: ignore[arg-type]
+        bound = inspect.BoundArguments(signature, structure.unflatten(leaves))
         outputs, shape = flatten(cls.custom.function(*bound.args, **bound.kwargs))
         return (*outputs, shape)
 
     @classmethod
-    def setup_context(cls, ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:  # type: ignore[override]
+    def setup_context(cls, ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         """Keep what the rules need."""
         structure, *leaves = inputs
         *outputs, shape = output
@@ -219,7 +219,7 @@ class _ByRules(Function):
         ctx.kinds = [(x._array.shape, x._array.dtype) if is_differentiable(x) else None for x in leaves]
 
     @classmethod
-    def backward(cls, ctx: Any, *gradients: Any) -> Any:  # type: ignore[override]
+    def backward(cls, ctx: Any, *gradients: Any) -> Any:
         """The cotangents of the leaves of the arguments."""
         rules = cls.custom.rules
         if rules["vjp"]:
@@ -230,7 +230,7 @@ class _ByRules(Function):
         return None, *transposed(lambda: pushed(cls.custom, ctx, blanks), blanks, gradients[:-1])
 
     @classmethod
-    def jvp(cls, ctx: Any, *tangents: Any) -> Any:  # type: ignore[override]
+    def jvp(cls, ctx: Any, *tangents: Any) -> Any:
         """The tangents of the leaves of the result."""
         rules = cls.custom.rules
         if rules["jvp"]:
@@ -254,7 +254,7 @@ def values_of(ctx: Any) -> dict[str, Tree]:
     """What was saved for the rules, by name."""
     tensors = iter(ctx.saved_tensors)
     leaves: Iterator[Any] = (next(tensors) if rest is None else rest[0] for rest in ctx.rest)
-    return ctx.form.unflatten(leaves)  # type: ignore[no-any-return]
+    return ctx.form.unflatten(leaves)
 
 
 def pulled(custom: CustomFunction, ctx: Any, gradients: Any) -> list[Any]:

@@ -27,7 +27,9 @@ class ConstGraphNode(Node):
         # the traced values themselves are not needed again
         rest = subvals(args, [(n, None) for n in parent_argnums])
         self.parents = parents
-        self.partial_fun = lambda values: fun(*subvals(rest, zip(parent_argnums, values, strict=True)), **kwargs)
+        self.partial_fun: Callable[[list[Any]], Any] = lambda values: fun(
+            *subvals(rest, zip(parent_argnums, values, strict=True)), **kwargs
+        )
 
     def initialize_root(self) -> None:
         """The argument."""
