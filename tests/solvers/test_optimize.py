@@ -84,7 +84,7 @@ def test_large_trust_constr_and_other_hessians():
 
 def test_each_point_is_evaluated_once():
     calls = []
-    f = optimize.scipy_function(lambda x, k: (calls.append(1), k * x**3.sum())[1], args=(2.0,))
+    f = optimize.scipy_function(lambda x, k: (calls.append(1), k * (x**3).sum())[1], args=(2.0,))
     x = np.array([1.0, 2.0])
     assert (f.fun(x), f.jac(x).tolist(), f.hess(x).tolist()) == (18.0, [6.0, 24.0], [[12.0, 0.0], [0.0, 24.0]])
     assert f.hessp(x, [1, 1]).tolist() == [12.0, 24.0] and len(calls) == 1
