@@ -11,7 +11,7 @@ from adjoint.arrays.dtypes import dtype as Dtype
 from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.namespace import is_array, namespace
 from adjoint.core.graph import TensorBase, new_tensor, registry
-from adjoint.core.holders import tensor_of_array
+from adjoint.core.holders import TensorHolder, tensor_of_array
 from adjoint.core.modes.state import current, is_grad_enabled
 from adjoint.tensor.table import ops
 
@@ -86,6 +86,40 @@ def is_tracked(tensor: Tensor) -> bool:
     if tensor.requires_grad and is_grad_enabled():
         return True
     return bool(current().dual_stack and registry.has_tangent(tensor))  # type: ignore[operator]
+
+
+# what a call is given ------------------------------------------------------------------------------------------------
+
+
+def classes_in(value: Any) -> Iterator[type]:
+    """The classes of Tensors, and of arrays that hold one, in nested containers; quick on long lists of numbers."""
+    if isinstance(value, (list, tuple)):
+        for kind in set(map(type, value)):
+            if issubclass(kind, (TensorBase, TensorHolder)):
+                yield kind
+            elif issubclass(kind, (list, tuple, dict)):
+                for member in value:
+                    if type(member) is kind:
+                        yield from classes_in(member)
+    elif isinstance(value, dict):
+        yield from classes_in(list(value.values()))
+    elif isinstance(value, (TensorBase, TensorHolder)):
+        yield type(value)
+
+
+def holds_tensor(value: Any) -> bool:
+    """True for a Tensor, or nested lists, tuples and dictionaries with one in them."""
+    return any(issubclass(kind, TensorBase) for kind in classes_in(value))
+
+
+def class_of_results(value: Any) -> type | None:
+    """Of what class results of a call with these arguments are: Tensors, arrays that hold one, or plain (None)."""
+    found = None
+    for kind in classes_in(value):
+        if issubclass(kind, TensorBase):
+            return TensorBase
+        found = kind
+    return found
 
 
 # dtypes ---------------------------------------------------------------------------------------------------------------

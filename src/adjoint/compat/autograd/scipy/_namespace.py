@@ -22,7 +22,12 @@ NO_TRACE |= {scipy.special.gammasgn}
 
 def primitive_of(name: str, of_scipy: Callable[..., Any]) -> Primitive:
     """A function of SciPy, by its name in the table, that also takes boxes."""
-    return Primitive(of_scipy, functools.partial(_on_boxes, FUNCTIONS[name]))
+    return over_boxes(of_scipy, FUNCTIONS[name])
+
+
+def over_boxes(of_scipy: Callable[..., Any], over_tensors: Callable[..., Any]) -> Primitive:
+    """A function of SciPy, by its counterpart over Tensors, that also takes boxes."""
+    return Primitive(of_scipy, functools.partial(_on_boxes, over_tensors))
 
 
 def _on_boxes(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
