@@ -8,7 +8,18 @@ from importlib import import_module
 
 from adjoint.interop.functions import load as load_functions_of_numpy
 
-_PACKAGES = ("special", "linalg", "stats", "distributions.vectors", "ndimage", "signal", "filters", "fft", "integrate")
+_PACKAGES = (
+    "special",
+    "linalg",
+    "stats",
+    "distributions.vectors",
+    "ndimage",
+    "signal",
+    "filters",
+    "fft",
+    "integrate",
+    "distances",
+)
 
 
 def load() -> None:

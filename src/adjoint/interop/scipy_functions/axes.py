@@ -26,12 +26,12 @@ def tensors(*values: Any) -> list[Tensor]:
 
 def moved(tensor: Tensor, source: Any, destination: Any) -> Tensor:
     """The Tensor with an axis elsewhere."""
-    return FUNCTIONS["moveaxis"](tensor, source, destination)  # type: ignore[no-any-return]
+    return FUNCTIONS["moveaxis"](tensor, source, destination)
 
 
 def taken(x: Tensor, axis: int, places: numpy.ndarray) -> Tensor:
     """The elements at places along an axis."""
-    return ops.index_select(x, axis, new_tensor(numpy.asarray(places, numpy.int64)))  # type: ignore[no-any-return]
+    return ops.index_select(x, axis, new_tensor(numpy.asarray(places, numpy.int64)))
 
 
 def extended(x: Tensor, axis: int, before: int, after: int, mode: str, fill: Any = 0.0) -> Tensor:
@@ -48,12 +48,12 @@ def extended(x: Tensor, axis: int, before: int, after: int, mode: str, fill: Any
             shape[axis] = width
             part = ops.expand(tensors(fill, x)[0], tuple(shape))
             parts.insert(0 if place == 0 else len(parts), part)
-    return ops.cat(parts, axis)  # type: ignore[no-any-return]
+    return ops.cat(parts, axis)
 
 
 def windows(x: Tensor, axis: int, size: int) -> Tensor:
     """All windows of a length along an axis; their elements lie along a last axis."""
-    return ops.unfold(x, axis, size, 1)  # type: ignore[no-any-return]
+    return ops.unfold(x, axis, size, 1)
 
 
 def by_matrix(function: Callable[[Any], Any], x: Tensor, axis: int) -> Tensor:

@@ -39,7 +39,7 @@ class StandardForm:
         """The formula in the table, or SciPy's code if there is some for this distribution."""
         own = getattr(self.row, formula)
         if own is not None:
-            return own  # type: ignore[no-any-return]
+            return own
         if scipy_code.defines(self.of_scipy, method):
             return scipy_code.over_tensors(self.of_scipy, method)
         return None
@@ -93,10 +93,10 @@ class StandardForm:
         """SciPy's values of a distribution function, with the derivatives of an integral or sum of the density."""
         value = scipy_code.values(self.of_scipy, method, z, *shapes)
         if self.discrete:
-            return valued(sign * self._summed(z, *shapes), value)  # type: ignore[no-any-return]
+            return valued(sign * self._summed(z, *shapes), value)
         if not any(is_tracked(shape) for shape in shapes):
-            return antiderivative(z, value, lambda z: sign * self.density(z, *shapes))  # type: ignore[no-any-return]
-        return valued(sign * self._by_quadrature(z, *shapes), value)  # type: ignore[no-any-return]
+            return antiderivative(z, value, lambda z: sign * self.density(z, *shapes))
+        return valued(sign * self._by_quadrature(z, *shapes), value)
 
     def _by_quadrature(self, z: Tensor, *shapes: Tensor) -> Tensor:
         """The cdf as an integral over the smaller tail, less 1 if that is the upper one.
@@ -150,7 +150,7 @@ class StandardForm:
         if not shapes:
             return self.of_scipy.a, self.of_scipy.b
         with numpy.errstate(all="ignore"):
-            return self.of_scipy._get_support(*[plain(shape) for shape in shapes])  # type: ignore[no-any-return]
+            return self.of_scipy._get_support(*[plain(shape) for shape in shapes])
 
     def _ends(self, like: Tensor, *shapes: Tensor) -> list[Tensor]:
         """Both ends of the support as Tensors."""

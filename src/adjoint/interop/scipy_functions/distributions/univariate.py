@@ -121,7 +121,7 @@ class Univariate(StandardForm):
             value = numpy.asarray(getattr(self.of_scipy, method)(plain(z), *[plain(s) for s in shapes]))
 
         def finite(value: Tensor, z: Tensor, *shapes: Tensor) -> Tensor:
-            return valued(formula(_moved_inside(z, *self._support(*shapes)), *shapes), plain(value))  # type: ignore[no-any-return]
+            return valued(formula(_moved_inside(z, *self._support(*shapes)), *shapes), plain(value))
 
         branches = [lambda value, *_: value, finite]
         return piecewise([~numpy.isfinite(value)], branches, constants(value, z), z, *shapes)
@@ -214,7 +214,7 @@ class Univariate(StandardForm):
         n = len(shapes)
 
         def inside(q: Tensor, first: Tensor, last: Tensor, *values: Tensor) -> Tensor:
-            return formula(q, *values[:n])  # type: ignore[no-any-return]
+            return formula(q, *values[:n])
 
         y = piecewise(
             [~allowed | ~((at >= 0) & (at <= 1)), at == 0, at == 1],
@@ -230,7 +230,7 @@ class Univariate(StandardForm):
     def _inverse(self, method: str) -> Formula:
         own = getattr(self.row, method[1:])
         if own is not None:
-            return own  # type: ignore[no-any-return]
+            return own
         function, sign = (self.cdf, 1) if method == "_ppf" else (self.sf, -1)
 
         def formula(q: Tensor, *shapes: Tensor) -> Tensor:
@@ -243,9 +243,9 @@ class Univariate(StandardForm):
                 every = list(whole)
                 for i, s in zip(moving, own, strict=True):
                     every[i] = s
-                return formula(y, *every)  # type: ignore[no-any-return]
+                return formula(y, *every)
 
-            return inverse(  # type: ignore[no-any-return]
+            return inverse(
                 ops.expand(q, shape), tuple(whole[i] for i in moving), value,
                 functools.partial(at, function), lambda y, *own: sign * at(self.density, y, *own),
             )  # fmt: skip
@@ -288,10 +288,10 @@ class Univariate(StandardForm):
 
         def formula(value: Tensor, *shapes: Tensor) -> Tensor:
             if known is not None:
-                return valued(known(*shapes), plain(value))  # type: ignore[no-any-return]
+                return valued(known(*shapes), plain(value))
             own = self._expected(which, *shapes)
             self._check(plain(own), plain(value), 1e-6)
-            return valued(own, plain(value))  # type: ignore[no-any-return]
+            return valued(own, plain(value))
 
         known_value = constants(numpy.broadcast_to(value, shape), scale)
         return piecewise(conditions, [lambda value, *_: value, formula], known_value, *given)
