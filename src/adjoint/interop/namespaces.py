@@ -44,7 +44,7 @@ def for_both(function: Function, over_tensors: Function) -> Function:
 def over_tensors(library: str, module: Any) -> dict[str, Function]:
     """The public functions of a module that have a counterpart over Tensors, each for both.
 
-    library: what the names in the table begin with, "scipy.linalg." for instance.
+    library: the beginning of the names in the table, "scipy.linalg." for instance.
     """
     names = [name.removeprefix(library) for name in FUNCTIONS if name.startswith(library)]
     return {

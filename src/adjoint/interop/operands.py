@@ -158,7 +158,7 @@ def inexact(tensor: Tensor) -> Tensor:
 
 
 def result_kind(*values: Any) -> numpy.dtype[Any]:
-    """The dtype that NumPy gives to what is made of all of these; Python numbers count as weak."""
+    """The dtype of NumPy's result for all of these; Python numbers count as weak."""
     return numpy.result_type(*[kind_of(v) if is_tensor(v) else v for v in values])
 
 
@@ -233,7 +233,7 @@ def axis_of(axis: Any, ndim: int) -> int:
 
 
 def write(out: Any, result: Tensor, name: str, casting: str = "same_kind") -> Any:
-    """Write a result into what was given as out=, and return that.
+    """Write a result into the argument out=, and return that.
 
     A Tensor is modified in place, with its history. An array has none: if the result has, that is refused.
     """

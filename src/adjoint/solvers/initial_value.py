@@ -36,15 +36,15 @@ def solve_ivp(
         y0: numbers, an array, or a tree of arrays.
         method: "Radau", "BDF" and "LSODA" get the Jacobian.
         events: functions of the same arguments, or several, that return a scalar tensor.
-        allow_constant: the Jacobian is zero where what fun returns does not depend on y.
+        allow_constant: the Jacobian is zero where the result of fun does not depend on y.
         t_span, t_eval, options: as in SciPy.
 
     Returns:
         SciPy's result, of plain arrays; `y` has the structure of y0, each leaf with an axis for time at the end.
         For derivatives of the solution, see `adjoint.implicit.odeint`.
 
-    Raises RuntimeError where what fun returns does not depend on y by any recorded operation and the method takes the
-    Jacobian; and what SciPy raises.
+    Raises RuntimeError if the result of fun does not depend on y by any recorded operation and the method takes the
+    Jacobian; and SciPy's errors.
 
     >>> import adjoint
     >>> found = adjoint.integrate.solve_ivp(lambda t, y: -9 * (y - t.cos()), (0, 1), [0.0], method="BDF")
@@ -57,7 +57,7 @@ def solve_ivp(
     flat = model.flat
 
     def at(t: float) -> None:
-        """Move on to another time; what was recorded at the last one no longer holds."""
+        """Move on to another time; the recording of the last one is dropped."""
         if not model.args or model.args[0].item() != t:
             model.args, model.x = (tensor(float(t), dtype=float64),), None
 

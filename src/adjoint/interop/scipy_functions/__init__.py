@@ -1,6 +1,6 @@
 """SciPy's functions over Tensors, with SciPy's signatures, one file per package: "scipy.linalg.expm" in the table.
 
-They are loaded when SciPy's ufuncs first meet a Tensor or `adjoint.scipy` is imported, so that NumPy's alone do not
+They are loaded when SciPy's ufuncs first receive a Tensor or `adjoint.scipy` is imported, so that NumPy's alone do not
 import SciPy.
 """
 

@@ -35,7 +35,7 @@ def _on_boxes(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def wrap_namespace(old: types.ModuleType, new: dict[str, Any]) -> None:
-    """Fill a namespace with everything of a module of SciPy, what has derivatives made primitives."""
+    """Fill a namespace with everything of a module of SciPy; functions with derivatives become primitives."""
     for name in dir(old):
         if name.startswith("_") or name in new:
             continue
